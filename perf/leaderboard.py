@@ -1,13 +1,11 @@
-"""Measure building the leaderboard of 741 models and 289 benchmarks, and building it again after one new record.
+"""Measure building the leaderboard of 741 models and 289 benchmarks from made-up records.
 
-Records are made up, in a folder that is removed afterwards (about 1.5 GB), as are what is kept between builds (about
-2 GB) and the site. Each build runs in processes of its own. Linux alone.
+The records (1.5 GB) and the site are removed afterwards. The build runs in its own processes. Linux only.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import os
 import platform
@@ -18,14 +16,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from brainscore_core.records.record import ScoreRecord
 from brainscore_web.leaderboard.made_up import MadeUp
 
 RESULTS = Path(__file__).parent / "results/leaderboard.json"
 
 
 def build(folder: Path) -> dict[str, float]:
-    """Build the site of the records in a folder in another process; return what that took."""
+    """Build the site of the records in a folder in another process; return its times and peak memory."""
     command, peak = [sys.executable, __file__, "--build", str(folder)], 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         while process.poll() is None:
@@ -38,7 +35,7 @@ def build(folder: Path) -> dict[str, float]:
 
 
 def memory_of_session(session: int) -> int:
-    """Return the bytes of memory of all processes of a session; what several share counts once."""
+    """Return the bytes of memory of all processes of a session; shared memory counts once."""
     total = 0
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -53,7 +50,7 @@ def memory_of_session(session: int) -> int:
 
 
 def cpu_of_children() -> float:
-    """Return the processor seconds of children that still run, such as the server of forks, and of theirs."""
+    """Return the processor seconds of running children, such as the server of forks, and of their children."""
     total = 0
     for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
         total += sum(map(int, Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11:15]))
@@ -61,42 +58,38 @@ def cpu_of_children() -> float:
 
 
 def build_here(folder: Path) -> None:
-    """Build, and print what it took as JSON."""
+    """Build, and print times as JSON."""
     from brainscore_web.leaderboard import site
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.sources import FolderSource
 
     catalogue = Catalogue.from_json((folder / "catalogue.json").read_bytes())
     start = time.perf_counter()
-    built = site.build(FolderSource(folder / "records"), catalogue, folder / "site", kept=folder / "kept")
+    built = site.build(FolderSource(folder / "records"), catalogue, folder / "site")
     seconds = time.perf_counter() - start
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    told = {
+    times = {
         "seconds": round(seconds, 2),
         "cpu_seconds": round(usage.ru_utime + usage.ru_stime + cpu_of_children(), 2),
         "cpu_seconds_of_main_process": round(usage.ru_utime + usage.ru_stime, 2),
         "n_records": built.n_records,
-        "n_computed": built.n_computed,
     }
-    print(json.dumps(told))
+    print(json.dumps(times))
 
 
 def measure(size: str) -> dict[str, object]:
-    """Return times and sizes of a first build, one of the same records, and one after a new record."""
-    made = MadeUp.of(size)
+    """Return times and sizes of a build."""
+    made_up = MadeUp.of(size)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "records").mkdir()
-        made.write(folder / "records")
-        (folder / "catalogue.json").write_text(made.catalogue.to_json(), encoding="utf-8")
-        time.sleep(3)  # what has just been written counts as changed until the clock of the disk has gone on
-        found: dict[str, object] = {"size": size, "first": build(folder), "unchanged": build(folder)}
-        file = next(each for each in sorted((folder / "records").glob("*/*.json")) if '"score": 0.' in each.read_text())
-        dataclasses.replace(ScoreRecord.read(file), score=0.5).write(file)
-        found["one_new_record"] = build(folder)
+        made_up.write(folder / "records")
+        (folder / "catalogue.json").write_text(made_up.catalogue.to_json(), encoding="utf-8")
+        numbers: dict[str, object] = {"size": size, "build": build(folder)}
         files = [file for file in (folder / "site").rglob("*") if file.is_file()]
-        found["site_files"], found["site_gb"] = len(files), round(sum(file.stat().st_size for file in files) / 1e9, 3)
-    return found
+        numbers["site_files"] = len(files)
+        numbers["site_gb"] = round(sum(file.stat().st_size for file in files) / 1e9, 3)
+    return numbers
 
 
 def main() -> None:
@@ -107,11 +100,13 @@ def main() -> None:
     if arguments.build:
         build_here(arguments.build)
         return
-    found = measure(arguments.size)
+    numbers = measure(arguments.size)
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-    found["machine"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, load {load} at the end"
-    print(json.dumps(found, indent=1))
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    numbers["machine"] = (
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, load {load} at the end"
+    )
+    print(json.dumps(numbers, indent=1))
+    RESULTS.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Make it possible on a runner of GitHub to put programs into boxes, which isolate plugins.
+"""Enable boxes, which isolate plugins, on a GitHub runner.
 
-Installs bubblewrap where it is missing, and gives it the profile of AppArmor without which Ubuntu keeps ordinary users
-from making namespaces: for that program alone, so that the restriction stays for all others. Needs nothing installed.
+Installs bubblewrap if it is missing, and its AppArmor profile, without which Ubuntu keeps ordinary users from making
+namespaces; the restriction stays for all other programs. Needs nothing installed.
 """
 
 import subprocess
@@ -12,7 +12,7 @@ from brainscore_ci.jobs.boxes import profile_needed, steps_to_boxes
 
 
 def main() -> int:
-    """Do what is missing; exit code 0, also where boxes stay impossible: whoever needs one says why there is none."""
+    """Run the missing steps; exit code 0 even if boxes stay impossible: a job that needs one reports why."""
     for command, given in steps_to_boxes(profile_needed=profile_needed(Path("/"))):
         print(f"running: {' '.join(command)}", flush=True)
         done = subprocess.run(command, input=given, text=True, check=False)  # noqa: S603 - ours

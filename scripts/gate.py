@@ -1,7 +1,7 @@
 """Decide whether a change may be merged; the one check that branch protection requires.
 
-Reads from the environment: NEEDS, what `toJSON(needs)` gives; COUNTS, a JSON object of job -> how much work the plan
-has for it; and REQUIRED, the jobs that must be there, separated by spaces (default: plan and those in COUNTS).
+Reads from the environment: NEEDS, the output of `toJSON(needs)`; COUNTS, a JSON object of job -> amount of planned
+work; and REQUIRED, required jobs separated by spaces (default: plan and those in COUNTS).
 """
 
 import json
@@ -17,7 +17,7 @@ def main() -> int:
     """Print each problem as an annotation; exit code 1 if there is one."""
     try:
         counts = json.loads(os.environ.get("COUNTS") or "{}")
-        # A count that is missing or empty, since planning has failed, lets no job be skipped.
+        # A missing or empty count, after failed planning, lets no job be skipped.
         may_skip = {job: str(count) == "0" for job, count in counts.items()}
         required = os.environ.get("REQUIRED", "").split() or ["plan", *may_skip]
         problems = verdict(read_needs(os.environ.get("NEEDS", "")), required=required, may_skip=may_skip).problems

@@ -91,3 +91,25 @@ def test_nox_finds_the_sessions_from_the_folder_of_the_domain_too():
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT / "vision", capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"{ROOT} True ")
+
+
+ARCHITECTURE = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
+
+
+def test_every_path_of_the_page_on_architecture_exists():
+    paths = set(re.findall(r"`((?:\.github|core|docs|scripts|vision|web)/[^`\s]+)`", ARCHITECTURE))
+    assert len(paths) > 60
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_every_place_of_the_page_on_architecture_defines_its_symbol():
+    rows = [row.strip("|").split("|") for row in ARCHITECTURE.partition("| to change |")[2].splitlines()[2:]]
+    assert len(rows) >= 20
+    for _, place, symbol, _ in rows:
+        path, name = ROOT / place.strip().strip("`"), symbol.strip().strip("`")
+        if path.suffix == ".py":
+            assert re.search(rf"^(def|class) {name}\b|^{name}\b.* = ", path.read_text(), re.MULTILINE), (path, name)
+        elif path.is_file():
+            assert re.search(rf"^{name}\b", path.read_text(), re.MULTILINE), (path, name)
+        else:
+            assert not name, f"a folder defines nothing: {path}"

@@ -1,12 +1,13 @@
-"""Do what happens around a pull request and a merge.
+"""Plan, check, test and report around a pull request and a merge.
 
-Decisions are pure functions on frozen values; reading git, files and the network stands around them.
+Decisions are pure functions on frozen values; git, files and the network stay at the edges.
 
 ============ ===================================================================
+`commands`   command lines -> one call each
 `planning`   a change -> tests to run and pairs to score, each with its reasons
 `jobs`       a part of a plan -> results of tests and records of scores
-`checks`     a plugin's files -> what is wrong with them, without importing it
-`reporting`  plan and results -> what people read, and whether it may be merged
+`checks`     a plugin's files -> their problems, without importing it
+`reporting`  plan and results -> the report, and whether the change may be merged
 `github`     GitHub's REST interface
 `scaffold`   a name -> a plugin to start from
 `submission` a zip file from anybody -> a branch and a pull request

@@ -1,34 +1,48 @@
-"""Test the command line as a person uses it: in a process of its own, by what it prints and its exit code."""
+"""The command line, by its output and exit code; one score and one interruption in a process of their own."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from brainscore_vision.__main__ import main
+
 COMMAND = [sys.executable, "-m", "brainscore_vision"]
+V1 = "SimulatedCortex2026.V1-pls"
 
 
-def run(*arguments, cwd=None, **environment):
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        cwd=cwd,
-        env={**os.environ, **environment},
-    )
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-def test_score_prints_the_summary_and_writes_the_record(tmp_path):
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("shared-home")
+
+
+@pytest.fixture
+def run(home, monkeypatch, capfd):
+    """Run a command in this process; the tests of this file simulate and record only once."""
+    monkeypatch.setenv("BRAINSCORE_HOME", str(home))
+
+    def run(*arguments):
+        returncode = main(list(arguments))
+        return Done(returncode, *capfd.readouterr())
+
+    return run
+
+
+def test_score_prints_the_summary_and_writes_the_record(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_HOME", str(home))
     record = tmp_path / "record.json"
-    done = run("score", "--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-pls", "--record", str(record))
+    command = [*COMMAND, "score", "--model", "pixels", "--benchmark", V1, "--record", str(record)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "SIMULATED" in done.stdout
     assert str(record) in done.stdout
@@ -39,10 +53,10 @@ def test_score_prints_the_summary_and_writes_the_record(tmp_path):
     assert f"{content['score']:.4f}" in done.stdout
 
 
-def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_for(tmp_path):
+def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_for(run, tmp_path):
     record, failure = tmp_path / "record.json", tmp_path / "failure.json"
     files = ["--record", str(record), "--failure", str(failure)]
-    done = run("score", "--model", "pixls", "--benchmark", "SimulatedCortex2026.V1-pls", *files)
+    done = run("score", "--model", "pixls", "--benchmark", V1, *files)
     assert done.returncode == 2
     content = json.loads(failure.read_text())
     assert content["status"] == "failed:UnknownIdentifierError"
@@ -51,24 +65,25 @@ def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_
     assert not record.exists()
 
 
-def test_a_new_environment_writes_the_record_where_it_was_asked_for(tmp_path):
+def test_a_new_environment_writes_the_record_where_it_was_asked_for(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "newenv")
     record = tmp_path / "record.json"
-    pair = ["--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-pls"]
-    done = run("score", *pair, "--record", str(record), BS_INSTALL_DEPENDENCIES="newenv")
+    pair = ["--model", "pixels", "--benchmark", V1]
+    done = run("score", *pair, "--record", str(record))
     assert done.returncode == 0, done.stderr
     content = json.loads(record.read_text())
-    assert (content["model"], content["benchmark"]) == ("pixels", "SimulatedCortex2026.V1-pls")
+    assert (content["model"], content["benchmark"]) == ("pixels", V1)
     assert f"{content['score']:.4f}" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("model", "benchmark", "hint"),
     [
-        ("pixls", "SimulatedCortex2026.V1-pls", "'pixels'"),
-        ("pixels", "SimulatedCortex2026.V1-plz", "'SimulatedCortex2026.V1-pls'"),
+        ("pixls", V1, "'pixels'"),
+        ("pixels", "SimulatedCortex2026.V1-plz", f"'{V1}'"),
     ],
 )
-def test_wrong_name_gets_the_nearest_ones_and_exit_code_2(model, benchmark, hint):
+def test_wrong_name_gets_the_nearest_ones_and_exit_code_2(run, model, benchmark, hint):
     done = run("score", f"--model_identifier={model}", f"--benchmark_identifier={benchmark}")
     assert done.returncode == 2
     assert hint in done.stderr
@@ -88,8 +103,8 @@ def model_file(tmp_path):
     return path
 
 
-def test_a_model_in_a_file_is_scored_and_recorded_on_request(model_file, tmp_path):
-    pair = ["score", "--model", f"{model_file}:make", "--benchmark", "SimulatedCortex2026.V1-pls"]
+def test_a_model_in_a_file_is_scored_and_recorded_on_request(run, model_file, tmp_path):
+    pair = ["score", "--model", f"{model_file}:make", "--benchmark", V1]
     record = tmp_path / "record.json"
     done = run(*pair, "--name", "my thumbnails", "--layers", "output", "--record", str(record))
     assert done.returncode == 0, done.stderr
@@ -110,49 +125,43 @@ def test_a_model_in_a_file_is_scored_and_recorded_on_request(model_file, tmp_pat
         ("pixels", ["--layers", "a"], 2, "options layers are for models in files"),
     ],
 )
-def test_what_is_wrong_with_a_model_in_a_file(model_file, model, extra, code, said):
-    done = run("score", "--model", model.format(file=model_file), "--benchmark", "SimulatedCortex2026.V1-pls", *extra)
+def test_what_is_wrong_with_a_model_in_a_file(run, model_file, model, extra, code, said):
+    done = run("score", "--model", model.format(file=model_file), "--benchmark", V1, *extra)
     assert done.returncode == (3 if model == "absent.onnx" and "pip install" in done.stderr else code), done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_missing_argument_and_unknown_command_exit_with_2():
+def test_missing_argument_and_unknown_command_exit_with_2(run):
     assert run("score", "--model", "pixels").returncode == 2
     assert run("scor").returncode == 2
 
 
-def test_help_names_the_commands():
+def test_help_names_the_commands(run):
     done = run("--help")
     assert done.returncode == 0
     assert "score" in done.stdout
 
 
-def test_list_names_registered_identifiers():
+def test_list_names_registered_identifiers(run):
     done = run("list", "models")
     assert done.returncode == 0
     assert {"pixels", "efficientnet_lite0"} <= set(done.stdout.split())
 
 
-def test_wrong_setting_is_told_in_one_line():
-    done = run("score", "--model", "pixels", "--benchmark", "x", BS_INSTALL_DEPENDENCIES="maybe")
+def test_wrong_setting_is_told_in_one_line(run, monkeypatch):
+    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "maybe")
+    done = run("score", "--model", "pixels", "--benchmark", "x")
     assert done.returncode == 2
     assert "BS_INSTALL_DEPENDENCIES is 'maybe'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_unexpected_error_has_no_traceback_unless_asked(tmp_path):
+def test_unexpected_error_has_no_traceback_unless_asked(run, model_file, tmp_path):
     # A record below a file cannot be written.
     (tmp_path / "file").touch()
-    arguments = [
-        "score",
-        "--model",
-        "pixels",
-        "--benchmark",
-        "SimulatedCortex2026.V1-pls",
-        "--record",
-        str(tmp_path / "file/r"),
-    ]
+    pair = ["--model", f"{model_file}:make", "--benchmark", V1]
+    arguments = ["score", *pair, "--record", str(tmp_path / "file/r")]
     done = run(*arguments)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
@@ -162,7 +171,7 @@ def test_unexpected_error_has_no_traceback_unless_asked(tmp_path):
 
 def test_ctrl_c_leaves_nothing_half_written(own_homes):
     process = subprocess.Popen(
-        [*COMMAND, "score", "--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-pls"],
+        [*COMMAND, "score", "--model", "pixels", "--benchmark", V1],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

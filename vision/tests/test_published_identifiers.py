@@ -7,6 +7,7 @@ import pytest
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_vision import load_benchmark
+from brainscore_vision.testing.registrations import registered_files
 
 PUBLISHED = [line.split(" ") for line in (Path(__file__).parent / "published_identifiers.txt").read_text().splitlines()]
 FOLDERS = sorted({folder for kind, folder, _ in PUBLISHED if kind == "benchmarks"})
@@ -25,6 +26,12 @@ def test_published_identifiers_are_registered(kind):
     wanted = {(folder, identifier) for each, folder, identifier in PUBLISHED if each == kind}
     assert len(wanted) > 40
     assert sorted(wanted - found) == []
+
+
+def test_data_plugins_register_the_published_files():
+    published = (Path(__file__).parent / "published_files.txt").read_text().splitlines()
+    plugins = sorted({line.split(" ")[0] for line in published})
+    assert [f"{plugin} {line}" for plugin in plugins for line in registered_files(plugin)] == published
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

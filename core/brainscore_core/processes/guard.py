@@ -1,9 +1,8 @@
-"""Let what this process has started end with it, also when it is killed and can do nothing about that any more.
+"""End the programs that this process started even if it is killed itself.
 
-Beside a process that starts programs runs another one, its guard, which hears of each of them through a pipe. The
-system closes the pipe when the process is gone, however that came about, and then the guard ends what is left, each
-program with all that it started. A signal on the death of the parent (``PR_SET_PDEATHSIG``) would not do: it is bound
-to the thread that started a program, ends that program alone, and is missed by one that has not yet asked for it.
+A second process, the guard, learns of every program through a pipe. The system closes the pipe when this process
+dies, and the guard then ends the remaining programs and their descendants. ``PR_SET_PDEATHSIG`` is no substitute: it
+is tied to the starting thread, ends only that program, and misses programs that have not yet asked for it.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from pathlib import Path
 
 __all__ = ["guard", "release"]
 
-# Neither the environment, in which there may be credentials, nor site-packages: it needs the standard library only. It
-# writes no byte code either: what runs in a checkout leaves nothing there.
+# No environment, which may hold credentials, and no site-packages: it needs the standard library only, and writes
+# no byte code, so that a checkout stays clean.
 _COMMAND = "import sys; sys.path.append(sys.argv[1]); import tree; tree.end_when_closed(sys.stdin.buffer)"
 
 
 def guard(pid: int) -> None:
-    """End a program that leads a session, and what it started, should this process be gone before it is released.
+    """Have a session leader and its descendants ended if this process dies before `release`.
 
-    Between the start of a program and this lies a moment in which a kill leaves the program running. On Windows, which
-    has no sessions, nothing is done.
+    A kill between the start of the program and this call leaves it running. Does nothing on Windows, which has no
+    sessions.
 
     Raises
     ------
@@ -45,7 +44,7 @@ def release(pid: int) -> None:
 
 
 class _Guard:
-    """The guard of this process, which is started with the first program."""
+    """The guard of this process, started with the first program."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -55,7 +54,7 @@ class _Guard:
     def add(self, pid: int) -> None:
         with self.lock:
             self.pids.add(pid)
-            if not self._tell(f"+{pid}\n"):  # there is none yet, or it was killed since the last program started
+            if not self._tell(f"+{pid}\n"):  # not started yet, or killed since the last program started
                 self.process = _start()
                 self._tell("".join(f"+{each}\n" for each in self.pids))
 
@@ -65,7 +64,7 @@ class _Guard:
             self._tell(f"-{pid}\n")
 
     def end(self) -> None:
-        """Let the guard end, with what is left."""
+        """Stop the guard; it ends the remaining programs."""
         with self.lock:
             process, self.process = self.process, None
             if process is not None and process.stdin is not None:
@@ -73,11 +72,11 @@ class _Guard:
                 process.wait()
 
     def after_fork(self) -> None:
-        """Leave the guard to the parent, in a child that goes on in this program: what it starts is its own."""
+        """Leave the guard to the parent in a forked child, which guards its own programs."""
         process, self.lock, self.process, self.pids = self.process, threading.Lock(), None, set()
         if process is not None and process.stdin is not None:
-            process.stdin.close()  # else the pipe would stay open when the parent is gone
-            process.returncode = 0  # it is not this process that waits for it
+            process.stdin.close()  # an open copy would keep the guard alive after the parent's death
+            process.returncode = 0  # the parent waits for it, not this process
 
     def _tell(self, lines: str) -> bool:
         if self.process is None or self.process.stdin is None:
@@ -100,13 +99,13 @@ def _start() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # what is sent to the group of this process, such as Ctrl-C, is not for it
+        start_new_session=True,  # keeps signals to this process group, such as Ctrl-C, away from it
     )
 
 
 @cache
 def _guard() -> _Guard:
-    """Return the guard of this process, made when it is first needed."""
+    """Return the guard of this process, created on first use."""
     made = _Guard()
     atexit.register(made.end)
     os.register_at_fork(after_in_child=made.after_fork)

@@ -1,4 +1,4 @@
-"""Keep and pass on what a program says: bounded, line by line, and without secrets."""
+"""Collect and forward the output of a program: bounded, line by line, without secrets."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MOST_SHOWN_BYTES = 4 * 2**20
 """How much output is passed on unless a caller says otherwise; a flood would bury the log of a job."""
 
 _MOST_KEPT = 2**18  # characters of the output
-_LONGEST_LINE = 2**16  # what is longer is passed on in parts
+_LONGEST_LINE = 2**16  # longer lines are forwarded in parts
 _LARGEST_SECRET = 8192  # characters, encoded
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
-    """Return text with ``***`` in the place of secrets."""
+    """Return the text with every secret replaced by ``***``."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return text
 
 
 def _read(stream: IO[bytes] | None, takers: list[Callable[[bytes], object]], errors: list[Exception]) -> None:
-    """Read to the end, also where something that takes the output fails: who is not read cannot go on."""
+    """Read to the end even if a consumer fails: an unread program blocks."""
     chunk = b"-"
     while chunk and stream is not None:
         chunk = os.read(stream.fileno(), 2**16)
@@ -43,12 +43,12 @@ def _read(stream: IO[bytes] | None, takers: list[Callable[[bytes], object]], err
 
 
 class Listener:
-    """Takes the output of a program: keeps its start and its end, and passes its lines on.
+    """Collects the output of a program, keeping its start and end, and forwards its lines.
 
     Attributes
     ----------
     errors : list of Exception
-        What passing them on raised; nothing more was passed on then.
+        Errors of forwarding; the first one stops it.
     """
 
     def __init__(self, secrets: Sequence[str], show: Callable[[str], object] | None, most_shown: float) -> None:
@@ -61,11 +61,11 @@ class Listener:
             self._takers.append(_Lines(show, most_shown).take)
 
     def listen(self, stream: IO[bytes] | None) -> None:
-        """Take all there is, until nobody can write any more."""
+        """Read the output until every writer has closed it."""
         _read(stream, self._takers, self.errors)
 
     def take(self) -> str:
-        """Return what came since this was last asked, its start and its end, without secrets."""
+        """Return the output since the last call, its start and its end, without secrets."""
         with self._turn:
             kept, self._kept = self._kept, _Output(_MOST_KEPT)
         return kept.text(self._secrets)
@@ -76,7 +76,7 @@ class Listener:
 
 
 class _Output:
-    """Keeps the start and the end of what a process says."""
+    """Keeps the start and the end of the output."""
 
     def __init__(self, most: int) -> None:
         self.half = most // 2
@@ -98,14 +98,14 @@ class _Output:
             self.in_tail -= len(self.tail.popleft())
 
     def text(self, secrets: Sequence[str]) -> str:
-        """Return what is kept, without secrets, also where one was cut in two."""
+        """Return the collected text without secrets, including truncated ones."""
         if not self.left_out:
             whole = scrub((bytes(self.head) + b"".join(self.tail)).decode("utf-8", "replace"), secrets)
             if len(whole) <= 2 * self.half:
                 return whole
             left_out = f"\n[... {len(whole) - 2 * self.half} characters left out ...]\n"
             return whole[: self.half] + left_out + whole[-self.half :]
-        # Both parts hold more than is shown, so that a secret that was cut is in what is not shown.
+        # Both parts exceed what is shown, so a truncated secret lies in the hidden remainder.
         head = scrub(bytes(self.head).decode("utf-8", "replace"), secrets)
         tail = scrub(b"".join(self.tail).decode("utf-8", "replace"), secrets)
         keep = max(0, min(self.half, len(head) - _LARGEST_SECRET))
@@ -114,7 +114,7 @@ class _Output:
 
 
 class _Lines:
-    """Passes on what a process says, line by line, as long as it is not too much."""
+    """Forwards output line by line up to a number of bytes."""
 
     def __init__(self, show: Callable[[str], object], most: float) -> None:
         self.show, self.left = show, most
@@ -122,7 +122,7 @@ class _Lines:
         self.decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
 
     def take(self, chunk: bytes) -> None:
-        """Take what came; nothing means that it was the end."""
+        """Take a chunk; an empty one marks the end."""
         *lines, self.begun = (self.begun + self.decoder.decode(chunk, final=not chunk)).split("\n")
         if self.begun and (not chunk or len(self.begun) > _LONGEST_LINE):
             lines.append(self.begun)

@@ -1,13 +1,11 @@
-"""Run other programs: bounded in time, memory and output, and ended with everything that they started.
+"""Run other programs with bounds on time, memory and output, and end all their descendants.
 
-A program gets no shell, no input and a session of its own, which ends with it: whoever is interrupted while waiting
-leaves nothing running either, nor does whoever is killed (`processes.guard`). What is not trusted runs in
-a box (`brainscore_core.scoring.isolation`), through here.
+A program gets no shell, no input and its own session, which ends with it even if this process is interrupted or
+killed (`processes.guard`). Untrusted code runs through here in a box (`brainscore_core.scoring.isolation`).
 
-**Order of output.** Standard output and standard error go through one pipe. The lines of each are kept and passed on in
-the order in which the program wrote them. Between the two the order is the one in which they reached the pipe, which is
-that of writing only where the program does not hold its output back: Python, like most programs, holds standard output
-back (but not standard error) when nobody watches, unless it is told to flush.
+**Order of output.** Standard output and standard error share one pipe; each keeps the order of its lines. Across the
+two, lines appear in the order in which they reached the pipe, which is the order of writing only if the program does
+not buffer: Python, like most programs, buffers standard output unless it runs in a terminal or flushes.
 """
 
 from __future__ import annotations
@@ -53,18 +51,16 @@ class Ended:
 
     Attributes
     ----------
-    command : tuple of str
-        The program and its arguments.
     status : int
         Exit status; a negative number is the signal that ended it.
     stopped : 'Timeout', 'MemoryLimit', 'ProcessLimit' or None
-        Why it was ended; None if it ended by itself.
+        Bound at which it was ended; None if it ended by itself.
     output : str
-        The start and the end of what it said, standard output and standard error together.
+        Start and end of its standard output and standard error together.
     seconds : float
-        How long it ran.
+        Duration.
     peak_memory_bytes : int, optional
-        The most resident memory of it and all it started that was seen; None if nobody looked, see `run_bounded`.
+        Largest resident memory seen of the program and its descendants; None if unmeasured, see `run_bounded`.
     """
 
     command: tuple[str, ...] = ()
@@ -83,7 +79,7 @@ class Ended:
 
     @property
     def problem(self) -> str | None:
-        """Class of what went wrong, such as 'Timeout', 'SIGSEGV' or 'Exit3'; None for success."""
+        """Class of the failure, such as 'Timeout', 'SIGSEGV' or 'Exit3'; None for success."""
         return self.stopped or self.signal or (f"Exit{self.status}" if self.status else None)
 
     @property
@@ -96,7 +92,7 @@ class Ended:
 
 
 class RunOptions(TypedDict, total=False):
-    """How a program is run: the keywords of `running`."""
+    """Keywords of `running`."""
 
     environment: Mapping[str, str] | None
     folder: Path | None
@@ -111,14 +107,14 @@ class RunOptions(TypedDict, total=False):
 
 
 def run_bounded(command: Sequence[str | Path], **options: Unpack[RunOptions]) -> Ended:
-    """Run a program to its end, or until it takes too long or too much.
+    """Run a program to its end, or until it exceeds a bound.
 
     Parameters and errors are those of `running`.
 
     Raises
     ------
     Exception
-        What `show` raises, after the program has ended.
+        An error of `show`, raised after the program has ended.
     """
     with running(command, **options) as program:
         return program.result()
@@ -139,7 +135,7 @@ def running(
     pass_fds: Sequence[int] = (),
     reports_signals: bool = False,
 ) -> Iterator[Program]:
-    """Start a program for as long as the block lasts; after it, the program and what it started have ended.
+    """Start a program for the length of the block; afterwards it and its descendants have ended.
 
     Parameters
     ----------
@@ -148,30 +144,29 @@ def running(
     environment : mapping of str to str, optional
         All of its environment variables; None: those of this process.
     folder : Path, optional
-        Where to start it; None: where this process is.
+        Working directory; None: that of this process.
     timeout_s : float, optional
-        None: it may take as long as it likes.
+        Longest duration; None: unlimited.
     memory_bytes : float, optional
-        Resident memory of the program and of what it started, together; looked at five times a second. Where there is
-        no ``/proc`` (macOS, Windows), or None is given, it is not limited.
+        Largest resident memory of the program and its descendants together, checked five times a second; unlimited if
+        None or without ``/proc`` (macOS, Windows).
     most_processes : float, optional
-        How many it may be with what it started, looked at as the memory is; None: any number.
+        Largest number of processes including descendants, checked like the memory; None: unlimited.
     secrets : sequence of str
-        What must not be in the output that is kept.
+        Texts to remove from the collected output.
     show : callable, optional
-        Takes each line of output, without its end, while the program runs. A carriage return ends a line too.
+        Receives each line of output, without its end, while the program runs. A carriage return also ends a line.
     most_shown : float
-        Bytes of output that are passed to `show`, which is told where there is more.
+        Bytes of output forwarded to `show`, which then receives a note that more was cut.
     pass_fds : sequence of int
-        Open files that it gets, under the same numbers.
+        Open files to inherit, under the same numbers.
     reports_signals : bool
-        Whether an exit status above 128 tells the signal that ended what the program had started, as those of shells
-        and of bubblewrap do.
+        Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
 
     Yields
     ------
     Program
-        Its bounds are watched while the caller does something else.
+        Its bounds are enforced in the background.
 
     Raises
     ------
@@ -190,7 +185,7 @@ def running(
         stderr=subprocess.STDOUT,
         pass_fds=pass_fds,
     ) as (process, tree):
-        with suppress(OSError):  # where memory runs out all the same, this is what the system ends
+        with suppress(OSError):  # if memory runs out anyway, the system ends this process first
             Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="ascii")
         program = Program(process, tree, bounds, listener)
         try:
@@ -200,7 +195,7 @@ def running(
 
 
 def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str], folder: Path) -> Ended:
-    """Run a program whose input and output are those of this process, as a debugger needs it; it may take any time.
+    """Run a program on this process's own input and output, as a debugger needs, without a time limit.
 
     Parameters and errors are those of `running`.
     """
@@ -210,7 +205,7 @@ def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str
 
 @dataclass(frozen=True)
 class Captured:
-    """What a program gave.
+    """Result of `run_captured`.
 
     Attributes
     ----------
@@ -230,21 +225,21 @@ def run_captured(
     stdin: bytes = b"",
     timeout_s: float | None = None,
 ) -> Captured:
-    """Run a program that is trusted, such as git, and keep all that it says.
+    """Run a trusted program, such as git, and return all of its output.
 
     Parameters
     ----------
     command, environment, timeout_s
         As for `running`.
     stdin : bytes
-        What it reads.
+        Standard input.
 
     Raises
     ------
     OSError
         If the program cannot be started.
     TimeoutError
-        If it took too long.
+        If it exceeds the time limit.
     """
     with _running(tuple(map(str, command)), environment, None, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as (
         process,
@@ -261,12 +256,12 @@ def run_captured(
 
 
 class Program:
-    """A program while it runs; `running` starts one.
+    """A running program, started by `running`.
 
     Attributes
     ----------
     pid : int
-        Of the program itself.
+        Process id of the program.
     """
 
     def __init__(
@@ -278,24 +273,24 @@ class Program:
         self._stopped: Stopped | None = None
         self._peak: int | None = None
         self._seconds = 0.0
-        # Read beside, and never wait for the end of the output: something left running may hold it open for ever.
+        # Read in the background: a leftover process may hold the output open for ever.
         self._reader = threading.Thread(target=listener.listen, args=(process.stdout,), daemon=True)
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._reader.start()
         self._watcher.start()
 
     def wait(self, seconds: float) -> Ended | None:
-        """Wait for the end, at most that long; return how it ended, without its output, or None if it still runs."""
+        """Wait at most that long for the end; return how it ended, without output, or None if it still runs."""
         self._watcher.join(seconds)
         return None if self._watcher.is_alive() else self._ended()
 
     def result(self) -> Ended:
-        """Wait until it has ended by itself or was stopped at a bound, and return how it ended.
+        """Wait until it has ended by itself or at a bound, and return how it ended.
 
         Raises
         ------
         Exception
-            What taking the output raised.
+            An error of `show`.
         """
         self._watcher.join()
         self.stop()
@@ -305,15 +300,15 @@ class Program:
         return replace(ended, output=self._listener.take())
 
     def memory_bytes(self) -> int:
-        """Return the resident memory of the program and what it started, together; 0 where the system does not tell."""
+        """Return the resident memory of the program and its descendants; 0 if the system does not report it."""
         return sum(self._tree.look().values())
 
     def take_output(self, secrets: Sequence[str] = ()) -> str:
-        """Return what it has said since this was last asked: the start and the end, without secrets."""
+        """Return the output since the last call: its start and end, without secrets."""
         return scrub(self._listener.take(), secrets)
 
     def stop(self) -> None:
-        """End it with all that it started."""
+        """End it and its descendants."""
         _end_all(self._process, self._tree)
         self._watcher.join()
 
@@ -328,7 +323,7 @@ class Program:
         )
 
     def _watch(self) -> None:
-        """Wait until it ends or takes too much, in which case it is ended here: nobody else may be looking."""
+        """Wait until it ends, or end it at a bound: the caller may not be watching."""
         try:
             self._stopped = self._wait()
             if self._stopped:
@@ -365,7 +360,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What a program may take and what its status means, as `running` says."""
+    """Bounds of a program and the meaning of its status, as for `running`."""
 
     timeout_s: float | None
     memory_bytes: float | None
@@ -390,7 +385,7 @@ def _running(
     stderr: int,
     pass_fds: Sequence[int] = (),
 ) -> Iterator[tuple[subprocess.Popen[bytes], ProcessTree]]:
-    """Give a process in a session of its own, which is ended whatever happens."""
+    """Yield a process in its own session and end it in every case."""
     process = subprocess.Popen(  # noqa: S603 - no shell; callers name programs of their own
         arguments,
         env=environment,
@@ -411,11 +406,11 @@ def _running(
 
 
 def _end_all(process: subprocess.Popen[bytes], tree: ProcessTree) -> None:
-    """End a process and what it started and left running, also in sessions of its own as far as was seen."""
+    """End a process and its remaining descendants, including those seen in other sessions."""
     if os.name == "nt":
         process.kill()
     else:
-        tree.look()  # who is whose parent is known only as long as the parents run
+        tree.look()  # parentage is only visible while the parents run
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()

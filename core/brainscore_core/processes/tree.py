@@ -1,6 +1,6 @@
-"""Know what came of a process: all that it started, also in sessions of their own, with its memory.
+"""Track the descendants of a process, including those in other sessions, and their memory.
 
-Where there is no ``/proc`` (macOS, Windows) nothing is known, and every answer is empty.
+Without ``/proc`` (macOS, Windows) every answer is empty.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ class _Process(NamedTuple):
 
 
 class ProcessTree:
-    """A process that leads a session, and what came of it.
+    """A session leader and its descendants.
 
-    What was once seen to belong to it belongs to it for good, also where its parents have ended. What leaves the
-    session *and* loses its parents between two looks is not found: only a PID namespace holds that.
+    A process once seen as a descendant stays one after its parents have ended. One that leaves the session *and* loses
+    its parents between two looks is missed: only a PID namespace prevents that.
 
     Parameters
     ----------
     root : int
-        The process that leads the session.
+        Process id of the session leader.
     """
 
     def __init__(self, root: int) -> None:
         self.root = root
-        # pid -> when it started: numbers are used again.
+        # pid -> start time, because pids are reused.
         self._seen = {pid: each.started for pid, each in _processes([str(root)]).items()}
 
     def look(self) -> dict[int, int]:
-        """Return pid -> resident bytes of all that runs."""
+        """Return pid -> resident bytes of all running descendants."""
         table = _all_processes()
         children = defaultdict(list)
         for pid, each in table.items():
@@ -62,7 +62,7 @@ class ProcessTree:
         return found
 
     def end(self) -> None:
-        """End all of it, and return when it is gone: what is killed takes a moment to leave its files and memory."""
+        """End all descendants and wait until they have released their files and memory."""
         deadline = time.monotonic() + _GONE_AFTER_S
         while (running := self.look()) and time.monotonic() < deadline:
             for pid in running:
@@ -72,9 +72,9 @@ class ProcessTree:
 
 
 def end_when_closed(stream: BinaryIO) -> None:
-    """Hear which programs have started (``+pid``) and ended (``-pid``), and end those that are left when nobody speaks.
+    """Read starts (``+pid``) and ends (``-pid``) of programs, and end the remaining ones once the input closes.
 
-    It is what the guard of a process does, see `brainscore_core.processes.guard`.
+    The main loop of the guard, see `brainscore_core.processes.guard`.
     """
     trees: dict[int, ProcessTree] = {}
     for line in stream:
@@ -84,14 +84,14 @@ def end_when_closed(stream: BinaryIO) -> None:
         else:
             trees.pop(pid, None)
     for pid, tree in trees.items():
-        tree.look()  # who is whose parent is known only as long as the parents run
+        tree.look()  # parentage is only visible while the parents run
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)  # also where there is no /proc
+            os.killpg(pid, signal.SIGKILL)  # works without /proc too
         tree.end()
 
 
 def _all_processes() -> Mapping[int, _Process]:
-    """Return what runs on this machine."""
+    """Return the processes running on this machine."""
     try:
         return _processes(name for name in os.listdir("/proc") if name.isdecimal())  # noqa: PTH208 - five times a second
     except OSError:
@@ -99,7 +99,7 @@ def _all_processes() -> Mapping[int, _Process]:
 
 
 def _processes(pids: Iterable[str]) -> dict[int, _Process]:
-    """Return those that run; what has ended and was not waited for does not."""
+    """Yield running processes; zombies are left out."""
     found: dict[int, _Process] = {}
     for pid in pids:
         try:

@@ -387,7 +387,7 @@ class ScoreRecord(Untrusted):
 
     @classmethod
     def from_json(cls, data: str | bytes, where: str = "This") -> ScoreRecord:
-        """Read what `to_json` wrote, also with earlier schema versions.
+        """Read a record that `to_json` wrote.
 
         Raises
         ------
@@ -395,7 +395,7 @@ class ScoreRecord(Untrusted):
             As `read`; the message names `where`.
         """
         try:
-            return checked(_RECORD, _of_this_version(parse(data, "record", MOST_BYTES)), "wrong type or size at record")
+            return checked(_RECORD, _unnested(parse(data, "record", MOST_BYTES)), "wrong type or size at record")
         except CorruptFileError as error:
             raise CorruptFileError(f"{where} is no score record: {error} Score the pair again.") from error
 
@@ -403,24 +403,16 @@ class ScoreRecord(Untrusted):
 _RECORD = TypeAdapter(ScoreRecord)
 
 
-def _of_this_version(content: object) -> object:
-    """Bring the content of an earlier record into the present layout."""
-    version = content.get("schema_version") if isinstance(content, dict) else None
-    if isinstance(content, dict) and version == 1:  # has no status, because every one was of a score
-        versions = content.get("versions")
-        release = versions.get("brainscore", "") if isinstance(versions, dict) else ""
-        return {**content, "version_class": software.version_class(str(release)), "schema_version": SCHEMA_VERSION}
-    if isinstance(content, dict) and version in (2, 3):
-        return {**content, "schema_version": SCHEMA_VERSION}
-    if isinstance(content, dict) and version in (4, SCHEMA_VERSION):  # the fourth said less about ceilings
-        made = content.get("made")
-        if not isinstance(made, dict) or set(made) != set(MADE) or not content.keys().isdisjoint(MADE):
-            raise CorruptFileError(f"Its block 'made' is {shown(made)}; expected exactly {', '.join(MADE)}.")
-        others = {name: value for name, value in content.items() if name != "made"}
-        return {**others, **made, "schema_version": SCHEMA_VERSION}
-    if isinstance(version, int) and version != SCHEMA_VERSION:
-        raise CorruptFileError(f"It has schema version {version}, expected {SCHEMA_VERSION}.")
-    return content
+def _unnested(content: object) -> object:
+    """Move the values of block ``made`` beside the others."""
+    if not isinstance(content, dict):
+        return content
+    version, made = content.get("schema_version"), content.get("made")
+    if version != SCHEMA_VERSION:
+        raise CorruptFileError(f"It has schema version {shown(version)}, expected {SCHEMA_VERSION}.")
+    if not isinstance(made, dict) or set(made) != set(MADE) or not content.keys().isdisjoint(MADE):
+        raise CorruptFileError(f"Its block 'made' is {shown(made)}; expected exactly {', '.join(MADE)}.")
+    return {**{name: value for name, value in content.items() if name != "made"}, **made}
 
 
 def json_schema() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Correlate the scores of models on two benchmarks, with an interval over models."""
+"""Correlate the scores of models on two benchmarks, with an interval over models, or on all pairs of benchmarks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from brainscore_core.statistics.influence import LEVEL, t_quantile
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["OverModels", "correlation_over_models"]
+    Bools = npt.NDArray[np.bool_]
+    Floats = npt.NDArray[np.float64]
+    Indices = npt.NDArray[np.intp]
+
+__all__ = ["OverModels", "correlation_over_models", "rank_correlations"]
 
 
 class OverModels(NamedTuple):
@@ -62,18 +66,76 @@ def correlation_over_models(
     if first.shape != second.shape or first.ndim != 1:
         raise ContractError(f"Scores of shape {first.shape} and {second.shape}; expected one of each for every model.")
     both = np.isfinite(first) & np.isfinite(second)
-    pair, n = np.stack([first[both], second[both]]), int(both.sum())
-    if ranked and n:
-        from scipy.stats import rankdata  # takes longer to load than most commands
-
-        pair = rankdata(pair, axis=1)
-    nan = float("nan")
-    if n < 3 or (np.ptp(pair, axis=1) == 0).any():
-        return OverModels(n, nan, nan, nan)
-    r = float(np.clip(np.corrcoef(pair[0], pair[1])[0, 1], -1, 1))
-    if n < 4:
-        return OverModels(n, r, nan, nan)
+    n, r = int(both.sum()), _correlation(first[both], second[both], ranked=ranked)
+    if n < 4 or np.isnan(r):
+        return OverModels(n, r, float("nan"), float("nan"))
     margin = t_quantile(float("inf"), level) * np.sqrt((1 + r * r / 2 if ranked else 1) / (n - 3))
-    with np.errstate(divide="ignore"):  # of a correlation of 1, the interval is 1
+    with np.errstate(divide="ignore"):  # the interval of a correlation of 1 is 1
         low, high = np.tanh(np.arctanh(r) + np.array([-margin, margin]))
     return OverModels(n, r, float(low), float(high))
+
+
+def _correlation(first: Floats, second: Floats, *, ranked: bool) -> float:
+    """Correlate scores of the same models; NaN for fewer than three, or if one does not vary."""
+    if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return float("nan")
+    pair = (_ranks(first), _ranks(second)) if ranked else (first, second)
+    return float(np.clip(np.corrcoef(*pair)[0, 1], -1, 1))
+
+
+def _ranks(values: Floats) -> Floats:
+    """Return ranks from 1; equal values share the mean of theirs."""
+    ordered = np.sort(values)
+    ranks: Floats = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right") + 1) / 2
+    return ranks
+
+
+def rank_correlations(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Correlate the ranks of models on all pairs of benchmarks (Spearman), each over the models with both scores.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n_benchmarks, n_models)
+        NaN: no score.
+
+    Returns
+    -------
+    (ndarray, ndarray of int), each of shape (n_benchmarks, n_benchmarks)
+        Correlations, as `correlation_over_models` with ``ranked=True``, and numbers of models.
+    """
+    present = np.isfinite(scores)
+    counts = present.astype(np.float32) @ present.T.astype(np.float32)  # exact: far below 2**24
+    r = np.full(counts.shape, np.nan)
+    order = np.argsort(scores, axis=1, kind="stable")
+    has_ties = (np.diff(np.take_along_axis(scores, order, axis=1), axis=1) == 0).any(axis=1)
+    for first in range(len(scores)):
+        others = first + np.flatnonzero(counts[first, first:] >= 3)
+        tied = has_ties[others] | has_ties[first]
+        for second in others[tied].tolist():
+            both = present[first] & present[second]
+            r[first, second] = _correlation(scores[first, both], scores[second, both], ranked=True)
+        others = others[~tied]
+        if len(others):
+            r[first, others] = _without_ties(present[first] & present[others], order[first], order[others])
+        r[first:, first] = r[first, first:]
+    return r, counts.astype(np.intp)
+
+
+def _without_ties(both: Bools, first: Indices, others: Indices) -> Floats:
+    """Correlate the ranks on one benchmark with those on others where no two models have the same score.
+
+    Parameters
+    ----------
+    both : ndarray of bool, shape (n_others, n_models)
+        Models with both scores.
+    first, others : ndarray of int, shapes (n_models,) and (n_others, n_models)
+        Models in the order of their scores.
+    """
+    # A rank counts the models with both scores along the order.
+    ranks = np.empty((2, *both.shape), dtype=np.int32)
+    ranks[0][:, first] = np.cumsum(both[:, first], axis=1, dtype=np.int32)
+    np.put_along_axis(ranks[1], others, np.cumsum(np.take_along_axis(both, others, 1), axis=1, dtype=np.int32), axis=1)
+    distance = np.where(both, ranks[0] - ranks[1], 0).astype(np.float64)
+    n = both.sum(axis=1).astype(np.float64)
+    r: Floats = 1 - 6 * np.vecdot(distance, distance) / (n * (n**2 - 1))
+    return r

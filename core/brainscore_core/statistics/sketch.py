@@ -21,6 +21,7 @@ Pham & Pagh (2013), Fast and scalable polynomial kernels via explicit feature ma
 from __future__ import annotations
 
 import base64
+import binascii
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -31,13 +32,13 @@ from brainscore_core.errors import CorruptFileError
 from brainscore_core.statistics.influence import satterthwaite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
     from brainscore_core.statistics.influence import Influence
 
-__all__ = ["WIDTH", "InfluenceSketch"]
+__all__ = ["WIDTH", "InfluenceSketch", "sketch_arrays"]
 
 WIDTH = 1024
 """Number of buckets. All sketches have as many: those of records that were written before must match."""
@@ -45,6 +46,7 @@ WIDTH = 1024
 _BLOCK_VALUES = 2**21
 _HEADER = np.dtype("<f4").itemsize * 3
 _FREEDOM = np.dtype("<f4").itemsize * 2
+_NO_FREEDOM = np.full(2, np.inf, "<f4").tobytes()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,28 +162,48 @@ class InfluenceSketch:
 
     @classmethod
     def from_text(cls, text: str) -> InfluenceSketch:
-        """Read what `to_text` wrote; sketches that were written before there was `freedom` have none.
+        """Read the text that `to_text` writes; see `sketch_arrays` for errors."""
+        steps, scales, freedom = (part[0] for part in sketch_arrays([text]))
+        return cls(steps * scales[:, None], (float(freedom[0]), float(freedom[1])))
 
-        Raises
-        ------
-        CorruptFileError
-            If it is something else.
-        """
+
+def sketch_arrays(
+    texts: Sequence[str],
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Read many sketches at once, as `InfluenceSketch.to_text` writes them.
+
+    Returns
+    -------
+    steps : ndarray of int8, shape (n, 3, WIDTH)
+        Buckets in units of `scales`.
+    scales : ndarray, shape (n, 3)
+    freedom : ndarray, shape (n, 2)
+        Infinite for sketches without it, as the first version wrote them.
+
+    Raises
+    ------
+    CorruptFileError
+        If a text is not base64, has another size, or holds numbers that are not finite.
+    """
+    without, whole = _HEADER + 3 * WIDTH, _HEADER + 3 * WIDTH + _FREEDOM
+    contents = []
+    for text in texts:
         try:
-            content = base64.b64decode(text, validate=True)
+            content = binascii.a2b_base64(text, strict_mode=True)
         except ValueError as error:
-            raise CorruptFileError("The sketch of influences is no base64. Score the pair again.") from error
-        end = _HEADER + 3 * WIDTH
-        if len(content) not in (end, end + _FREEDOM):
+            raise CorruptFileError("The sketch of influences is not base64. Score the pair again.") from error
+        if len(content) not in (without, whole):
             raise CorruptFileError(
-                f"The sketch of influences has {len(content)} bytes; expected {end + _FREEDOM}. Score the pair again."
+                f"The sketch of influences has {len(content)} bytes; expected {whole}. Score the pair again."
             )
-        scales = np.frombuffer(content[:_HEADER], "<f4").astype(np.float64)
-        freedom = np.frombuffer(content[end:], "<f4").astype(np.float64)
-        if not (np.isfinite(scales).all() and (freedom > 0).all()):
-            raise CorruptFileError("The sketch of influences holds no finite numbers. Score the pair again.")
-        buckets = np.frombuffer(content[_HEADER:end], np.int8).reshape(3, WIDTH) * scales[:, None]
-        return cls(buckets, (float(freedom[0]), float(freedom[1]))) if len(freedom) else cls(buckets)
+        contents.append(content if len(content) == whole else content + _NO_FREEDOM)
+    table = np.frombuffer(b"".join(contents), np.uint8).reshape(len(texts), whole)
+    scales = table[:, :_HEADER].copy().view("<f4").astype(np.float64)
+    freedom = table[:, without:].copy().view("<f4").astype(np.float64)
+    if not (np.isfinite(scales).all() and (freedom > 0).all()):
+        raise CorruptFileError("The sketch of influences has numbers that are not finite. Score the pair again.")
+    steps = np.ascontiguousarray(table[:, _HEADER:without]).view(np.int8).reshape(-1, 3, WIDTH)
+    return steps, scales, freedom
 
 
 def _places(whose: str, names: Iterable[object], kind: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:

@@ -144,6 +144,13 @@ class Comparison:
         table[self._upper] = table.T[self._upper] = values
         return table
 
+    @cached_property
+    def ranks(self) -> Floats:
+        """One more than the number of models with a higher score, shape (n_models,); NaN without a score."""
+        ordered = np.sort(-self.scores[np.isfinite(self.scores)])
+        ranks = 1.0 + np.searchsorted(ordered, -self.scores, side="left")
+        return np.where(np.isfinite(self.scores), ranks, np.nan)
+
     def rank_intervals(self, *, all_at_once: bool = False) -> Floats:
         """Return between which ranks each model lies, shape (n_models, 2); 1 is the best.
 
@@ -233,17 +240,18 @@ def holm(p: npt.ArrayLike) -> Floats:
 
 
 def _rejected(p: Floats, alpha: float) -> Bools:
-    """Return where `holm` is at most `alpha`, which takes less than what it is."""
-    if not p.size:
-        return np.zeros(p.shape, dtype=bool)
-    ordered = np.sort(p, axis=-1)
+    """Return where `holm` is at most `alpha`, without sorting.
+
+    If `count` tests are rejected, so is every one whose p is at most `alpha` divided by the number of the others.
+    """
     n_tests = np.isfinite(p).sum(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        passed = ordered * np.maximum(n_tests - np.arange(p.shape[-1]), 1) <= alpha
-    count = np.logical_and.accumulate(passed, axis=-1).sum(axis=-1, keepdims=True)
-    last = np.take_along_axis(ordered, np.maximum(count - 1, 0), axis=-1)
-    rejected: Bools = (p <= last) & (count > 0)
-    return rejected
+    count = np.zeros_like(n_tests)
+    while True:
+        with np.errstate(invalid="ignore"):
+            rejected: Bools = p * np.maximum(n_tests - count, 1) <= alpha
+        previous, count = count, rejected.sum(axis=-1, keepdims=True)
+        if np.array_equal(count, previous):
+            return rejected
 
 
 def _two_sided(t: Floats, freedom: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Tell an error about data that cannot be had here from one about the code."""
+"""Distinguish errors about unavailable data from errors in the code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from brainscore_core.testing.machine import has_network
 
 __all__ = ["reason_of_absence"]
 
-# Errors of programs that plugins download with, by the names of their classes.
+# Class names of download errors raised by libraries that plugins use.
 _CONNECTION_ERRORS = frozenset(
     {
         *(
@@ -30,17 +30,17 @@ _MOST = 900  # characters
 def reason_of_absence(
     error: BaseException, *, private: bool = False, why: str = "there is no network, or BRAINSCORE_OFFLINE=1"
 ) -> str | None:
-    """Return why a test cannot have its data here and how it can, or None if the error is about something else.
+    """Return why a test's data are unavailable and how to get them; None if the error has another cause.
 
     Parameters
     ----------
     error : BaseException
-        What the test raised. A `PrivateDataError` is about data wherever it is raised, and a failed download where
-        there is no network or ``BRAINSCORE_OFFLINE=1``; where there is one, the download itself is wrong.
+        Error of the test. A `PrivateDataError` always concerns data; a failed download does only without a network or
+        with ``BRAINSCORE_OFFLINE=1``, otherwise the download itself is broken.
     private : bool
-        Whether the test says that its data are private.
+        Whether the test marks its data as private.
     why : str
-        Nothing may be downloaded here.
+        Reason why downloads are off.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Let a plugin inherit the tests that every plugin of its kind has to pass.
+"""Let a plugin inherit the tests that every plugin of its kind must pass.
 
-A domain derives one class for each kind of plugin from `Contract`; a plugin's ``test.py`` derives from that and names
-an identifier. Identifiers that no class names are tested all the same where the plugin is tested as a whole.
+A domain derives one class per kind of plugin from `Contract`; a plugin's ``test.py`` derives from that and names an
+identifier. Testing a whole plugin also tests the identifiers that no class names.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ class Contract:
     Attributes
     ----------
     identifier : str
-        What is tested. Set it in a derived class; a class without it is not collected.
+        Identifier under test. Set it in a derived class; a class without it is not collected.
     left_out : mapping of str to str
-        Tests of the contract that do not hold for this plugin, by name, and why. They are reported as skipped, with
-        the reason.
+        Contract tests that do not apply to this plugin -> reason; reported as skipped with that reason.
     registered_at : str
-        ``path:line`` of the registration, where it is known.
+        ``path:line`` of the registration, if known.
     kind, base : str
-        For messages: what is tested, and the name of the class to derive from. Set by the domain.
+        Kind of plugin and name of the class to derive from, for messages. Set by the domain.
 
     Examples
     --------
@@ -68,7 +67,7 @@ class Contract:
 
     @classmethod
     def teardown_class(cls) -> None:
-        """Let go of what was loaded, which may be large."""
+        """Release the loaded object, which may be large."""
         cls._loaded.clear()
 
     @pytest.fixture(autouse=True)
@@ -80,16 +79,16 @@ class Contract:
             pytest.skip(f"other: left out by the plugin: {reason}")
 
     def load(self) -> Any:
-        """Load what is tested; a domain says how. Use `loaded` in tests."""
+        """Load the object under test; set by the domain. Tests use `loaded`."""
         raise NotImplementedError
 
     @property
     def loaded(self) -> Any:
-        """What is tested, loaded once for all tests of the class; they skip if its data cannot be had here."""
+        """The object under test, loaded once per class; tests skip if its data are unavailable."""
         return self.once("loaded", self.load)
 
     def once(self, what: str, make: Any) -> Any:
-        """Return what a function makes, called once for all tests of the class; its error is raised again too."""
+        """Return the result of a function called once per class; its error is raised again too."""
         if what not in self._loaded:
             try:
                 with data_available():
@@ -100,18 +99,18 @@ class Contract:
         value, earlier = self._loaded[what]
         if earlier is not None:
             failure, place = earlier
-            raise failure.with_traceback(place)  # as it was, without the tests between
+            raise failure.with_traceback(place)  # as raised, without the frames of other tests
         return value
 
     def broken(self, problem: str, fix: str) -> NoReturn:
-        """Fail a test: what is wrong, and what to do about it.
+        """Fail a test with the problem and its remedy.
 
         Parameters
         ----------
         problem : str
             Continues 'The model <identifier>', such as ``"has the version '1'; expected an int"``.
         fix : str
-            Such as ``"pass version=1"``.
+            Remedy, such as ``"pass version=1"``.
         """
         __tracebackhide__ = True
         lines = [f"The {self.kind} {self.identifier!r} {problem}.", f"Fix: {fix}."]
@@ -124,21 +123,21 @@ class Contract:
         pytest.fail("\n".join(lines), pytrace=False)
 
     def unfit(self, reason: str, remedy: str) -> NoReturn:
-        """Skip a test that this contract cannot make for the plugin by itself.
+        """Skip a test that this contract cannot make for the plugin on its own.
 
         Parameters
         ----------
         reason : str
             Such as ``'its factory needs arguments'``.
         remedy : str
-            What to write in a derived class so that the test can run.
+            Code for a derived class that makes the test possible.
         """
         pytest.skip(f"other: {reason}; {remedy} in a class derived from {self.base}")
 
 
 @contextmanager
 def data_available() -> Iterator[None]:
-    """Skip a test if what it loads is private, or cannot be downloaded because there is no network."""
+    """Skip a test if its data are private, or cannot be downloaded without a network."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Let the home of tests have what is large and not theirs to change."""
+"""Share the caller's large read-only files with the home of tests."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["lend_weights"]
 
 
 def lend_weights(caller: Settings, home: Path) -> None:
-    """Let a home of tests have the weights that the caller keeps, and keep there what it downloads of them.
+    """Link the caller's weights into a test home, so that downloads are kept there.
 
     Parameters
     ----------
     caller : Settings
-        What the caller has set.
+        Settings of the caller.
     home : Path
-        ``BRAINSCORE_HOME`` of the tests; folders of weights that are there stay.
+        ``BRAINSCORE_HOME`` of the tests; existing weight folders stay.
     """
     for name in ("weights", caller.s3_weight_folder):
         kept, lent = caller.home / name, home / name
-        with contextlib.suppress(OSError):  # there is one, or this system has no links: tests download by themselves
+        with contextlib.suppress(OSError):  # it exists, or this system has no links: tests then download themselves
             kept.mkdir(parents=True, exist_ok=True)
             lent.parent.mkdir(parents=True, exist_ok=True)
             lent.symlink_to(kept)

@@ -1,4 +1,4 @@
-"""Say which tests cannot run on this machine, or shall not run now, and why."""
+"""Decide which tests this machine cannot or should not run, and why."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _STORE = ("brainscore-storage.s3.amazonaws.com", 443)
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """What tests may use.
+    """Resources that tests may use.
 
     Attributes
     ----------
     private : bool
-        Private data, as far as they can be had: whether they can shows when a test asks for them.
+        Whether tests may try private data; access is only known when a test asks for them.
     slow : bool
-        Time for tests marked ``slow``.
+        Whether to run tests marked ``slow``.
     memory_gb : float or None
-        That is free; None: nobody knows.
+        Free memory; None: unknown.
     """
 
     private: bool = True
@@ -58,11 +58,11 @@ def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Col
     Parameters
     ----------
     markers : collection of str
-        Of the test.
+        Markers of the test.
     conditions : Conditions
-        What there is.
+        Available resources.
     wanted : collection of str
-        Markers that a person asked for by name, such as with ``-m slow``: those tests run.
+        Markers requested by name, such as with ``-m slow``: those tests run.
 
     Examples
     --------
@@ -83,21 +83,21 @@ def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Col
 
 
 def kind_of_reason(reason: str) -> SkipKind:
-    """Return the kind that a reason starts with; what plugins skip themselves is of the kind 'other'."""
+    """Return the kind that a reason starts with; skips of plugins themselves are of kind 'other'."""
     match = re.match(r"(?:Skipped: )?(\w+): ", reason)
     return next((kind for kind in get_args(SkipKind) if match and match[1] == kind), "other")
 
 
 @cache
 def has_gpu() -> bool:
-    """Whether there is an NVIDIA GPU that programs may use."""
+    """Whether an NVIDIA GPU is usable."""
     if os.environ.get("CUDA_VISIBLE_DEVICES", "all").strip() in ("", "-1"):
         return False
     return Path("/dev/nvidiactl").exists() or shutil.which("nvidia-smi") is not None
 
 
 def available_memory_gb() -> float | None:
-    """Return how much memory is free, or None where that is not easily known."""
+    """Return free memory in GB; None if unknown."""
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError):
@@ -107,12 +107,12 @@ def available_memory_gb() -> float | None:
 
 
 def has_network(timeout_s: float = 1.5) -> bool:
-    """Whether the store of public data can be reached, or there is another way to it that only trying would tell.
+    """Whether the public data store is reachable, or a proxy or mirror is configured that only a download can test.
 
     Parameters
     ----------
     timeout_s : float
-        Looking up the name of a server may take long without network; there is none if it takes longer than this.
+        Longest name look-up; without a network it may hang.
     """
     elsewhere = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
     if any(os.environ.get(name) for name in elsewhere):
@@ -124,7 +124,7 @@ def has_network(timeout_s: float = 1.5) -> bool:
             with socket.create_connection(_STORE, timeout=timeout_s):
                 reached.set()
         except OSError:
-            pass  # that is the answer
+            pass  # unreachable: the event stays unset
 
     thread = threading.Thread(target=reach, daemon=True)
     thread.start()

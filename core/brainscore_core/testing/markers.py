@@ -1,8 +1,7 @@
-"""Run tests whose markers ask for something where that is, and skip the others with the reason.
+"""Run a marked test where its requirements are met; skip it with the reason elsewhere.
 
-A marker says what a test needs, not whether it runs. Data and weights that a test needs (`private_access`, `network`)
-are looked for where the caller keeps them, verified by their digests, and downloaded where that may be; a test is
-skipped if it can have them in neither way.
+A marker states what a test needs, not whether it runs. Required data and weights (`private_access`, `network`) are
+taken from the caller's homes, verified by digest, or downloaded where that is allowed; otherwise the test is skipped.
 """
 
 from __future__ import annotations
@@ -35,23 +34,23 @@ MARKERS = {
 """What each marker says about a test."""
 
 _OF_DATA = ("private_access", "network")
-_NAMED = "brainscore_named"  # what workers of pytest-xdist are told
+_NAMED = "brainscore_named"  # passed to workers of pytest-xdist
 _UNNAMED = "a run that names no tests downloads nothing (name the file, or pass -m network or -m private_access)"
 
 
 def needs_data(item: pytest.Item) -> bool:
-    """Whether a test says that it needs data or weights that are not part of the plugin."""
+    """Whether a test's markers require data or weights from outside the plugin."""
     return any(item.get_closest_marker(name) is not None for name in _OF_DATA)
 
 
 class MarkedTests:
-    """Look at the markers of all tests of a run.
+    """Applies the markers of all tests of a run.
 
     Parameters
     ----------
     config : pytest.Config
-        A run that names files, folders or tests on its command line, or data with ``-m``, may download; one of all
-        tests of a repository uses what is here.
+        A run that names files, folders or tests on its command line, or data with ``-m``, may download; one of a whole
+        repository uses local data only.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -64,11 +63,11 @@ class MarkedTests:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist what the command line of the run was."""
+        """Pass the command line of the run to a worker of pytest-xdist."""
         node.workerinput[_NAMED] = self._named
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Skip what cannot run here; what a person names with ``-m`` runs all the same."""
+        """Skip tests that cannot run here; markers requested with ``-m`` run anyway."""
         for item in items:
             markers = {marker.name for marker in item.iter_markers()}
             if markers & MARKERS.keys() - {"contract"}:
@@ -77,13 +76,13 @@ class MarkedTests:
                     item.add_marker(pytest.mark.skip(reason=reason), append=False)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Find out once whether there is a network, before tests change their environment."""
+        """Test once for a network, before tests change their environment."""
         if self._may_download and any(map(needs_data, session.items)):
             self._may_download = not settings().offline and has_network()
 
     @pytest.fixture(autouse=True)
     def _brainscore_offline(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Keep a test that needs data from trying a network that is not there, or shall not be used."""
+        """Keep a test that needs data off a missing or forbidden network."""
         if not self._may_download and needs_data(request.node):
             monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
 
@@ -91,7 +90,7 @@ class MarkedTests:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let a test whose data cannot be had count as skipped, with what it lacks and how that can be had."""
+        """Report a test as skipped if its data are unavailable, with the way to get them."""
         report = yield
         if call.excinfo is None or not report.failed or not needs_data(item):
             return report

@@ -1,6 +1,6 @@
-"""Keep what the tests of a plugin gave.
+"""Store the results of a plugin's tests.
 
-The file comes from the process that ran the tests, which are somebody's code: it may hold anything.
+The file comes from the process that ran the tests, so it may hold anything.
 """
 
 from __future__ import annotations
@@ -35,34 +35,34 @@ __all__ = ["MOST_TESTS", "Outcome", "Part", "TestOutcome", "read_outcomes", "wri
 Outcome = Literal["passed", "failed", "error", "skipped", "deselected"]
 Part = Literal["contract", "test.py"]
 MOST_TESTS = 50_000
-_MOST_TOLD, _MOST_TRACEBACK = 100, 16 * MOST_MESSAGE  # failures that are told in full, and characters of each
+_MOST_TOLD, _MOST_TRACEBACK = 100, 16 * MOST_MESSAGE  # failures reported in full, and characters of each
 
 
 @dataclass(frozen=True, kw_only=True)
 class TestOutcome(Untrusted):
-    """What one test gave.
+    """Result of one test.
 
     Attributes
     ----------
     test : str
-        Its name within the file, such as ``'TestCeiling::test_value[V1]'``.
+        Name within the file, such as ``'TestCeiling::test_value[V1]'``.
     part : 'contract' or 'test.py'
-        What it belongs to: what every plugin of its kind promises, or the plugin's own tests.
+        Whether it belongs to the contract of the plugin's kind or to the plugin's own tests.
     outcome : str
-        'passed', 'failed', 'error' (it could not be run), 'skipped' or 'deselected' (by ``-k`` or ``-m``).
+        'passed', 'failed', 'error' (it could not run), 'skipped' or 'deselected' (by ``-k`` or ``-m``).
     seconds : float
-        With what was set up for it.
+        Duration, including set-up.
     reason : str
-        Why it was skipped, or what the error said.
+        Reason of the skip, or text of the error.
     file : str or None
-        Where it stands.
+        Path of the test file.
     line : int or None
         Counted from 1.
     traceback : str
-        As pytest shows it, of the first failures.
+        As printed by pytest, for the first failures.
     """
 
-    __test__ = False  # a name that starts with Test is no test
+    __test__ = False  # despite its name, not a test
 
     test: Name
     part: Part
@@ -75,7 +75,7 @@ class TestOutcome(Untrusted):
 
     @property
     def kind(self) -> SkipKind:
-        """What kind of reason it was skipped for."""
+        """Kind of the skip reason."""
         return kind_of_reason(self.reason)
 
 
@@ -83,7 +83,7 @@ _OUTCOMES = TypeAdapter(Annotated[tuple[TestOutcome, ...], at_most(MOST_TESTS)])
 
 
 def write_outcomes(path: Path, outcomes: Iterable[TestOutcome]) -> None:
-    """Write outcomes as JSON, whole or not at all; long texts are cut, so that they can be read again."""
+    """Write outcomes as JSON, whole or not at all; long texts are cut to stay readable."""
     entries, told = [], 0
     for outcome in outcomes:
         told += bool(outcome.traceback)
@@ -103,8 +103,8 @@ def read_outcomes(path: Path) -> tuple[TestOutcome, ...]:
         If the file is absent or holds anything else.
     """
     try:
-        if not path.is_file():  # whatever the tests may have put in its place
+        if not path.is_file():  # regular files only, whatever the tests put there
             raise FileNotFoundError(path)
         return read(_OUTCOMES, read_start(path), "outcomes")
-    except OSError as error:  # which CorruptFileError is too
+    except OSError as error:  # CorruptFileError is an OSError too
         raise CorruptFileError(f"{path} does not say what the tests gave: {error} Run them again.") from error

@@ -1,9 +1,9 @@
-"""Give pytest what tests of plugins need: the markers, the contract of each kind of plugin, reasons for skipped tests.
+"""Extend pytest for plugin tests: markers, the contract of each kind of plugin, reasons for skips.
 
-Registered under the entry point ``pytest11``, so that it is there wherever the library is installed, also for a plugin
-folder outside of the repository. By itself it only declares markers and collects classes derived from `Contract` by
-whatever name. The setting ``brainscore_markers = true`` of a repository makes markers count, see `markers`; the rest
-answers to ``--brainscore-plugin``, which ``test_plugin`` passes.
+Registered under the entry point ``pytest11``, so it works wherever the library is installed, also for a plugin folder
+outside the repository. By default it only declares markers and collects classes derived from `Contract` under any
+name. The setting ``brainscore_markers = true`` of a repository applies the markers, see `markers`; the option
+``--brainscore-plugin``, passed by ``test_plugin``, enables the rest.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_pycollect_makeitem(
     collector: pytest.Module | pytest.Class, name: str, obj: object
 ) -> pytest.Collector | None:
-    """Collect classes that derive from a contract and name an identifier, whatever they are called."""
+    """Collect classes that derive from a contract and name an identifier, under any name."""
     contracts = sys.modules.get("brainscore_core.testing.contracts")
     if contracts is None or not (isinstance(obj, type) and issubclass(obj, contracts.Contract)):
         return None
     contract: type[Contract] = obj
     if not contract.identifier:
-        return None  # a base class; one that is called Test... is collected, and says what is missing
+        return None  # a base class; one named Test... is collected and reports the missing identifier
     made: pytest.Collector = pytest.Class.from_parent(collector, name=name)
     made.add_marker("contract")
     made.add_marker(pytest.mark.xdist_group(f"{contract.kind}:{contract.identifier}"))  # one worker loads it
@@ -91,12 +91,12 @@ def _plugin_named(text: str) -> Plugin:
 
 
 class PluginSession:
-    """Test one plugin: import it as the library does, and add its contract.
+    """Tests one plugin: imports it as the library does, and adds its contract.
 
     Parameters
     ----------
     notes : Path, optional
-        Beside it, files say to other workers which test met an error of the plugin first.
+        Folder of files that tell other workers which test met an error of the plugin first.
     """
 
     def __init__(self, plugin: Plugin, notes: Path | None = None) -> None:
@@ -106,7 +106,7 @@ class PluginSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Take the folder of the plugin as a plain folder, so that pytest does not import it by another name."""
+        """Treat the plugin's folder as a plain folder, so that pytest does not import it under another name."""
         if path != self._plugin.directory:
             return None
         made: pytest.Collector = pytest.Dir.from_parent(parent, path=path)
@@ -114,7 +114,7 @@ class PluginSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-        """Import tests under the name that the library gives the plugin, and make its contract."""
+        """Import tests under the plugin's own package name, and create its contract."""
         if module_path.parent != self._plugin.directory:
             return None
         kind = ContractModule if module_path.name == CONTRACT_FILE else PluginTestModule
@@ -126,7 +126,7 @@ class PluginSession:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let an error in the code of the plugin fail the first test that meets it; others say which one that is."""
+        """Let an error in the plugin's code fail the first test that meets it; later ones refer to that test."""
         report = yield
         error = None if call.excinfo is None or not report.failed else _error_of_code(call.excinfo.value)
         if error is not None and (first := self._first(error, item.nodeid)) != item.nodeid:
@@ -137,7 +137,7 @@ class PluginSession:
         return report
 
     def _first(self, error: tuple[str, str, str], nodeid: str) -> str:
-        """Return which test met an error first, also in another worker of pytest-xdist."""
+        """Return the test that met an error first, also in another worker of pytest-xdist."""
         if self._notes is None:
             return self._failed.setdefault(error, nodeid)
         digest = hashlib.sha256("\0".join(error).encode(errors="replace")).hexdigest()[:16]
@@ -145,7 +145,7 @@ class PluginSession:
         mine = note.with_name(f"{note.name}-{os.getpid()}")
         mine.write_text(nodeid, encoding="utf-8")
         try:
-            os.link(mine, note)  # appears with its content: a note opened to be written is empty for a moment
+            os.link(mine, note)  # appears with its content: a note opened for writing is empty for a moment
         except FileExistsError:
             return note.read_text(encoding="utf-8")
         finally:
@@ -154,7 +154,7 @@ class PluginSession:
 
 
 class PluginTestModule(pytest.Module):
-    """The tests of a plugin, imported as a part of it."""
+    """The tests of a plugin, imported as part of it."""
 
     plugin: Plugin
 
@@ -176,7 +176,7 @@ class PluginTestModule(pytest.Module):
 
 
 class ContractModule(pytest.Module):
-    """A contract class for everything that a plugin registers and that its own tests do not cover."""
+    """Contract classes for everything a plugin registers that its own tests do not cover."""
 
     plugin: Plugin
 
@@ -188,18 +188,18 @@ class ContractModule(pytest.Module):
 
 
 def contract_classes(plugin: Plugin, repository: Path) -> dict[str, type]:
-    """Return a contract class for each identifier that a plugin registers and that its own tests do not name.
+    """Return a contract class for each registered identifier that the plugin's own tests do not name.
 
     Parameters
     ----------
     repository : Path
-        Paths in messages are relative to it where they can be.
+        Root for relative paths in messages.
 
     Returns
     -------
     dict of str to type
-        Derived from the classes in ``CONTRACTS`` of the domain's module ``testing``. By identifier; for kinds that
-        share their folder with another kind, identifier and kind.
+        Identifier -> class derived from those in ``CONTRACTS`` of the domain's module ``testing``; identifier and kind
+        for kinds that share a folder.
     """
     import importlib
     import importlib.util
@@ -238,7 +238,7 @@ def _derived(base: type) -> Iterator[Any]:
 
 
 def _error_of_code(error: BaseException) -> tuple[str, str, str] | None:
-    """Return what an error of a plugin is known by, None if it is one of a test: kind, message and place."""
+    """Return kind, message and place of an error in a plugin's code; None for a test's own error."""
     from brainscore_core.errors import BrainScoreError, PluginError
     from brainscore_core.own_code import place_in_plugin
 
@@ -248,12 +248,12 @@ def _error_of_code(error: BaseException) -> tuple[str, str, str] | None:
     if place is None or place.file.name.startswith("test"):
         return None
     if isinstance(error, AssertionError) and not isinstance(error, BrainScoreError):
-        return None  # something a test asserts with the help of the plugin
+        return None  # an assertion of a test that used the plugin
     return type(error).__name__, str(error), f"{place.file}:{place.line}"
 
 
 def _explain(error: BaseException, plugin: Plugin, repository: Path) -> str:
-    """Return what an error says, with its places inside the plugin."""
+    """Return the text of an error with its places inside the plugin."""
     import traceback
 
     from brainscore_core.errors import BrainScoreError
@@ -268,12 +268,12 @@ def _explain(error: BaseException, plugin: Plugin, repository: Path) -> str:
 
 
 class Recorder:
-    """Write what the tests gave, at the end.
+    """Writes the results of the tests when pytest ends.
 
     Parameters
     ----------
     file : Path
-        Where to. It is not there if pytest does not end by itself.
+        Output file; absent if pytest does not end by itself.
     """
 
     def __init__(self, file: Path) -> None:
@@ -282,20 +282,20 @@ class Recorder:
         self._others: list[TestOutcome] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember a phase of a test: set-up, call, tear-down."""
+        """Record a phase of a test: set-up, call, tear-down."""
         self._phases.setdefault(report.nodeid, []).append(report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember what cannot be collected."""
+        """Record what cannot be collected."""
         if report.outcome != "passed":
             self._others.append(_of_report(report, "skipped" if report.skipped else "error"))
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        """Remember what ``-k`` and ``-m`` leave out; with pytest-xdist only its workers know."""
+        """Record deselected tests; with pytest-xdist only its workers know them."""
         self._others += [_outcome(item.nodeid, "deselected") for item in items]
 
     def pytest_sessionfinish(self) -> None:
-        """Write."""
+        """Write the file."""
         from brainscore_core.testing.outcomes import write_outcomes
 
         write_outcomes(self._file, [*self._others, *(_of_phases(phases) for phases in self._phases.values())])
@@ -313,7 +313,7 @@ def _of_phases(phases: list[pytest.TestReport]) -> TestOutcome:
 
 
 def _of_report(report: pytest.TestReport | pytest.CollectReport, outcome: Outcome, seconds: float = 0.0) -> TestOutcome:
-    """Return the outcome of what did not pass: why, and where."""
+    """Return the outcome of a test that did not pass, with reason and place."""
     file, line, _ = report.location or (None, None, "")
     return replace(
         _outcome(report.nodeid, outcome, seconds, getattr(report, "keywords", ())),
@@ -333,7 +333,7 @@ def _outcome(nodeid: str, outcome: Outcome, seconds: float = 0.0, keywords: Cont
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Return why something was skipped, or what the error said; of what cannot be collected, how the text ends."""
+    """Return the reason of a skip or the text of an error; for collection errors the end of the text."""
     if hasattr(report, "wasxfail"):
         return f"other: expected to fail: {report.wasxfail}"
     longrepr = report.longrepr

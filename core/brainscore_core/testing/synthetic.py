@@ -1,6 +1,6 @@
-"""Make small stimulus sets, assemblies and images for tests; everything is determined by its arguments.
+"""Make small stimulus sets, assemblies and images for tests, determined by their arguments.
 
-Every ``seed`` is that of all the random numbers of a function.
+Every ``seed`` determines all random numbers of its function.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def make_images(folder: str | Path, n_images: int = 8, *, size_px: int = 16, see
     Parameters
     ----------
     folder : path-like
-        Where to write; made if it is absent.
+        Output folder, created if absent.
     size_px : int
         Width and height.
 
@@ -76,12 +76,12 @@ def make_stimulus_set(
     size_px: int = 16,
     seed: int = 0,
 ) -> StimulusSet:
-    """Make a stimulus set with an image for each stimulus.
+    """Make a stimulus set with an image per stimulus.
 
     Parameters
     ----------
     folder : path-like
-        Where the images are written.
+        Output folder of the images.
     size_px : int
         Width and height of the images.
 
@@ -89,7 +89,7 @@ def make_stimulus_set(
     -------
     StimulusSet
         Columns ``stimulus_id`` (text), ``object_name`` (text, four objects in turn), ``background_id`` (int), ``s``
-        (float in [0.5, 1.5]: the size of the object).
+        (float in [0.5, 1.5], the size of the object).
     """
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
@@ -119,18 +119,18 @@ def make_neuroid_assembly(
     identifier: str = "Synthetic2026",
     seed: int = 0,
 ) -> NeuroidAssembly:
-    """Make responses of neuroids: a signal for each stimulus and neuroid, plus noise in each repetition.
+    """Make responses of neuroids: a signal per stimulus and neuroid, plus noise in each repetition.
 
     Parameters
     ----------
     n_stimuli, n_neuroids, n_repetitions : int
-        How many. Each repetition shows all stimuli once.
+        Sizes; each repetition shows all stimuli once.
     time_bins : sequence of (start, end), optional
         Edges in ms; None leaves the dimension out.
     noise : float
         Standard deviation of the noise; that of the signal is 1.
     regions : sequence of str
-        Given to the neuroids in turn.
+        Assigned to the neuroids in turn.
     identifier : str
         Becomes ``attrs['identifier']`` and ``attrs['stimulus_set_identifier']``.
 
@@ -164,14 +164,14 @@ def make_neuroid_assembly(
 
 
 def assembly_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coordinates hold anything
-    """Label responses that a test has computed.
+    """Label responses computed by a test.
 
     Parameters
     ----------
     values : array-like, shape (n_presentations, n_neuroids) or (n_presentations, n_neuroids, n_time_bins)
         Responses.
     **coords
-        Coordinates beside, or in place of, ``stimulus_id`` (s00, s01, ...), ``object_name`` (one for all),
+        Coordinates in addition to, or instead of, ``stimulus_id`` (s00, s01, ...), ``object_name`` (one for all),
         ``neuroid_id`` (n0, n1, ...) and ``region`` (IT). A pair is (dimension, values); anything else is along
         presentation. None leaves the coordinate out.
 
@@ -208,12 +208,12 @@ def make_behavioral_assembly(
     identifier: str = "Synthetic2026",
     seed: int = 0,
 ) -> BehavioralAssembly:
-    """Make choices among four objects, or one distribution over them per stimulus.
+    """Make choices among four objects, or a distribution over them per stimulus.
 
     Parameters
     ----------
     n_stimuli, n_subjects : int
-        How many. Each subject sees every stimulus once.
+        Sizes; each subject sees every stimulus once.
     accuracy : float
         Probability of the right choice; the wrong ones are equally likely.
     probabilities : bool
@@ -266,7 +266,7 @@ def make_property_assembly(
 
 
 def make_spike_times_assembly(n_events: int = 50, *, n_neuroids: int = 4, seed: int = 0) -> SpikeTimesAssembly:
-    """Make sorted times of spikes in ms, uniform in [0, 1000): dims (event,), coordinate ``neuroid_id``."""
+    """Make sorted spike times in ms, uniform in [0, 1000): dims (event,), coordinate ``neuroid_id``."""
     from brainscore_core.supported_data_standards.brainio.assemblies import SpikeTimesAssembly
 
     generator = np.random.default_rng(seed)

@@ -153,25 +153,6 @@ def test_record_without_a_score():
     assert ScoreRecord.from_json(record.to_json()) == record
 
 
-# What the records of version 3 had; they were flat.
-ALL = [each.name for each in dataclasses.fields(ScoreRecord)]
-VERSION_3 = ALL[: ALL.index("assembly") + 1]
-
-
-def flat_content():
-    content = dataclasses.asdict(make_record())
-    return {name: content[name] for name in VERSION_3}
-
-
-def test_records_of_the_third_version_are_read():
-    """They had no block of what differs from run to run, and no digests."""
-    content = flat_content()
-    old = ScoreRecord.from_json(json.dumps({**content, "schema_version": 3}))
-    assert old == make_record(created=old.created, normalization=None, raw_error=None, environment=None)
-    assert (old.duration_s, old.machine, old.peak_memory_bytes) == (1.5, content["machine"], None)
-    assert ScoreRecord.from_json(old.to_json()) == old
-
-
 def test_what_differs_from_run_to_run_stands_apart():
     first = make_record(duration_s=1.0, peak_memory_bytes=2**30)
     second = make_record(duration_s=2.0, peak_memory_bytes=None, created="2026-01-01T00:00:00+00:00", machine="other")
@@ -234,16 +215,6 @@ def test_how_sure_the_ceiling_is_and_how_it_was_estimated_is_kept():
     assert (record.ceiling_error, record.ceiling_interval, record.ceiling_estimator) == (None, None, None)
 
 
-def test_records_of_the_fourth_version_are_read():
-    """They did not say how sure a ceiling is."""
-    content = json.loads(make_record().to_json())
-    old = {name: value for name, value in content.items() if not name.startswith("ceiling_")}
-    assert len(old) == len(content) - 5
-    assert ScoreRecord.from_json(json.dumps({**old, "schema_version": 4})) == make_record(
-        created=content["made"]["created"]
-    )
-
-
 def test_every_record_is_as_the_schema_says():
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -274,29 +245,6 @@ def test_the_end_of_what_was_said_is_kept():
     assert record.tail.endswith("end?")
     assert (len(record.tail), record.peak_memory_bytes) == (4000, 5)
     assert ScoreRecord.from_json(record.to_json()) == record
-
-
-def test_records_of_the_second_version_are_read():
-    """They did not say where their error comes from."""
-    content = flat_content()
-    for name in ("error_over", "error_df", "stimulus_error", "split_error", "influence", "stimulus_set", "assembly"):
-        del content[name]
-    del content["error_nan_reason"], content["interval_nan_reason"]
-    old = ScoreRecord.from_json(json.dumps({**content, "schema_version": 2}))
-    assert old == make_record(created=old.created, environment=None)
-
-
-def test_records_of_the_first_version_are_read():
-    """They had no status; every one was of a score."""
-    content = flat_content()
-    for name in ("status", "message", "model_revision", "benchmark_revision", "version_class"):
-        del content[name]
-    content["versions"]["brainscore"] = "2.7.1"
-    old = ScoreRecord.from_json(json.dumps({**content, "schema_version": 1}))
-    expected = make_record(created=content["created"], versions={**old.versions}, version_class="2.7")
-    assert old == dataclasses.replace(expected, environment=None)
-    assert old.is_scored
-    assert old.schema_version == SCHEMA_VERSION
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from brainscore_core.errors import ContractError
-from brainscore_core.statistics.correlations import correlation_over_models
+from brainscore_core.statistics.correlations import correlation_over_models, rank_correlations
 
 
 def test_correlation_and_interval_are_those_of_scipy():
@@ -42,3 +42,21 @@ def test_three_models_have_no_interval_and_a_perfect_correlation_has_no_width():
 def test_unequal_lengths_are_refused():
     with pytest.raises(ContractError, match=r"\(2,\) and \(3,\)"):
         correlation_over_models([1, 2], [1, 2, 3])
+
+
+def test_all_pairs_are_correlated_as_each_by_itself():
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((8, 40))
+    scores[:3] = np.round(scores[:3], 1)  # with equal scores
+    scores[rng.random(scores.shape) < 0.2] = np.nan
+    scores[6, 2:] = np.nan
+    scores[7] = 1.0
+    r, n = rank_correlations(scores)
+    for a in range(6):
+        for b in range(6):
+            both = np.isfinite(scores[a]) & np.isfinite(scores[b])
+            assert n[a, b] == both.sum()
+            assert r[a, b] == pytest.approx(stats.spearmanr(scores[a, both], scores[b, both]).statistic, abs=1e-12)
+            assert r[a, b] == pytest.approx(correlation_over_models(scores[a], scores[b], ranked=True).r, abs=1e-12)
+    assert np.isnan(r[6]).all()  # fewer than three models
+    assert np.isnan(r[7]).all()  # no spread

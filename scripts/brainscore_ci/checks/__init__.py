@@ -1,20 +1,20 @@
-"""Check one plugin without importing it: everything that is wrong, where, and what to do about it.
+"""Check one plugin without importing it: every problem, its place, and its fix.
 
 ================ =================================================================
-`findings`       one `Finding`; lists of them as text, JSON, annotations of GitHub
-`plugin`         the plugin that is checked, and what is around it
-`registrations`  what it registers, and what it loads
-`imports`        what importing it does
+`findings`       one `Finding`; lists of them as text, JSON, GitHub annotations
+`plugin`         the checked plugin and its surroundings
+`registrations`  what it registers and loads
+`imports`        effects of importing it
 `files`          size, form and names of its files
-`outdated`       names of modules and classes of predecessors
+`outdated`       module and class names of predecessors
 `metadata`       ``metadata.yml``
 `requirements`   ``requirements.txt``
-`undeclared`     imports that nothing provides
+`undeclared`     imports without a requirement
 `tests`          ``test.py``
-`citations`      BibTeX, and reading it
-`placeholders`   what is left of a new plugin's first texts
-`versions`       versions of benchmarks against an earlier state
-`fix`            mends what is mechanical
-`runner`         all rules on one plugin, and finding plugins to check
+`citations`      BibTeX, and its reader
+`placeholders`   remaining template texts
+`versions`       benchmark versions against an earlier state
+`fix`            mechanical fixes
+`runner`         finds plugins and applies all rules
 ================ =================================================================
 """

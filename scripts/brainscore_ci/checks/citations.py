@@ -1,6 +1,6 @@
-"""Check that citations can be read and are complete.
+"""Check that citations are readable and complete.
 
-BibTeX is read strictly enough to tell what another reader would stumble over.
+BibTeX is read strictly enough to find what other readers would reject.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EXAMPLE = "@article{author2024, author={...}, title={...}, journal={...}, year=
 
 
 def check_citations(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require complete citations in ``BIBTEX`` and ``bibtex=``; data, metrics and benchmarks have one."""
+    """Require complete citations in ``BIBTEX`` and ``bibtex=``, and at least one for data, metrics and benchmarks."""
     cited = False
     for path, file in source.python.items():
         if b"bibtex" not in (file.content or b"").lower():
@@ -40,7 +40,7 @@ def check_citations(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]
 
 
 def _citations(file: SourceFile) -> Iterator[tuple[int, str]]:
-    """Yield line and text of every literal citation."""
+    """Yield (line, text) of every literal citation."""
     for node in ast.walk(file.tree) if file.tree else ():
         values: list[ast.expr] = []
         if isinstance(node, ast.Assign):
@@ -81,7 +81,7 @@ def _check_fields(source: CheckedPlugin, file: str, line: int, entry: BibtexEntr
 
 # -- reading BibTeX ----------------------------------------------------------------------------------------------------
 
-# Fields that an entry of a type has to have (the manual of BibTeX, Patashnik 1988); one of those joined by / is enough.
+# Required fields of each entry type (BibTeX manual, Patashnik 1988); / separates alternatives.
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "article": ("author", "title", "journal/journaltitle/eprint/archiveprefix", "year/date"),
     "book": ("author/editor", "title", "publisher", "year/date"),
@@ -108,14 +108,14 @@ _SPACE = re.compile(r"\s*")
 
 
 class MalformedBibtexError(ValueError):
-    """A text is no BibTeX.
+    """A text is not BibTeX.
 
     Parameters
     ----------
     message : str
-        What is wrong.
+        The problem.
     line : int
-        Of the text, counted from 0.
+        Line in the text, from 0.
     """
 
     def __init__(self, message: str, line: int) -> None:
@@ -132,11 +132,11 @@ class BibtexEntry:
     type : str
         In lower case, such as ``'article'``.
     key : str
-        What it is cited as.
+        Citation key.
     fields : mapping of str to str
         Names in lower case.
     line : int
-        Where it starts, counted from 0.
+        First line, from 0.
     """
 
     type: str
@@ -146,12 +146,12 @@ class BibtexEntry:
 
 
 def read_bibtex(text: str) -> list[BibtexEntry]:
-    """Return the citations in a text; what stands between them is a comment.
+    """Return the citations in a text, ignoring everything between them.
 
     Raises
     ------
     MalformedBibtexError
-        If a brace or a quote is not closed, a key or a value is missing, or there is no citation at all.
+        If a brace or quote is not closed, a key or value is missing, or there is no citation.
     """
     entries, position = [], 0
     while (at := text.find("@", position)) >= 0:
@@ -166,10 +166,7 @@ def read_bibtex(text: str) -> list[BibtexEntry]:
 
 
 def missing_fields(entry: BibtexEntry) -> tuple[str, ...] | None:
-    """Return the fields that the type of an entry demands and it lacks; None: there is no such type.
-
-    Where one of several fields is enough, the usual one is named.
-    """
+    """Return the missing required fields of an entry, with the usual one of alternatives; None for unknown types."""
     required = _REQUIRED.get(entry.type)
     if required is None:
         return None
@@ -221,7 +218,7 @@ class _Reader:
                 return "".join(parts)
 
     def _balanced(self, closing: str) -> str:
-        """Return everything up to the closing character that no brace within hides; a backslash hides none."""
+        """Return everything up to the closing character outside braces; a backslash escapes none."""
         start, depth = self.position, 0
         while self.position < len(self.text):
             character = self.text[self.position]
@@ -248,7 +245,7 @@ class _Reader:
         self.position = match.end() if match else self.position
 
     def _take(self, character: str) -> bool:
-        """Pass over space, and over a character if it comes next."""
+        """Skip space, and one character if it comes next."""
         self._skip()
         found = self.text.startswith(character, self.position)
         self.position += found

@@ -1,4 +1,4 @@
-"""Check the files of a plugin: small, plain, text, and Python that parses."""
+"""Check the files of a plugin: small, plain, text, and parsable Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UPLOAD = "upload it, and load it with load_weight_file, load_assembly_from_s3 o
 
 
 def check_files(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Accept no link, nothing large, no weights or data, no names that a system or a shell stumbles over."""
+    """Refuse links, large files, weights, data, and names that break systems or shells."""
     folded: dict[str, str] = {}
     for path, file in source.files.items():
         problem = _problem(file)
@@ -73,7 +73,7 @@ _RUN = frozenset({"__init__.py", "benchmark.py", "ceiling.py", "metric.py", "mod
 
 
 def check_setup(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require that requirements stand in ``requirements.txt``."""
+    """Require requirements in ``requirements.txt``."""
     for name in ("setup.py", "environment.yml", "environment.yaml"):
         if name in source.files:
             message = f"{name} is not used to install anything"

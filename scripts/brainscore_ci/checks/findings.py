@@ -1,4 +1,4 @@
-"""Say what a static check found: as a value, as text, and as annotations of GitHub."""
+"""Represent findings of the static checks: as values, text, JSON and GitHub annotations."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from brainscore_ci.reporting.annotations import annotation
 __all__ = ["Finding", "Severity", "as_json", "as_text", "github_annotations", "in_order", "printable"]
 
 Severity = Literal["error", "hint"]
-_MOST_ANNOTATIONS = 10  # GitHub shows no more of one kind from one step
+_MOST_ANNOTATIONS = 10  # GitHub shows at most this many per kind and step
 _COMMANDS: Mapping[Severity, Literal["error", "notice"]] = {"error": "error", "hint": "notice"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that a static check found.
+    """One finding of a static check.
 
     Attributes
     ----------
     path : str
-        File or folder, relative to the repository where it lies in one, with ``/``.
+        File or folder, with ``/``; relative to its repository, if it is in one.
     line : int
         Counted from 1.
     rule : str
         Name of the rule, such as ``'literal-registration'``.
     message : str
-        What was found, and what is expected.
+        Problem and expectation.
     fix : str
-        What to do about it.
+        Remedy.
     severity : {'error', 'hint'}
-        Hints may be meant so; errors keep a plugin from being merged.
+        Errors prevent a merge; hints may be intended.
     """
 
     path: str
@@ -45,7 +45,7 @@ class Finding:
 
     @property
     def is_error(self) -> bool:
-        """Whether it keeps a plugin from being merged."""
+        """Whether it prevents a merge."""
         return self.severity == "error"
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Finding:
 
 
 def printable(text: str) -> str:
-    """Return a text on one line without control characters, which could talk to a terminal or a runner."""
+    """Return a text on one line without control characters, which could act on a terminal or runner."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode()
         for character in text
@@ -61,7 +61,7 @@ def printable(text: str) -> str:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings sorted by place, each once."""
+    """Sort findings by place and drop duplicates."""
     return sorted(dict.fromkeys(findings), key=lambda one: (one.path, one.line, one.rule, one.message))
 
 
@@ -71,7 +71,7 @@ def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
     Parameters
     ----------
     checked : sequence of str
-        Names of the plugins that were looked at.
+        Names of the checked plugins.
     """
     errors = [str(finding) for finding in in_order(findings) if finding.is_error]
     hints = [str(finding) for finding in in_order(findings) if not finding.is_error]
@@ -86,7 +86,7 @@ def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
 
 
 def as_json(findings: Sequence[Finding], checked: Sequence[str]) -> str:
-    """Return the same as JSON: ``errors``, ``hints`` (numbers), ``checked``, ``findings``."""
+    """Return them as JSON: ``errors``, ``hints`` (numbers), ``checked``, ``findings``."""
     ordered = in_order(findings)
     errors = sum(finding.is_error for finding in ordered)
     content = {
@@ -101,7 +101,7 @@ def as_json(findings: Sequence[Finding], checked: Sequence[str]) -> str:
 def github_annotations(findings: Sequence[Finding]) -> list[str]:
     """Return workflow commands that show findings beside the code in a pull request.
 
-    At most ten errors and ten hints, because GitHub shows no more; another command tells how many are left out.
+    At most ten errors and ten hints, GitHub's limit; one more counts the rest.
     """
     lines = []
     for severity, command in _COMMANDS.items():

@@ -1,4 +1,4 @@
-"""Mend what is mechanical: names of predecessors in the code, keys that ``metadata.yml`` lacks."""
+"""Fix what is mechanical: outdated names in the code, missing keys of ``metadata.yml``."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ __all__ = ["contact_of", "fix_plugin", "fixed_metadata", "fixed_source"]
 
 _CONTACT = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}", re.ASCII)
 _CITATION = "Author, First (2024). Title of the publication. Name of the journal."
-_Edit = tuple[int, int, int, str]  # line, counted from 0, first byte, byte behind the last, text instead
+_Edit = tuple[int, int, int, str]  # line from 0, first byte, end byte, new text
 
 
 def fix_plugin(source: CheckedPlugin, contact: str) -> list[str]:
-    """Mend the files of a plugin on the disk.
+    """Fix the files of a plugin on disk.
 
     Parameters
     ----------
     contact : str
-        Who answers questions, where nobody is named.
+        Contact to insert if there is none.
 
     Returns
     -------
     list of str
-        Paths of the files that were changed, as people see them.
+        Changed files, as printed paths.
     """
     library = source.plugin.root.package.partition(".")[0]
     changed: dict[str, bytes] = {}
@@ -62,7 +62,7 @@ def fix_plugin(source: CheckedPlugin, contact: str) -> list[str]:
 
 
 def contact_of(repository: Path | None) -> str:
-    """Return the e-mail address that git knows, or one to be replaced."""
+    """Return git's e-mail address, or a placeholder."""
     try:
         address = run_git(repository, "config", "user.email").stdout.decode("utf-8", "replace").strip()
     except ConfigurationError:
@@ -74,12 +74,12 @@ def contact_of(repository: Path | None) -> str:
 
 
 def fixed_source(content: bytes, library: str) -> bytes:
-    """Return Python code with current names, see `current_name`; what cannot be renamed safely stays as it is.
+    """Return Python code with current names, see `current_name`; leave what cannot be renamed safely.
 
     Parameters
     ----------
     library : str
-        Package that the code is for.
+        Package that the plugin belongs to.
     """
     tree = parse(content)
     lines = content.splitlines(keepends=True)
@@ -141,9 +141,9 @@ def _edits_of_import(node: ast.ImportFrom, lines: list[bytes], library: str) -> 
 
 
 def fixed_metadata(text: str, contact: str, *, access: str) -> str:
-    """Return the text of a ``metadata.yml`` with usual spellings of its keys and those that were missing.
+    """Return the text of a ``metadata.yml`` with normalised and completed keys.
 
-    Values that nobody can infer are placeholders, which the checks find.
+    Values that cannot be inferred become placeholders, which the checks find.
     """
     for spelled, key in OTHER_SPELLINGS.items():
         if not re.search(rf"^{key}:", text, re.MULTILINE):
@@ -155,7 +155,7 @@ def fixed_metadata(text: str, contact: str, *, access: str) -> str:
     if values is None:
         values = {}
     if not isinstance(values, dict) or any(isinstance(values.get(key), dict) for key in PUBLISHED):
-        return text  # of the published system, or something else
+        return text  # a published file, or something else
     added = {
         "access": access,
         "licence": "LicenseRef-not-stated  # under which it may be used, as an SPDX expression such as MIT",

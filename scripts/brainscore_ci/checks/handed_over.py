@@ -1,4 +1,4 @@
-"""Hand what the static checks found to the report: problems, and what new plugins say about themselves."""
+"""Convert findings for the report, with the metadata of new plugins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["as_results", "describe_new"]
 
 
 def as_results(findings: Sequence[Finding], new: Sequence[AddedPlugin] = ()) -> Results:
-    """Return what was found as results of a run; all is counted, the first 500 are kept, errors before hints."""
+    """Return findings as results; all are counted, the first 500 kept, errors before hints."""
     n_errors = sum(found.is_error for found in findings)
     first = sorted(findings, key=lambda found: not found.is_error)[:MOST_FINDINGS]
     problems = [
@@ -37,7 +37,7 @@ def as_results(findings: Sequence[Finding], new: Sequence[AddedPlugin] = ()) -> 
 
 
 def describe_new(source: CheckedPlugin) -> AddedPlugin | None:
-    """Return what a plugin that was not there before says about access, licence and citation; None if it was there."""
+    """Return access, licence and citation of a new plugin; None if it is not new."""
     if source.earlier != {}:
         return None
     files = (source.files.get(name) for name in ("metadata.yml", "metadata.yaml"))

@@ -1,4 +1,4 @@
-"""Check what importing a plugin does: nothing but define things and register them."""
+"""Check that importing a plugin only defines and registers things."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-# Calls that fetch something, by their last name wherever they come from.
+# Last names of calls that fetch something, from any module.
 _FETCHING = frozenset(
     {
         "download_file_if_not_exists", "download_folder", "download_url_to_file", "download_weights", "from_pretrained",
@@ -26,7 +26,7 @@ _FETCHING = frozenset(
         "snapshot_download", "urlopen", "urlretrieve",
     }
 )  # fmt: skip
-# The same by their full names; a name that ends in a dot stands for all that starts with it.
+# Full names; a trailing dot means every name that starts with it.
 _FETCHING_FROM = (
     "torch.load", "torch.hub.", "torch.jit.load", "requests.get", "requests.post", "requests.request", "httpx.get",
     "httpx.post", "gdown.", "wget.", "numpy.load", "pickle.load", "joblib.load", "pandas.read_pickle", "h5py.File",
@@ -34,7 +34,7 @@ _FETCHING_FROM = (
 )  # fmt: skip
 _STARTING = ("os.system", "os.popen", "os.exec", "subprocess.", "pip.main", "pip._internal.")
 _NOT_FETCHING = frozenset({"torch.hub.set_dir", "torch.hub.get_dir", "subprocess.PIPE"})
-_WEIGHTS = frozenset({"pretrained", "weights"})  # keywords of functions that then load weights
+_WEIGHTS = frozenset({"pretrained", "weights"})  # keywords with which functions load weights
 
 _CHANGING = (
     "sys.path.append", "sys.path.insert", "sys.path.extend", "sys.path.remove", "sys.path.pop", "sys.setrecursionlimit",
@@ -56,7 +56,7 @@ def _is_one_of(name: str, names: tuple[str, ...]) -> bool:
 
 
 def check_network(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require that importing a plugin neither downloads nor loads weights or data, nor starts programs."""
+    """Require that importing a plugin neither downloads, loads weights or data, nor starts programs."""
     for path, file in source.imported.items():
         names = source.names_in(path)
         for node in run_at_import(file.tree.body if file.tree else ()):
@@ -72,13 +72,13 @@ def check_network(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
 
 
 def _fetches(call: ast.Call, names: Mapping[str, str]) -> str | None:
-    """Return the name of what a call does if that fetches or starts something."""
+    """Return the name of a call that fetches or starts something, else None."""
     name = dotted(call.func, names)
     name = name.replace("np.", "numpy.", 1) if name.startswith("np.") else name
     last = name.rpartition(".")[2]
-    if name in _NOT_FETCHING or "._" in name:  # helpers of the packages themselves load nothing
+    if name in _NOT_FETCHING or "._" in name:  # the packages' own helpers load nothing
         return None
-    if isinstance(call.func, ast.Call) and declares_files(call.func):  # what a bucket gives is called at once
+    if isinstance(call.func, ast.Call) and declares_files(call.func):  # a bucket's result is called at once
         return f"{dotted(call.func.func, names)}(...)()"
     if last in _FETCHING or _is_one_of(name, _FETCHING_FROM) or _is_one_of(name, _STARTING):
         return name
@@ -93,7 +93,7 @@ _MODEL_SOURCES = frozenset({"timm", "torchvision", "create_model", "cornet", "vo
 
 
 def _fetches_within(source: CheckedPlugin, path: str, call: ast.Call) -> str | None:
-    """Return what a function of the plugin fetches that a call runs, one level deep."""
+    """Return what a called function of the plugin fetches, one level deep."""
     if not isinstance(call.func, ast.Name):
         return None
     found = source.definition(path, call.func.id)
@@ -118,7 +118,7 @@ def _fetches_within(source: CheckedPlugin, path: str, call: ast.Call) -> str | N
 
 
 def check_process(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require that importing a plugin changes nothing that the whole process shares."""
+    """Require that importing a plugin changes nothing shared by the process."""
     for path, file in source.imported.items():
         names = source.names_in(path)
         guarded = _within_catch_warnings(file.tree, names)
@@ -144,7 +144,7 @@ def _changes(node: ast.AST, names: Mapping[str, str]) -> str | None:
     for target in targets:
         changed = target.value if isinstance(target, ast.Subscript) else target
         if isinstance(changed, ast.Name) and changed is target:
-            continue  # a variable of the plugin's own
+            continue  # a variable of the plugin
         name = dotted(changed, names)
         if _is_one_of(name, _STATES):
             return name
@@ -166,7 +166,7 @@ def _within_catch_warnings(tree: ast.Module | None, names: Mapping[str, str]) ->
 
 
 def check_plugin_imports(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
-    """Require that plugins name each other as texts; metric plugins keep a few names for others to import."""
+    """Require that plugins name each other as texts; metric plugins may export a few names."""
     library = source.plugin.root.package.rpartition(".")[0]
     roots = tuple(f"{library}.{folder}." for folder in FOLDERS)
     own = f"{source.folder}/{source.plugin.name}"
@@ -199,7 +199,7 @@ _LOADER = {
 
 
 def _imported(source: CheckedPlugin, path: str, node: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Yield (module, whether everything of it) for what a statement imports."""
+    """Yield (module, whether all of it) for an import statement."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield alias.name, False

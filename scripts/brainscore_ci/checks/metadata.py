@@ -1,32 +1,31 @@
-"""Check ``metadata.yml`` against its schema, in which a plugin says what people and the planning want to know about it.
+"""Check ``metadata.yml`` against its schema.
 
 ================= ========================================================================================
-``access``        ``public`` or ``private``: whether scoring needs data or weights that not everybody may see
+``access``        ``public`` or ``private``: whether scoring needs restricted data or weights
 ``licence``       SPDX expression, such as ``CC-BY-4.0``, ``MIT`` or ``LicenseRef-agreement-with-the-authors``
 ``contact``       who answers questions: an e-mail address, a GitHub name with ``@``, or a web address
 ``citation``      the publication as people would cite it
-``doi``           the publication, such as ``10.1523/JNEUROSCI.5181-14.2015``
-``minutes``       what a test run or a score takes, about
-``memory_gb``     memory that a test run or a score takes, about
-``gpus``          how many GPUs a score cannot do without; most go without any
-``region``        where was recorded, such as ``IT`` or ``[V4, IT]``
-``behaviour``     what was done, such as ``match to sample``
+``doi``           DOI of the publication, such as ``10.1523/JNEUROSCI.5181-14.2015``
+``minutes``       expected minutes of a test run or a score
+``memory_gb``     expected memory of a test run or a score
+``gpus``          number of GPUs that a score requires; most require none
+``region``        recorded regions, such as ``IT`` or ``[V4, IT]``
+``behaviour``     task of the subjects, such as ``match to sample``
 ``species``       such as ``Macaca mulatta`` or ``Homo sapiens``
 ``technique``     such as ``electrophysiology``, ``fMRI``, ``EEG`` or ``psychophysics``
-``n_stimuli``     how many different stimuli are compared
-``n_neuroids``    how many neurons, sites or voxels
-``n_subjects``    how many people or animals
-``family``        of models, such as ``ResNet``; the leaderboard shows this and what follows
-``training_data`` what a model was trained on, such as ``ImageNet-1k``
-``parameters``    how many parameters a model has
-``imagenet_top1`` share of the pictures of ImageNet that a model gives their label, in [0, 1]
+``n_stimuli``     number of different stimuli
+``n_neuroids``    number of neurons, sites or voxels
+``n_subjects``    number of people or animals
+``family``        family of the model, such as ``ResNet``; the leaderboard shows this and the rest
+``training_data`` training data of the model, such as ``ImageNet-1k``
+``parameters``    number of parameters of the model
+``imagenet_top1`` share of ImageNet images that the model labels correctly, in [0, 1]
 ================= ========================================================================================
 
-The first three are required, and one of ``citation`` and ``doi``. What describes an experiment is one value, or a list;
-a count that differs between the parts of a plugin is a mapping, such as ``n_neuroids: {V4: 88, IT: 168}``.
+The first three and one of ``citation`` and ``doi`` are required. Facts about an experiment are single values or lists;
+a count that differs between parts of a plugin is a mapping, such as ``n_neuroids: {V4: 88, IT: 168}``.
 
-Files of the published system, whose keys are ``models``, ``benchmarks``, ``data`` or ``metrics`` and then identifiers,
-are left as they are.
+Published files, keyed by ``models``, ``benchmarks``, ``data`` or ``metrics`` and then identifiers, are not checked.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CITED", "KEYS", "OTHER_SPELLINGS", "PUBLISHED", "REQUIRED", "RULES", "check_metadata"]
 
-_Problem = tuple[int, str, str]  # line, what was found, what to do about it
+_Problem = tuple[int, str, str]  # line, problem, fix
 
 _DESCRIBED = ("region", "behaviour", "species", "technique")
 _COUNTED = ("n_stimuli", "n_neuroids", "n_subjects")
@@ -73,7 +72,7 @@ OTHER_SPELLINGS = {
 
 
 def check_metadata_file(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require that ``metadata.yml`` follows its schema; new plugins have one."""
+    """Require a valid ``metadata.yml`` of new plugins."""
     present = [name for name in ("metadata.yml", "metadata.yaml") if name in source.files]
     if len(present) == 2:
         message = "there is a metadata.yml and a metadata.yaml"
@@ -88,7 +87,7 @@ def check_metadata_file(source: CheckedPlugin, _: Surroundings) -> Iterator[Find
 
 
 def check_metadata(content: bytes, path: str = "metadata.yml") -> list[Finding]:
-    """Return everything that is wrong with the content of a ``metadata.yml``."""
+    """Return every problem of the content of a ``metadata.yml``."""
     return [
         Finding(path=path, line=line, rule="metadata", message=message, fix=fix)
         for line, message, fix in _problems(content)

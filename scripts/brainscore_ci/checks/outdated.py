@@ -1,4 +1,4 @@
-"""Check that modules and names are those of this system, not of its predecessors; `fix` renames them."""
+"""Check that modules and names are current, not those of predecessors; `fix` renames them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "RULES", "current_name"]
 
-# Longest first. {library} is the library that the plugin belongs to.
+# Longest first. {library} is the plugin's library.
 _MODULES = {
     "brainscore.metrics.image_level_behavior": "{library}.metrics.i1i2",
     "brainscore.benchmarks.screen": "{library}.benchmark_helpers.screen",
@@ -23,12 +23,12 @@ _MODULES = {
     "brainio": "brainscore_core.supported_data_standards.brainio",
 }
 NAMES: Mapping[str, str] = {"PropertiesAssembly": "PropertyAssembly"}
-"""Class as older tutorials call it -> as it is called."""
-_STILL_THERE = ("brainio", "brainscore")  # modules that the libraries offer under their old names too
+"""Class name in older tutorials -> current name."""
+_STILL_THERE = ("brainio", "brainscore")  # modules that the libraries also offer under their old names
 
 
 def current_name(name: str, library: str) -> str | None:
-    """Return what a dotted name of a predecessor is called now; None: it is none.
+    """Return the current name for a predecessor's dotted name; None for any other.
 
     Examples
     --------

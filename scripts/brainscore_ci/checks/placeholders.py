@@ -1,4 +1,4 @@
-"""Check that nothing is left of what a new plugin starts with: whoever merges it would publish that."""
+"""Check that no template text remains: merging would publish it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PLACEHOLDERS: Mapping[str, str] = {
     "name@example.org": "say whom to ask: an e-mail address or a GitHub name",
     'bucket="..."': "upload the packaged files, and name the bucket they are in",
 }
-"""What stands in new plugins until somebody knows better -> what to write instead."""
+"""Template text -> what to write instead."""
 
 
 def check_placeholders(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Accept no text that only stands for another one."""
+    """Refuse placeholder texts."""
     for path, file in source.files.items():
         if not path.endswith((".py", ".yml", ".yaml", ".bib")) or file.content is None:
             continue

@@ -1,4 +1,4 @@
-"""The plugin that is checked, and what the rules have to know beside it."""
+"""Represent the checked plugin and what the rules know about its surroundings."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["CheckedPlugin", "Surroundings", "read_checked_plugin"]
 
 @dataclass(frozen=True)
 class CheckedPlugin(PluginSource):
-    """One plugin as it lies on the disk.
+    """One plugin on disk.
 
     Attributes
     ----------
     plugin : Plugin
-        What the index says about it.
+        Its entry in the index.
     location : str
-        Its folder as people see it, relative to the repository where it lies in one.
+        Its folder for people, relative to its repository, if it is in one.
     earlier : mapping of str to bytes, optional
-        Python files of the same plugin before the change; empty if it is new, None if there is nothing to compare with.
+        Its Python files before the change; empty if it is new, None if nothing can be compared.
     """
 
     plugin: Plugin
@@ -44,19 +44,19 @@ class CheckedPlugin(PluginSource):
         return self.plugin.root.folder
 
     def where(self, file: str = "") -> str:
-        """Return the path of a file as people see it."""
+        """Return the path of a file for people."""
         return f"{self.location}/{file}" if file else self.location
 
     def finding(
         self, rule: str, message: str, fix: str, file: str = "", line: int = 1, *, hint: bool = False
     ) -> Finding:
-        """Return what a rule found in a file of this plugin, or in its folder."""
+        """Return a finding in a file of this plugin, or in its folder."""
         severity: Severity = "hint" if hint else "error"
         return Finding(path=self.where(file), line=line, rule=rule, message=message, fix=fix, severity=severity)
 
     @cached_property
     def python(self) -> Mapping[str, SourceFile]:
-        """Files that can be parsed, but for tests and for those that only make data or install something."""
+        """Parsable files, without tests and scripts that make data or install something."""
         return {
             path: file
             for path, file in self.files.items()
@@ -70,20 +70,20 @@ def _is_aside(path: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What the rules have to know beside the plugin itself.
+    """Facts about all plugins and the library.
 
     Attributes
     ----------
     identifiers : mapping of str to mapping
-        Name of the kind -> identifier -> places where it is registered, such as ``models/pixels/__init__.py:9``.
+        Name of the kind -> identifier -> places that register it, such as ``models/pixels/__init__.py:9``.
     computing : frozenset of str
-        Kinds of which some plugin computes identifiers, so that not all are known.
+        Kinds with computed identifiers, so that not all are known.
     dependencies : mapping of str to SpecifierSet
-        Normalized name of each distribution that the libraries require -> versions.
+        Normalised name of each required distribution of the libraries -> versions.
     plugins : frozenset of str
         All plugins, such as ``'metrics/rdm'``.
     nodes : frozenset of str
-        Nodes that benchmarks hang below, from the ``hierarchy.toml`` of the libraries.
+        Parent nodes of benchmarks in the libraries' ``hierarchy.toml``.
     """
 
     identifiers: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Surroundings:
     nodes: frozenset[str] = frozenset()
 
     def known(self, kind: str) -> Mapping[str, tuple[str, ...]]:
-        """Return the identifiers of a kind and where they are registered."""
+        """Return the identifiers of a kind and the places that register them."""
         return self.identifiers.get(kind, {})
 
 

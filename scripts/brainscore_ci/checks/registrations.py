@@ -1,4 +1,4 @@
-"""Check what a plugin registers: literal and unique identifiers that are also what the object is called."""
+"""Check a plugin's registrations: literal, unique identifiers that equal the object's own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CATEGORIES = (
     "V1", "V2", "V4", "IT", "behavior", "engineering", "neural",
     "average_vision", "neural_vision", "behavior_vision", "engineering_vision",
 )  # fmt: skip
-"""Parents of benchmarks that are no benchmarks themselves: regions and groups of the published tree."""
+"""Parents of benchmarks that are no benchmarks: regions and groups of the published tree."""
 
 _CONVENTIONS: Mapping[str, tuple[re.Pattern[str], str]] = {
     "benchmark": (
@@ -38,7 +38,7 @@ _AUTHOR_YEAR = re.compile(r"([A-Za-z][\w-]*?\d{4})|([A-Za-z]\w*)", re.ASCII)
 
 
 def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require an ``__init__.py`` that registers something, all of it literally, in the registries of its folder."""
+    """Require an ``__init__.py`` with only literal registrations in the registries of its folder."""
     plugin = source.plugin
     kinds = kinds_in(source.folder)
     wanted = " or ".join(kind.registry for kind in kinds)
@@ -67,7 +67,7 @@ def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
 
 
 def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
-    """Require names that follow the conventions and that no other plugin has."""
+    """Require unique names that follow the conventions."""
     name = source.plugin.name
     if not is_plugin_folder_name(name):
         message = f"the folder name {name!r} has characters other than letters, digits and _ . -"
@@ -95,7 +95,7 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
 
 
 def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require that what is registered under an identifier gets the same, where the source says so."""
+    """Require that an object gets the identifier it is registered under, as far as the source shows."""
     file = source.files.get("__init__.py")
     registries = {kind.registry for kind in kinds_in(source.folder)}
     for statement in file.tree.body if file and file.tree else ():
@@ -107,8 +107,9 @@ def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Findin
             continue
         for place, line, identifier in _given_identifiers(source, statement.value):
             if identifier != key:
-                # Files that are packaged, so that their digests are known, keep the name that they were given: of a
-                # laboratory, for instance, which registrations leave out.
+                # Packaged files keep their given name, since their digests are known; a registration may, for instance,
+                # leave out
+                # the laboratory.
                 is_packaged = source.folder == "data" and (
                     identifier.endswith(f".{key}") or _names_a_digest(statement.value)
                 )
@@ -122,13 +123,13 @@ def _names_a_digest(value: ast.expr) -> bool:
 
 
 def _given_identifiers(source: CheckedPlugin, value: ast.expr) -> Iterator[tuple[str, int, str]]:
-    """Yield (file, line, text) for the one literal ``identifier=`` that the value of a registration hands over."""
+    """Yield (file, line, text) if the value of a registration passes exactly one literal ``identifier=``."""
     found = list(_identifier_arguments("__init__.py", value, source))
     if not found:
         called = value.body if isinstance(value, ast.Lambda) else value
         if isinstance(called, ast.Call):
             if called.args or called.keywords:
-                return  # what it is told may decide
+                return  # its arguments may decide
             called = called.func
         if isinstance(called, ast.Name):
             definition = source.definition("__init__.py", called.id)
@@ -151,13 +152,13 @@ def _identifier_arguments(path: str, node: ast.AST, source: CheckedPlugin) -> It
 
 
 def _takes_the_identifier(call: ast.Call) -> bool:
-    """Tell whether a call makes what is registered: no wrapper of activations within a model, for instance."""
+    """Return whether a call makes the registered object, not, for instance, a wrapper within a model."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return name == "__init__" or name.endswith(("Benchmark", "Commitment", "_from_s3")) or declares_files(call)
 
 
 def declares_files(node: ast.expr) -> bool:
-    """Tell whether an expression is ``BUCKET.stimuli(identifier, ...)`` or ``BUCKET.assembly(identifier, ...)``."""
+    """Return whether an expression is ``BUCKET.stimuli(identifier, ...)`` or ``BUCKET.assembly(identifier, ...)``."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -187,7 +188,7 @@ def check_parents(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
 
 
 def _is_parent(parent: str, identifiers: list[str]) -> bool:
-    """Tell whether a benchmark may have a parent; ``Geirhos2021-top1`` groups those that start with Geirhos2021."""
+    """Return whether a benchmark may have this parent; ``Geirhos2021-top1`` groups ``Geirhos2021...``."""
     if parent in CATEGORIES or parent in identifiers:
         return True
     match = _AUTHOR_YEAR.match(parent)
@@ -195,7 +196,7 @@ def _is_parent(parent: str, identifiers: list[str]) -> bool:
 
 
 def check_loaded(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
-    """Require that every identifier that is written in a call of a loader is registered."""
+    """Require that every literal identifier passed to a loader is registered."""
     for path, file in source.python.items():
         if b"load_" not in (file.content or b""):
             continue
@@ -211,7 +212,7 @@ def check_loaded(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
 
 
 def _loads(source: CheckedPlugin, path: str, file: SourceFile) -> Iterator[tuple[int, str, str]]:
-    """Yield line, kind and identifier of each call of a loader of the library whose identifier is literal."""
+    """Yield (line, kind, identifier) of each call of a library loader with a literal identifier."""
     library = source.plugin.root.package.partition(".")[0]
     for node in ast.walk(file.tree) if file.tree else ():
         if not isinstance(node, ast.Call):

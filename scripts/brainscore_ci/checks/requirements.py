@@ -1,4 +1,4 @@
-"""Check what a plugin requires, line by line as it would be installed: it can be resolved and not change unseen."""
+"""Check each requirement as it would be installed: resolvable and immutable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-_Find = Callable[..., Finding]  # makes one of a line, see `CheckedPlugin.finding`
+_Find = Callable[..., Finding]  # makes a finding of a line, see `CheckedPlugin.finding`
 
 _COMMIT = re.compile(r"@[0-9a-f]{40}(?:#|$)")
 _DIGEST = re.compile(r"[#&]sha(?:256|384|512)=[0-9a-f]{64,}")
@@ -35,7 +35,7 @@ _UPPER = frozenset({"<", "<=", "==", "~=", "==="})
 
 
 def check_requirements(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
-    """Require that every line that would be installed names a distribution, or a commit that cannot change."""
+    """Require that every installed line names a distribution or a fixed commit."""
     try:
         lines = expanded_requirements(source.plugin.directory, within=True)
     except (RequirementsError, RecursionError) as error:

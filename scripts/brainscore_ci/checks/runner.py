@@ -1,4 +1,4 @@
-"""Find the plugins that a person or a change means, and apply every rule to them."""
+"""Find the plugins that a person or a change names, and apply every rule to them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _DISTRIBUTIONS = ("brainscore-core", "brainscore-vision", "brainscore-workspace"
 
 @dataclass(frozen=True)
 class Checked:
-    """What was checked, and what was found.
+    """Checked plugins and their findings.
 
     Attributes
     ----------
@@ -69,9 +69,9 @@ class Checked:
     findings : tuple of Finding
         Sorted by place.
     fixed : tuple of str
-        Files that were mended before.
+        Files fixed beforehand.
     new : tuple of AddedPlugin
-        What those that were not there before say about themselves.
+        Metadata of new plugins.
     """
 
     plugins: tuple[str, ...]
@@ -81,20 +81,20 @@ class Checked:
 
     @property
     def has_errors(self) -> bool:
-        """Whether something has to be mended."""
+        """Whether any finding is an error."""
         return any(finding.is_error for finding in self.findings)
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where plugins are looked for.
+    """Where to look for plugins.
 
     Attributes
     ----------
     repository : Path or None
-        Top of the checkout; None: the installed library alone.
+        Top of the checkout; None: only the installed library.
     libraries : tuple of str
-        Folders of the packages that hold plugins, relative to the repository; the name of the one that is installed.
+        Folders of packages with plugins, relative to the repository; or the name of the installed package.
     """
 
     repository: Path | None
@@ -107,14 +107,14 @@ class Workplace:
         return Path(self.libraries[0]).name
 
     def location(self, directory: Path) -> str:
-        """Return a folder as people see it."""
+        """Return a folder for people."""
         if self.repository is not None and directory.is_relative_to(self.repository):
             return directory.relative_to(self.repository).as_posix()
         return directory.as_posix()
 
 
 def check_source(source: CheckedPlugin, surroundings: Surroundings) -> list[Finding]:
-    """Apply every rule to one plugin and return what they find, sorted by place."""
+    """Apply every rule to one plugin; return the findings, sorted by place."""
     findings: list[Finding] = []
     for rule in RULES:
         try:
@@ -126,12 +126,12 @@ def check_source(source: CheckedPlugin, surroundings: Surroundings) -> list[Find
 
 
 def workplace(start: Path, library: str | None = None) -> Workplace:
-    """Return where plugins are looked for from a folder: in the checkout around it, else in an installed library.
+    """Return where to look for plugins: the checkout around a folder, else an installed library.
 
     Raises
     ------
     ConfigurationError
-        If there is neither a checkout nor a library.
+        If there is neither.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "pyproject.toml").is_file():
@@ -147,7 +147,7 @@ def workplace(start: Path, library: str | None = None) -> Workplace:
 
 
 def look_around(place: Workplace) -> Surroundings:
-    """Collect what the rules have to know about all plugins and the library."""
+    """Collect the facts that rules need about all plugins and the library."""
     identifiers: dict[str, dict[str, tuple[str, ...]]] = {}
     for kind in KINDS.values():
         known = identifiers.setdefault(kind.name, {})
@@ -168,7 +168,7 @@ def look_around(place: Workplace) -> Surroundings:
 
 
 def _nodes(place: Workplace) -> frozenset[str]:
-    """Return the nodes of the hierarchies of benchmarks, which lie beside the folders of plugins."""
+    """Return the nodes of the benchmark hierarchies, which lie beside the plugin folders."""
     nodes: set[str] = set()
     for folder in {root.path.parent for root in place.index.roots}:
         try:
@@ -179,7 +179,7 @@ def _nodes(place: Workplace) -> frozenset[str]:
 
 
 def _dependencies(place: Workplace) -> dict[str, SpecifierSet]:
-    """Return what the libraries require, from the checkout or from what is installed."""
+    """Return the libraries' requirements, from the checkout or the installed distributions."""
     texts: list[str] = []
     repository = place.repository
     files_of = [repository / Path(name).parts[0] / "pyproject.toml" for name in place.libraries] if repository else []
@@ -213,16 +213,16 @@ def check_named(place: Workplace, names: Sequence[str], base: str | None = None,
     place : Workplace
         Where to look.
     names : sequence of str
-        A plugin folder's name, in any kind; an identifier; or the path of a plugin folder, which may lie elsewhere.
+        Name of a plugin folder of any kind; identifier; or path of a plugin folder anywhere.
     base : str, optional
-        Branch or commit that versions of benchmarks are compared with.
+        Branch or commit to compare benchmark versions with.
     fix : bool
-        Mend what is mechanical first, see `fix_plugin`.
+        Whether to fix mechanical problems first, see `fix_plugin`.
 
     Raises
     ------
     UnknownIdentifierError
-        For names that mean nothing, with the nearest ones.
+        For unknown names, with the nearest ones.
     """
     plugins: dict[Path, Plugin] = {}
     unknown = []
@@ -239,12 +239,12 @@ def check_named(place: Workplace, names: Sequence[str], base: str | None = None,
 
 
 def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
-    """Check every plugin that differs from the last commit in common with a branch; `fix` as in `check_named`.
+    """Check every plugin that differs from the merge base with a branch; `fix` as in `check_named`.
 
     Raises
     ------
     ConfigurationError
-        If this is no repository, or there is no such branch.
+        If the repository or the branch does not exist.
     """
     changes = _changes(place, base)
     areas = [area_of(path, place.libraries) for change in changes.changes for path in change.paths]
@@ -261,7 +261,7 @@ def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
 
 
 def _unwanted(place: Workplace, locations: Sequence[str] = ("",)) -> list[Finding]:
-    """Return what git must not hold in some folders, in the order of the files; nothing where there is no git."""
+    """Return unwanted files in some folders, in order; empty without git."""
     if place.repository is None:
         return []
     try:
@@ -303,7 +303,7 @@ def _without_init(place: Workplace, names: Iterable[PluginName]) -> list[Finding
 
 
 def _at_path(name: str, place: Workplace) -> list[Plugin]:
-    """Return the plugin in a folder given by its path, if it is one; its kind is told by what it registers."""
+    """Return the plugin at a path, if it is one; its registrations determine the kind."""
     directory = Path(name).expanduser()
     if "/" not in name.replace("\\", "/") and name not in {".", ".."}:
         return []
@@ -360,7 +360,7 @@ def _changes(place: Workplace, base: str) -> ChangeSet:
 
 
 def _earlier(repository: Path, commit: str, location: str) -> dict[str, bytes]:
-    """Return the Python files of a folder as they were at a commit; empty if it was not there."""
+    """Return the Python files of a folder at a commit; empty if it did not exist."""
     listing = run_git(repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", location)
     paths = [path for path in listing.stdout.decode("utf-8", "surrogateescape").split("\0") if path.endswith(".py")]
     found = {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["RULES"]
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-# Functions that compare something and raise: of pytest, numpy.testing, unittest, the contract tests and check_models.
+# Functions of pytest, numpy.testing, unittest, the contract tests and check_models that compare and raise.
 _CHECKING = re.compile(
     r"(assert|check|validate|expect|verify|require|compare|ensure)(_\w*|[A-Z]\w*)?|raises|warns|fail|run_test\w*|\w+_test"
 )
@@ -31,7 +31,7 @@ def check_tests(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
         yield source.finding("tests", "there is no test.py", fix, "test.py")
         return
     if file.tree is None:
-        return  # the rule about syntax says why
+        return  # the syntax rule reports it
     module = _TestModule(file.tree, source.names_in("test.py"))
     tests = list(module.tests())
     if not tests and not module.inherits_tests():
@@ -62,7 +62,7 @@ class _TestModule:
                 self.functions.setdefault(node.name, []).append(node)
 
     def tests(self) -> Iterator[_Function]:
-        """Yield what pytest collects, but for what is always skipped."""
+        """Yield the tests that pytest collects, without those always skipped."""
         for scope in self._scopes():
             for statement in _flat(scope.body):
                 if isinstance(statement, _Function) and statement.name.startswith("test"):
@@ -81,7 +81,7 @@ class _TestModule:
         return any(dotted(base, self.names).endswith("TestCase") for base in statement.bases)
 
     def inherits_tests(self) -> bool:
-        """Tell whether a class gets its tests from another module, such as the contract classes."""
+        """Return whether a class inherits tests from another module, such as the contract classes."""
         local = {statement.name for statement in self.tree.body if isinstance(statement, ast.ClassDef)}
         return any(
             dotted(base, {}) and dotted(base, {}) not in {*local, "object"} and not self._is_case(statement)
@@ -90,7 +90,7 @@ class _TestModule:
         )
 
     def can_fail(self, test: _Function) -> bool:
-        """Tell whether a test, or a function of this file that it calls, compares something."""
+        """Return whether a test, or a function of this file that it calls, compares something."""
         if any(self._skips(decorator) for decorator in test.decorator_list):
             return False
         seen: set[str] = set()
@@ -122,7 +122,7 @@ class _TestModule:
         return isinstance(value, ast.Call) and dotted(value.func, self.names) in _STOPPING
 
     def repeated(self) -> Iterator[tuple[str, int]]:
-        """Yield tests that another one of the same name replaces."""
+        """Yield tests that a later one of the same name replaces."""
         for scope in self._scopes():
             seen: set[str] = set()
             for statement in scope.body:
@@ -136,7 +136,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements, also those below conditions."""
+    """Yield statements, including those below conditions."""
     for statement in body:
         yield statement
         if isinstance(statement, (ast.If, ast.Try, ast.With)):
@@ -144,7 +144,7 @@ def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _reached(function: _Function, stops: object) -> Iterator[ast.AST]:
-    """Yield the nodes of a function, up to where it always ends."""
+    """Yield the nodes of a function up to an unconditional end."""
     for statement in function.body:
         if callable(stops) and stops(statement):
             yield from ast.walk(statement)
@@ -156,7 +156,7 @@ def _is_always_true(test: ast.expr) -> bool:
     if isinstance(test, ast.Constant):
         return bool(test.value)
     if isinstance(test, ast.Tuple):
-        return bool(test.elts)  # assert (condition, "message") is a tuple, which is true
+        return bool(test.elts)  # assert (condition, "message") asserts a tuple, which is true
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Eq, ast.Is)):
         return isinstance(test.left, ast.Constant) and ast.dump(test.left) == ast.dump(test.comparators[0])
     return False

@@ -1,4 +1,4 @@
-"""Check that everything a plugin imports is there: of Python, of the library, or named in its requirements."""
+"""Check that Python, the library or a requirement provides every import of a plugin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-# Module -> distributions that provide it, where the names differ.
+# Module -> distributions with another name that provide it.
 _PROVIDERS: Mapping[str, tuple[str, ...]] = {
     "PIL": ("pillow",),
     "bs4": ("beautifulsoup4",),
@@ -40,15 +40,15 @@ _WITH_TESTS = frozenset({"pytest"})
 
 
 def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
-    """Require that distributions are named; what another requirement may bring along is a hint."""
+    """Require named distributions; relying on another requirement's own is a hint."""
     if not surroundings.dependencies:
-        return  # nothing is known about the library
+        return  # the library's requirements are unknown
     try:
         lines = expanded_requirements(source.plugin.directory, within=True)
     except (RequirementsError, RecursionError):
-        return  # the rule about requirements says why
+        return  # the requirements rule reports it
     if any(line.requirement is None and not line.text.startswith("-") for line in lines):
-        return  # something without a name may provide anything
+        return  # an unnamed requirement may provide anything
     named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement is not None}
     library = source.plugin.root.package.partition(".")[0]
     told = set[str]()
@@ -74,7 +74,7 @@ def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Itera
 
 
 def _imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield imports, but for those that may fail and those for type checkers."""
+    """Yield imports, except those that may fail and those for type checkers."""
     for statement in body:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             yield statement

@@ -1,4 +1,4 @@
-"""Check that the version of a benchmark rises when its code changes, so that its scores are computed anew."""
+"""Check that a benchmark's version rises when its code changes, so that it is scored again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAME = re.compile(r"#\s*same scores:\s*(\S.*)$", re.MULTILINE)
 
 
 def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require that a version rises where the code of a benchmark changed."""
+    """Require a higher version if the code of a benchmark changed."""
     earlier = source.earlier
     if source.folder != "benchmarks" or not earlier:
         return
@@ -41,12 +41,12 @@ def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
 
 
 def code_changed(before: bytes, now: bytes) -> bool:
-    """Tell whether anything that was there runs otherwise: comments, docstrings, citations and additions do not count.
+    """Return whether existing code changed; comments, docstrings, citations and additions do not count.
 
     Parameters
     ----------
     before, now : bytes
-        Source of one file. One that cannot be parsed counts as changed if a byte differs.
+        Source of one file; compared as bytes if it cannot be parsed.
     """
     try:
         return bool(_statements(before) - _statements(now))
@@ -55,7 +55,7 @@ def code_changed(before: bytes, now: bytes) -> bool:
 
 
 def _statements(source: bytes) -> Counter[str]:
-    """Return the statements at the top of a file; what is imported counts name by name."""
+    """Return the statements at the top of a file; imports count name by name."""
     found: Counter[str] = Counter()
     for statement in parse(source).body:
         if isinstance(statement, ast.ImportFrom):
@@ -81,7 +81,7 @@ def _is_description(statement: ast.stmt) -> bool:
 
 
 def versions(files: Mapping[str, bytes]) -> Counter[int]:
-    """Return the literal numbers given as ``version=``, and how often each is."""
+    """Count the literal numbers given as ``version=``."""
     found: Counter[int] = Counter()
     for content in files.values():
         try:
@@ -103,7 +103,7 @@ def _version_arguments(tree: ast.Module) -> Iterator[tuple[int, int]]:
 
 
 def _risen(before: Counter[int], now: Counter[int]) -> bool:
-    """Tell whether some version is higher than any that was, or there are none to compare."""
+    """Return whether a version is higher than all earlier ones, or there are none to compare."""
     fewer, more = before - now, now - before
     return not before or (bool(fewer) and bool(more) and max(more) > min(fewer))
 

@@ -1,1 +1,1 @@
-"""Talk to GitHub over its REST interface."""
+"""Use GitHub's REST interface."""

@@ -1,4 +1,4 @@
-"""Talk to GitHub: the few things that reporting on pull requests needs, over its REST interface."""
+"""Call the parts of GitHub's REST interface that reporting on pull requests needs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["API", "MOST_FILES", "Artifact", "Comment", "HttpGitHub", "PullReques
 API = "https://api.github.com"
 MOST_FILES = 3_000  # GitHub lists no more files of a pull request
 _MOST_PAGES, _PER_PAGE = 50, 100
-_MOST_BYTES = 32 * 2**20  # of one page
+_MOST_BYTES = 32 * 2**20  # entries of one page
 _TRIES, _LONGEST_WAIT_S = 4, 60.0
-_TIMEOUT_S = 30.0  # for connecting, and for each piece of an answer
+_TIMEOUT_S = 30.0  # seconds to connect, and for each piece of an answer
 _SAFE_TO_REPEAT = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 T = TypeVar("T")
@@ -33,7 +33,7 @@ Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else val
 
 
 def _at(*path: str) -> Any:  # as `Field` does
-    """Say where in an entry of GitHub a value is."""
+    """Return the path of a value inside an entry from GitHub."""
     return Field(validation_alias=AliasPath(*path))
 
 
@@ -48,9 +48,9 @@ class PullRequest:
     Attributes
     ----------
     head_sha, head_branch : str
-        What is to be merged.
+        Commit and branch to merge.
     head_repository : int or None
-        Number of the repository it comes from; None if that was deleted.
+        Number of the source repository; None if deleted.
     """
 
     number: Whole
@@ -67,17 +67,17 @@ class WorkflowRun:
     Attributes
     ----------
     id, number, attempt : int
-        Its identity; its place among the runs of the workflow; how often it was started.
+        Identity, number among the workflow's runs, and number of starts.
     head_repository : int or None
-        Where what it ran came from.
+        Number of the source repository.
     event : str
         Such as 'pull_request'.
     status : str
         Such as 'queued', 'in_progress' or 'completed'.
     conclusion : str or None
-        Such as 'success' or 'failure', once it is completed.
+        Such as 'success' or 'failure'; None until completed.
     url : str
-        Its page.
+        Page of the run.
     """
 
     id: Whole
@@ -94,7 +94,7 @@ class WorkflowRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Artifact:
-    """A file that a run has left."""
+    """A file that a run uploaded."""
 
     id: Whole
     name: str
@@ -104,7 +104,7 @@ class Artifact:
 
 @dataclass(frozen=True, kw_only=True)
 class Comment:
-    """A comment of a pull request."""
+    """A comment on a pull request."""
 
     id: Whole
     author: Annotated[Text, _at("user", "login")] = ""
@@ -118,31 +118,31 @@ class _ChangedFile:
 
 
 class HttpGitHub:
-    """What is needed of GitHub, for one repository, over the network.
+    """Access one repository on GitHub.
 
-    Errors of the server and limits are waited for, up to four tries and a minute each. What is not safe to do twice is
-    repeated only if it was certainly not done. The token goes to one host only: other hosts, where artifacts
-    are kept, are asked without it.
+    Server errors and rate limits are retried up to four times, waiting at most a minute each. Unsafe requests are
+    repeated
+    only if they certainly had no effect. Only the API's host gets the token, not hosts of artifacts.
 
     Parameters
     ----------
     repository : str
         Such as 'owner/name'.
     token : str
-        Empty: read what is public.
+        Empty: only read public data.
     api : str
-        Address of the REST interface, ``GITHUB_API_URL``.
+        URL of the REST interface, ``GITHUB_API_URL``.
     transport : httpx.BaseTransport, optional
-        What connects; None means the network.
+        None: the network.
     pause_s : float
-        Before each change: GitHub asks for a second between them.
+        Pause before each change; GitHub asks for a second.
     sleep : callable
         Waits some seconds.
 
     Raises
     ------
     ConfigurationError
-        If the repository is not of that form, or a token would be sent without encryption.
+        If the repository's name is malformed, or a token would be sent unencrypted.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class HttpGitHub:
         pause_s: float = 1.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        import httpx  # only talking to GitHub needs it: it comes with the extra "ci"
+        import httpx  # optional: part of the extra "ci"
 
         if repository.count("/") != 1 or not all(part.strip(".") for part in repository.split("/")):
             raise ConfigurationError(
@@ -185,7 +185,7 @@ class HttpGitHub:
         return [_read(PullRequest, entry) for entry in self._pages("/pulls", {"state": "open"})]
 
     def runs(self, workflow: str, *, head_sha: str = "", branch: str = "", event: str = "") -> list[WorkflowRun]:
-        """Return the runs of a workflow file; of a branch only the latest hundred."""
+        """Return the runs of a workflow file; at most the latest hundred of a branch."""
         wanted = {"head_sha": head_sha, "branch": branch, "event": event}
         parameters = {key: value for key, value in wanted.items() if value}
         pages = self._pages(
@@ -194,17 +194,17 @@ class HttpGitHub:
         return [_read(WorkflowRun, entry) for entry in pages]
 
     def artifacts(self, run: int, name: str) -> list[Artifact]:
-        """Return the artifacts of a run that have a name."""
+        """Return the artifacts of a run with this name."""
         entries = self._pages(f"/actions/runs/{run}/artifacts", {"name": name}, "artifacts")
         return [artifact for entry in entries if (artifact := _read(Artifact, entry)).name == name]
 
     def download(self, artifact: int, most_bytes: int) -> bytes:
-        """Return the zip file of an artifact, at most some bytes.
+        """Return the zip file of an artifact.
 
         Raises
         ------
         DownloadError
-            If it cannot be fetched or is larger.
+            If it cannot be fetched or is larger than allowed.
         """
         answer = self._send("GET", f"{self._base}/actions/artifacts/{artifact}/zip", most_bytes=most_bytes)
         if answer.location:
@@ -214,7 +214,7 @@ class HttpGitHub:
         return answer.body
 
     def changed_paths(self, number: int) -> list[str]:
-        """Return the paths that a pull request changes, old names included; at most `MOST_FILES` files."""
+        """Return the paths that a pull request changes, including old names; at most `MOST_FILES` files."""
         files = [_read(_ChangedFile, entry) for entry in self._pages(f"/pulls/{number}/files", {})]
         return [file.filename for file in files] + [name for file in files if (name := file.previous_filename)]
 
@@ -233,15 +233,15 @@ class HttpGitHub:
         self._change("PATCH", f"/issues/comments/{comment}", {"body": body})
 
     def add_labels(self, number: int, labels: Sequence[str]) -> None:
-        """Add labels to a pull request; those that do not exist yet are made."""
+        """Add labels to a pull request, creating missing ones."""
         self._change("POST", f"/issues/{number}/labels", {"labels": list(labels)})
 
     def remove_label(self, number: int, label: str) -> None:
-        """Remove a label from a pull request; one that is not there is no problem."""
+        """Remove a label from a pull request, if it is set."""
         self._change("DELETE", f"/issues/{number}/labels/{quote(label, safe='')}", None, also_fine=404)
 
     def start(self, workflow: str, branch: str, inputs: Mapping[str, str]) -> None:
-        """Start a workflow that has ``workflow_dispatch``."""
+        """Start a workflow by ``workflow_dispatch``."""
         path = f"/actions/workflows/{quote(workflow)}/dispatches"
         self._change("POST", path, {"ref": branch, "inputs": dict(inputs)})
 
@@ -250,12 +250,12 @@ class HttpGitHub:
     def _pages(
         self, path: str, parameters: Mapping[str, str], key: str = "", most_pages: int = _MOST_PAGES
     ) -> Iterator[Any]:
-        """Yield the entries of a list that GitHub gives in pages."""
+        """Yield the entries of a paginated list."""
         query = "".join(f"{name}={quote(value, safe='')}&" for name, value in parameters.items())
         address = f"{self._base}{path}?{query}per_page={_PER_PAGE}"
         for _ in range(most_pages):
             answer = self._send("GET", address)
-            if answer.location:  # the repository has a new name
+            if answer.location:  # the repository was renamed
                 answer = self._send("GET", answer.location)
             if answer.status != 200:
                 raise DownloadError(_explain("GET", path, answer))
@@ -288,7 +288,7 @@ class HttpGitHub:
         most_bytes: int = _MOST_BYTES,
         elsewhere: bool = False,
     ) -> _Answer:
-        """Send a request, again where that helps, and return an answer that is no error of the server."""
+        """Send a request, retrying where that helps; return an answer that is no server error."""
         reason = ""
         for attempt in range(_TRIES):
             try:
@@ -302,7 +302,7 @@ class HttpGitHub:
                 if limit is None and answer.status < 500:
                     return answer
                 reason = f"status {answer.status}" if limit is None else f"too many requests, wait {limit:.0f} s"
-                may_be_done = limit is None  # what is over the limit is not carried out
+                may_be_done = limit is None  # a request over the limit has no effect
                 wait = 2.0**attempt if limit is None else limit
             if (may_be_done and method not in _SAFE_TO_REPEAT) or wait > _LONGEST_WAIT_S or attempt == _TRIES - 1:
                 break
@@ -336,12 +336,12 @@ class _Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
-    location: str  # of a redirect
+    location: str  # target of a redirect
     next_page: str
 
 
 def _limit_s(answer: _Answer, now: float) -> float | None:
-    """Return how long GitHub asks to wait since there were too many requests; None: there were not."""
+    """Return the wait that GitHub's rate limit demands in seconds; None if it is not reached."""
     if answer.status not in {403, 429}:
         return None
     after, reset = answer.headers.get("retry-after", ""), answer.headers.get("x-ratelimit-reset", "")
@@ -375,18 +375,18 @@ def _is_this_machine(host: str | None) -> bool:
         return False
 
 
-_ADAPTERS: Mapping[type, TypeAdapter[Any]] = {  # Any: what each of them makes
+_ADAPTERS: Mapping[type, TypeAdapter[Any]] = {  # Any: each makes another class
     kind: TypeAdapter(kind) for kind in (PullRequest, WorkflowRun, Artifact, Comment, _ChangedFile)
 }
 
 
 def _read(kind: type[T], entry: object) -> T:
-    """Return an entry of GitHub as what it is expected to be."""
+    """Validate an entry from GitHub."""
     try:
         found: T = _ADAPTERS[kind].validate_python(entry)
     except (ValidationError, TypeError, KeyError) as error:
         what = type(error).__name__
-        if isinstance(error, ValidationError):  # without what it held: that may be from anybody
+        if isinstance(error, ValidationError):  # without the input, which may come from anybody
             what = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:2])
         raise DownloadError(f"GitHub's answer is no {kind.__name__.strip('_')} as expected: {what}.") from None
     return found

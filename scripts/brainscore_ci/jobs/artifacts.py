@@ -1,4 +1,4 @@
-"""Read the records that jobs have left, as far as the plan has asked that very job for them."""
+"""Read uploaded records, as far as the plan asked that very job for them."""
 
 from __future__ import annotations
 
@@ -23,33 +23,31 @@ if TYPE_CHECKING:
 
 __all__ = ["beside_of", "code_of", "read_beside", "read_records", "revisions_of"]
 
-# What may stand beside records; it is read where a record names it, and left alone else.
+# Files beside records; read only if a record names them.
 _BESIDE = re.compile(r".+\.values\.npz|environment-[0-9a-f]{16}\.txt", re.DOTALL)
 
 
 def read_records(
     folder: Path, plan: Plan, policy: Policy, revision_of: Callable[[str, str], str | None]
 ) -> tuple[dict[tuple[str, str], ScoreRecord], list[str]]:
-    """Read the records that jobs have left; jobs run code of strangers, so only what is as planned counts.
+    """Read the records that jobs uploaded; jobs run code of strangers, so only planned records count.
 
     Parameters
     ----------
     folder : Path
-        With a folder ``records-<i>`` for the artifact of each job, in which records lie at `record_path`. Others are
-        left alone.
+        Holds a folder ``records-<i>`` per job, with records at `record_path`; ignore everything else.
     plan : Plan
-        Records of other pairs than those of the job are refused, so that no job can speak for another: one without
-        private data not for one with them.
+        Refuse records of pairs that this job was not asked for, so that no job can forge the result of another.
     policy : Policy
-        By which the plan was divided among jobs.
+        Policy that divided the plan among jobs.
     revision_of : callable
-        ``revision_of('model' or 'benchmark', identifier)``: records of other code are refused.
+        ``revision_of('model' or 'benchmark', identifier)``; refuse records of other revisions.
 
     Returns
     -------
     dict of (str, str) to ScoreRecord
     list of str
-        What is wrong with the other files.
+        Problems with other files.
     """
     found: dict[tuple[str, str], ScoreRecord] = {}
     shards = {f"records-{number}": shard for number, shard in enumerate(pair_shards(plan.pairs, policy))}
@@ -76,19 +74,19 @@ def read_records(
 def read_beside(
     folder: Path, plan: Plan, policy: Policy, records: Mapping[tuple[str, str], ScoreRecord]
 ) -> dict[str, bytes]:
-    """Read what stands beside records: values and locks, as far as a record names the digest of their content.
+    """Read the values and locks that records name by the digest of their content.
 
     Parameters
     ----------
     folder, plan, policy
         As for `read_records`.
     records : mapping
-        What that has found.
+        Its result.
 
     Returns
     -------
     dict of str to bytes
-        Path from the folder of all records -> content. Of pairs with private data there is nothing.
+        Path relative to the folder of all records -> content; nothing for private pairs.
     """
     found: dict[str, bytes] = {}
     for number, shard in enumerate(pair_shards(plan.pairs, policy)):
@@ -104,7 +102,7 @@ def read_beside(
 
 
 def beside_of(record: ScoreRecord) -> dict[Path, str]:
-    """Return where what stands beside a record does, and its digest."""
+    """Return paths and digests of the files beside a record."""
     path = record_path(Path(), record.model, record.benchmark)
     values = {values_path(path): record.values} if record.values else {}
     locks = [each for each in (record.environment, record.candidate_environment) if each]
@@ -125,7 +123,7 @@ def _read_record(
     planned: Mapping[tuple[str, str], Pair],
     revision_of: Callable[[str, str], str | None],
 ) -> ScoreRecord:
-    """Read one record of the pairs that are planned for a job; what is private is left out of it once more."""
+    """Read one record of a job's pairs; drop private parts again."""
     where = shown(file.relative_to(artifact).as_posix())
     status = file.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES or file.suffix != ".json":
@@ -143,10 +141,10 @@ def _read_record(
 
 
 def revisions_of(record: ScoreRecord, revision_of: Callable[[str, str], str | None]) -> tuple[str | None, str | None]:
-    """Return the revisions of the model and of the benchmark of a record, as they are elsewhere."""
+    """Return the current revisions of a record's model and benchmark."""
     return revision_of("model", record.model), revision_of("benchmark", record.benchmark)
 
 
 def code_of(record: ScoreRecord) -> tuple[str | None, str | None, str]:
-    """Return the code that a record is of: revisions of the model and of the benchmark, and class of the library."""
+    """Return the revisions of a record's model and benchmark, and its version class of the library."""
     return record.model_revision, record.benchmark_revision, record.version_class

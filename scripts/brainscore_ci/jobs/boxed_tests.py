@@ -1,4 +1,4 @@
-"""Say what the tests of a plugin see in a job: the checkout, what they require, and a home of their own."""
+"""Define the box for a plugin's tests in a job: the checkout, their requirements, and a home of their own."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def box_of_tests(
     environment: Mapping[str, str],
     network: bool,
 ) -> Box:
-    """Return the box for the tests of a plugin; nothing that they leave is found by those of another.
+    """Return the box for the tests of a plugin; they share no writable folder with other plugins except public data.
 
     Parameters
     ----------
     repository : Path
-        Top folder of the checkout, which cannot be changed.
+        Top folder of the checkout, read-only.
     python : Path
-        Interpreter of the environment that has what the plugin requires.
+        Interpreter with the plugin's requirements.
     own : Path
-        Folder for what the tests write, which is removed after them: their home, temporary files and outcomes.
+        Temporary folder for their home, files and outcomes.
     data : Path
-        The data that they see and can add to: those that everybody may have, or a copy of the private ones they need.
+        Data they can read and extend: public data, or a copy of the private data they need.
     environment : mapping of str to str
-        Without credentials.
+        Environment variables without credentials.
     network : bool
-        Whether they have one; never where they see private data.
+        Whether they have network; never with private data.
     """
     home = own / "home"
     for folder in (home, data):
         folder.mkdir(parents=True, exist_ok=True)
-    # Byte code that is shared could be replaced by somebody's; that of installed packages lies beside them.
+    # Somebody could replace shared byte code; that of installed packages lies beside them.
     kept = {name: value for name, value in environment.items() if name != "PYTHONPYCACHEPREFIX"}
     homes = {"HOME": home, "BRAINSCORE_HOME": home, "TMPDIR": own, "BRAINIO_HOME": data}
     return Box(

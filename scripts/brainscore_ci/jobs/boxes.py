@@ -1,4 +1,4 @@
-"""Decide what a runner of GitHub lacks to put programs into boxes (`brainscore_core.scoring.isolation`)."""
+"""Decide what a GitHub runner lacks to run programs in boxes (`brainscore_core.scoring.isolation`)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ profile bwrap /usr/bin/bwrap flags=(unconfined) {
   include if exists <local/bwrap>
 }
 """
-"""What AppArmor has to know of bubblewrap, as Ubuntu 25.04 ships it."""
+"""AppArmor profile of bubblewrap, as Ubuntu 25.04 ships it."""
 
 _RESTRICTION = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 _PROFILES = "etc/apparmor.d"
 
 
 def profile_needed(root: Path) -> bool:
-    """Tell whether the system below `root` restricts namespaces and has no profile that lets bubblewrap make them."""
+    """Return whether the system below `root` restricts namespaces and has no profile that exempts bubblewrap."""
     restriction = root / _RESTRICTION
     if not restriction.is_file() or restriction.read_text("ascii").strip() != "1":
         return False
@@ -29,14 +29,12 @@ def profile_needed(root: Path) -> bool:
 
 
 def steps_to_boxes(*, profile_needed: bool, has_bubblewrap: bool | None = None) -> list[tuple[list[str], str]]:
-    """Return the commands that make boxes possible, with what each reads; none where nothing is missing.
+    """Return the commands that make boxes possible, each with its input; empty if nothing is missing.
 
     Parameters
     ----------
-    profile_needed : bool
-        See `profile_needed`.
     has_bubblewrap : bool, optional
-        None: it is looked for.
+        None: look for it.
     """
     if has_bubblewrap is None:
         has_bubblewrap = shutil.which("bwrap") is not None

@@ -1,7 +1,7 @@
-"""Collect the records of all jobs that score, keep them on a branch, and say what is missing.
+"""Collect the records of all jobs, commit them to a branch, and report missing pairs.
 
-The branch has its own history (records only), one commit for each collection, and is never forced: where somebody else
-was faster, the records are put on top of what is there now.
+The branch has its own history (records only), one commit per collection, and is never forced: after a concurrent push,
+the records go on top of it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["Collected", "collect", "publish", "summary"]
 _MOST_ROWS = 2_000
 _TRIES = 12
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-# What git says where the branch has changed since it was fetched, or changes right now.
+# Messages of git if the branch changed since it was fetched, or is changing.
 _FASTER = ("fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref", "already exists")
 _README = """# Scores
 
@@ -55,18 +55,18 @@ line; without that the leaderboard is not built.
 
 @dataclass(frozen=True)
 class Collected:
-    """What became of a plan.
+    """Result of collecting the records of a plan.
 
     Attributes
     ----------
     records : tuple of ScoreRecord
-        Of pairs of the plan, sorted.
+        Records of planned pairs, sorted.
     missing : tuple of Pair
-        Pairs of the plan without a record.
+        Planned pairs without a record.
     problems : tuple of str
-        What is wrong with other files; harmless in a log.
+        Problems with other files; safe in a log.
     outdated : tuple of ScoreRecord
-        Of code that the branch of the plugins no longer has, so that they are not published.
+        Unpublished records of code that the branch of the plugins no longer has.
     """
 
     records: tuple[ScoreRecord, ...]
@@ -76,7 +76,7 @@ class Collected:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every pair has a record, and every file is one."""
+        """Whether every pair has a record, and every file is a record."""
         return not self.missing and not self.problems
 
 
@@ -90,17 +90,17 @@ def collect(
     remote: str = "origin",
     token: str = "",
 ) -> Collected:
-    """Read the records of a plan, publish them on a branch (see `publish`), and tell what is missing.
+    """Read the records of a plan, publish them on a branch (see `publish`), and find missing pairs.
 
     Parameters
     ----------
     plan, folder
         See `artifacts.read_records`.
     checkout : Checkout
-        What is checked out, as it was planned.
+        The checkout that was planned.
     code_branch : str
-        Branch of the remote with the plugins: only records of what is there now are published, so that a run that ends
-        late takes the place of nothing newer. Empty: all are.
+        Remote branch with the plugins. Publish only records of its current code, so that a late run replaces nothing
+        newer. Empty: publish all.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def collect(
 
 
 def _version_class(tree: Path) -> str:
-    """Return the class of the library of a checkout; where it holds none, of the one that runs."""
+    """Return the version class of a checkout's library; without one, that of the running library."""
     file = tree / "core/brainscore_core/_version.py"
     version = constants(parse(file.read_bytes())).get("__version__") if file.is_file() else None
     return version_class(version) if isinstance(version, str) else version_class()
@@ -153,7 +153,7 @@ def _is_there(
     store: Store,
     revision_of: Callable[[str, str], str | None],
 ) -> bool:
-    """Tell whether a pair has a record, from this attempt or from an earlier one of the same run."""
+    """Return whether a pair has a record, from this attempt or an earlier one."""
     if (pair.model, pair.benchmark) in found:
         return True
     revisions = revision_of("model", pair.model), revision_of("benchmark", pair.benchmark)
@@ -171,34 +171,32 @@ def publish(
     remote: str = "origin",
     token: str = "",
 ) -> str | None:
-    """Commit records to a branch of the remote, and make the branch if there is none.
+    """Commit records to a branch of the remote; create the branch if there is none.
 
     Parameters
     ----------
     records : sequence of ScoreRecord, or callable
-        Those that do not take the place of what is there (`replaces`) are left out. A callable is asked at each try.
+        Skip those that do not replace the existing record (`replaces`). A callable is called at each attempt.
     repository : Path
-        A checkout; neither its files nor its index nor its branches change.
+        A checkout; its files, index and branches stay unchanged.
     message : str
-        Of the commit.
+        Message of the commit.
     beside : mapping of str to bytes
-        Path -> content of what stands beside records, see `artifacts.read_beside`; committed with them.
+        Path -> content of files beside records, see `artifacts.read_beside`.
     run : callable, optional
-        Given the commit that the records are put on top of (None: there is none), returns what is told of this run;
-        committed with records, so that a run that brings nothing is not told.
+        Parent commit, or None -> the run to write; written only together with records.
     token : str
-        Which the remote is reached with, if it is reached by https.
+        Token for a remote over https.
 
     Returns
     -------
     str or None
-        The commit that holds the records; None if there is neither a branch nor a record. Where nothing is new,
-        nothing is committed.
+        The commit with the records, the branch's own if nothing is new; None if there is neither a branch nor a record.
 
     Raises
     ------
     UploadError
-        If the remote cannot be reached or refuses, or others are always faster.
+        If the remote is unreachable or refuses, or every attempt meets a concurrent push.
     """
     git = _Git(repository, remote, token)
     for attempt in range(_TRIES):
@@ -214,7 +212,7 @@ def publish(
 
 
 class _Git:
-    """Git, without what a person or a checkout has configured beside, and with the token in the environment."""
+    """Git without the configuration of a person or checkout, and with the token in its environment."""
 
     def __init__(self, repository: Path, remote: str, token: str) -> None:
         self.repository = repository
@@ -244,9 +242,9 @@ class _Git:
         return UploadError(f"git {what} failed in {self.repository} ({self.remote}): {said(done)}")
 
     def fetched(self, branch: str) -> str | None:
-        """Return the commit of a branch of the remote, brought here; None if there is no such branch."""
+        """Fetch a branch of the remote and return its commit; None if there is no such branch."""
         listed = self._done("ls-remote", "--exit-code", self.remote, f"refs/heads/{branch}")
-        if listed.status == 2:  # what --exit-code gives where there is none
+        if listed.status == 2:  # --exit-code: no such branch
             return None
         if listed.status != 0:
             raise self._error("ls-remote", listed)
@@ -255,7 +253,7 @@ class _Git:
         return self.run("rev-parse", f"{tracking}^{{commit}}").decode().strip()
 
     def current(self, records: Iterable[ScoreRecord], branch: str) -> list[ScoreRecord]:
-        """Return the records of the plugins and of the library that a branch of the remote has now."""
+        """Return the records of the current plugins and library of a remote branch."""
         commit = self.fetched(branch)
         if commit is None:
             raise UploadError(f"{self.remote} has no branch {branch!r}, so it is not known which records are of today.")
@@ -267,9 +265,9 @@ class _Git:
             return [each for each in records if code_of(each) == (*revisions_of(each, found.revision_of), library)]
 
     def is_older(self, new: ScoreRecord, old: ScoreRecord) -> bool:
-        """Tell whether a record is of an earlier commit than what it would take the place of.
+        """Return whether a record is of an earlier commit than the record it would replace.
 
-        Revisions of plugins and release of the library can be the same for both, while the library has changed.
+        The revisions of plugins and the library's release can be equal although the library changed.
         """
         commits = [each.source_revision or "" for each in (new, old)]
         if commits[0] == commits[1] or not all(map(_COMMIT.fullmatch, commits)):
@@ -286,7 +284,7 @@ class _Git:
         beside: Mapping[str, bytes],
         run: Callable[[str | None], Run] | None,
     ) -> str | None:
-        """Return a commit with the records on top of another; that one if nothing is new."""
+        """Return a commit with the new records on top of another; `parent` if nothing is new."""
         with BranchStore(self.repository, parent or "") as store:
             known = [store.get(each.model, each.benchmark) if parent else None for each in records]
         pairs = zip(records, known, strict=True)
@@ -317,7 +315,7 @@ class _Git:
         return self.run("commit-tree", tree, *parents, stdin=message.encode()).decode().strip()
 
     def pushed(self, commit: str | None, branch: str) -> bool:
-        """Tell whether a commit is the branch of the remote now; False if somebody else was faster."""
+        """Return whether a commit was pushed; False after a concurrent push."""
         if commit is None:
             return True
         done = self._done("push", "--porcelain", self.remote, f"{commit}:refs/heads/{branch}")

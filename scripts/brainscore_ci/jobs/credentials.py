@@ -1,4 +1,4 @@
-"""Keep credentials away from code of plugins: out of the environment of what runs or installs it."""
+"""Keep credentials out of the environment of processes that run or install plugins."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["start_again_without_credentials", "without_credentials"]
 
 _CREDENTIALS = re.compile(
     r"AWS_.*|ACTIONS_.*|.*_TOKEN|.*SECRET.*|.*PASSWORD.*|.*_API_KEY|SSH_AUTH_SOCK"
-    # Files through which a step talks to the runner: what is written there changes the steps after it.
+    # Files through which a step talks to the runner: their content affects later steps.
     r"|GITHUB_(ENV|OUTPUT|PATH|STATE|STEP_SUMMARY)",
     re.IGNORECASE,
 )
-_NO_CREDENTIALS = frozenset({"AWS_CA_BUNDLE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"})  # only where a server is
+_NO_CREDENTIALS = frozenset({"AWS_CA_BUNDLE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"})  # only addresses of servers
 
 
 def without_credentials(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return environment variables without those that may hold credentials, or that steer the runner of a job.
+    """Return environment variables without possible credentials and without those that control the job's runner.
 
     Examples
     --------
@@ -34,10 +34,10 @@ def without_credentials(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def start_again_without_credentials() -> None:
-    """Take credentials out of this process, before it runs or installs anything of a plugin.
+    """Remove credentials from this process before it runs or installs a plugin.
 
-    A variable that is deleted can still be read in ``/proc/<pid>/environ``, so the program is started anew in this very
-    process. Where this is called by another program, variables are deleted and nothing is started.
+    A deleted variable stays readable in ``/proc/<pid>/environ``, so the program replaces itself in the same process. If
+    another program calls this, variables are deleted and nothing restarts.
     """
     kept = without_credentials(os.environ)
     if kept.keys() == os.environ.keys():

@@ -1,7 +1,7 @@
-"""Fetch the data that one job of a plan needs, with credentials and without running anything of a plugin.
+"""Fetch the data of one job of a plan, with credentials and without running a plugin.
 
-The files are those that data plugins register literally, so that the library can read their addresses in the sources.
-What comes after finds them on the disk and has neither credentials nor network.
+Data plugins register their files literally, so that the library reads the addresses from the sources. Later steps find
+the files on disk and have neither credentials nor network.
 """
 
 from __future__ import annotations
@@ -32,22 +32,15 @@ Task = TypeVar("Task")
 
 
 def data_home_of_tests(plugin: PluginName) -> Path:
-    """Return the folder with the data that the private tests of a plugin may see, and no others.
+    """Return the folder with the data for a plugin's private tests.
 
-    It is not in the data home, which tests without private data see.
+    It is outside the data home, which tests without private data can read.
     """
     return settings().cache_home / "data-of-tests" / f"{plugin.folder}--{plugin.name}"
 
 
 def fetch_for_tests(plan_file: Path, shard: int) -> int:
-    """Fetch what the private tests of one job need, a copy for each plugin; return the exit code.
-
-    Parameters
-    ----------
-    plan_file : Path
-        The plan, as JSON.
-    shard : int
-        Number of the job, from 0.
+    """Fetch the data of one job's private tests, one copy per plugin; return the exit code.
 
     Raises
     ------
@@ -61,10 +54,7 @@ def fetch_for_tests(plan_file: Path, shard: int) -> int:
 
 
 def fetch_for_pairs(plan_file: Path, shard: int) -> int:
-    """Fetch what the benchmarks of one job need; return the exit code.
-
-    Parameters and errors are those of `fetch_for_tests`.
-    """
+    """Fetch the data of one job's benchmarks; return the exit code. Errors are those of `fetch_for_tests`."""
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
     pairs = _chosen(pair_shards(plan.pairs, checkout.policy), shard)
     owners = [checkout.owners.get(("benchmark", pair.benchmark)) for pair in pairs if pair.private]
@@ -79,13 +69,13 @@ def _chosen(shards: Sequence[Shard[Task]], shard: int) -> tuple[Task, ...]:
 
 
 def _data_plugins(checkout: Checkout, users: Iterable[PluginName]) -> list[Plugin]:
-    """Return the data plugins among some plugins and what they use."""
+    """Return the data plugins among some plugins and the plugins they use."""
     names = {name for user in users for name in checkout.reached(user) if name.folder == KINDS["data"].folder}
     return [checkout.plugins[name] for name in sorted(names) if name in checkout.plugins]
 
 
 def _fetch(checkout: Checkout, plugins: Sequence[Plugin], *, home: Path) -> int:
-    """Fetch what data plugins register; a program of the library does, which imports none of them."""
+    """Fetch the data that plugins register, through the library's program, which imports none of them."""
     libraries = {plugin.root.package.partition(".")[0] for plugin in plugins}
     statuses = [0]
     for library in sorted(libraries):

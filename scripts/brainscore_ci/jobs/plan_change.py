@@ -1,4 +1,4 @@
-"""Plan what a change has to be tested and scored on; write what was asked for, print the plan."""
+"""Plan the tests and scores of a change; write and print the plan."""
 
 from __future__ import annotations
 
@@ -28,25 +28,24 @@ def run(
     output: Path | None = None,
     missing: Path | None = None,
 ) -> int:
-    """Plan and print; exit code 1 if something in the change is refused.
+    """Plan and print; exit code 1 if the plan refuses a file.
 
-    Where GITHUB_OUTPUT is set, the outputs of the step are written too. PRIVATE_DATA=true says that private data are at
-    hand.
+    Writes step outputs to GITHUB_OUTPUT if set. PRIVATE_DATA=true says that private data are available.
 
     Parameters
     ----------
     base : str
         Branch or commit to compare with; empty: origin/main or main.
     head : str, optional
-        Commit that is checked out; None: the files as they are.
+        Commit that is checked out; None: the working tree.
     event, labels : str
-        What to plan for, and the labels of the pull request.
+        Event to plan for, and labels of the pull request.
     as_json : bool
-        Whether JSON is printed.
+        Whether to print JSON.
     output : Path, optional
-        Where to write the plan as JSON.
+        File to write the plan to, as JSON.
     missing : Path, optional
-        Where to write the pairs without a record, and nothing else.
+        File to write the pairs without a record to; then nothing is planned.
     """
     with _without_garbage_collection():
         return _run(base, head, event, labels, as_json=as_json, output=output, missing=missing)
@@ -54,7 +53,7 @@ def run(
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Let no garbage be looked for: thousands of syntax trees hold none, and looking takes a third of all time."""
+    """Pause garbage collection: searching thousands of syntax trees for garbage takes a third of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Test plugins: their contract and their own tests, in an environment that has what they require."""
+"""Test plugins: their contract and their own tests, in an environment with their requirements."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class TestOptions:
     Attributes
     ----------
     private : bool
-        Whether tests with private data run. If not, no test gets credentials in its environment.
+        Whether to run tests with private data; if not, no test gets credentials.
     slow : bool
-        Whether slow tests run.
+        Whether to run slow tests.
     pytest_arguments : tuple of str
         Further arguments for pytest, such as ``('-k', 'ceiling')``.
     """
@@ -73,7 +73,7 @@ class TestOptions:
 
 
 def files_with_tests(plugin: Plugin) -> list[Path]:
-    """Return the files with the tests of a plugin: ``test.py``, and ``test_*.py`` beside it."""
+    """Return a plugin's test files: ``test.py``, and ``test_*.py`` beside it."""
     files = (plugin.directory / "test.py", *sorted(plugin.directory.glob("test_*.py")))
     return [file for file in files if file.is_file()]
 
@@ -83,16 +83,16 @@ def files_with_tests(plugin: Plugin) -> list[Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class PluginRun:
-    """How testing a plugin went.
+    """Result of testing a plugin.
 
     Attributes
     ----------
     ended : Ended
         The process.
     outcomes : tuple of TestOutcome or None
-        What it says about each test; None if it ended before it could.
+        Outcome of each test; None if the process ended too early.
     python : Path
-        The interpreter of the environment.
+        Interpreter of the environment.
     """
 
     plugin: Plugin
@@ -103,7 +103,7 @@ class PluginRun:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong beside tests that failed, None if nothing is."""
+        """Problem other than failed tests; None if there is none."""
         if self.ended.stopped is not None:
             return f"the tests did not end within {self.ended.seconds / 60:.1f} minutes and were stopped"
         if self.ended.signal is not None:
@@ -121,7 +121,7 @@ class PluginRun:
 
     @property
     def is_fine(self) -> bool:
-        """Whether all that ran has passed."""
+        """Whether all tests that ran passed."""
         return self.ended.status == _PYTEST_OK and self.problem is None
 
 
@@ -135,27 +135,27 @@ def run_plugin(
     show: Callable[[str], object] | None = None,
     box_of: Callable[[Path, Path], Box] | None = None,
 ) -> PluginRun:
-    """Test one plugin in a process of its own.
+    """Test one plugin in its own process.
 
     Parameters
     ----------
     folder : Path
-        Where to start the process; paths are shown relative to it.
+        Working folder of the process; paths are printed relative to it.
     environment : mapping of str to str
-        All of its environment variables, see `environment_of_tests`.
+        All its environment variables, see `environment_of_tests`.
     timeout_s : float, optional
-        After which the process is ended.
+        Time limit.
     show : callable, optional
-        Takes each line of output; None: it goes where that of this process goes.
+        Takes each line of output; None: inherit this process's output.
     box_of : callable, optional
-        ``box_of(python, own)`` returns the box to run them in, which can write into `own`; None: they run in none.
+        ``box_of(python, own)`` returns the box to run in, which can write into `own`; None: no box.
 
     Raises
     ------
     RequirementsError
-        If what the plugin requires cannot be installed.
+        If the plugin's requirements cannot be installed.
     IsolationError
-        If there shall be a box and cannot be one.
+        If the box cannot be made.
     """
     from brainscore_core.plugin_management.environment import python_for
     from brainscore_core.scoring.isolation.box import run_boxed
@@ -173,7 +173,7 @@ def run_plugin(
             *(str(python), "-m", "pytest", "-c", str(Path(__file__).with_suffix(".ini"))),
             *(f"--rootdir={folder}", f"--confcutdir={plugin.directory}"),
             *("-o", f"cache_dir={Path(temporary) if box_of else kept}/pytest"),
-            f"--basetemp={Path(temporary, 'tmp')}",  # that of all users is cleared by whoever comes next
+            f"--basetemp={Path(temporary, 'tmp')}",  # pytest clears its default folder, shared by all users
             f"--brainscore-plugin={plugin.root.package}={plugin.directory}",
             f"--brainscore-outcomes={file}",
             *([] if options.private else ["--brainscore-no-private"]),
@@ -195,29 +195,26 @@ def run_plugin(
             outcomes = read_outcomes(file)
         if outcomes is not None and not options.pytest_arguments:
             kept.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, kept / file.name)  # only read to choose the number of workers
+            shutil.copyfile(file, kept / file.name)  # only used to choose the number of workers
     return PluginRun(plugin=plugin, ended=ended, outcomes=outcomes, seconds=time.monotonic() - started, python=python)
 
 
 def environment_of_tests(options: TestOptions, *, network: bool = True) -> dict[str, str]:
-    """Return the environment variables that tests run with.
+    """Return the environment variables for tests.
 
-    Their home is a folder of its own below the cache, so that tests neither see nor change anybody's scores; data and
-    weights are those of the caller. Without network, that is said once instead of tried by each.
+    Their home is a folder below the cache, so that tests neither see nor change anybody's scores; they share data and
+    weights with the caller. Without network, offline mode is set once instead of each test trying.
     """
     return _for_pytest(dict(os.environ) if options.private else without_credentials(os.environ), network=network)
 
 
 def environment_of_job(*, network: bool = True) -> dict[str, str]:
-    """Return the environment variables that tests run with in a job: what is known to be harmless, and no credentials.
-
-    Otherwise as `environment_of_tests`.
-    """
+    """Return the environment variables for tests in a job: those of `environment_of_tests` known to be harmless."""
     return _for_pytest(environment_of(os.environ), network=network)
 
 
 def _for_pytest(environment: dict[str, str], *, network: bool) -> dict[str, str]:
-    environment.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)  # the library's own plugin is loaded that way
+    environment.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)  # it would disable the library's own plugin
     home = settings().cache_home / "plugin-tests" / "home"
     lend_weights(settings(), home)
     environment["BRAINSCORE_HOME"] = str(home)
@@ -232,7 +229,7 @@ def _key(plugin: Plugin) -> str:
 
 
 def _workers(plugin: Plugin, options: TestOptions, last: Path) -> int:
-    """Return how many processes to start, unless a person says something about it."""
+    """Return the number of processes to start; 0 if an argument already decides it."""
     own = re.compile(r"-n\d*|-n=.*|--numprocesses.*|--dist.*|--pdb|--trace|-s|--capture=no|--collect-only|--co|-p")
     if any(own.fullmatch(argument) for argument in options.pytest_arguments) or find_spec("xdist") is None:
         return 0
@@ -249,26 +246,26 @@ def _workers(plugin: Plugin, options: TestOptions, last: Path) -> int:
 
 
 def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | None = None) -> int:
-    """Test plugins and print what came out.
+    """Test plugins and print the results.
 
     Parameters
     ----------
     library : str
-        Package whose plugins are meant, such as ``'mylibrary'``.
+        Package with the plugins, such as ``'mylibrary'``.
     names : sequence of str
-        See `plugins_named`; a path stands for the plugin folder there, which may be outside of the library.
+        See `plugins_named`; or paths of plugin folders, possibly outside the library.
     options : TestOptions, optional
-        None: all tests that a person's machine can run, but for the slow ones.
+        None: all tests except slow ones.
 
     Returns
     -------
     int
-        0 if all tests that ran have passed, else 1.
+        0 if all tests that ran passed, else 1.
 
     Raises
     ------
     UnknownIdentifierError
-        If nothing has that name.
+        If a name matches nothing.
     """
     options = options or TestOptions()
     with _network_known() as network:

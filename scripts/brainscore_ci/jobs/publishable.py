@@ -1,8 +1,8 @@
-"""Say of jobs with private data only what everybody may read: nothing that a plugin wrote.
+"""Reduce results of jobs with private data to the public part: nothing that a plugin wrote.
 
-The logs and artifacts of a public repository are public. Looking for secrets in what a plugin says does not help, since
-it can say them in any encoding; so it is not heard at all: what remains is the status, counts, the class of the error
-if the library or Python defines it, names that stand in the sources, and scores.
+Logs and artifacts of a public repository are public. Searching a plugin's output for secrets does not help, since it
+can encode them; so only these remain: status, counts, error classes of the library or Python, names from the sources,
+and scores.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from brainscore_core.records.record import ScoreRecord
 __all__ = ["OTHER_ERROR", "known_error", "public_record", "public_result", "written_tests"]
 
 OTHER_ERROR = "OtherError"
-"""Stands for classes that neither Python nor the library defines: a plugin could make their names of what it read."""
+"""Replaces classes that neither Python nor the library defines: a plugin could encode data in their names."""
 
 _NAMED = frozenset(
     {
         *(name for name in vars(builtins) if isinstance(vars(builtins)[name], type(Exception))),
         *errors.__all__,
-        # What ends a process from outside, and what is said where there is no record.
+        # External endings, and reasons for a missing record.
         *("Timeout", "MemoryLimit", "NoRecord", "NotStarted", "CandidateDied", "CandidateTimeout", "InvalidAnswer"),
     }
 )
 _ENDED = re.compile(r"SIG[A-Z]{2,8}|Signal\d{1,2}|Exit\d{1,3}", re.ASCII)
 _ROUNDED_S = 10.0
 _ROUNDED_BYTES = 100_000_000
-# What a record of a private pair keeps: numbers, and what is known without the model. The names of its layers and the
-# digest of its weights are its own words; reasons and messages may be anybody's.
+# Fields that the record of a private pair keeps: numbers, and facts known without the model. Layer names and weight
+# digests are the model's own words; reasons and messages may be anybody's.
 _KEPT = frozenset(
     {
         *("model", "benchmark", "benchmark_version", "score", "raw", "ceiling", "error", "interval", "error_df"),
@@ -50,21 +50,20 @@ _KEPT = frozenset(
 
 
 def known_error(name: str) -> str:
-    """Return the class of an error if it tells nothing but what happened, else `OTHER_ERROR`.
+    """Return the class of an error if its name reveals only what happened, else `OTHER_ERROR`.
 
     Parameters
     ----------
     name : str
-        Such as ``'ValueError'``, ``'Timeout'`` or ``'SIGSEGV'``, or as a plugin has chosen it.
+        Such as ``'ValueError'``, ``'Timeout'`` or ``'SIGSEGV'``, or any name a plugin chose.
     """
     return name if name in _NAMED or _ENDED.fullmatch(name) else OTHER_ERROR
 
 
 def public_record(record: ScoreRecord) -> ScoreRecord:
-    """Return a record of a private pair without what the model could have written into it.
+    """Return a record of a private pair without anything the model could have written.
 
-    Messages, the names of layers and values of single neuroids are left out; what it took is rounded to tens of seconds
-    and to 100 MB.
+    Drops messages, layer names and values of single neuroids; rounds time to 10 s and memory to 100 MB.
     """
     kind, colon, name = record.status.partition(":")
     status = f"failed:{known_error(name)}" if kind == "failed" and colon else record.status
@@ -77,12 +76,12 @@ def public_record(record: ScoreRecord) -> ScoreRecord:
 
 
 def public_result(result: PluginResult, tests: Mapping[str, tuple[str, int]]) -> PluginResult:
-    """Return what tests with private data gave, without what they wrote.
+    """Return results of tests with private data without their output.
 
     Parameters
     ----------
     tests : mapping of str to (str, int)
-        Names that stand in the sources, see `written_tests`; of others it is only said that they failed.
+        Names from the sources, see `written_tests`; other names are replaced.
     """
     return dataclasses.replace(
         result,
@@ -95,14 +94,14 @@ def public_result(result: PluginResult, tests: Mapping[str, tuple[str, int]]) ->
 
 
 def written_tests(files: Iterable[Path], repository: Path) -> dict[str, tuple[str, int]]:
-    """Return name -> file and line of all tests that stand in sources, such as ``'TestCeiling::test_value'``.
+    """Return name -> (file, line) of all tests in the sources, such as ``'TestCeiling::test_value'``.
 
     Parameters
     ----------
     files : iterable of Path
-        They are parsed, not run; what cannot be parsed has none.
+        Parsed, not run; skipped if they cannot be parsed.
     repository : Path
-        What files are shown relative to.
+        Base of the returned paths.
     """
     found: dict[str, tuple[str, int]] = {}
     for file in files:
@@ -130,7 +129,7 @@ def _public_failure(failure: Failure, tests: Mapping[str, tuple[str, int]]) -> F
 
 
 def _written(test: str, tests: Mapping[str, tuple[str, int]]) -> str:
-    """Return the name of a test as it stands in the sources, without its parameters."""
+    """Return a test's name as in the sources, without parameters."""
     name = test.partition("[")[0]
     return name if name in tests else "a test"
 

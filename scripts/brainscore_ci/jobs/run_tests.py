@@ -1,4 +1,4 @@
-"""Run the tests of one job of a plan, and write down what each plugin gave."""
+"""Run the tests of one job of a plan and write each plugin's results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ShardRequest", "result_of", "run_shard", "timeout_of"]
 
-_LEAST_MINUTES, _FACTOR = 15.0, 4.0  # what is planned is a guess
+_LEAST_MINUTES, _FACTOR = 15.0, 4.0  # the planned minutes are a guess
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +53,9 @@ class ShardRequest:
     plan : Path
         File with the plan.
     shard : int
-        Number of the job in the matrix, from 0.
+        Number of the job, from 0.
     results : Path
-        Folder for the results.
+        Folder for the results: one JSON file per plugin, see `Results`.
     """
 
     plan: Path
@@ -71,16 +71,14 @@ def run_shard(
     repository: Path,
     say: Callable[[str], object] = print,
 ) -> int:
-    """Test all plugins of one job of a plan, one after the other; none stops the others.
+    """Test all plugins of one job of a plan in sequence; none stops the others.
 
     Parameters
     ----------
     library : str
-        Package whose plugins are meant.
-    request : ShardRequest
-        Which plan and job, and where results go: a JSON file for each plugin, see `Results`.
+        Package with the plugins.
     options : TestOptions
-        Whether tests with private data run is up to the plan.
+        The plan overrides `private`.
     repository : Path
         Top folder of the checkout.
     say : callable
@@ -89,12 +87,12 @@ def run_shard(
     Returns
     -------
     int
-        0 if all is fine, else 1.
+        0 if all plugins passed, else 1.
 
     Raises
     ------
     ConfigurationError
-        If there is no such plan or job, or the plan refuses something.
+        If the plan or job does not exist, or the plan refuses a file.
     """
     plan, tasks = _tasks(request, repository)
     index = PluginIndex(library_roots(library))
@@ -133,7 +131,7 @@ def _tasks(request: ShardRequest, repository: Path) -> tuple[Plan, tuple[TestTas
 
 
 def timeout_of(task: TestTask) -> float:
-    """Return after how many seconds the tests of a plugin are stopped."""
+    """Return the time limit for the tests of a plugin, in seconds."""
     return 60 * max(_LEAST_MINUTES, _FACTOR * task.minutes)
 
 
@@ -165,7 +163,7 @@ def _run(
     network: bool,
     say: Callable[[str], object] | None,
 ) -> PluginResult:
-    """Run the tests of a plugin, in a box if there can be one; what they print goes to nobody if `say` is None."""
+    """Run the tests of a plugin, in a box if possible; discard their output if `say` is None."""
     options = replace(options, private=task.with_private)
     environment = environment_of_job(network=network)
     data = data_home_of_tests(task.plugin) if task.with_private else settings().data_home
@@ -194,15 +192,10 @@ def _run(
 
 
 def result_of(task: TestTask, run: PluginRun) -> PluginResult:
-    """Return what the tests of a plugin gave.
+    """Return the test results of a plugin.
 
-    What a process says of itself is believed only as far as it ended well: the tests are somebody's code, and run in
-    the process that writes the outcomes.
-
-    Parameters
-    ----------
-    run : PluginRun
-        How the process ended, and what it said.
+    A process is trusted only if it ended well: the tests are a stranger's code and run in the process that writes the
+    outcomes.
     """
     result = from_outcomes(run.outcomes or (), task.plugin, reproduce=_reproduce(task), duration_s=run.seconds)
     problem = run.problem

@@ -1,4 +1,4 @@
-"""Score the pairs of one job of a plan, and keep a record of each."""
+"""Score the pairs of one job of a plan and write their records."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ def run(
     fetch_records: bool = False,
     results: Path | None = None,
 ) -> int:
-    """Score; exit code 0 if every pair has a score or was left out on purpose, 1 if one failed or was not reached.
+    """Score; exit code 0 if every pair has a score or was skipped on purpose, 1 if one failed or was not reached.
 
     Parameters
     ----------
     plan_file : Path
         The plan, as JSON.
     records : Path
-        Folder that the records go to.
+        Folder for the records.
     minutes : float
-        After which nothing more is started.
+        Time after which no further pair starts.
     shard : int, optional
         Number of the job, from 0; None: all.
     previews : bool
-        Whether the previews of a pull request are meant.
+        Whether to score the previews of a pull request.
     fetch_records : bool
-        Whether to bring the records first that an earlier attempt has published.
+        Whether to fetch the published records first.
     results : Path, optional
-        Folder for the results that the report reads.
+        Folder for the report's input.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def run(
     pairs = _chosen(plan.previews if previews else plan.pairs, shard, checkout.policy)
     if fetch_records:
         _fetch_records(checkout.repository)
-    # Previews are shown whole, so each has to be scored by this run.
+    # A pull request shows all its previews, so this run has to score each.
     with BranchStore(checkout.repository, RECORDS) as branch:
         stores: list[Store] = [FolderStore(records)]
         if not previews:
@@ -105,14 +105,14 @@ def run(
 
 
 def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: float) -> Iterator[Outcome]:
-    """Score batches one after the other; of pairs with private data only what everybody may read is kept.
+    """Score batches in sequence; reduce outcomes of private pairs to their public part.
 
     Parameters
     ----------
     batches : sequence of Batch
-        Divided further, so that one process has what all benchmarks of its pairs require.
+        Divided further, so that one process has the requirements of all its benchmarks.
     minutes : float
-        After which nothing more is started and what runs is stopped.
+        Time limit for running batches, too.
     """
     deadline = time.monotonic() + 60 * minutes
     for batch in batches:
@@ -135,15 +135,15 @@ def _run_batch(checkout: Checkout, batch: Batch, deadline: float) -> Iterator[Ou
 
 
 def python_of(checkout: Checkout, pair: Pair) -> Path:
-    """Return the interpreter that judges a pair: it has what the benchmark and what that uses require.
+    """Return the interpreter that judges a pair, with the requirements of the benchmark and the plugins it uses.
 
-    A model has an environment of its own in its box; where there is no box it runs in the process that judges, which
-    then has what the model requires too. Nothing is installed into the interpreter that runs this.
+    A boxed model has its own environment; without boxes it runs in the judging process, which then has its requirements
+    too. The running interpreter stays unchanged.
 
     Raises
     ------
     RequirementsError
-        What they require cannot be installed, or not together.
+        If the requirements cannot be installed, or conflict.
     """
     if settings().install_dependencies == "no":
         return Path(sys.executable)
@@ -154,7 +154,7 @@ def python_of(checkout: Checkout, pair: Pair) -> Path:
 
 
 def _why_no_private() -> str | None:
-    """Return why pairs with private data cannot be scored here; None: they can."""
+    """Return why private pairs cannot be scored; None if they can."""
     if os.environ.get("PRIVATE_DATA") != "true":
         return "private data are not available"
     return None if why_no_box() is None else "private data need a box, which there cannot be here"
@@ -171,7 +171,7 @@ def _chosen(pairs: tuple[Pair, ...], shard: int | None, policy: Policy) -> tuple
 
 
 def _fetch_records(repository: Path) -> None:
-    """Bring the records that an earlier attempt has published; without them everything is scored again."""
+    """Fetch the published records; without them everything would be scored again."""
     run_git(
         *(repository, "fetch", "--quiet", "--no-tags", "--depth=1", "origin"),
         "+refs/heads/scores:refs/remotes/origin/scores",

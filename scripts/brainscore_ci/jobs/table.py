@@ -1,4 +1,4 @@
-"""Show what the tests of plugins gave as a table for people."""
+"""Format the results of plugin tests as a table."""
 
 from __future__ import annotations
 
@@ -14,17 +14,12 @@ _MOST_NAMES, _WIDEST_REASON, _N_SLOWEST, _NOTABLE_S = 3, 160, 3, 1.0
 
 
 def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
-    """Show what ran, what was skipped and why, and how long it took.
+    """Return a row for each plugin and part, the reasons of skipped tests, and the slowest tests.
 
     Parameters
     ----------
     results : mapping of str to sequence of TestOutcome
-        By plugin, such as ``'models/network'``.
-
-    Returns
-    -------
-    str
-        Lines for people: a row for each plugin and part, the reasons of skipped tests, and the slowest tests.
+        Keyed by plugin, such as ``'models/network'``.
     """
     rows = [("plugin", "part", "passed", "failed", "skipped", "time")]
     for plugin, outcomes in results.items():
@@ -57,7 +52,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
-    """Return a line for each reason, with the names of some tests; reasons of one kind count as one."""
+    """Return a line for each reason, with names of some tests."""
     groups: dict[str, list[TestOutcome]] = {}
     for outcome in outcomes:
         if outcome.outcome == "skipped":

@@ -1,4 +1,4 @@
-"""Choose how many processes run the tests of a plugin: starting one costs as much as many small tests."""
+"""Choose the number of processes for a plugin's tests: starting one costs as much as many small tests."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 
 __all__ = ["choose_workers", "count_tests", "usable_cores"]
 
-_START_S = 10.0  # what a process should have to do; it imports everything anew
-_MANY_TESTS = 24  # where nobody knows how long they take
+_START_S = 10.0  # least work for a process, which has to import everything
+_MANY_TESTS = 24  # if their duration is unknown
 _MOST = 8  # each holds the library, and maybe a model, in memory
 
 
 def choose_workers(n_tests: int, cores: int, last_seconds: float | None = None) -> int:
-    """Return how many worker processes to start; 0 for none beside the first.
+    """Return the number of worker processes; 0 for none beside the first.
 
     Parameters
     ----------
     n_tests : int
-        About how many there are.
+        Approximate number of tests.
     last_seconds : float, optional
-        What all of them took together the last time.
+        Total duration of the last run.
 
     Examples
     --------
@@ -35,14 +35,14 @@ def choose_workers(n_tests: int, cores: int, last_seconds: float | None = None) 
 
 
 def usable_cores() -> int:
-    """Return how many processor cores this process may use."""
+    """Return the number of processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def count_tests(file: Path) -> int:
-    """Return about how many tests a file has, without running it; 0 if it cannot be read.
+    """Return the approximate number of tests in a file, without running it; 0 if it cannot be read.
 
-    Literal lists of ``pytest.mark.parametrize`` count, what only the running program knows does not.
+    Counts literal lists of ``pytest.mark.parametrize``, and no computed ones.
     """
     try:
         tree = ast.parse(file.read_bytes())

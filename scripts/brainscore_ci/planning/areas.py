@@ -1,4 +1,4 @@
-"""Tell what part of the project a path belongs to."""
+"""Map a path to the part of the project it belongs to."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["Area", "PluginName", "area_of", "changes_ci", "is_plugin_folder_name
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
 _TEXTS = (".md", ".rst", ".txt", ".cff")
-_READ_ONLY = (*_TEXTS, ".bib", ".png", ".svg", ".css")  # what of the documentation nothing runs
-# What of the core no check, plan or report runs; everything else there may be part of them.
+_READ_ONLY = (*_TEXTS, ".bib", ".png", ".svg", ".css")  # documentation that nothing executes
+# Parts of the core that no check, plan or report runs; everything else there may take part.
 _MEASURING = ("benchmarks", "metrics", "supported_data_standards", "validation")
 _TOOLING = ("noxfile.py", "pyproject.toml", "constraints.txt", "conftest.py")
 
@@ -36,12 +36,12 @@ class PluginName:
 
     @classmethod
     def parse(cls, text: str) -> PluginName:
-        """Read what `str` gives.
+        """Read the form that `str` gives.
 
         Raises
         ------
         ValueError
-            If it is not of the form folder/name with a folder that holds plugins.
+            If it is not folder/name with a plugin folder.
         """
         folder, _, name = text.partition("/")
         if folder not in FOLDERS or not is_plugin_folder_name(name):
@@ -51,18 +51,17 @@ class PluginName:
 
 @dataclass(frozen=True)
 class Area:
-    """What a path belongs to.
+    """Part of the project that a path belongs to.
 
     Attributes
     ----------
     kind : str
-        'plugin'; 'refused' (a plugin folder whose name is not allowed); 'documentation'; 'library tests';
-        'measurements' (of speed); 'tooling' (workflows, configuration); 'library'; 'web' (pages that show scores and
-        change none); or 'unknown'.
+        'plugin'; 'refused' (plugin folder with a forbidden name); 'documentation'; 'library tests'; 'measurements' (of
+        speed); 'tooling' (workflows, configuration); 'library'; 'web' (pages that only show scores); or 'unknown'.
     plugin : PluginName or None
-        Set for the kind 'plugin'.
+        Set if the kind is 'plugin'.
     within : str
-        For plugins, the path inside the folder.
+        Path inside the plugin's folder.
     """
 
     kind: Kind
@@ -76,33 +75,33 @@ class Area:
 
     @property
     def changes_all_scores(self) -> bool:
-        """Whether a change here, outside of plugins, may change any score. See `Reach` about files of plugins."""
+        """Whether a change here may change any score; `Reach` decides for files of plugins."""
         return self.kind in {"library", "unknown"}
 
 
 def is_plugin_folder_name(name: str) -> bool:
-    """Tell whether a plugin folder may have a name: ASCII letters, digits, and ``_.-``.
+    """Return whether a plugin folder may have this name: ASCII letters, digits and ``_.-``, no leading dot or dash.
 
-    A leading dot or dash is not allowed either. Anything else would have to be quoted in shells, paths and job names.
+    Other names would need quoting in shells, paths and job names.
     """
     return _NAME.fullmatch(name) is not None
 
 
 def is_test_file(path: str) -> bool:
-    """Tell whether a file of a plugin belongs to its tests."""
+    """Return whether a plugin's file is one of its tests."""
     pure = PurePosixPath(path)
     return re.match(r"test.*\.py$|conftest\.py$", pure.name) is not None or pure.parts[0] in {"test", "tests"}
 
 
 def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
-    """Return what a path belongs to.
+    """Return the area of a path.
 
     Parameters
     ----------
     path : str
         Relative to the repository, with ``/``.
     libraries : sequence of str
-        Folders of the packages that hold plugins.
+        Folders of packages with plugins.
     """
     for library in libraries:
         if path.startswith(f"{library}/"):
@@ -127,14 +126,9 @@ def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
 
 
 def changes_ci(path: str, libraries: Sequence[str] = ()) -> bool:
-    """Tell whether a change of a path may change what checks, plans, tests or reports; so does what is not known.
+    """Return whether a change of a path may change checks, plans, tests or reports; unknown paths may.
 
-    Parameters
-    ----------
-    path : str
-        Relative to the repository, with ``/``.
-    libraries : sequence of str
-        Folders of the packages that hold plugins.
+    Parameters are those of `area_of`.
     """
     area, pure = area_of(path, libraries), PurePosixPath(path)
     match area.kind:
@@ -147,7 +141,7 @@ def changes_ci(path: str, libraries: Sequence[str] = ()) -> bool:
         case "library":
             if pure.parts[:2] == ("core", "brainscore_core"):
                 return pure.parts[2] not in _MEASURING
-            return "testing" in pure.parts  # of a library with plugins: what its tests run with
+            return "testing" in pure.parts  # used by its plugins' tests
     return True
 
 
@@ -156,6 +150,6 @@ def _area_in_library(within: str) -> Area:
     if folder not in FOLDERS or "/" not in rest:
         return Area("library")
     name, _, inner = rest.partition("/")
-    if not is_plugin_folder_name(name) or name.startswith("_"):  # of which the index knows no plugin
+    if not is_plugin_folder_name(name) or name.startswith("_"):  # the index ignores such folders
         return Area("refused", within=rest)
     return Area("plugin", PluginName(folder, name), inner)

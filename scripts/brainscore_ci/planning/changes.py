@@ -19,12 +19,12 @@ __all__ = [
 ]
 
 NO_COMMIT = "0" * 40
-"""What GitHub gives as the commit before the first push of a branch."""
+"""GitHub's commit "before" the first push of a branch."""
 
 Status = Literal["added", "copied", "deleted", "modified", "renamed", "type changed", "unmerged"]
 _STATUSES: dict[str, Status] = {name[0].upper(): name for name in cast("tuple[Status, ...]", get_args(Status))}
 _SYMLINK, _SUBMODULE = "120000", "160000"
-# Settings of the person or of the repository must not change what is found.
+# Settings of a person or repository must not change the result.
 _DIFF = (
     "--raw",
     "-z",
@@ -44,14 +44,15 @@ class FileChange:
     Attributes
     ----------
     path : str
-        Its path now, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
-        UTF-8 are surrogates.
+            Current path, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
+        UTF-8
+        are surrogates.
     status : str
         'added', 'copied', 'deleted', 'modified', 'renamed', 'type changed' or 'unmerged'.
     old_path : str or None
-        The path before, of renamed and copied files.
+        Previous path of a renamed or copied file.
     special : 'symlink', 'submodule' or None
-        What the path is now, unless it is a plain file.
+        None for a plain file.
     """
 
     path: str
@@ -61,22 +62,22 @@ class FileChange:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Every path the change touches: a rename touches two; a copy leaves its source as it was."""
+        """Every path the change touches: two for a rename; a copy leaves its source unchanged."""
         return (self.old_path, self.path) if self.status == "renamed" and self.old_path else (self.path,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeSet:
-    """The files that differ, and between which commits.
+    """The files that differ between two commits.
 
     Attributes
     ----------
     changes : tuple of FileChange
         Sorted by path.
     base : str or None
-        Commit of the earlier state; None: there is none, everything counts as added.
+        Commit of the earlier state; None if nothing can be compared and every file counts as added.
     head : str or None
-        Commit of the later state; None: the files as they lie in the working tree.
+        Commit of the later state; None: the working tree.
     note : str
         How the base was chosen, for people.
     """
@@ -88,12 +89,12 @@ class ChangeSet:
 
 
 def parse_raw_diff(output: bytes) -> tuple[FileChange, ...]:
-    """Read what ``git diff --raw -z`` prints.
+    """Parse the output of ``git diff --raw -z``.
 
     Raises
     ------
     ValueError
-        If it is not of that form.
+        If the output has another form.
     """
     fields = output.decode("utf-8", "surrogateescape").split("\0")
     if fields.pop() != "":
@@ -119,17 +120,18 @@ def parse_raw_diff(output: bytes) -> tuple[FileChange, ...]:
 
 
 def changes_between(repository: Path, before: str, head: str, *, default_branch: str = "") -> ChangeSet:
-    """Return what a push or a pull request changes.
+    """Return the files that a push or a pull request changes, relative to the merge base.
 
     Parameters
     ----------
     repository : Path
         Any folder of the checkout.
     before : str
-        The commit or branch to compare with: the target branch of a pull request, or the commit before a push.
-        Compared is the last commit the two have in common, so that what others merged meanwhile does not count. Zeros
-        (the first push of a branch) and a commit that no longer exists (a forced push) stand for `default_branch`;
-        without that, or where it is the same commit, everything counts as added.
+            Target branch of a pull request, or the commit before a push. Zeros (first push of a branch) and a commit
+        that no
+            longer exists (forced push) mean `default_branch`; without one, or if it is the same commit, every file
+        counts as
+        added.
     head : str
         The later commit or branch.
     default_branch : str
@@ -138,7 +140,7 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
     Raises
     ------
     ConfigurationError
-        If git is missing, this is no repository, `head` does not exist, or the history is too shallow.
+        If git or the repository is missing, `head` does not exist, or the history is too shallow.
     """
     after = commit_named(repository, head)
     if after is None:
@@ -159,7 +161,7 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
 
 
 def changes_since(repository: Path, before: str) -> ChangeSet:
-    """Return how the working tree differs from the last commit in common with a branch, with files git does not know.
+    """Return how the working tree, including untracked files, differs from its merge base with a branch.
 
     Parameters
     ----------

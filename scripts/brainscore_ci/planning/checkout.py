@@ -1,4 +1,4 @@
-"""Collect from a checkout what planning needs: its plugins, who uses whom, what they cost, what is scored already."""
+"""Collect what planning needs from a checkout: its plugins, their dependencies, costs and revisions."""
 
 from __future__ import annotations
 
@@ -25,16 +25,12 @@ __all__ = ["Checkout", "read_checkout", "read_own_checkout"]
 
 @dataclass(frozen=True)
 class Checkout:
-    """What a checkout holds.
+    """A checkout with its policy and the index of its plugins.
 
     Attributes
     ----------
     repository : Path
         Its top folder.
-    policy : Policy
-        What the project has decided.
-    index : PluginIndex
-        Its plugins.
     """
 
     repository: Path
@@ -45,7 +41,7 @@ class Checkout:
 
     @cached_property
     def facts(self) -> TreeFacts:
-        """What the files of all plugins say."""
+        """Facts from the files of all plugins."""
         return read_facts(self.index)
 
     @cached_property
@@ -55,7 +51,7 @@ class Checkout:
 
     @cached_property
     def plugins(self) -> Mapping[PluginName, Plugin]:
-        """All plugins by name, but for folders whose name is not allowed."""
+        """All plugins by name, except those in folders with forbidden names."""
         return {
             PluginName(folder, plugin.name): plugin
             for folder in FOLDERS
@@ -65,10 +61,10 @@ class Checkout:
 
     @cached_property
     def cards(self) -> Mapping[PluginName, PluginCard]:
-        """What planning needs to know about each plugin."""
+        """Identifiers, tests and costs of each plugin."""
         facts = self.facts.plugins
         cards = {name: _card(plugin, facts[name]) for name, plugin in self.plugins.items()}
-        # A benchmark is private if its own metadata say so or it uses private data.
+        # A benchmark is private if its metadata say so or it uses private data.
         private = {name: "private data" for name, card in cards.items() if name.folder == "data" and card.private}
         for name in self.dependencies.affected_by(private, tests=False):
             if name.folder in {"data", "benchmarks"} and facts[name].access != "public":
@@ -86,7 +82,7 @@ class Checkout:
         }
 
     def revision(self, name: PluginName) -> str:
-        """Return a digest of everything in a plugin, and in what it uses, that can change a score."""
+        """Return a digest of every file of a plugin, and of the plugins it uses, that can change a score."""
         if name not in self._revisions:
             digest = hashlib.sha256()
             for each in self.reached(name):
@@ -95,7 +91,7 @@ class Checkout:
         return self._revisions[name]
 
     def reached(self, name: PluginName) -> list[PluginName]:
-        """Return a plugin and all that its scores depend on, sorted."""
+        """Return a plugin and all plugins its scores depend on, sorted."""
         waiting, reached = [name], {name}
         while waiting:
             for other in self._used.get(waiting.pop(), ()):
@@ -105,18 +101,18 @@ class Checkout:
         return sorted(reached)
 
     def folders_of(self, kind: str, identifier: str) -> list[Path]:
-        """Return the folders of the plugin of a 'model' or 'benchmark', and of all plugins that it uses."""
+        """Return the folders of the plugin of a 'model' or 'benchmark', and of all plugins it uses."""
         name = self.owners.get((kind, identifier))
         reached = [] if name is None else self.reached(name)
         return [self.plugins[each].directory for each in reached if each in self.plugins]
 
     def revision_of(self, kind: str, identifier: str) -> str | None:
-        """Return the revision of the plugin that registers a 'model' or 'benchmark'; None if none does."""
+        """Return the revision of the plugin that registers a 'model' or 'benchmark'; None if there is none."""
         name = self.owners.get((kind, identifier))
         return None if name is None else self.revision(name)
 
     def library_of(self, kind: str, identifier: str) -> str:
-        """Return the package that holds the plugin of a 'model' or 'benchmark', such as 'mylibrary'.
+        """Return the package with the plugin of a 'model' or 'benchmark', such as 'mylibrary'.
 
         Raises
         ------
@@ -137,7 +133,7 @@ class Checkout:
         return used
 
     def changes_scores(self, name: PluginName, within: str) -> bool:
-        """Tell whether a file of a plugin, which may have been deleted, can change a score; see `Reach`."""
+        """Return whether a file of a plugin, possibly a deleted one, can change a score; see `Reach`."""
         return self.dependencies.reach.get(name, Reach({})).changes_scores(within)
 
     def _own_digest(self, name: PluginName) -> str:
@@ -154,7 +150,7 @@ class Checkout:
 
 
 def read_checkout(repository: Path) -> Checkout:
-    """Return a checkout; reads its policy at once and everything else when it is asked for."""
+    """Return a checkout; read its policy at once and everything else on demand."""
     policy = read_policy(repository)
     roots = [
         PluginRoot(folder=folder, path=repository / library / folder, package=f"{Path(library).name}.{folder}")
@@ -165,12 +161,12 @@ def read_checkout(repository: Path) -> Checkout:
 
 
 def read_own_checkout(repository: Path) -> Checkout:
-    """Return a checkout that has to hold plugins.
+    """Return a checkout that must hold plugins.
 
     Raises
     ------
     ConfigurationError
-        If there is no plugin in it, as in a folder that is no checkout: nothing would be planned for any change.
+        If it holds none: every plan would be empty.
     """
     checkout = read_checkout(repository)
     if not any(checkout.index.plugins(folder) for folder in FOLDERS):
@@ -194,7 +190,7 @@ def _card(plugin: Plugin, facts: PluginFacts) -> PluginCard:
 
 
 def _files(directory: Path) -> Iterable[tuple[str, Path]]:
-    """Yield path inside the folder of a plugin, and the file, of all but what programs leave there by themselves."""
+    """Yield (path inside the folder, file) of a plugin, without caches of programs."""
     for folder, folders, names in os.walk(directory):
         folders[:] = sorted(name for name in folders if name not in LEFT_ALONE)
         for name in sorted(names):

@@ -1,7 +1,7 @@
-"""Decide what a change has to be tested and scored on, and say why.
+"""Decide what to test and score after a change, and say why.
 
-`make_plan` is the one place where this is decided: for the person at the terminal, for a pull request, and after a
-merge. It sees values and returns values; `brainscore_ci.planning.checkout` collects what it needs from a checkout.
+`make_plan` is the one place for this decision: at the terminal, for a pull request, and after a merge. It maps values
+to values; `brainscore_ci.planning.checkout` collects its input.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _WITH_PRIVATE: frozenset[Event] = frozenset({"local", "push", "workflow_dispatch
 
 @dataclass(frozen=True, kw_only=True)
 class PluginCard:
-    """What planning needs to know about a plugin.
+    """Identifiers, tests and costs of a plugin.
 
     Attributes
     ----------
     models, benchmarks : tuple of str
-        Identifiers that it registers.
+        Identifiers it registers.
     has_tests : bool
         Whether there is a ``test.py``.
     private_tests : int
-        How many of its tests need private data.
+        Number of its tests that need private data.
     private : bool
-        Scoring on it, or loading its data, needs private data.
+        Whether scoring on it, or loading its data, needs private data.
     minutes, memory_gb : float or None
-        What its metadata say a test run or a score takes; None: the usual for its kind.
+        Cost of a test run or a score according to its metadata; None: usual for its kind.
     """
 
     name: PluginName
@@ -57,8 +57,6 @@ class PluginCard:
 
 @dataclass
 class _Draft:
-    """A plan in the making."""
-
     changes: ChangeSet
     dependencies: Dependencies
     cards: Mapping[PluginName, PluginCard]
@@ -76,7 +74,7 @@ class _Draft:
 
     def pair(self, model: str, benchmark: str, reasons: tuple[str, ...]) -> Pair:
         of_model, of_benchmark = self.cards[self.models[model]], self.cards[self.benchmarks[benchmark]]
-        # What nobody states counts as nothing beside what somebody does.
+        # An unstated cost counts as zero if the other plugin states one.
         minutes = max(of_model.minutes or 0.0, of_benchmark.minutes or 0.0)
         memory = max(of_model.memory_gb or 0.0, of_benchmark.memory_gb or 0.0)
         private = of_benchmark.private and "public" not in benchmark.lower()
@@ -100,25 +98,21 @@ def make_plan(
     Parameters
     ----------
     changes : ChangeSet
-        What differs.
+        Files that differ.
     dependencies : Dependencies
         Which plugin uses which, in the later state.
     cards : mapping of PluginName to PluginCard
         All plugins of the later state.
     policy : Policy
-        What the project has decided: the representative plugins, reference models and benchmarks, and usual costs.
+        Representative plugins, reference models and benchmarks, and usual costs.
     refused : iterable of Refusal
-        What the later state must not hold, wherever it is and whoever put it there.
+        Files that the later state must not hold, even if the change does not touch them.
     event : str
         'pull_request', 'merge_group', 'push', 'schedule', 'workflow_dispatch' or 'local'.
     labels : iterable of str
-        Of the pull request: ``ci-full`` tests everything, ``ci-no-score`` scores nothing.
+        Labels of the pull request: ``ci-full`` tests everything, ``ci-no-score`` scores nothing.
     is_scored : callable
         ``is_scored(model, benchmark)`` returns why a pair need not be scored again, or None.
-
-    Returns
-    -------
-    Plan
     """
     draft = _Draft(changes, dependencies, cards, policy, event, frozenset(labels), refused=list(refused))
     areas = [(change, path, area_of(path, policy.libraries)) for change in changes.changes for path in change.paths]
@@ -145,7 +139,7 @@ def _refuse(draft: _Draft, areas: Sequence[tuple[FileChange, str, Area]]) -> Non
     known = {refusal.path for refusal in draft.refused}
     for change, path, area in areas:
         if change.status == "deleted" or path != change.path or path in known:
-            continue  # what goes away may have any name
+            continue  # deleted files may have any name
         if area.kind == "refused":
             draft.refused.append(
                 Refusal(
@@ -158,14 +152,11 @@ def _refuse(draft: _Draft, areas: Sequence[tuple[FileChange, str, Area]]) -> Non
 
 @dataclass(frozen=True)
 class _Touched:
-    """How a plugin was changed."""
-
     reason: str
     scores: bool  # whether a file changed that can change a score
 
 
 def _touched(areas: Sequence[tuple[FileChange, str, Area]], dependencies: Dependencies) -> dict[PluginName, _Touched]:
-    """Return the plugins with changed files."""
     files: dict[PluginName, list[tuple[str, bool]]] = {}
     for change, path, area in areas:
         if area.plugin is not None:
@@ -220,7 +211,7 @@ def _tests(draft: _Draft, touched: Mapping[PluginName, _Touched], everything: Se
 
 
 def _pairs(draft: _Draft, touched: Mapping[PluginName, _Touched], library: Sequence[str]) -> list[Pair]:
-    """Return the pairs whose score may change, each once, with the shortest reason."""
+    """Return each pair whose score may change, once, with its shortest reason."""
     changed = {name: entry.reason for name, entry in touched.items() if entry.scores}
     affected = draft.dependencies.affected_by(changed, tests=False)
     found: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -259,7 +250,7 @@ def _not_yet_scored(
 
 
 def _previews(draft: _Draft, touched: Mapping[PluginName, _Touched]) -> list[Pair]:
-    """Return the pairs that a pull request is shown: what it adds with the references of the other kind."""
+    """Return the pairs a pull request shows: its plugins with the reference models or benchmarks."""
     if draft.event not in {"pull_request", "merge_group", "local"} or NO_SCORE in draft.labels or draft.refused:
         return []
     wanted: dict[tuple[str, str], tuple[str, ...]] = {}

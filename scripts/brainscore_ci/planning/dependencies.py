@@ -1,8 +1,8 @@
-"""Know which plugin uses which, from their source alone.
+"""Derive which plugin uses which, from their sources alone.
 
-A plugin uses another if it loads one of its identifiers, imports it, or gets at it through a helper of the library that
-does. Where the source does not tell the identifier, every text of the plugin that is an identifier counts; where there
-is none, every plugin of that kind. So more may be found than is used, but nothing that is used is left out.
+A plugin uses another if it loads one of its identifiers, imports it, or reaches it through a helper of the library. If
+the source does not state the identifier, every text of the plugin that is an identifier counts; without any, every
+plugin of that kind. The result may hold too many uses but never too few.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Use:
     file : str
         File of the user, such as ``'benchmark.py'``.
     reach : Reach or None
-        Which files of the user change its scores; None: all but tests.
+        Which of the user's files change its scores; None: all except tests.
     """
 
     user: PluginName
@@ -47,7 +47,7 @@ class Use:
     @property
     def tests_only(self) -> bool:
         """Whether the user's scores do not depend on this use."""
-        # Evaluated on demand: the reach reads every file of a plugin, and a change touches few plugins.
+        # On demand, since the reach reads every file of a plugin and a change touches few plugins.
         return is_test_file(self.file) and (self.reach is None or not self.reach.changes_scores(self.file))
 
 
@@ -58,7 +58,7 @@ class Dependencies:
     Attributes
     ----------
     unresolved : tuple of (PluginName, str, Load)
-        Plugins, files and their loads of identifiers that no plugin registers; a change may remove those.
+        Plugin, file and load of each identifier that no plugin registers; the change may have removed it.
     reach : mapping of PluginName to Reach
         Which files of each plugin can change scores.
     """
@@ -71,19 +71,19 @@ class Dependencies:
     def affected_by(
         self, changed: Mapping[PluginName, str], *, tests: bool = True
     ) -> dict[PluginName, tuple[str, ...]]:
-        """Return every plugin that a change can affect, with the chain of reasons, shortest first.
+        """Return every plugin that a change can affect, each with its shortest chain of reasons.
 
         Parameters
         ----------
         changed : mapping of PluginName to str
-            What was changed, and how, such as ``'changed: metric.py'``; also plugins that were deleted.
+            Changed or deleted plugins, with a reason such as ``'changed: metric.py'``.
         tests : bool
-            Whether plugins count of which only the tests use what was changed. What uses those in turn does not.
+            Whether to include plugins whose tests alone use a changed plugin; their own users stay out.
 
         Returns
         -------
         dict of PluginName to tuple of str
-            The changed plugins that exist and all that use them, however indirectly. The last reason of a chain is the
+                Changed plugins that exist, and all their direct and indirect users. The last reason of a chain is the
             change.
         """
         users: dict[PluginName, list[Use]] = {}
@@ -122,7 +122,7 @@ def find_dependencies(tree: TreeFacts) -> Dependencies:
     unresolved = []
 
     def add(user: PluginName, used: PluginName, file: str, how: str) -> None:
-        if user != used:  # one use is enough, except of test files, since some of them may change scores
+        if user != used:  # one use is enough, except from test files: some of them may change scores
             key = user, used, file if is_test_file(file) else ""
             uses.setdefault(key, Use(user, used, how, file, reach[user]))
 
@@ -143,8 +143,6 @@ def _call(load: Load) -> str:
 
 
 class _Resolver:
-    """Looks up identifiers and modules in the facts about all plugins."""
-
     def __init__(self, tree: TreeFacts) -> None:
         self.plugins, self.helpers, self.packages = tree.plugins, tree.helpers, tree.packages
         self.registers: dict[str, dict[str, list[PluginName]]] = {kind: {} for kind in KINDS}
@@ -161,7 +159,7 @@ class _Resolver:
 
     @cached_property
     def imported_modules(self) -> Mapping[PluginName, set[str]]:
-        """Dotted names inside each plugin that another one imports."""
+        """Dotted names inside each plugin that another plugin imports."""
         found: dict[PluginName, set[str]] = {}
         for plugin in self.plugins.values():
             for file, facts in plugin.files.items():
@@ -173,7 +171,7 @@ class _Resolver:
         return found
 
     def loads(self, plugin: PluginFacts) -> Iterable[tuple[str, Load, bool]]:
-        """Yield (file, load, own) for what a plugin loads itself, and through helpers and plugins that it imports."""
+        """Yield (file, load, own) for loads of a plugin and of the helpers and plugins it imports."""
         for file, facts in plugin.files.items():
             for load in facts.loads:
                 yield file, load, True
@@ -183,7 +181,7 @@ class _Resolver:
         for file, other, line in self.imported_plugins(plugin):
             for facts in self.plugins[other].files.values():
                 for load in facts.loads:
-                    if load.says_nothing:  # it loads what it is told to, and the plugin that imports it may tell
+                    if load.says_nothing:  # its identifier may come from the plugin that imports it
                         yield file, replace(load, line=line), False
 
     def registering(self, plugin: PluginFacts, load: Load, *, own: bool) -> list[PluginName]:
@@ -209,7 +207,7 @@ class _Resolver:
                     yield file, other, line
 
     def _named(self, plugin: PluginFacts, kind: str) -> set[str]:
-        """Return the identifiers of a kind that stand somewhere in a plugin's source, whole or as a pattern."""
+        """Return the identifiers of a kind that a plugin's source names, whole or as a pattern."""
         registered = self.registers[kind]
         named: set[str] = set()
         for facts in plugin.files.values():
@@ -222,13 +220,13 @@ class _Resolver:
         """Return the identifiers of a kind that a pattern may mean."""
         key = kind, pattern
         if key not in self._fitting:
-            # Most patterns are of messages and paths: some piece of them is in no identifier at all.
+            # Most patterns are messages and paths: some piece of them occurs in no identifier.
             possible = all(piece in self._all_of[kind] for piece in pattern)
             self._fitting[key] = frozenset(each for each in self.registers[kind] if possible and fits(pattern, each))
         return self._fitting[key]
 
     def _modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> Iterable[tuple[str, int]]:
-        """Yield the absolute dotted names of what a file imports."""
+        """Yield absolute dotted names of a file's imports."""
         folders = file.split("/")[:-1]
         for found in facts.imports:
             if found.level == 0:
@@ -248,7 +246,7 @@ class _Resolver:
         for package in self.packages:
             if module.startswith(f"{package}."):
                 folder, _, rest = module.removeprefix(f"{package}.").partition(".")
-                # Folder names may hold dots; the longest that exists is meant.
+                # Folder names may contain dots: take the longest one that exists.
                 parts = rest.split(".")
                 for length in range(len(parts), 0, -1):
                     name = PluginName(folder, ".".join(parts[:length]))
@@ -257,7 +255,7 @@ class _Resolver:
         return None
 
     def _helper_modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> set[str]:
-        """Return the modules of the library that a file imports, and those that they import."""
+        """Return the helper modules that a file imports, directly or not."""
         reached: set[str] = set()
         waiting = [module for module, _ in self._modules(file, plugin, facts) if module in self.helpers]
         while waiting:

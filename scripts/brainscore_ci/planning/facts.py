@@ -1,4 +1,4 @@
-"""Read what the files of every plugin tell about planning: what they use, their tests, what they cost."""
+"""Read from every plugin's files what planning needs: uses, tests and costs."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ __all__ = ["PluginFacts", "TreeFacts", "read_facts"]
 _METADATA = ("metadata.yml", "metadata.yaml")
 _PLANNED_WITH = re.compile(rb"^(access|minutes|memory_gb)\s*:", re.MULTILINE)
 _PRIVATE = re.compile(rb"\bprivate_access\b")
-# Only files that hold one of these load or import a plugin. Looking for bytes is a hundred times faster than parsing.
+# Only files with one of these load or import a plugin. Searching bytes is a hundred times faster than parsing.
 _LOADS = re.compile(rb"load_(?:%b)\b" % "|".join(name.removeprefix("load_") for name in LOADERS).encode())
 _NAMES_PLUGINS = re.compile(rb"brainscore_\w+\.(?:%b)\b" % "|".join(FOLDERS).encode())
 _LEAVES_FOLDER = re.compile(rb"from\s+\.\.")
-_NAMES_HELPERS = re.compile(rb"_helpers[\w.]*(?:\s*\\|\s+import\b[^\n]*)?")  # from where a helper's name may follow
-_LONGEST_NAME = 64  # of what stands before _helpers
-# Helpers that people run by hand; no test and no score passes through them.
+_NAMES_HELPERS = re.compile(rb"_helpers[\w.]*(?:\s*\\|\s+import\b[^\n]*)?")  # up to where a helper's name may follow
+_LONGEST_NAME = 64  # searched before _helpers
+# Helpers that people run by hand; no test or score depends on them.
 _RUN_BY_HAND = "check_submission"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PluginFacts:
-    """What is known about one plugin.
+    """Facts about one plugin.
 
     Attributes
     ----------
     identifiers : mapping of str to tuple of str
-        Name of the kind -> identifiers that it registers.
+        Name of a kind -> identifiers it registers.
     computed : tuple of str
-        Kinds of which it computes identifiers that only running it tells.
+        Kinds with identifiers that only running the plugin reveals.
     files : mapping of str to SourceFacts
-        Path inside the folder -> what that file says. Files that say nothing are left out.
+        Path inside the folder -> facts; only files that load or import a plugin.
     sources : mapping of str to SourceFile
-        Path inside the folder -> file, of all of them.
+        Path inside the folder -> file; all files.
     has_tests : bool
         Whether there is a ``test*.py``.
     private_tests : int
-        How many of its tests need private data.
+        Number of its tests that need private data.
     access : str or None
-        'public' or 'private', where ``metadata.yml`` says so.
+        'public' or 'private' if ``metadata.yml`` says so.
     minutes, memory_gb : float or None
-        Costs, where ``metadata.yml`` tells them.
+        Costs, if ``metadata.yml`` states them.
     """
 
     name: PluginName
@@ -69,15 +69,14 @@ class PluginFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeFacts:
-    """What is known about all plugins of an index.
+    """Facts about all plugins of an index.
 
     Attributes
     ----------
     plugins : mapping of PluginName to PluginFacts
-        Sorted by name; without folders whose name is not allowed.
+        Sorted by name; without folders with forbidden names.
     helpers : mapping of str to SourceFacts
-        Dotted name of a module of the library -> what it says, of those that load something themselves or through
-        others.
+        Dotted name -> facts, of library modules that load a plugin, directly or not.
     packages : tuple of str
         Names of the libraries, such as ``'mylibrary'``.
     """
@@ -88,7 +87,7 @@ class TreeFacts:
 
 
 def read_facts(index: PluginIndex) -> TreeFacts:
-    """Read all plugins of an index, and the helpers of the libraries beside them."""
+    """Read all plugins of an index and the helpers of their libraries."""
     libraries = {root.path.parent: root.package.rpartition(".")[0] for root in index.roots}
     helpers: dict[str, SourceFacts] = {}
     for library, package in libraries.items():
@@ -108,16 +107,6 @@ def read_facts(index: PluginIndex) -> TreeFacts:
 
 
 class _PluginReader:
-    """Reads the folders of plugins.
-
-    Parameters
-    ----------
-    packages : tuple of str
-        Such as ``('mylibrary',)``.
-    helpers : mapping of str to SourceFacts
-        Modules of the libraries that load something.
-    """
-
     def __init__(self, packages: tuple[str, ...], helpers: Mapping[str, SourceFacts]) -> None:
         self.helpers = helpers
         self.plugins = tuple(f"{package}.{folder}." for package in packages for folder in FOLDERS)
@@ -128,7 +117,7 @@ class _PluginReader:
         files = read_files(plugin.directory)
         sources = {path: file for path, file in files.items() if path.endswith(".py") and file.content is not None}
         telling = {path: file.facts for path, file in sources.items() if self._tells(file)}
-        if self._is_vague(plugin, telling):  # any of its texts may then be an identifier
+        if self._is_vague(plugin, telling):  # any text may be an identifier
             telling = {path: telling.get(path) or read_texts(file.content or b"") for path, file in sources.items()}
         tests = [file.content or b"" for path, file in sources.items() if re.fullmatch(r"test[^/]*\.py", path)]
         values = next((_values(files[name]) for name in _METADATA if name in files), {})
@@ -158,7 +147,7 @@ class _PluginReader:
         )
 
     def _names_helper(self, content: bytes) -> bool:
-        """Tell whether a file may import a helper; looks at the import, since whole files take ten times as long."""
+        """Return whether a file may import a helper; searches its imports alone, which is ten times faster."""
         for match in _NAMES_HELPERS.finditer(content):
             goes_on = any(sign in match[0] for sign in (b"(", b"\\"))
             end = len(content) if goes_on else match.end()
@@ -167,7 +156,7 @@ class _PluginReader:
         return False
 
     def _is_vague(self, plugin: Plugin, files: Mapping[str, SourceFacts]) -> bool:
-        """Tell whether identifiers that a plugin loads may stand in any of its files."""
+        """Return whether any file of a plugin may hold identifiers that it loads."""
         return any(
             any(load.says_nothing for load in facts.loads)
             or any(self._may_load(plugin, path, found) for found in facts.imports)
@@ -175,7 +164,7 @@ class _PluginReader:
         )
 
     def _may_load(self, plugin: Plugin, path: str, found: Import) -> bool:
-        """Tell whether an import is of another plugin or of a helper, which may load what it is told."""
+        """Return whether an import is of another plugin or a helper, which may load identifiers it is passed."""
         if found.level > path.count("/") + 1:  # leaves the folder
             return True
         if found.module in self.helpers or (found.level and found.module.endswith(self.ends_of_helpers)):
@@ -184,10 +173,10 @@ class _PluginReader:
 
 
 def _values(file: SourceFile) -> Mapping[str, object]:
-    """Return what metadata say; nothing if that is nothing about planning, or they cannot be read."""
+    """Return the metadata relevant for planning; empty if there are none or they are unreadable."""
     if file.content is None or not _PLANNED_WITH.search(file.content):
         return {}  # parsing the metadata of every plugin would take seconds
-    from brainscore_ci.planning.metadata import read_values  # few plugins have such metadata
+    from brainscore_ci.planning.metadata import read_values  # few plugins need yaml, which takes long to import
 
     return read_values(file.content)
 
@@ -199,12 +188,12 @@ def _positive(value: object) -> float | None:
 
 
 def _read_helpers(library: Path, package: str) -> dict[str, SourceFacts]:
-    """Return the helpers that load something, and those that import one that does."""
+    """Return the helpers that load a plugin, and those that import one that does."""
     files = dict(_helpers(library, package))
     loading = {module: file.facts for module, file in files.items() if _LOADS.search(file.content or b"")}
     found = {module: facts for module, facts in loading.items() if facts.loads}
     while True:
-        naming = _naming(found)  # whoever imports a module names it
+        naming = _naming(found)  # an import names its module
         named = {module: file for module, file in files.items() if naming.search(file.content or b"")}
         more = {
             module: file.facts
@@ -217,7 +206,7 @@ def _read_helpers(library: Path, package: str) -> dict[str, SourceFacts]:
 
 
 def _helpers(library: Path, package: str) -> Iterator[tuple[str, SourceFile]]:
-    """Yield the dotted name and the file of every module in the folders of helpers."""
+    """Yield (dotted name, file) of every module in the helper folders."""
     for folder in sorted(library.glob("*_helpers")):
         for path, file in read_files(folder).items():
             if path.endswith(".py") and _RUN_BY_HAND not in f"{folder.name}/{path}":
@@ -226,6 +215,6 @@ def _helpers(library: Path, package: str) -> Iterator[tuple[str, SourceFile]]:
 
 
 def _naming(modules: Iterable[str]) -> re.Pattern[bytes]:
-    """Return the expression that finds the last names of modules; without modules it finds nothing."""
+    """Return a pattern for the last names of modules; it matches nothing if there are none."""
     names = sorted({module.rpartition(".")[2].encode() for module in modules})
     return re.compile(b"|".join(rb"\b%b\b" % re.escape(name) for name in names) if names else rb"(?!)")

@@ -1,4 +1,4 @@
-"""Read ``metadata.yml``, in which a plugin says what people and the planning want to know about it."""
+"""Read a plugin's ``metadata.yml``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import yaml
 
 __all__ = ["RefusedMetadataError", "plain_text", "read_values"]
 
-_LARGEST, _DEEPEST = 100_000, 20  # bytes and levels; files of the published system have 5
+_LARGEST, _DEEPEST = 100_000, 20  # bytes and levels; published files reach 5 levels
 
 
 _LOADERS = (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader)
-"""The fast loader if it is installed, then the one that the static checks use and that accepts a little more."""
+"""The fast loader if installed, then the one of the static checks, which accepts a little more."""
 
 
 def read_values(content: bytes) -> Mapping[str, Any]:
-    """Return the keys and values in the content of a ``metadata.yml``; empty if it cannot be read."""
+    """Return the content of a ``metadata.yml``; empty if it cannot be read."""
     for loader in _LOADERS:
         with suppress(ValueError, RecursionError, TypeError, yaml.YAMLError):  # the static checks say why
             values = yaml.load(plain_text(content, loader), Loader=loader)  # noqa: S506 - both are safe
@@ -27,7 +27,7 @@ def read_values(content: bytes) -> Mapping[str, Any]:
 
 
 class RefusedMetadataError(ValueError):
-    """Loading a ``metadata.yml`` would take minutes or gigabytes; ``line`` says where, counted from 1."""
+    """Loading a ``metadata.yml`` would take minutes or gigabytes; ``line``, from 1, says where."""
 
     def __init__(self, message: str, event: yaml.Event) -> None:
         super().__init__(message)
@@ -41,9 +41,9 @@ def plain_text(content: bytes, loader: type[Any] = yaml.SafeLoader) -> str:
     text = content.decode("utf-8-sig")
     depth = 0
     for event in yaml.parse(text, Loader=loader):
-        if isinstance(event, yaml.AliasEvent):  # a few lines of them can stand for gigabytes
+        if isinstance(event, yaml.AliasEvent):  # a few lines of aliases can expand to gigabytes
             raise RefusedMetadataError("a value refers to another with *", event)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:  # reading takes the square of the depth
+        if depth > _DEEPEST:  # reading time grows with the square of the depth
             raise RefusedMetadataError("it is nested too deeply", event)
     return text

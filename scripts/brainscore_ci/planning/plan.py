@@ -1,6 +1,6 @@
-"""State what a change has to be tested and scored on, as values and as the file that jobs hand to each other.
+"""Represent a plan as values and as the file that jobs pass on.
 
-The file may come from anybody: what a pull request has planned is read again to report it.
+The file may come from anybody: reporting reads the plan of a pull request.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
 
 MOST_PLUGINS, MOST_PAIRS = 5_000, 100_000
 _MOST_PATHS = 100_000
-_MOST_PLANNED = 300_000  # pairs: those of a whole community tree that is scored for the first time
+_MOST_PLANNED = 300_000  # pairs; enough to score a whole community tree for the first time
 
 
 def _plugin(value: object) -> PluginName:
@@ -61,7 +61,7 @@ def _plugin(value: object) -> PluginName:
         if isinstance(value, str) and len(value) <= MOST_NAME:
             return PluginName.parse(value)
     except ValueError:
-        pass  # its message repeats the value
+        pass  # the message of PluginName repeats the value
     raise ValueError("expected a plugin such as benchmarks/name")
 
 
@@ -70,7 +70,7 @@ Plugin = Annotated[PluginName, PlainValidator(_plugin), PlainSerializer(str)]
 
 
 class NoPlanError(CorruptFileError, ConfigurationError):
-    """A file that was named as a plan holds none."""
+    """A file given as a plan holds none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +82,14 @@ class TestTask(Untrusted):
     reasons : tuple of str
         Why, from the plugin back to the change.
     minutes, memory_gb : float
-        What it will take, about.
+        Expected cost.
     private_tests : int
-        How many of its tests need private data.
+        Number of its tests that need private data.
     with_private : bool
         Whether those run too.
     """
 
-    __test__ = False  # a name that starts with Test is no test
+    __test__ = False  # pytest would collect it for its name
 
     plugin: Plugin
     reasons: Reasons
@@ -101,7 +101,7 @@ class TestTask(Untrusted):
 
 @dataclass(frozen=True)
 class Skip(Untrusted):
-    """Something that is left out on purpose, and why."""
+    """Something left out on purpose, and why."""
 
     what: Message
     reason: Message
@@ -115,17 +115,17 @@ class Refusal(Untrusted):
     reason: Message
 
 
-_Reason = tuple[tuple[str, ...], float, float, bool]  # what the pairs of a group share
+_Reason = tuple[tuple[str, ...], float, float, bool]  # common to the pairs of a group
 
 
 @dataclass(frozen=True)
 class PairGroup(Untrusted):
-    """Pairs of every one of some models with every one of some benchmarks, planned for the same reasons.
+    """Every one of some models on every one of some benchmarks, planned for the same reasons.
 
     Attributes
     ----------
     reasons, minutes, memory_gb, private
-        Of each pair, see `Pair`.
+        Those of each `Pair`.
     """
 
     models: Annotated[tuple[Name, ...], at_most(MOST_PAIRS)]
@@ -137,7 +137,7 @@ class PairGroup(Untrusted):
 
 
 def fold(pairs: Iterable[Pair]) -> tuple[PairGroup, ...]:
-    """Return the same pairs in groups, such as 12 models x 3 benchmarks."""
+    """Group pairs, such as 12 models x 3 benchmarks."""
     alike: dict[tuple[str, _Reason], list[str]] = {}
     for pair in sorted(pairs, key=_by_names):
         reason = (pair.reasons, pair.minutes, pair.memory_gb, pair.private)
@@ -153,7 +153,6 @@ def _by_names(pair: Pair) -> tuple[str, str]:
 
 
 def _unfolded(groups: tuple[PairGroup, ...]) -> tuple[Pair, ...]:
-    """Return the pairs of groups, sorted."""
     total = sum(len(group.models) * len(group.benchmarks) for group in groups)
     if total > _MOST_PLANNED:
         raise ValueError(f"expected at most {_MOST_PLANNED} pairs, not {total}")
@@ -174,7 +173,7 @@ _Groups = Annotated[tuple[PairGroup, ...], at_most(MOST_PAIRS)]
 _GROUPS = TypeAdapter(_Groups)
 
 
-# A file has them in groups, in memory each is one.
+# Grouped in a file, single in memory.
 Pairs = Annotated[
     tuple[Pair, ...],
     GetPydanticSchema(_schema_of_pairs),
@@ -189,21 +188,21 @@ class Plan(Untrusted):
     Attributes
     ----------
     base, head : str or None
-        What was compared, see `ChangeSet`.
+        Compared commits, see `ChangeSet`.
     event : str
-        What happened.
+        Event planned for.
     changed : tuple of str
         Every path that differs.
     tests : tuple of TestTask
         Sorted by plugin; each plugin once.
     pairs : tuple of Pair
-        To score once the change is merged, or now on a push; each pair once.
+        To score after the merge, or now on a push; each pair once.
     previews : tuple of Pair
-        To score on a pull request already: the new plugin with the reference models or benchmarks, public data only.
+        To score on a pull request: its plugins with the reference models or benchmarks, public data only.
     refused : tuple of Refusal
-        Where there is any, nothing may be run.
+        If there is any, nothing may run.
     notes : tuple of str
-        What else a person should know.
+        Further notes for people.
     """
 
     base: Name | None
@@ -218,20 +217,20 @@ class Plan(Untrusted):
     notes: Annotated[tuple[Message, ...], at_most(1_000)] = ()
 
     def to_json(self) -> str:
-        """Return the plan as JSON text; plugins are written as folder/name.
+        """Return the plan as JSON; plugins are written as folder/name.
 
-        A change of a metric may mean fifty thousand pairs, so they are written as groups, see `fold`.
+        A changed metric may affect fifty thousand pairs, so they are written in groups, see `fold`.
         """
         return json.dumps(_adapter().dump_python(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Plan:
-        """Read what `to_json` wrote, and nothing else.
+        """Read the form that `to_json` writes, and no other.
 
         Raises
         ------
         NoPlanError
-            If it is too large, no JSON, or a key, type, number or length is not as expected.
+            If it is too large, no JSON, or a key, type, number or length is unexpected.
         """
         try:
             return read(_adapter(), data, "plan")
@@ -245,7 +244,7 @@ class Plan(Untrusted):
         Raises
         ------
         NoPlanError
-            If there is no such file, or it holds something else.
+            If the file is missing or holds no plan.
         """
         try:
             return cls.from_json(read_start(path))
@@ -257,4 +256,4 @@ class Plan(Untrusted):
 
 @cache
 def _adapter() -> TypeAdapter[Plan]:
-    return TypeAdapter(Plan)  # takes as long as parsing hundreds of files, and a plan that is only shown needs none
+    return TypeAdapter(Plan)  # as slow as parsing hundreds of files, and showing a plan needs none

@@ -1,4 +1,4 @@
-"""Plan what a change of a checkout has to be tested and scored on: from git, the files, and the records there are."""
+"""Plan the tests and scores of a change in a checkout, from git, its files and the records."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def plan_work_tree(
     event: Event = "local",
     labels: Iterable[str] = (),
 ) -> Plan:
-    """Plan for what lies in the working tree.
+    """Plan for the working tree.
 
     Parameters
     ----------
     base : str
-        Branch or commit that it is compared with; empty: see `default_base`.
+        Branch or commit to compare with; empty: see `default_base`.
     event, labels
-        What to plan as if it had happened, see `make_plan`.
+        Event and labels to plan for, see `make_plan`.
     """
     changes = changes_since(checkout.repository, base or default_base(checkout.repository))
     return _planned(checkout, changes, event, labels)
@@ -73,13 +73,13 @@ def plan_change(
     Parameters
     ----------
     base, head : str
-        What is compared, see `changes_between`. Where there is nothing to compare with, everything counts as added.
+        Commits to compare, see `changes_between`.
     event, labels
         See `make_plan`.
     records : str
-        Branch with the records there are; after a merge, what has one need not be scored again.
+        Branch with the records; after a merge, pairs with a valid record are skipped.
     with_private : bool
-        Whether private data are at hand, so that what was left out without them is planned again.
+        Whether private data are available; if so, pairs skipped for lack of them are planned again.
     """
     changes = changes_between(checkout.repository, base, head, default_branch=_DEFAULT_BRANCH)
     if event not in {"push", "workflow_dispatch"}:
@@ -92,9 +92,9 @@ def plan_change(
 
 
 def missing_pairs(checkout: Checkout, records: str = RECORDS) -> list[tuple[str, str]]:
-    """Return every (model, benchmark) that has no record of the present code and library, failed ones aside.
+    """Return every (model, benchmark) without a record of the current code and library; failed ones have a record.
 
-    Whether a pair that failed is tried again is up to a person: the cause is most often in the code.
+    A person decides whether to retry a failed pair: the cause is most often in the code.
     """
     with BranchStore(checkout.repository, records) as store:
         known = is_recorded(store, checkout.revision_of)
@@ -104,7 +104,7 @@ def missing_pairs(checkout: Checkout, records: str = RECORDS) -> list[tuple[str,
 
 
 def write_missing(checkout: Checkout, file: Path, records: str = RECORDS) -> int:
-    """Write `missing_pairs` as a JSON list of [model, benchmark], for the reconciler, and say how many there are."""
+    """Write `missing_pairs` as a JSON list of [model, benchmark] for the reconciler, and print their number."""
     missing = missing_pairs(checkout, records)
     with atomic_path(file) as temporary:
         temporary.write_text(json.dumps(missing, indent=0) + "\n", encoding="utf-8")
@@ -132,12 +132,12 @@ def _planned(
 
 
 def default_base(repository: Path) -> str:
-    """Return the branch that a change will most likely be merged into: origin/main, else main.
+    """Return the likely target branch: origin/main, else main.
 
     Raises
     ------
     ConfigurationError
-        If there is neither.
+        If neither exists.
     """
     for name in (_DEFAULT_BRANCH, "main"):
         if commit_named(repository, name) is not None:
@@ -149,12 +149,12 @@ def default_base(repository: Path) -> str:
 
 
 def read_event(text: str) -> Event:
-    """Return the event that a text names.
+    """Return the event with this name.
 
     Raises
     ------
     ConfigurationError
-        If there is none of that name; the nearest are named.
+        If there is none; the message suggests the nearest.
     """
     for event in get_args(Event):
         if text == event:
@@ -165,12 +165,12 @@ def read_event(text: str) -> Event:
 
 
 def read_labels(text: str) -> frozenset[str]:
-    """Return labels from a JSON list, as ``toJSON`` gives it, or from names with commas between them.
+    """Return labels from a JSON list, as ``toJSON`` gives it, or from comma-separated names.
 
     Raises
     ------
     ConfigurationError
-        If it looks like JSON and is no list of texts.
+        If it looks like JSON but is no list of texts.
     """
     if not text.strip().startswith(("[", "{", '"', "null")):
         return frozenset(name.strip() for name in text.split(",") if name.strip())

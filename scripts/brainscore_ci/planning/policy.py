@@ -1,4 +1,4 @@
-"""Hold what a project has decided about its integration: ``[tool.brainscore.ci]`` of its ``pyproject.toml``."""
+"""Read the project's decisions from ``[tool.brainscore.ci]`` in ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ __all__ = ["Policy", "read_policy"]
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What a project has decided.
+    """The project's decisions.
 
     Attributes
     ----------
     libraries : tuple of str
-        Folders of the packages that hold plugins, relative to the repository.
+        Folders of packages with plugins, relative to the repository.
     representatives : tuple of PluginName
-        Plugins that are tested where a change may concern all: at least one of each kind.
+        Plugins to test if a change may concern all of them; at least one of each kind.
     reference_models, reference_benchmarks : tuple of str
-        Identifiers. A new benchmark is shown with the scores of these models, a new model with its scores on these
-        benchmarks; all data of these benchmarks are public.
+            Identifiers. A pull request shows its new benchmark with these models, and its new model on these
+        benchmarks, whose
+        data are all public.
     leaderboard : tuple of str
-        Files and folders, relative to the repository, with which the leaderboard changes: of a pull request that
-        touches one, there is a preview.
+        Files and folders, relative to the repository, that the leaderboard depends on; a pull request that touches one
+        gets a preview.
     minutes : mapping of str to float
-        Folder of plugins -> minutes that their tests usually take.
+        Plugin folder -> usual minutes of its tests.
     pair_minutes : float
-        Minutes that scoring a pair usually takes.
+        Usual minutes to score a pair.
     memory_gb : float
-        Memory that a test or a score usually takes.
+        Usual memory of a test or a score.
     shard_minutes : float
-        How long one job of a matrix should take.
+        Intended minutes of one job of a matrix.
     most_shards : int
-        Jobs of a matrix at the most; GitHub's limit is 256.
+        Most jobs of a matrix; GitHub allows 256.
     most_previews : int
-        Pairs that a pull request scores at the most.
+        Most pairs that a pull request scores.
     """
 
     libraries: tuple[str, ...] = ()
@@ -60,17 +61,17 @@ class Policy:
     most_previews: int = 12
 
     def test_minutes(self, folder: str) -> float:
-        """Return how long the tests of a plugin in a folder usually take."""
+        """Return the usual minutes of a test run of a plugin in a folder."""
         return self.minutes.get(folder, 2.0)
 
 
 def read_policy(repository: Path) -> Policy:
-    """Read the policy of a repository; one without ``[tool.brainscore.ci]`` gets the defaults.
+    """Read the policy of a repository; use the defaults if it has no ``[tool.brainscore.ci]``.
 
     Raises
     ------
     ConfigurationError
-        If the table holds an unknown key or a value of the wrong type.
+        If the table has an unknown key or a value of the wrong type.
     """
     file = repository / "pyproject.toml"
     try:

@@ -1,8 +1,7 @@
-"""Tell which files of a plugin can change its scores: all but tests, descriptions and packaging that no other reaches.
+"""Decide which files of a plugin can change its scores: all except unused tests, descriptions and packaging.
 
-What a file is called says what it is meant to be, not what it is: a model may import ``testing_utils.py`` or read a
-table from ``tests/``. So a file is left aside only if nothing that counts can name it. Where the source finds files in
-another way than by names that are written in it, every file counts.
+A file's name states intent, not content: a model may import ``testing_utils.py`` or read a table from ``tests/``. So a
+file is ignored only if no relevant file can name it. If the source locates files by unwritten names, every file counts.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _WRITTEN_OUT = re.compile(
     rb"(?:\.with_name\(\s*[\"'][\w.-]+[\"']\s*\)|(?:\.parent)+\s*(?:/\s*[\"'][\w./-]+[\"']\s*)+)"
     rb"(?!\s*(?:/|\.(?!read_text|read_bytes|open\b)))"
 )
-# Ways to files or modules whose names are nowhere written.
+# Ways to reach files or modules whose names are not written out.
 _DOORS = re.compile(
     rb"__(?:file|path|spec|loader|cached|import|dict)__"
     rb"|\b(?:importlib|runpy|pkgutil|zipimport|subprocess)\b"
@@ -65,7 +64,7 @@ class Reach:
     imported: frozenset[str] = frozenset()
 
     def changes_scores(self, within: str) -> bool:
-        """Tell whether a file can change a score; it need not be there any more."""
+        """Return whether a file, possibly a deleted one, can change a score."""
         if not _may_be_aside(within) or self._counted is None:
             return True
         if within in self.files:
@@ -75,11 +74,11 @@ class Reach:
 
     @cached_property
     def _counted(self) -> frozenset[str] | None:
-        """The files that count; None: all, because some file finds others by names that are not written in it."""
+        """Files that count; None: all, since some file locates others by unwritten names."""
         modules = {name.partition(".")[0] for name in self.imported}
         aside = {path for path in self.files if _may_be_aside(path)}
         stems = sorted({path.split("/")[0].removesuffix(".py") for path in aside})
-        # Most files hold no such word, and need not be parsed.
+        # Most files contain no such word and need no parsing.
         may_import = re.compile(rb"\b(?:%b)\b" % b"|".join(re.escape(os.fsencode(stem)) for stem in stems))
         content = b""
         waiting = [path for path in self.files if path not in aside]
@@ -108,13 +107,13 @@ def _is_source(path: str, file: SourceFile) -> bool:
 
 
 def _finds_any(content: bytes) -> bool:
-    """Tell whether a source has a way to files or modules that it does not name."""
-    # Looking for bytes is a hundred times faster than the expression, which few files need.
+    """Return whether a source reaches files or modules without naming them."""
+    # Searching bytes is a hundred times faster than the pattern, which few files need.
     return any(sign in content for sign in _SIGNS) and bool(_DOORS.search(_WRITTEN_OUT.sub(_literals, content)))
 
 
 def _may_be_aside(within: str) -> bool:
-    """Tell whether a file is, by its name, no part of what is scored."""
+    """Return whether a file's name marks it as irrelevant for scores."""
     path = PurePosixPath(within)
     return (
         _DESCRIPTIONS.fullmatch(within) is not None
@@ -124,7 +123,7 @@ def _may_be_aside(within: str) -> bool:
 
 
 def _is_named(within: str, modules: Iterable[str], content: bytes) -> bool:
-    """Tell whether a file, or the folder it is in, is imported or named."""
+    """Return whether a file, or its top folder, is imported or named."""
     path = PurePosixPath(within)
     first = path.parts[0]
     if first.removesuffix(".py") in modules or path.name.encode("utf-8", "surrogateescape") in content:
@@ -137,7 +136,7 @@ def _modules(path: str, file: SourceFile) -> set[str]:
     parents = path.split("/")[:-1]
     found: set[str] = set()
     for each in file.facts.imports:
-        if each.level == 0:  # of the plugin itself by its whole name; elsewhere the same names do no harm
+        if each.level == 0:  # possibly the plugin itself by its whole name; otherwise harmless
             found |= set(each.module.split("."))
         else:
             kept = parents[: len(parents) - each.level + 1] if each.level <= len(parents) + 1 else []

@@ -20,15 +20,7 @@ Task = TypeVar("Task")
 
 @dataclass(frozen=True)
 class Shard(Generic[Task]):
-    """What one job does.
-
-    Attributes
-    ----------
-    tasks : tuple
-        In the order they are done.
-    minutes : float
-        What they take together, about.
-    """
+    """Tasks of one job, in order, and their expected minutes."""
 
     tasks: tuple[Task, ...]
     minutes: float
@@ -44,27 +36,26 @@ def divide(
 ) -> list[Shard[Task]]:
     """Divide tasks into jobs of about equal length.
 
-    The longest tasks are placed first, each into the job that has least to do (Graham 1969, at most 4/3 of the best
-    possible length).
+    Longest tasks first, each to the job with the least work (Graham 1969: at most 4/3 of the optimal length).
 
     Parameters
     ----------
     tasks : sequence
         Each is placed exactly once.
     minutes : callable
-        Task -> how long it takes, about.
+        Task -> expected minutes.
     shard_minutes : float
-        How long one job should take; a longer task gets a job of its own.
+        Intended minutes of one job; a longer task gets its own job.
     most : int
-        Jobs at the most, at least 1. With more work than that allows, jobs take longer.
+        Most jobs, at least 1; beyond that, jobs take longer.
     together : callable, optional
-        Task -> key; tasks of one key stay together where they fit into `shard_minutes` (the pairs of one model load
+            Task -> key; tasks with the same key share a job if they fit into `shard_minutes` (pairs of one model load
         it once).
 
     Returns
     -------
     list of Shard
-        None is empty. The same tasks give the same jobs.
+        None is empty. Equal tasks give equal jobs.
 
     References
     ----------
@@ -92,7 +83,7 @@ def divide(
 def _blocks(
     group: Sequence[Task], minutes: Callable[[Task], float], shard_minutes: float
 ) -> list[tuple[float, list[Task]]]:
-    """Cut a group into runs that take no longer than a job should."""
+    """Cut a group into runs no longer than a job."""
     blocks: list[tuple[float, list[Task]]] = []
     for task in group:
         length = minutes(task)
@@ -104,18 +95,18 @@ def _blocks(
 
 
 def test_shards(plan: Plan, policy: Policy) -> list[Shard[TestTask]]:
-    """Return the jobs that run the tests of a plan; the same wherever they are asked for.
+    """Return the test jobs of a plan, deterministically.
 
-    At night each runs twice in one matrix, with the newest and with the oldest dependencies: half as many are allowed.
+    At night each runs twice in one matrix, with the newest and the oldest dependencies, so half as many are allowed.
     """
     most = max(1, policy.most_shards // 2) if plan.event == "schedule" else policy.most_shards
     return divide(plan.tests, lambda task: task.minutes, shard_minutes=policy.shard_minutes, most=most)
 
 
 def pair_shards(pairs: Sequence[Pair], policy: Policy) -> list[Shard[Pair]]:
-    """Return the jobs that score pairs, of a plan or its previews; the pairs of one model stay together.
+    """Return the jobs that score pairs of a plan or its previews; pairs of one model stay together.
 
-    No job has both private and other pairs, so that model code meets credentials only where they are needed.
+    No job mixes private and public pairs, so that model code meets credentials only if necessary.
     """
     groups = [[pair for pair in pairs if pair.private is private] for private in (False, True)]
     total = sum(pair.minutes for pair in pairs)

@@ -1,4 +1,4 @@
-"""Hand what was planned to the jobs of a workflow, as outputs of a step of GitHub Actions."""
+"""Write a plan's jobs as outputs of a GitHub Actions step."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ __all__ = ["outputs_of", "write_outputs"]
 
 
 def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_records: bool = False) -> dict[str, str]:
-    """Return the outputs of planning; where something is refused there is nothing to do.
+    """Return the outputs of planning; all are empty if the plan refuses anything.
 
     Parameters
     ----------
     with_private : bool
-        Whether there are jobs with credentials for private data. Without, all pairs are tried without credentials:
-        what a plugin says about its data may be out of date.
+            Whether some jobs have credentials for private data. If not, all pairs are tried without: a plugin's
+        metadata may
+        be out of date.
     with_records : bool
-        Whether there is a branch of records.
+        Whether the branch of records exists.
 
     Returns
     -------
     dict of str to str
-        ``tests``, ``pairs``, ``previews``, ``refused``: how many. ``test_shards``, ``pair_shards``,
-        ``preview_shards``: a JSON list of objects with ``index`` and ``name``, of pairs also with ``private``.
-        ``public_shards`` and ``private_shards`` are the two parts of ``pair_shards``, for jobs without and with
-        credentials; ``public_pairs`` and ``private_pairs`` say how many pairs these are. ``leaderboard``: how many
-        files of the leaderboard change; ``records``: ``'1'`` if there are any, else ``'0'``.
-        Names of plugins are safe in names of jobs; identifiers of models and benchmarks are not, so jobs that score
-        have numbers.
+            ``tests``, ``pairs``, ``previews``, ``refused``: counts. ``test_shards``, ``pair_shards``,
+        ``preview_shards``: JSON
+            lists of objects with ``index`` and ``name``, and ``private`` for pairs. ``public_shards`` and
+        ``private_shards``
+        split ``pair_shards`` into jobs without and with credentials; ``public_pairs`` and ``private_pairs`` count their
+        pairs. ``leaderboard``: number of changed leaderboard files; ``records``: ``'1'`` if there are records, else
+        ``'0'``. Plugin names are safe in job names, identifiers are not, so jobs that score are numbered.
     """
     tests = [] if plan.refused else test_shards(plan, policy)
     pairs = [] if plan.refused else pair_shards(plan.pairs, policy)
@@ -59,7 +60,7 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
 
 
 def _apart(shards: Sequence[Shard[Any]], numbered: Sequence[dict[str, Any]], *, with_private: bool) -> dict[str, str]:
-    """Tell the jobs that have credentials for private data from those that have none."""
+    """Split the jobs by whether they have credentials for private data."""
     outputs = {}
     for name, wanted in (("public", False), ("private", True)):
         chosen = [index for index, row in enumerate(numbered) if (row["private"] and with_private) is wanted]
@@ -69,7 +70,6 @@ def _apart(shards: Sequence[Shard[Any]], numbered: Sequence[dict[str, Any]], *, 
 
 
 def _is_of(path: str, wholes: Sequence[str]) -> bool:
-    """Tell whether a path is one of some files and folders, or inside one."""
     return any(path == whole or path.startswith(f"{whole}/") for whole in wholes)
 
 
@@ -85,12 +85,12 @@ def _numbered(shards: Sequence[Shard[Any]]) -> list[dict[str, Any]]:
 
 
 def write_outputs(values: Mapping[str, str], file: Path) -> None:
-    """Append outputs to the file that ``GITHUB_OUTPUT`` names.
+    """Append outputs to the file in ``GITHUB_OUTPUT``.
 
     Raises
     ------
     ValueError
-        If a name or a value could be read as more than one output.
+        If a name or value could be read as several outputs.
     """
     for name, value in values.items():
         if not re.fullmatch(r"[a-z_]+", name) or re.search(r"[\x00-\x1f\x7f\x85\u2028\u2029]", value):

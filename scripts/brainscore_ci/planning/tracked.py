@@ -1,4 +1,4 @@
-"""Find what git must not hold at all: code that nobody can read, links, and names that some systems take for one."""
+"""Find files that git must not hold: unreadable code, links, and names that some systems confuse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brainscore_core.git import ask_git
 __all__ = ["TrackedFile", "Unwanted", "find_unwanted", "is_byte_code", "tracked_files"]
 
 _SYMLINK, _SUBMODULE = "120000", "160000"
-# What Python runs, and no reviewer can read: it needs no source beside it, or does not look whether that is the same.
+# Python runs these, and no reviewer can read them: no source is needed or compared.
 _BYTE_CODE = re.compile(r"\.(pyc|pyo|pyd|so|dll|dylib|pth|egg|egg-link)(\.[0-9]+)*$", re.IGNORECASE)
 _CACHE = "__pycache__"
 
@@ -28,7 +28,7 @@ class TrackedFile:
     path : str
         Relative to the repository, with ``/``. Bytes that are not UTF-8 are surrogates.
     mode : str
-        Six digits, such as ``'100644'``; empty if git does not know the file yet.
+        Six digits, such as ``'100644'``; empty for untracked files.
     """
 
     path: str
@@ -42,7 +42,7 @@ class Unwanted:
     Attributes
     ----------
     rule : {'binary-file', 'symlink', 'file-name'}
-        As the static checks call it.
+        Name of the static check.
     """
 
     path: str
@@ -52,12 +52,12 @@ class Unwanted:
 
 
 def tracked_files(repository: Path, commit: str | None = None) -> list[TrackedFile]:
-    """Return what git holds.
+    """Return the entries of git.
 
     Parameters
     ----------
     commit : str, optional
-        None: what it would hold if everything in the working tree were committed that git does not ignore.
+        None: tracked and untracked files of the working tree, except ignored ones.
 
     Raises
     ------
@@ -86,13 +86,13 @@ def _entries(output: bytes) -> list[str]:
 
 
 def is_byte_code(path: str) -> bool:
-    """Tell whether Python may run a file as it is, or take it for the byte code of a source."""
+    """Return whether Python may run a file directly, or as the byte code of a source."""
     *folders, name = path.split("/")
     return _CACHE in map(str.casefold, (*folders, name)) or _BYTE_CODE.search(name) is not None
 
 
 def find_unwanted(files: Iterable[TrackedFile]) -> list[Unwanted]:
-    """Return what must not be there: byte code and shared objects, links, submodules, and names that differ by case.
+    """Return unwanted files: byte code, shared objects, links, submodules, and names that differ by case alone.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def find_unwanted(files: Iterable[TrackedFile]) -> list[Unwanted]:
 
 
 def _twin(path: str, first: dict[str, str]) -> str | None:
-    """Return the file or folder that a path, or a folder it lies in, is mistaken for; notes what it has seen."""
+    """Return the earlier file or folder that a path, or a folder of it, is confused with; record new ones."""
     parts = path.split("/")
     for end in range(1, len(parts) + 1):
         name = "/".join(parts[:end])

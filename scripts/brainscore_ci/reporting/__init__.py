@@ -1,15 +1,15 @@
-"""Tell people what came out.
+"""Report the results of tests and scores.
 
 ============== ===========================================================================
-`results`      outcomes of tests and scores, handed from job to job
-`outcomes`     what the tests of a plugin gave -> a result
+`results`      results of tests and scores, passed from job to job
+`outcomes`     outcomes of a plugin's tests -> its result
 `verdict`      plan and results, or results of jobs -> whether a change may be merged
-`report`       plan and results -> what people read on GitHub
-`sections`     a long text -> one that keeps to a size
-`listing`      a plan -> what a person reads at the terminal
-`annotations`  what is wrong -> lines that GitHub shows beside the code
+`report`       plan and results -> the report on GitHub
+`sections`     sections of a text, shortened to a size
+`listing`      a plan -> text for the terminal
+`annotations`  problems -> lines that GitHub shows beside the code
 `markdown`     any text -> harmless Markdown
 `wording`      numbers -> words
-`reconcile`    everything known -> comments, labels, scores to start
+`reconcile`    pull requests and records -> comments, labels, scores to start
 ============== ===========================================================================
 """

@@ -1,4 +1,4 @@
-"""Write lines of a log that GitHub reads as commands, and text that it must not read as one."""
+"""Write GitHub's log commands, and escape text that must not become one."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def annotation(
     line: int | None = None,
     title: str = "",
 ) -> str:
-    """Return the line that makes GitHub show a message, at a line of a file where one is given."""
+    """Return the log line with which GitHub shows a message, at a line of a file if given."""
     properties = {"file": file, "line": None if line is None else str(line), "title": title[:200] or None}
     shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value is not None)
     return f"::{level}{' ' if shown else ''}{shown}::{_data(message[:2000])}"
 
 
 def annotate(plan: Plan, results: Results, verdict: Verdict, *, most: int = 10) -> list[str]:
-    """Return annotations for what is wrong; GitHub shows ten of each step, so the last one counts the rest."""
+    """Return annotations for all problems; GitHub shows ten per step, so the last one counts the rest."""
     planned = {task.plugin for task in plan.tests}
     found = [annotation("error", refusal.reason, file=refusal.path, title="refused") for refusal in plan.refused]
     for result in results.plugins:
@@ -44,9 +44,9 @@ def annotate(plan: Plan, results: Results, verdict: Verdict, *, most: int = 10) 
 
 
 def for_log(text: str) -> str:
-    """Return text for a log of GitHub, where lines such as ``::error::`` and ``##[group]`` would be commands.
+    """Escape text for a GitHub log, where lines such as ``::error::`` and ``##[group]`` are commands.
 
-    Whatever some program takes for the end of a line is one: a carriage return too.
+    Every character that some program takes for a line end counts as one, such as a carriage return.
     """
     text = "\n".join(text.splitlines()) + ("\n" if text.endswith("\n") else "")
     text = re.sub(r"^(\s*):(?=:)", "\\1:\u2060", text, flags=re.MULTILINE)
@@ -58,7 +58,6 @@ def _is_inside(file: str | None) -> bool:
 
 
 def _data(text: str) -> str:
-    """Escape the message of a workflow command."""
     text = "".join(character for character in text if character.isprintable() or character in "\r\n")
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 

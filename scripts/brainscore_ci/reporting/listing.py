@@ -1,4 +1,4 @@
-"""Show a plan to the person at the terminal."""
+"""Format a plan for the terminal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FEW = 3  # names of models or benchmarks
 
 
 def format_plan(plan: Plan, *, most: int = 50) -> str:
-    """Return a plan as lines of text: what is tested and scored and why, what it takes, what is left out and refused.
+    """Return a plan as text: tests and scores with reasons and costs, what is left out and refused.
 
     Parameters
     ----------
     most : int
-        Plugins and groups of pairs to show of each kind; the JSON form has all.
+        Most plugins and groups of pairs to list; the JSON form has all.
     """
     title = f"{count(len(plan.changed), 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"
     sections: list[tuple[str, Iterable[str]]] = [(title, [plain(note) for note in plan.notes])]
@@ -57,7 +57,7 @@ def duration(minutes: float) -> str:
 
 
 def describe_pairs(group: PairGroup) -> str:
-    """Return pairs for people: 'a, b x C', or '12 models x 3 benchmarks' where they are many."""
+    """Return pairs for people: 'a, b x C', or '12 models x 3 benchmarks' if there are many."""
     return f"{_names(group.models, 'models')} x {_names(group.benchmarks, 'benchmarks')}"
 
 
@@ -94,7 +94,7 @@ def _chain(reasons: Iterable[str]) -> list[str]:
 
 
 def _skips(skipped: Sequence[Skip]) -> Iterator[str]:
-    """Yield what is left out, many with the same reason together."""
+    """Yield skipped entries, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for skip in skipped:
         by_reason.setdefault(skip.reason, []).append(skip.what)

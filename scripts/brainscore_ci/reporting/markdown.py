@@ -1,9 +1,8 @@
-"""Write text that may come from anybody into Markdown, so that it stays text.
+"""Write untrusted text into Markdown so that it stays text.
 
-On GitHub, text can become more than text in three ways: by the syntax of Markdown and HTML, by what GitHub itself links
-afterwards (@mentions, #1, GH-1, commits, addresses, :emoji:), and by characters that change how the ones around them
-look. Nothing of that is left in what these functions return. Inside code GitHub links nothing, so identifiers and paths
-belong into `code`, and sentences into `escape`.
+Text on GitHub can act in three ways: by Markdown and HTML syntax, by GitHub's own links (@mentions, #1, GH-1, commits,
+addresses, :emoji:), and by characters that change how their neighbours look. These functions neutralise all three.
+GitHub links nothing inside code, so use `code` for identifiers and paths, and `escape` for sentences.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["block", "code", "escape", "plain", "summary", "table"]
 
-_JOINER = "\u2060"  # has no width and no break; in no name that GitHub looks for
-_MOST_MARKS = 2  # accents on one letter; piles of them run over the lines above
+_JOINER = "\u2060"  # zero width, no break; occurs in no name GitHub links
+_MOST_MARKS = 2  # accents on one letter; more would run over the lines above
 _LINKED = (
     (re.compile(r"@(?=\S)"), f"@{_JOINER}"),
     (re.compile(r"#(?=\w)"), f"#{_JOINER}"),
@@ -30,30 +29,28 @@ _START_OF_BLOCK = re.compile(r"^(\d*)([-+=.)])")
 
 
 def plain(text: str, most: int = 300) -> str:
-    """Return text on one line, without characters that are not seen or change others, cut to a length.
+    """Return text on one line, without invisible or changing characters, cut to a length.
 
     Parameters
     ----------
-    text : str
-        Anything.
     most : int
-        Characters at the most, including the ``…`` that says that it was cut.
+        Most characters, including the ``…`` that marks a cut.
     """
     line = " ".join(_visible(text[: 4 * most + 100]).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def escape(text: str, most: int = 300) -> str:
-    """Return text for a sentence, a list or a cell of a table; it is shown as it is and links nothing."""
+    """Return text for a sentence, list or table cell; it is shown verbatim and links nothing."""
     line = _unlinked(plain(text, most))
     line = _SYNTAX.sub(r"\\\g<0>", line)
     return _START_OF_BLOCK.sub(r"\1\\\2", line)
 
 
 def code(text: str, most: int = 200) -> str:
-    """Return text as a code span for a sentence, a list or a cell of a table; empty text stays empty.
+    """Return text as a code span for a sentence, list or table cell; empty text stays empty.
 
-    A ``|`` is shown as ``¦``, because it would end a cell of a table even inside code.
+    A ``|`` becomes ``¦``, since it would end a table cell even inside code.
     """
     line = plain(text, most).replace("|", "¦")
     if not line:
@@ -64,13 +61,13 @@ def code(text: str, most: int = 200) -> str:
 
 
 def summary(text: str, most: int = 200) -> str:
-    """Return text as HTML code for the line of a folded section, which is no Markdown."""
+    """Return text as HTML code for the title line of a folded section, where Markdown does not work."""
     entities = re.sub(r"[!-/:-@\[-`{-~]", lambda match: f"&#{ord(match[0])};", _unlinked(plain(text, most)))
     return f"<code>{entities}</code>"
 
 
 def block(text: str, *, most: int = 4000, most_lines: int = 60) -> str:
-    """Return text as a fenced block that it cannot close; its line breaks and indents are kept."""
+    """Return text as a fenced block that it cannot close; keeps line breaks and indents."""
     lines = [
         _visible(line.expandtabs(4)).rstrip() for line in re.split(r"\r\n|[\n\r\v\f\x85\u2028\u2029]", text[:most])
     ]
@@ -81,7 +78,7 @@ def block(text: str, *, most: int = 4000, most_lines: int = 60) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[list[str], Iterator[str]]:
-    """Return the two lines above a table, and one line for each row; all cells are Markdown already."""
+    """Return a table; all cells already are Markdown."""
     above = [_row(header), _row(["---"] * len(header))]
     return above, (_row(row) for row in rows)
 
@@ -101,11 +98,11 @@ def _longest_run(text: str) -> int:
 
 
 def _visible(text: str) -> str:
-    """Return text with a space for each separator and control, and without what is not seen."""
+    """Replace separators and controls by spaces and drop invisible characters."""
     if text.isascii() and text.isprintable():
         return text
     kept: list[str] = []
-    marks = _MOST_MARKS  # none at the start: it would change what stands before the text
+    marks = _MOST_MARKS  # a leading one would change the character before the text
     for character in text:
         category = unicodedata.category(character)
         if category in {"Mn", "Me"}:
@@ -116,7 +113,7 @@ def _visible(text: str) -> str:
         if category in {"Cc", "Zs", "Zl", "Zp"}:
             kept.append(" ")
             marks = _MOST_MARKS
-        elif category not in {"Cf", "Cs", "Co", "Cn"}:  # direction, joiners, tags; halves; private; unassigned
+        elif category not in {"Cf", "Cs", "Co", "Cn"}:  # direction, joiners, tags; surrogates; private; unassigned
             kept.append(character)
             marks = 0
     return "".join(kept)

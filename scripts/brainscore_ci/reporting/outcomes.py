@@ -1,4 +1,4 @@
-"""Make the result of a plugin of what its tests gave: what failed, where, why, and what to do about it."""
+"""Derive a plugin's result from its test outcomes: what failed, where, why, and how to fix it."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ _FIXES = (
 def from_outcomes(
     outcomes: Sequence[TestOutcome], plugin: PluginName, *, duration_s: float, reproduce: str = ""
 ) -> PluginResult:
-    """Make the result of a plugin.
+    """Return the result of a plugin.
 
     Parameters
     ----------
     outcomes : sequence of TestOutcome
-        The first 100 failures and 500 skipped tests are kept in full, all are counted.
+        All are counted; the first 100 failures and 500 skipped tests are kept in full.
     duration_s : float
-        How long it took.
+        Duration of the whole run.
     reproduce : str
-        Command line that gives the same.
+        Command line that reproduces it.
     """
     failures = [each for each in outcomes if each.outcome in {"failed", "error"}]
     skipped = [each for each in outcomes if each.outcome in {"skipped", "deselected"}]
@@ -82,7 +82,7 @@ def from_outcomes(
 
 
 def _failure(outcome: TestOutcome, plugin: PluginName) -> Failure:
-    """Say where a test failed: the last frame inside the plugin, or else the last one of the repository."""
+    """Locate a failure: the last frame inside the plugin, else the last one in the repository."""
     places: list[tuple[str | None, int | None]]
     places = [(match["file"].replace("\\", "/"), int(match["line"])) for match in _LOCATION.finditer(outcome.traceback)]
     places = [place for place in places if not str(place[0]).startswith(("/", "../"))]
@@ -101,7 +101,7 @@ def _fix(text: str) -> str:
 
 
 def _kind(reason: str) -> SkipKind:
-    """Return what a reason says its kind is, else guess from its words."""
+    """Return the kind that a reason states, else guess it from the words."""
     kind = kind_of_reason(reason)
     if kind != "other" or reason.startswith("other: "):
         return kind

@@ -1,4 +1,4 @@
-"""Tell people what was tested and scored, what is wrong, and what merging will start.
+"""Report what was tested and scored, all problems, and what merging will start.
 
 All names, paths and messages may come from anybody; they pass through `brainscore_ci.reporting.markdown`.
 """
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "render"]
 
-SUMMARY_BYTES = 2**20  # GitHub's limit for the summary of a step
-COMMENT_BYTES = 65_536  # GitHub's limit for a comment, in characters; bytes are never fewer
+SUMMARY_BYTES = 2**20  # GitHub's limit for a step's summary
+COMMENT_BYTES = 65_536  # GitHub's limit for a comment, in characters; never more than bytes
 _ROOM_FOR_CUTS = 1_000
 _FEW = 3  # names of models, benchmarks, plugins or tests
 _REPRODUCE = "nox -s test_plugin -- {name}"
@@ -39,12 +39,13 @@ def render(plan: Plan, results: Results, verdict: Verdict, *, most_bytes: int = 
     Parameters
     ----------
     plan : Plan
-        What was to be done.
+        Planned work.
     results : Results
-        What was done. Results that were not planned are left out.
+        Results; unplanned ones are skipped.
     most_bytes : int
-        Of the text in UTF-8, at least 4,096. Where it would be longer, the least important parts are shortened first,
-        and the end of the report says which.
+            Most bytes in UTF-8, at least 4,096. Beyond it, the least important parts are shortened first, and the end
+        of the
+        report names them.
     """
     opening = [f"## Checks {'passed' if verdict.passed else 'failed'}", "", _opening(plan, results), ""]
     sections = [
@@ -157,7 +158,7 @@ def _plugin_row(name: PluginName, result: PluginResult | None) -> list[str]:
 
 
 def _reason(reason: str, most: int = 80) -> str:
-    """Return why a test was skipped, without the kind that is said beside it."""
+    """Return why a test was skipped, without its kind, which is shown separately."""
     reason = re.sub(r"^(Skipped|unconditional skip):?\s*", "", reason)
     reason = re.sub(rf"^({'|'.join(get_args(SkipKind))}): ", "", reason)
     return markdown.plain(reason, most) or "no reason given"
@@ -188,7 +189,7 @@ def _untold(result: PluginResult) -> int:
 
 
 def _messages(plan: Plan, results: Results) -> Section:
-    """Return the messages of several lines in full; `_failures` shows how they start."""
+    """Return all multi-line messages in full; `_failures` shows how they start."""
     long = [
         (name, failure)
         for name, result in _of_plan(plan, results).items()
@@ -307,7 +308,7 @@ def _of_plan(plan: Plan, results: Results) -> dict[PluginName, PluginResult]:
 
 
 def _few(names: Sequence[str], kind: str) -> str:
-    """Return names, of many the first ones and how many there are: '`a`, `b` and 10 more models'."""
+    """Return names, only the first ones if there are many: '`a`, `b` and 10 more models'."""
     more = f" and {count(len(names) - _FEW, f'more {kind}', f'more {kind}')}" if len(names) > _FEW else ""
     return f"{', '.join(code(name) for name in names[:_FEW])}{more}"
 
@@ -317,7 +318,7 @@ def _chain(reasons: Iterable[str]) -> str:
 
 
 def _path(path: str) -> str:
-    """Return a path as code; one with odd characters with escapes, so that nothing of it is hidden."""
+    """Return a path as code, with odd characters escaped so that nothing is hidden."""
     return code(path if path.isprintable() else ascii(path), 300)
 
 

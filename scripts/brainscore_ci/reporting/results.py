@@ -1,7 +1,7 @@
-"""Hand over what tests and scores gave, from the job that ran them to whoever reports it.
+"""Pass results of tests and scores from the job that ran them to the report.
 
-What is read here may come from anybody: files are checked for size, keys, types and lengths before anything is made of
-them, and what is wrong is said without repeating more than a few harmless characters of it.
+Files may come from anybody: sizes, keys, types and lengths are checked first, and errors repeat at most a few harmless
+characters.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 1
-MOST_FAILURES, MOST_SKIPS = 100, 500  # of one plugin
+MOST_FAILURES, MOST_SKIPS = 100, 500  # per plugin
 MOST_FINDINGS = 500
 
 Status = Literal["passed", "failed", "error", "skipped"]
@@ -62,18 +62,18 @@ _WORST: tuple[Status, ...] = ("error", "failed", "passed", "skipped")
 
 @dataclass(frozen=True, kw_only=True)
 class Failure(Untrusted):
-    """One test that failed.
+    """One failed test.
 
     Attributes
     ----------
     test : str
-        Its name.
+        Name of the test.
     file : str or None
-        Where it failed, relative to the repository.
+        Place of the failure, relative to the repository.
     line : int or None
         Counted from 1.
     fix : str
-        What to do; empty if nobody knows.
+        Remedy; empty if unknown.
     """
 
     test: Name
@@ -85,7 +85,7 @@ class Failure(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class SkippedTest(Untrusted):
-    """One test that did not run, and why."""
+    """One skipped test, and why."""
 
     test: Name
     reason: Line
@@ -94,20 +94,18 @@ class SkippedTest(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class PluginResult(Untrusted):
-    """What the tests of one plugin gave.
+    """Test results of one plugin.
 
     Attributes
     ----------
     status : str
-        'passed', 'failed', 'error' (a test could not be run), or 'skipped' (none ran).
+        'passed', 'failed', 'error' (a test could not run), or 'skipped' (none ran).
     n_passed, n_failed, n_errors, n_skipped : int
-        Tests.
-    failures : tuple of Failure
+        Number of tests.
+    failures, skipped : tuple
         The first of them, see `from_outcomes`.
-    skipped : tuple of SkippedTest
-        The first of them.
     reproduce : str
-        Command line that gives the same on another machine.
+        Command line that reproduces the result on another machine.
     """
 
     plugin: Plugin
@@ -123,13 +121,13 @@ class PluginResult(Untrusted):
 
     @property
     def is_fine(self) -> bool:
-        """Whether nothing speaks against the plugin."""
+        """Whether the plugin has no problem."""
         return self.status in {"passed", "skipped"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairResult(Untrusted):
-    """What scoring a model on a benchmark gave.
+    """Result of scoring a model on a benchmark.
 
     Attributes
     ----------
@@ -142,9 +140,9 @@ class PairResult(Untrusted):
     interval : tuple of float or None
         95 % interval of the score.
     message : str
-        What the error said.
+        Message of the error.
     simulated : bool
-        True if the measurements are simulated, not biological.
+        Whether the measurements are simulated, not biological.
     """
 
     model: Name
@@ -160,18 +158,18 @@ class PairResult(Untrusted):
 
     @classmethod
     def of_record(cls, record: ScoreRecord) -> PairResult:
-        """Take over what a record says."""
+        """Copy the values of a record."""
         return cls(**{field.name: getattr(record, field.name) for field in fields(cls)})
 
     @property
     def is_fine(self) -> bool:
-        """Whether it was scored, or left out on purpose."""
+        """Whether it was scored, or skipped on purpose."""
         return not self.status.startswith("failed:")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundProblem(Untrusted):
-    """One thing that the static checks found.
+    """One finding of the static checks.
 
     Attributes
     ----------
@@ -180,9 +178,9 @@ class FoundProblem(Untrusted):
     line : int
         Counted from 1.
     rule, message, fix : str
-        Which rule, what it found, and what to do about it.
+        Violated rule, problem, and remedy.
     is_error : bool
-        Whether it keeps a plugin from being merged; else it may be meant so.
+        Whether it prevents a merge; a hint may be intended.
     """
 
     path: PathText
@@ -195,7 +193,7 @@ class FoundProblem(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class AddedPlugin(Untrusted):
-    """What a plugin that was not there before says about itself in ``metadata.yml``; empty where it says nothing."""
+    """Metadata of a plugin that the change adds; empty where ``metadata.yml`` says nothing."""
 
     plugin: Plugin
     access: Line = ""
@@ -205,12 +203,12 @@ class AddedPlugin(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckResult(Untrusted):
-    """What the static checks found.
+    """Findings of the static checks.
 
     Attributes
     ----------
     n_errors, n_hints : int
-        How many there are.
+        Number of all findings.
     findings : tuple of FoundProblem
         The first of them, errors before hints.
     new : tuple of AddedPlugin
@@ -225,16 +223,16 @@ class CheckResult(Untrusted):
 
 @dataclass(frozen=True)
 class Results:
-    """What a run gave; ``check`` is None where the static checks are not part of it."""
+    """Results of a run; ``check`` is None if it has no static checks."""
 
     plugins: tuple[PluginResult, ...] = ()
     pairs: tuple[PairResult, ...] = ()
     check: CheckResult | None = None
 
     def to_json(self, most_bytes: int = MOST_BYTES) -> str:
-        """Return the results as JSON text; plugins are written as folder/name.
+        """Return the results as JSON; plugins are written as folder/name.
 
-        Where it would get too large, fewer failures and skipped tests of each plugin are kept; all stay counted.
+        If it would get too large, each plugin keeps fewer failures and skipped tests; all stay counted.
         """
         content = _FILE.dump_python(_File(SCHEMA_VERSION, self.plugins, self.pairs, self.check))
         for most in (MOST_SKIPS, 20, 5, 1, 0):
@@ -242,26 +240,26 @@ class Results:
                 content["check"]["findings"] = content["check"]["findings"][:most]
             for result in content["plugins"]:
                 result["failures"], result["skipped"] = result["failures"][:most], result["skipped"][:most]
-            written = json.dumps(content, indent=1, allow_nan=False) + "\n"  # ASCII: as many bytes as characters
+            written = json.dumps(content, indent=1, allow_nan=False) + "\n"  # ASCII: bytes equal characters
             if len(written) <= most_bytes:
                 break
         return written
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Results:
-        """Read what `to_json` wrote, and nothing else.
+        """Read the form that `to_json` writes, and no other.
 
         Raises
         ------
         CorruptFileError
-            If it is too large, no JSON, or a key, type, number or length is not as expected.
+            If it is too large, no JSON, or a key, type, number or length is unexpected.
         """
         content = read(_FILE, data, "results")
         return cls(content.plugins, content.pairs, content.check)
 
     @classmethod
     def merge(cls, parts: Iterable[Results]) -> Results:
-        """Join the results of several jobs; of a plugin or pair that is there twice, the worst is kept."""
+        """Merge the results of several jobs; of duplicates the worst counts."""
         plugins: dict[Plugin, PluginResult] = {}
         pairs: dict[tuple[str, str], PairResult] = {}
         check: CheckResult | None = None
@@ -281,7 +279,7 @@ class Results:
 
 @dataclass(frozen=True)
 class _File(Untrusted):
-    """What is written; only the static checks may be absent."""
+    """Written form; only the static checks may be absent."""
 
     schema_version: Annotated[int, Strict(), Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
     plugins: Annotated[tuple[PluginResult, ...], at_most(MOST_PLUGINS)]
@@ -298,9 +296,9 @@ def read_folder(folder: Path) -> tuple[Results, tuple[str, ...]]:
     Returns
     -------
     Results
-        All that can be read, merged.
+        All readable results, merged.
     tuple of str
-        What is wrong with the other files.
+        Problems with the other files.
     """
     parts, problems = [], []
     for file in sorted(folder.rglob("*.json")):

@@ -1,4 +1,4 @@
-"""Make a text of sections that keeps to a size: the least important are shortened first."""
+"""Shorten the sections of a text to a size, least important first."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _FEW = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of the report that can be made shorter.
+    """A part of the report that can be shortened.
 
     Attributes
     ----------
     name : str
-        For people, of its items.
+        Name of its items, for people.
     importance : int
-        Sections with a lower number are shortened first.
+        Lower numbers are shortened first.
     items : iterable of str
-        Lines that may be left out from the end; made only as far as they may be shown.
+        Lines, dropped from the end; generated only as far as needed.
     total : int
-        How many there are.
+        Number of items.
     head, foot : tuple of str
         Lines above and below.
     """
@@ -37,7 +37,7 @@ class Section:
     foot: tuple[str, ...] = ("",)
 
     def made(self, most_bytes: int) -> Section:
-        """Return the section with as many of its items as can be shown at all."""
+        """Return the section with at most as many items as fit on their own."""
         items, size = [], 0
         for item in self.items:
             size += line_bytes(item)
@@ -47,25 +47,25 @@ class Section:
         return replace(self, items=tuple(items))
 
     def lines(self) -> tuple[str, ...]:
-        """Return all lines; none if there are no items."""
+        """Return all lines; none without items."""
         items = tuple(self.items)
         return (*self.head, *items, *self.foot) if items else ()
 
     def size(self) -> int:
-        """Return how many bytes they are."""
+        """Size of all lines in bytes."""
         return sum(map(line_bytes, self.lines()))
 
 
 def folded(name: str, title: str, items: Iterable[str], total: int, importance: int) -> Section:
-    """Make a section that a click unfolds."""
+    """Return a section that a click unfolds."""
     head, foot = (f"<details><summary>{title}</summary>", ""), ("", "</details>", "")
     return Section(name=name, importance=importance, items=items, total=total, head=head, foot=foot)
 
 
 def fit(sections: Sequence[Section], most: int) -> tuple[list[Section], list[str]]:
-    """Shorten sections until all take no more than some bytes, the least important first.
+    """Shorten sections until they fit, the least important first.
 
-    The first few items of each are kept as long as possible, so that one long section does not hide all others.
+    Each keeps its first few items as long as possible, so that no long section hides the others.
     """
     kept = list(sections)
     excess = sum(section.size() for section in kept) - most
@@ -87,5 +87,5 @@ def fit(sections: Sequence[Section], most: int) -> tuple[list[Section], list[str
 
 
 def line_bytes(line: str) -> int:
-    """Return how many bytes a line takes, with its end."""
+    """Return the size of a line with its end, in bytes."""
     return len(line.encode()) + 1

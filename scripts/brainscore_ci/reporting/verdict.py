@@ -1,4 +1,4 @@
-"""Decide whether a change may be merged: from its plan and results, and in the gate from the results of all jobs.
+"""Decide whether a change may be merged, from its plan and results, and in the gate from the results of all jobs.
 
 The gate is the one check that branch protection requires.
 """
@@ -24,29 +24,23 @@ _RESULTS = frozenset({"cancelled", "failure", "skipped", "success"})
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a change may be merged, and why not.
-
-    Attributes
-    ----------
-    problems : tuple of str
-        Empty if it passed.
-    """
+    """Whether a change may be merged, and all problems."""
 
     problems: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Whether there is no problem."""
         return not self.problems
 
 
 def judge(plan: Plan, results: Results, *, whole: bool = False) -> Verdict:
-    """Decide; a missing result is a failure.
+    """Judge a run; a missing result is a failure.
 
     Parameters
     ----------
     whole : bool
-        Whether this is all of a run, so that the static checks belong to it.
+        Whether the run includes the static checks.
     """
     if plan.refused:
         names = ", ".join(ascii(refusal.path[:100]) for refusal in plan.refused[:3])
@@ -76,12 +70,12 @@ def judge(plan: Plan, results: Results, *, whole: bool = False) -> Verdict:
 
 
 def read_needs(text: str) -> dict[str, str]:
-    """Return job -> result from what ``toJSON(needs)`` gives.
+    """Return job -> result from the output of ``toJSON(needs)``.
 
     Raises
     ------
     ConfigurationError
-        If it is anything else; a gate that cannot read its input does not open.
+        For anything else; the gate then stays closed.
     """
     try:
         jobs = json.loads(text)
@@ -97,16 +91,16 @@ def read_needs(text: str) -> dict[str, str]:
 def verdict(
     results: Mapping[str, str], *, required: Collection[str], may_skip: Mapping[str, bool] | None = None
 ) -> Verdict:
-    """Decide.
+    """Judge all jobs.
 
     Parameters
     ----------
     results : mapping of str to str
         Job -> 'success', 'failure', 'cancelled' or 'skipped'.
     required : collection of str
-        Jobs that must be among them.
+        Jobs that must have a result.
     may_skip : mapping of str to bool, optional
-        Job -> whether the plan has nothing for it. Any other job that was skipped did not do its work.
+        Job -> whether the plan has no work for it; no other job may be skipped.
     """
     allowed = may_skip or {}
     problems = [f"job {job!r} is missing: the workflow does not wait for it" for job in required if job not in results]

@@ -12,21 +12,21 @@ __all__ = ["cost", "count", "rough_duration"]
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """Return a number of things, such as '1 plugin' or '1,300 entries'."""
+    """Return a number with its noun, such as '1 plugin' or '1,300 entries'."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def rough_duration(minutes: float) -> str:
-    """Return how long something takes, about."""
+    """Return an approximate duration."""
     if minutes < 1:
         return "under 1 min"
     return f"about {minutes:.0f} min" if minutes < 120 else f"about {minutes / 60:,.0f} h"
 
 
 def cost(pairs: Sequence[Pair]) -> str:
-    """Say what scoring takes, such as 're-scores 12 models x 3 benchmarks, about 41 min, 2 private'.
+    """Describe the cost of scoring, such as 're-scores 12 models x 3 benchmarks, about 41 min, 2 private'.
 
-    Private are the benchmarks that need private data.
+    Private benchmarks need private data.
     """
     if not pairs:
         return "scores nothing"

@@ -1,4 +1,4 @@
-"""Choose how a new benchmark compares: the design that is lawful for its metric, and facts about the data it is for."""
+"""Choose the lawful design of a new benchmark for its metric and data."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ FOR_TASK: Mapping[str, str] = {
     "probabilities": "probabilities",
     "odd_one_out": "odd_one_out",
 }
-"""Design of a behavioural benchmark -> task that its data are of."""
+"""Design of a behavioural benchmark -> task of its data."""
 
 
 def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin: Plugin | None) -> str:
-    """Return the design of benchmarks that is lawful for a metric.
+    """Return the lawful benchmark design for a metric.
 
     Parameters
     ----------
     metric : str
-        Identifier; empty for a task whose answers are counted.
+        Identifier; empty for a task that counts answers.
     task : str or None
-        What was asked for; None: what the metric is for.
+        Requested task; None: that of the metric.
     plugin : Plugin or None
-        That registers the metric; None: it is started with the benchmark, from the templates.
+        Plugin of the metric; None: it is started with the benchmark, from the templates.
 
     Raises
     ------
     ConfigurationError
-        If there is no such task, the metric has no design, or another than the task needs.
+        If the task is unknown, or the metric has no design or one for another task.
     """
     if task is not None and task not in defaults.tasks:
         known = list(defaults.tasks)
@@ -71,7 +71,7 @@ def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin:
 
 
 def declared_quantity(plugin: Plugin) -> str | None:
-    """Return what the classes of a metric plugin say as ``quantity = "..."``, if all say the same."""
+    """Return the ``quantity = "..."`` of a metric plugin's classes, if they agree."""
     found = set()
     for file in read_files(plugin.directory).values():
         for node in ast.walk(file.tree) if file.tree else ():
@@ -88,7 +88,7 @@ def declared_quantity(plugin: Plugin) -> str | None:
 
 
 def constants_of(plugin: Plugin) -> Mapping[str, Any]:
-    """Return the constants in ``dataset.py`` of synthetic data, as this command makes them; empty: other data."""
+    """Return the constants in ``dataset.py`` of synthetic data made by this command; empty for other data."""
     file = read_files(plugin.directory).get("dataset.py")
     if file is None or b"brainscore_core.testing.synthetic" not in (file.content or b""):
         return {}
@@ -96,7 +96,7 @@ def constants_of(plugin: Plugin) -> Mapping[str, Any]:
 
 
 def regions_of(plugin: Plugin) -> tuple[str, ...]:
-    """Return the regions that data are from, as their source or their ``metadata.yml`` says; empty: not known."""
+    """Return the regions of data, from their source or ``metadata.yml``; empty if unknown."""
     region: Any = constants_of(plugin).get("REGION")
     if region is None:
         try:
@@ -109,25 +109,25 @@ def regions_of(plugin: Plugin) -> tuple[str, ...]:
 
 
 def trials_of(plugin: Plugin) -> int | None:
-    """Return how often each stimulus was shown in synthetic data; None: not known."""
+    """Return the presentations of each stimulus in synthetic data; None if unknown."""
     repetitions = constants_of(plugin).get("N_REPETITIONS")
     return repetitions if isinstance(repetitions, int) else None
 
 
 def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateDefaults, *, is_named: bool) -> str:
-    """Return where a benchmark records.
+    """Return the region of a benchmark.
 
     Parameters
     ----------
     asked : str or None
-        What a person typed.
+        Requested region.
     is_named : bool
-        Whether the person named the data, whose regions then have to be told apart.
+        Whether the request names the data, so that several regions need a choice.
 
     Raises
     ------
     ConfigurationError
-        If the data have no such region, or several and none was asked for.
+        If the data lack the region, or have several and none was requested.
     """
     known = recordings.regions
     if asked is not None:

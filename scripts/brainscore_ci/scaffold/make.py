@@ -1,4 +1,4 @@
-"""Write the folder of a new plugin: everything that can be inferred is, nothing is half-written."""
+"""Write the folder of a new plugin completely, with everything that can be inferred."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["PluginRequest", "WrittenPlugin", "new_plugin"]
 
 @dataclass(frozen=True)
 class WrittenPlugin:
-    """What was written.
+    """Written files of a new plugin.
 
     Attributes
     ----------
     name : str
-        Of the folders.
+        Name of the folders.
     identifiers : tuple of str
-        What is registered.
+        Registered identifiers.
     remarks : tuple of str
-        What a person should know.
+        Notes for people.
     """
 
     files: tuple[Path, ...]
@@ -36,7 +36,7 @@ class WrittenPlugin:
     remarks: tuple[str, ...] = ()
 
     def as_text(self) -> str:
-        """Return what to tell people: the files, and what to do next."""
+        """Return the files and the next steps, for people."""
         return "\n".join(
             [
                 f"Registered as {', '.join(self.identifiers)}. Written:",
@@ -53,17 +53,15 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
 
     Parameters
     ----------
-    request : PluginRequest
-        What is asked for.
     start : Path
         A folder of the checkout.
     library : str, optional
-        Package that the plugin belongs to; None: the first of the checkout.
+        Package of the plugin; None: the checkout's first.
 
     Raises
     ------
     ConfigurationError
-        If the name is not allowed or taken; names the nearest free one. Nothing is written then.
+        If the name is forbidden or taken; suggests the nearest free one. Then nothing is written.
     UnknownIdentifierError
         If a metric or data are not registered.
     """

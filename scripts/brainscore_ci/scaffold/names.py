@@ -1,4 +1,4 @@
-"""Turn the name that a person types into names of folders, identifiers, functions and classes."""
+"""Derive folder, identifiers, functions and classes from a typed name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST = 60
 
 
 def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return kinds in the order in which they build on each other, each once; plurals are fine.
+    """Return kinds in order of dependence, each once; plurals are accepted.
 
     Raises
     ------
@@ -36,12 +36,12 @@ def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def folder_name(name: str) -> str:
-    """Return the name of the folder: the same in lower case.
+    """Return the folder's name: the typed one in lower case.
 
     Raises
     ------
     ConfigurationError
-        If that would be no name in Python; says what would be.
+        If it is no Python name; suggests one.
     """
     if _NAME.fullmatch(name) and not keyword.iskeyword(name.lower()) and len(name) <= _LONGEST:
         return name.lower()
@@ -55,7 +55,7 @@ def folder_name(name: str) -> str:
 
 
 def camel_case(text: str) -> str:
-    """Return a text as the name of a class: ``my_metric-2`` gives ``MyMetric2``.
+    """Return a text as a class name.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def camel_case(text: str) -> str:
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """Return the nearest name that is not taken: ``smith2024`` gives ``smith2024b``, ``network`` gives ``network_2``.
+    """Return the nearest free name: ``smith2024`` gives ``smith2024b``, ``network`` gives ``network_2``.
 
     Examples
     --------

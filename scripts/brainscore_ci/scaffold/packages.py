@@ -1,4 +1,4 @@
-"""Read a folder of packaged files: what to register, and what tests can say about it."""
+"""Read a folder of packaged files: registrations, and facts for tests."""
 
 from __future__ import annotations
 
@@ -28,10 +28,6 @@ class Stimuli:
 
     Attributes
     ----------
-    csv, zip : Path
-        Its files.
-    csv_sha1, zip_sha1 : str
-        Their digests.
     count : int
         Number of stimuli.
     """
@@ -50,18 +46,16 @@ class Assembly:
 
     Attributes
     ----------
-    sha1 : str
-        Its digest.
     class_name : str
         Such as ``'NeuroidAssembly'``.
     sizes : tuple of (str, int)
-        Dimensions in their order.
+        Dimensions, in order.
     stimuli : str or None
-        Identifier of the stimulus set it refers to.
+        Identifier of its stimulus set.
     regions : tuple of str
         Values of the coordinate ``region``.
     repetitions : int
-        How often each stimulus was shown; 1 if the assembly does not say.
+        Presentations of each stimulus; 1 if unknown.
     """
 
     identifier: str
@@ -76,19 +70,19 @@ class Assembly:
 
 @dataclass(frozen=True)
 class Package:
-    """Everything in a folder of packaged files, sorted by identifier."""
+    """Content of a folder of packaged files, sorted by identifier."""
 
     stimuli: tuple[Stimuli, ...]
     assemblies: tuple[Assembly, ...]
 
 
 def read_package(folder: Path) -> Package:
-    """Read what `package_stimulus_set_locally` and `package_data_assembly_locally` wrote to a folder.
+    """Read the output of `package_stimulus_set_locally` and `package_data_assembly_locally`.
 
     Raises
     ------
     ConfigurationError
-        If there is no such folder or nothing packaged in it.
+        If the folder is missing or holds no package.
     StimulusError
         If the files break the data standard; lists every problem.
     """
@@ -106,7 +100,7 @@ def read_package(folder: Path) -> Package:
         )
     raise_errors(check_path(folder), StimulusError, f"The packaged files in {folder} have problems")
     assemblies = [_assembly(file) for file in files]
-    # The name of a file has _ where the identifier has a dot; assemblies know how the identifier is really written.
+    # File names have _ for a dot in the identifier; assemblies store the exact identifier.
     written = {one.stimuli.replace(".", "_"): one.stimuli for one in assemblies if one.stimuli}
     stimuli = [_stimuli(table, written) for table in tables]
     return Package(tuple(stimuli), tuple(assemblies))
@@ -152,7 +146,7 @@ def _assembly(file: Path) -> Assembly:
 
 
 def registrations(package: Package, library: str) -> str:
-    """Return the code that registers everything in a package: imports, an empty line, registrations."""
+    """Return the code that registers a package: imports, an empty line, registrations."""
     imports: dict[str, set[str]] = {}
     blocks: list[str] = []
     for one in package.stimuli:
@@ -167,7 +161,7 @@ def registrations(package: Package, library: str) -> str:
 
 
 def _add(code: str, imports: dict[str, set[str]], blocks: list[str]) -> None:
-    """Collect the imports of some code, and its other lines."""
+    """Add the imports and the other lines of some code."""
     last = 0
     for statement in ast.parse(code).body:
         if isinstance(statement, ast.ImportFrom) and statement.module:
@@ -177,13 +171,7 @@ def _add(code: str, imports: dict[str, set[str]], blocks: list[str]) -> None:
 
 
 def place_in_data_home(package: Package) -> Sequence[Path]:
-    """Put packaged files where loading looks first, so that a plugin can be tested before its files are uploaded.
-
-    Returns
-    -------
-    sequence of Path
-        Where they are.
-    """
+    """Put packaged files where loading looks first, for tests before an upload; return their paths."""
     placed = []
     wanted = [(one.csv, one.csv_sha1) for one in package.stimuli] + [(one.zip, one.zip_sha1) for one in package.stimuli]
     for file, sha1 in [*wanted, *((one.file, one.sha1) for one in package.assemblies)]:
@@ -193,7 +181,7 @@ def place_in_data_home(package: Package) -> Sequence[Path]:
                 temporary.unlink()
                 try:
                     os.link(file, temporary)
-                except OSError:  # another disk, or a system without hard links
+                except OSError:  # another disk, or no hard links
                     shutil.copyfile(file, temporary)
         placed.append(target)
     return placed

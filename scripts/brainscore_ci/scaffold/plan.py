@@ -1,4 +1,4 @@
-"""Infer everything about a new plugin from what a person asked for and what is in the library."""
+"""Infer everything about a new plugin from a request and the library."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BIBTEX = """@article{{{key},
 
 @dataclass(frozen=True, kw_only=True)
 class PluginRequest:
-    """What somebody asks for; None is inferred.
+    """Requested plugin; None is inferred.
 
     Attributes
     ----------
@@ -48,15 +48,15 @@ class PluginRequest:
     name : str
         As in a paper, ``'MyExperiment2024'``, or as a folder, ``'myexperiment2024'``.
     identifier : str or None
-        What it is registered as; of a benchmark without region and metric.
+        Identifier to register; for a benchmark without region and metric.
     package : Path or None
-        Folder of packaged files that data are registered from.
+        Folder of packaged files to register.
     region, metric, data : str or None
-        Of a benchmark: where it records, its metric and its recordings.
+        Recorded region, metric and data of a benchmark.
     task : str or None
-        Of a behavioural benchmark or of its data: ``'label'``, ``'probabilities'``, ``'odd_one_out'``.
+        Behavioural task: ``'label'``, ``'probabilities'``, ``'odd_one_out'``.
     trials : int or None
-        How often each stimulus was shown in the experiment.
+        Presentations of each stimulus in the experiment.
     visual_degrees : float or None
         Width of the stimuli in the experiment.
     """
@@ -75,7 +75,7 @@ class PluginRequest:
 
 @dataclass
 class Scaffold:
-    """Everything that is inferred from a request and a library."""
+    """Everything inferred from a request and a library."""
 
     request: PluginRequest
     place: Workplace
@@ -89,7 +89,7 @@ class Scaffold:
         self.defaults = read_defaults(self._home)
 
     def folder(self, kind: str) -> Path:
-        """Return where the plugin goes."""
+        """Return the folder of a kind's plugin."""
         return self._root(kind).path / self.name
 
     def _root(self, kind: str) -> PluginRoot:
@@ -101,7 +101,7 @@ class Scaffold:
         return meant[0]
 
     def refuse_taken(self, kind: str) -> None:
-        """Raise if the folder or the identifiers of a kind exist."""
+        """Raise if the folder or an identifier of a kind exists."""
         folder = self.folder(kind)
         if folder.exists():
             taken = {path.name for path in folder.parent.iterdir()}
@@ -119,11 +119,11 @@ class Scaffold:
                     )
 
     def stem(self, kind: str) -> str:
-        """Return the identifier, without region and metric of benchmarks."""
+        """Return the identifier, for benchmarks without region and metric."""
         if self.request.identifier is not None:
             return _plain(self.request.identifier, "--identifier")
         if kind == "benchmark" and self.request.name == self.name:
-            # Data of this name know how it is written.
+            # Data of this name define its spelling.
             for plugin in self.place.index.plugins("data"):
                 for identifier in plugin.identifiers(KINDS["data"]) if plugin.name == self.name else ():
                     if identifier.lower() == self.name:
@@ -141,12 +141,12 @@ class Scaffold:
         return (self.stem(kind),)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return all that is registered."""
+        """Return all registered identifiers."""
         return tuple(dict.fromkeys(identifier for kind in self.kinds for identifier in self._identifiers(kind)))
 
     @cached_property
     def region(self) -> str:
-        """Where a benchmark records, and what synthetic recordings are said to be from."""
+        """Region of a benchmark, and of synthetic recordings."""
         if "benchmark" not in self.kinds:
             nowhere = Recordings(identifier=self.name)
             return chosen_region(self.request.region, nowhere, self.defaults, is_named=False)
@@ -156,14 +156,14 @@ class Scaffold:
 
     @cached_property
     def metric(self) -> str:
-        """What a benchmark compares with; empty: it counts answers."""
+        """Metric of a benchmark; empty if it counts answers."""
         usual = self.defaults.tasks.get(self.request.task or "", self.defaults.metric)
         asked = self.request.metric or usual
         return _plain(self._known("metric", asked), "--metric") if asked else ""
 
     @cached_property
     def design(self) -> str:
-        """How a benchmark compares, and what data are for it; see `design_of`."""
+        """Design of a benchmark and its data; see `design_of`."""
         if "benchmark" not in self.kinds and self.request.metric is None:
             return design_of("", self.request.task, self.defaults, None) if self.request.task else ""
         found = [plugin for plugin, _ in self.place.index.find(KINDS["metric"], self.metric)]
@@ -182,7 +182,7 @@ class Scaffold:
 
     @cached_property
     def recordings(self) -> Recordings:
-        """What a benchmark is written for: the data asked for, those of its name, or simulated ones."""
+        """Data of a benchmark: requested, of the same name, or simulated."""
         asked = self.request.data
         packaged = {one.identifier: one for one in self.package.assemblies} if self.package is not None else {}
         if asked is None and packaged:
@@ -211,7 +211,7 @@ class Scaffold:
         return self._registered(_plain(self._known("data", asked), "--data"))
 
     def _registered(self, data: str) -> Recordings:
-        """Return what is known about data that are registered already."""
+        """Return the facts about registered data."""
         plugins = [plugin for plugin, _ in self.place.index.find(KINDS["data"], data)]
         trials = self.request.trials or next(filter(None, map(trials_of, plugins)), None)
         if trials is None and not self.is_behavioral:
@@ -235,7 +235,7 @@ class Scaffold:
         elif kind == "data" and self.is_behavioral:
             folders = [f"data_{FOR_TASK[self.design]}"]
         elif kind == "benchmark":
-            # Over time it is the same: the metric and the ceiling have a value for each bin.
+            # The same over time: metric and ceiling have a value per bin.
             design = "repetitions" if self.design == _OVER_TIME else self.design
             folders = [f"benchmark_{design}", "benchmark_common"]
         return fill(self._home, [*folders, "common"], self._values(kind))
@@ -295,7 +295,7 @@ class Scaffold:
             )
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what a person should know beside the files."""
+        """Return notes for people."""
         remarks = []
         if "benchmark" in self.kinds and self.recordings in self.defaults.simulated.values():
             name = self.recordings.identifier
@@ -322,12 +322,12 @@ class Scaffold:
 
 
 def _plain(text: str, what: str) -> str:
-    """Return a text that goes into code as it is.
+    """Return a text that goes into code verbatim.
 
     Raises
     ------
     ConfigurationError
-        If it could mean something else there.
+        If it could change the code.
     """
     if not _IDENTIFIER.fullmatch(text):
         raise ConfigurationError(

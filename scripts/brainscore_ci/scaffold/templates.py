@@ -1,4 +1,4 @@
-"""Find what a library gives new plugins to start with: the files in its folder ``plugin_templates``, and settings."""
+"""Read a library's templates for new plugins and their settings, from its folder ``plugin_templates``."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from brainscore_core.errors import ConfigurationError
 __all__ = ["FOLDER", "Recordings", "TemplateDefaults", "fill", "read_defaults"]
 
 FOLDER = "plugin_templates"
-"""Folder in the package of a library; one folder of files for each kind, and ``settings.toml``."""
+"""Folder of a library's package with template folders and ``settings.toml``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recordings:
-    """What a benchmark is written for: recordings, or choices of people.
+    """Recordings, or choices of people, for a benchmark.
 
     Attributes
     ----------
     identifier : str
-        Of the data.
+        Identifier of the data.
     regions : tuple of str
-        That are recorded from; empty: not known, or none.
+        Recorded regions; empty if unknown or none.
     trials : int or None
-        How often each stimulus was shown; None: not known.
+        Presentations of each stimulus; None if unknown.
     is_here : bool
-        Whether they are made by code, so that tests need no network.
+        Whether code makes them, so that tests need no network.
     fitting : str
-        Stimulus set that models learn from; empty: none.
+        Stimulus set that models learn from; empty if there is none.
     """
 
     identifier: str
@@ -44,28 +44,28 @@ class Recordings:
 
 @dataclass(frozen=True, kw_only=True)
 class TemplateDefaults:
-    """What is written where nobody says otherwise.
+    """Defaults of a library's templates.
 
     Attributes
     ----------
     region, metric, parent, parent_of_behavior : str
-        Of a benchmark; `parent` of one whose region is no category.
+        Defaults of a benchmark; `parent` applies if its region is no category.
     regions : tuple of str
-        That models can be recorded from.
+        Regions that models can record from.
     tasks : mapping of str to str
-        Of behavioural benchmarks -> the usual metric; empty: none.
+        Behavioural task -> usual metric; empty if there is none.
     designs : mapping of str to str
-        Metric -> design of the benchmark, the part of the name of a folder of templates after ``benchmark_``.
+        Metric -> benchmark design, the name of a template folder after ``benchmark_``.
     quantities : mapping of str to str
-        What other metrics return -> design.
+        Quantity of other metrics -> design.
     no_design : mapping of str to str
-        Metric -> why it has none.
+        Metric -> why it has no design.
     simulated : mapping of str to Recordings
-        Design -> data for a benchmark without its own; ``''`` for designs of neural benchmarks without an entry.
+        Design -> data for a benchmark without its own; ``''`` for other neural designs.
     trials : int
-        Repetitions of each stimulus in the synthetic data of the templates.
+        Repetitions of each stimulus in synthetic data.
     time_bins : tuple of (int, int)
-        Of synthetic data over time, ms.
+        Time bins of synthetic data over time, ms.
     """
 
     region: str
@@ -83,7 +83,7 @@ class TemplateDefaults:
 
 
 def read_defaults(library: Path) -> TemplateDefaults:
-    """Read the settings beside the templates of a library.
+    """Read the settings beside a library's templates.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def read_defaults(library: Path) -> TemplateDefaults:
     Raises
     ------
     ConfigurationError
-        If it has no templates, or their settings lack something.
+        If it has no templates, or their settings are incomplete.
     """
     file = library / FOLDER / "settings.toml"
     try:
@@ -135,14 +135,14 @@ def _simulated(table: Mapping[str, Any]) -> Recordings:
 
 
 def fill(library: Path, folders: Sequence[str], values: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of a new plugin: name -> text, with values in the place of ``$placeholders``.
+    """Return the files of a new plugin: name -> text, with ``$placeholders`` filled in.
 
     Parameters
     ----------
     library : Path
         Folder of its package.
     folders : sequence of str
-        Of the templates.
+        Template folders.
     """
     return {
         template.name.removesuffix(".txt"): Template(template.read_text(encoding="utf-8")).substitute(values)

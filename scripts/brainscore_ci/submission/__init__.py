@@ -1,12 +1,12 @@
-"""Take a plugin that somebody submits as a zip file, and make a pull request of it.
+"""Turn a submitted zip file with a plugin into a pull request.
 
 =========== =============================================================
-`archive`   zip file -> the files of one plugin, or everything wrong with it
-`rules`     which names, kinds and contents of files a plugin may have
-`place`     these files and a checkout -> what changes; writes the folder
-`owners`    history of a plugin -> who has to be asked before it is replaced
-`request`   issue -> who submits what; branch, commit message, title, body
-`forge`     what of this needs GitHub
+`archive`   zip file -> the files of one plugin, or every problem
+`rules`     allowed names, kinds and contents of files
+`place`     files and a checkout -> their differences; writes the folder
+`owners`    history of a plugin -> owners to ask before replacing it
+`request`   issue -> submission; branch, commit message, title, body
+`forge`     the calls of GitHub
 `publish`   all of these -> a branch and a pull request
 =========== =============================================================
 """

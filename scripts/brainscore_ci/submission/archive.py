@@ -1,7 +1,6 @@
-"""Look into a zip file that may come from anybody, and take one plugin out of it as names and bytes.
+"""Extract one plugin from an untrusted zip file, as names and bytes.
 
-Nothing is written, imported or run here. What is not plainly the files of one plugin is refused, and everything that is
-wrong is said at once.
+Nothing is written, imported or run. Everything but the plain files of one plugin is refused, with all problems at once.
 """
 
 from __future__ import annotations
@@ -33,32 +32,31 @@ __all__ = ["Archive", "ArchivePolicy", "Fault", "Rejection", "inspect_archive"]
 
 _CENTRAL_ENTRY, _LOCAL_ENTRY = b"PK\x01\x02", b"PK\x03\x04"
 _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError, zlib.error, struct.error)
-_RATIO_FROM_BYTES = 2 * 2**20  # a small file of equal bytes packs well and harms nobody
+_RATIO_FROM_BYTES = 2 * 2**20  # small files of equal bytes compress well and are harmless
 _EXAMPLES = 5
-_MOST_TEXT = 400  # characters of what checks say; they may quote the plugin
+_MOST_TEXT = 400  # characters of a check's message, which may quote the plugin
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArchivePolicy:
-    """What an archive may hold.
+    """Limits of an archive.
 
     Attributes
     ----------
     libraries : tuple of str
-        Folders of the packages that hold plugins, relative to the repository. A path in the archive that names none of
-        them belongs to the first.
+        Folders of packages with plugins, relative to the repository. Paths that name none belong to the first.
     most_archive_bytes, most_total_bytes, most_file_bytes : int
-        Size of the zip file, of everything in it unpacked, and of one file unpacked.
+        Size of the zip file, of its unpacked content, and of one unpacked file.
     most_members : int
-        Files and folders in the archive.
+        Number of files and folders.
     most_ratio : float
-        How many times its own size something of more than 2 MiB may unpack to.
+        Largest compression ratio of members over 2 MiB.
     most_path : int
-        Characters of a path in the repository; more do not fit everywhere.
+        Characters of a path in the repository; longer ones fail on some systems.
     """
 
     libraries: tuple[str, ...]
-    most_archive_bytes: int = 25 * 2**20  # GitHub attaches no larger ones
+    most_archive_bytes: int = 25 * 2**20  # GitHub's limit for attachments
     most_total_bytes: int = 20 * 2**20
     most_file_bytes: int = 2**20
     most_members: int = 500
@@ -68,18 +66,18 @@ class ArchivePolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One thing that is wrong, and the files it is wrong with.
+    """One problem, and the files it concerns.
 
     Attributes
     ----------
     what : str
-        A sentence, or what follows the names of files: 'is a link'. It may quote text from anybody.
+        A sentence, or the end of one that starts with file names: 'is a link'. May quote untrusted text.
     fix : str
-        What to do.
+        Remedy.
     names : tuple of str
-        Files it concerns, as the archive names them: text from anybody. Empty: it concerns the whole.
+        The first of the files, as the archive names them (untrusted text). Empty: it concerns the whole archive.
     count : int
-        How many files it concerns, of which `names` are the first.
+        Number of files.
     """
 
     what: str
@@ -91,7 +89,7 @@ class Fault:
         return self._phrase([ascii(name[:120])[1:-1] for name in self.names], lambda text: plain(text, _MOST_TEXT))
 
     def to_markdown(self) -> str:
-        """Return the same for a page of GitHub, where nothing of it links or formats."""
+        """Return it as harmless Markdown."""
         return self._phrase([code(name, 120) for name in self.names], lambda text: escape(text, _MOST_TEXT))
 
     def _phrase(self, names: Sequence[str], write: Callable[[str], str]) -> str:
@@ -102,7 +100,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Rejection:
-    """Why something is not accepted: all problems at once."""
+    """All reasons to refuse a submission."""
 
     problems: tuple[Fault, ...]
 
@@ -117,11 +115,11 @@ class Archive:
     Attributes
     ----------
     library : str
-        Folder of the package it belongs to, such as 'domain/mylibrary'.
+        Folder of its package, such as 'domain/mylibrary'.
     files : mapping of str to bytes
-        Path inside the folder of the plugin -> content; sorted by path.
+        Path inside the plugin's folder -> content; sorted by path.
     notes : tuple of str
-        What was left out, for people.
+        Ignored files, for people.
     """
 
     library: str
@@ -136,7 +134,7 @@ class Archive:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of place, names and contents; how and when the zip was packed does not count."""
+        """SHA-256 of place, names and contents, independent of packing."""
         digest = hashlib.sha256(f"{self.path}\0".encode())
         for name, content in sorted(self.files.items()):
             digest.update(f"{name}\0{len(content)}\0".encode())
@@ -145,17 +143,14 @@ class Archive:
 
 
 def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy) -> Archive | Rejection:
-    """Take the plugin out of a zip file, in the memory.
+    """Extract the plugin from a zip file, in memory.
 
     Parameters
     ----------
     source : bytes or Path
-        The zip file, with ``<folder>/<name>/...`` in it, where folder is data, metrics, benchmarks or models. In front
-        of it may stand the path of the library, or the end of that, and one folder of any name.
-
-    Returns
-    -------
-    Archive or Rejection
+            The zip file with ``<folder>/<name>/...``, where folder is data, metrics, benchmarks or models; optionally
+        below the
+        library's path, its end, or one more folder.
     """
     try:
         content = _content(source, policy.most_archive_bytes)
@@ -184,7 +179,7 @@ def _content(source: bytes | Path, most_bytes: int) -> bytes:
 
 
 def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Fault | None:
-    """Return what is wrong before anything is parsed."""
+    """Return problems found before parsing."""
     if len(content) > policy.most_archive_bytes:
         return Fault(
             what=f"the zip file has more than {_size(policy.most_archive_bytes)}",
@@ -192,7 +187,7 @@ def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Fault | None:
         )
     if not content.startswith(_LOCAL_ENTRY):
         return _DAMAGED
-    members = content.count(_CENTRAL_ENTRY)  # each member has one, so that none is parsed if there are too many
+    members = content.count(_CENTRAL_ENTRY)  # one per member, so that too many are never parsed
     if members > policy.most_members:
         return Fault(
             what=f"the zip file has more than {policy.most_members} files and folders",
@@ -232,12 +227,12 @@ class _Inspection:
         self._found.setdefault((what, fix), []).append(name)
 
     def _members(self) -> tuple[list[zipfile.ZipInfo], list[str]]:
-        """Return what has a name and a kind that are allowed, and what is left over."""
+        """Return members with allowed names and kinds, and ignored ones."""
         sound, left_over = [], []
         for info in self._archive.infolist():
             name = info.orig_filename
             problem = path_problem(name, info.filename)
-            if problem is None and is_left_over(name):  # never read, so that it does not matter what it is
+            if problem is None and is_left_over(name):  # never read, so its content does not matter
                 left_over.append(name)
             elif problem := problem or name_problem(name) or kind_problem(info):
                 self._note(name, *problem)
@@ -268,7 +263,7 @@ class _Inspection:
     # -- which plugin
 
     def _place(self, names: Sequence[str]) -> tuple[str, PluginName, int] | None:
-        """Return library and name of the one plugin, and where the paths inside it start."""
+        """Return library, folder and name of the plugin, and where its inner paths start."""
         found: dict[tuple[str, str, str, int], list[str]] = {}
         for name in names:
             located = _locate(name.split("/"), self._policy.libraries)
@@ -346,16 +341,16 @@ class _Inspection:
         return contents
 
     def _read(self, info: zipfile.ZipInfo) -> bytes | None:
-        """Return the content, of which no more than allowed is ever unpacked."""
+        """Return the content; never unpack more than allowed."""
         most_bytes = self._policy.most_file_bytes
         try:
             with self._archive.open(info) as stream:
                 content = stream.read(most_bytes + 1)
-                # What the archive says about sizes is its own word.
+                # The declared size may be wrong.
                 if len(content) > most_bytes:
                     self._too_large(info.orig_filename)
                     return None
-                stream.read(1)  # at its end the checksum is compared
+                stream.read(1)  # the end verifies the checksum
         except _UNREADABLE:
             self._note(info.orig_filename, "is damaged in the zip file", "Pack the folder again")
             return None
@@ -382,8 +377,8 @@ class _Inspection:
 
 
 def _locate(parts: Sequence[str], libraries: Sequence[str]) -> tuple[str, str, str, int] | None:
-    """Return library, folder and name of the plugin that a file belongs to, and the length of the path before it."""
-    for skipped in (0, 1):  # many programs put everything into one folder with the name of the zip file
+    """Return library, folder and name of a file's plugin, and the length of the path before it."""
+    for skipped in (0, 1):  # many programs add a folder named like the zip file
         for library in libraries:
             library_parts = library.split("/")
             for first in range(len(library_parts) + 1):

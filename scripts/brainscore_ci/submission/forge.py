@@ -1,4 +1,4 @@
-"""Talk to GitHub about a submission: read the issue and its attachment, open the pull request, answer."""
+"""Call GitHub for a submission: read the issue and its attachment, open the pull request, reply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STORAGE = (".githubusercontent.com", ".s3.amazonaws.com")
 
 
 class HttpForge(HttpGitHub):
-    """What a submission needs of GitHub, for one repository; takes what `HttpGitHub` takes."""
+    """Access for submissions to one repository; arguments are those of `HttpGitHub`."""
 
     def issue(self, number: int) -> Issue:
         """Return an issue."""
@@ -32,14 +32,14 @@ class HttpForge(HttpGitHub):
         )
 
     def attachment(self, url: str, most_bytes: int) -> bytes:
-        """Return a file attached to an issue. No token is sent: attachments of a public repository are public.
+        """Return a file attached to an issue, fetched without a token: attachments of public repositories are public.
 
         Raises
         ------
         ConfigurationError
-            If it is not the address of an attachment.
+            If the URL is not an attachment's.
         DownloadError
-            If it cannot be fetched, is larger, or is kept elsewhere than where GitHub keeps attachments.
+            If it cannot be fetched, is too large, or redirects outside of GitHub's storage.
         """
         if not is_attachment(url):
             raise ConfigurationError(
@@ -61,12 +61,12 @@ class HttpForge(HttpGitHub):
         return answer.body
 
     def pull_request_of(self, branch: str) -> int | None:
-        """Return the number of the open pull request from a branch of this repository."""
+        """Return the number of the open pull request from a branch of this repository; None if there is none."""
         owner = self._repository.partition("/")[0]
         for entry in self._pages("/pulls", {"state": "open", "head": f"{owner}:{branch}"}):
             head = entry["head"]
             is_here = (head.get("repo") or {}).get("full_name", "").lower() == self._repository.lower()
-            if head["ref"] == branch and is_here:  # a fork may have a branch of the same name
+            if head["ref"] == branch and is_here:  # a fork may use the same branch name
                 return int(entry["number"])
         return None
 

@@ -1,4 +1,4 @@
-"""Tell from the history of a plugin, and from what it says of itself, who has to be asked before it is replaced."""
+"""Derive from a plugin's history and metadata who must agree to its replacement."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from brainscore_ci.reporting.markdown import code, escape
 __all__ = ["FORMAT", "Owner", "Submitter", "ask_owners", "read_owners"]
 
 FORMAT = "--format=%an <%ae>%x00%(trailers:key=Co-authored-by,valueonly,separator=%x00)%x01"
-"""What ``git log`` has to print for `read_owners`."""
+"""Format of ``git log`` for `read_owners`."""
 
 _PERSON = re.compile(r"\s*(?P<name>[^<>\n]{1,200}?)\s*<(?P<address>[^<>\s]{1,254})>\s*")
-# The address that GitHub gives an account; only GitHub decides whose it is.
+# GitHub's address for an account; only GitHub decides whose it is.
 _ACCOUNT = re.compile(
     r"(?:(?P<account>[0-9]{1,20})\+)?(?P<login>[a-z0-9](?:[a-z0-9-]{0,38}))@users\.noreply\.github\.com", re.IGNORECASE
 )
@@ -23,37 +23,31 @@ _MOST_ASKED, _MOST_CONTACT = 5, 200
 
 @dataclass(frozen=True, kw_only=True)
 class Submitter:
-    """The account that opened the issue, which is all that GitHub has verified; it gets the credit.
-
-    Attributes
-    ----------
-    account : int
-        Number of the account at GitHub.
-    """
+    """The account that opened the issue, all that GitHub has verified; it gets the credit."""
 
     login: str
     account: int
 
     @property
     def trailer(self) -> str:
-        """Line at the end of a commit message by which GitHub shows an account as author."""
+        """Line of a commit message by which GitHub credits an account."""
         return f"Co-authored-by: {self.login} <{self.account}+{self.login}@users.noreply.github.com>"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
-    """Somebody who has written a plugin.
+    """An author of a plugin.
 
     Attributes
     ----------
     name : str
-        As it stands in the history: text from anybody.
+        Name in the history, untrusted.
     login : str
-        Of the account at GitHub; empty if the history does not tell.
+        Login at GitHub; empty if unknown.
     account : int
-        Number of that account; 0 if the history does not tell.
+        Number of the account; 0 if unknown.
     commits : int
-        How many of the plugin are theirs.
+        Number of commits of the plugin.
     """
 
     name: str
@@ -62,14 +56,14 @@ class Owner:
     commits: int = 1
 
     def is_of(self, submitter: Submitter) -> bool:
-        """Tell whether this is the account that submits; a name or an e-mail alone would prove nothing."""
+        """Return whether this is the submitter's account; a name or e-mail alone proves nothing."""
         if self.account:
             return self.account == submitter.account
         return bool(self.login) and self.login.lower() == submitter.login.lower()
 
 
 def read_owners(log: str) -> list[Owner]:
-    """Return who has written the commits that ``git log`` shows with `FORMAT`, most commits first; no bots."""
+    """Return the authors in the output of ``git log`` with `FORMAT`, most commits first, without bots."""
     counts: dict[str, int] = {}
     people: dict[str, Owner] = {}
     for commit in log.split("\1"):
@@ -80,26 +74,21 @@ def read_owners(log: str) -> list[Owner]:
             key = account["login"].lower() if account else address
             counts[key] = counts.get(key, 0) + 1
             login, number = (account["login"], int(account["account"] or 0)) if account else ("", 0)
-            if key not in people or number:  # the newest name; an address with the number of the account says more
+            if key not in people or number:  # the newest name; an address with an account number is more reliable
                 people[key] = Owner(name=name, login=login, account=number)
     ordered = sorted(people, key=lambda key: (-counts[key], key))
     return [Owner(**{**vars(people[key]), "commits": counts[key]}) for key in ordered]
 
 
 def ask_owners(owners: Sequence[Owner], submitter: Submitter, contact: str = "") -> list[str]:
-    """Phrase in Markdown who owns a plugin that a submission replaces, and ask them.
+    """Return Markdown lines that name the owners of a plugin and ask them to agree to its replacement.
+
+    GitHub notifies the mentioned accounts, which exclude the submitter's.
 
     Parameters
     ----------
-    owners : sequence of Owner
-        See `read_owners`.
     contact : str
-        What the plugin in the repository names as its contact.
-
-    Returns
-    -------
-    list of str
-        Lines. Accounts that are not the submitter's are mentioned, so that GitHub tells them.
+        Contact in the metadata of the existing plugin.
     """
     others = [owner for owner in owners if not owner.is_of(submitter)]
     shown = [f"{escape(each.name, 80)}{f' (@{each.login})' if each.login else ''}" for each in others[:_MOST_ASKED]]

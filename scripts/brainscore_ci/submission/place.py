@@ -1,4 +1,4 @@
-"""Compare the plugin of an archive with a checkout, and put it there whole or not at all."""
+"""Compare an archive's plugin with a checkout, and write it there whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Placement", "compare", "extract"]
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """What putting a plugin into a checkout changes there.
+    """Changes of a checkout by adding a plugin.
 
     Attributes
     ----------
     exists : bool
-        Whether there is a plugin of that name.
+        Whether a plugin of that name exists.
     added, changed, removed : tuple of str
-        Paths inside the folder of the plugin.
+        Paths inside the plugin's folder.
     problems : tuple of Fault
-        Why it cannot be put there.
+        Why it cannot be added.
     """
 
     exists: bool
@@ -38,19 +38,19 @@ class Placement:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether the same files with the same contents are there already."""
+        """Whether the checkout already holds exactly these files."""
         return not (self.added or self.changed or self.removed)
 
 
 def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
-    """Tell what `extract` would change.
+    """Return the changes that `extract` would make.
 
     Parameters
     ----------
     repository : Path
         Top folder of a checkout.
     update : bool
-        Whether a plugin of that name may be there: an update is stated, never guessed.
+        Whether the submission states that it replaces a plugin.
     """
     target = repository / archive.path
     shown = str(archive.plugin)
@@ -96,12 +96,7 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
 
 
 def extract(archive: Archive, repository: Path, *, update: bool = False) -> Path:
-    """Write the folder of the plugin into a checkout; the folder appears complete or stays as it was.
-
-    Parameters
-    ----------
-    archive, repository, update
-        See `compare`. Files of an older version that are not in the archive are removed.
+    """Write the plugin's folder into a checkout atomically; remove its files that the archive lacks.
 
     Returns
     -------
@@ -111,7 +106,7 @@ def extract(archive: Archive, repository: Path, *, update: bool = False) -> Path
     Raises
     ------
     ConfigurationError
-        If `compare` finds a problem. Nothing is written then.
+        If `compare` finds a problem; then nothing is written.
     """
     if problems := compare(archive, repository, update=update).problems:
         raise ConfigurationError("\n".join(map(str, problems)))
@@ -133,7 +128,7 @@ def extract(archive: Archive, repository: Path, *, update: bool = False) -> Path
 
 def _write(archive: Archive, staging: Path) -> None:
     for name, content in archive.files.items():
-        # Names were checked when the archive was inspected; another check costs nothing.
+        # The archive's names were checked already; checking again costs nothing.
         if not {"", ".", ".."}.isdisjoint(name.split("/")) or "\\" in name or Path(name).is_absolute():
             raise ConfigurationError(f"{name!a} leaves the folder of the plugin; nothing is written.")
         file = staging / name

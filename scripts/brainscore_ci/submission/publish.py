@@ -1,7 +1,7 @@
-"""Turn a submission into a pull request: a fresh clone, one commit on a branch of its own, and a word to GitHub.
+"""Turn a submission into a pull request: a fresh clone, one commit on its own branch, and calls to GitHub.
 
-Doing it again with the same files changes nothing. New files from the same issue become another commit on the branch,
-so that what reviewers have written or added there stays.
+Repeating it with the same files changes nothing. New files from the same issue become another commit on the branch, so
+that reviewers' changes stay.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ _GIT_TIMEOUT_S = 600.0
 
 
 Check: TypeAlias = "Callable[[Path, Path], Iterable[Finding]]"
-"""Checks a plugin without importing it: called with the top folder of a checkout and the folder of the plugin there."""
+"""``check(top of a checkout, plugin's folder)`` returns findings without importing the plugin."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """Where to clone from and push to.
+    """Repository to clone from and push to.
 
     Attributes
     ----------
     url : str
-        Address or folder, without credentials.
+        URL or folder, without credentials.
     base : str
-        Branch that the pull request goes to.
+        Target branch of the pull request.
     token : str
-        Sent in a header, so that it is in no argument, address or file. Empty: none is needed.
+        Sent in a header, so that no argument, address or file holds it. Empty: none is needed.
     """
 
     url: str
@@ -56,15 +56,14 @@ class Remote:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a submission.
+    """Outcome of a submission.
 
     Attributes
     ----------
     state : str
-        'opened' (a new pull request), 'updated' (another commit on its branch), 'unchanged' (all of it was there
-        already) or 'refused'.
+        'opened' (new pull request), 'updated' (new commit on its branch), 'unchanged' or 'refused'.
     problems : tuple of Fault
-        Set where it was refused.
+        Reasons of a refusal.
     pull : int or None
         Number of the pull request.
     """
@@ -92,25 +91,25 @@ def submit(
     file: Path | None = None,
     reply: bool = False,
 ) -> Outcome:
-    """Carry out what an issue asks for.
+    """Process a submission.
 
     Parameters
     ----------
     check : callable
         See `Check`.
     policy : ArchivePolicy
-        What an archive may hold.
+        Limits of an archive.
     url : str
-        The attachment that is meant; empty: the newest.
+        Attachment to use; empty: the newest.
     file : Path, optional
-        The zip file, if it is here already.
+        A local zip file.
     reply : bool
-        Whether the outcome is written into the issue.
+        Whether to write the outcome into the issue.
 
     Raises
     ------
     DownloadError, UploadError
-        If GitHub or git fail; the same call may be repeated.
+        If GitHub or git fails; the call may be repeated.
     """
     said = forge.issue(issue)
     comments = [] if said.is_pull_request else list(forge.comments(issue))
@@ -119,7 +118,7 @@ def submit(
     outcome = _carried_out(forge, remote, request, check=check, file=file, policy=policy)
     if reply and not said.is_pull_request:
         text = answer(outcome.problems, pull=outcome.pull, changed=outcome.state != "unchanged")
-        if text not in {comment.body for comment in comments}:  # the same is not said twice
+        if text not in {comment.body for comment in comments}:  # do not repeat a reply
             forge.create_comment(issue, text)
     return outcome
 
@@ -143,12 +142,12 @@ def _carried_out(
 
 
 def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Remote, *, check: Check) -> Outcome:
-    """Push the branch of a submission and open its pull request, unless both are there.
+    """Push the branch of a submission and open its pull request, unless both exist.
 
     Raises
     ------
     DownloadError, UploadError
-        If GitHub or git fail; the same call may be repeated.
+        If GitHub or git fails; the call may be repeated.
     """
     branch = branch_of(archive, request.issue)
     with tempfile.TemporaryDirectory(prefix="submission-") as folder:
@@ -159,14 +158,14 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
             return Outcome(state="unchanged", branch=branch)
         if placement.problems:
             return Outcome(state="refused", problems=placement.problems, branch=branch)
-        contact = _contact(git.folder / archive.path)  # of what is there, not of what is submitted
+        contact = _contact(git.folder / archive.path)  # contact of the existing plugin, not of the submitted one
         pull = forge.pull_request_of(branch)
         pushed = git.fetch(branch)
         if pull is not None and pushed is not None:
             if archive.digest in git.digests(f"origin/{remote.base}", pushed):
                 return Outcome(state="unchanged", pull=pull, branch=branch)
             git.switch(branch, pushed)
-        else:  # nobody reviews what may be left of an earlier time
+        else:  # nobody reviews leftovers of an earlier time
             git.switch(branch, f"origin/{remote.base}")
         update = compare(archive, git.folder, update=True).exists
         findings = list(check(git.folder, extract(archive, git.folder, update=update)))
@@ -188,14 +187,14 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
 
 
 def _contact(folder: Path) -> str:
-    """Return whom a plugin names in its ``metadata.yml``."""
+    """Return the contact in a plugin's ``metadata.yml``."""
     file = folder / "metadata.yml"
     contact = read_values(file.read_bytes()).get("contact") if file.is_file() else None
     return contact if isinstance(contact, str) else ""
 
 
 class _Git:
-    """Git in a clone of its own: no settings of the machine, no hooks, no questions."""
+    """Git in its own clone, without settings of the machine, hooks or prompts."""
 
     def __init__(self, folder: Path, remote: Remote) -> None:
         self.folder = folder
@@ -219,7 +218,7 @@ class _Git:
         self._run("clone", *options, "--", self._remote.url, str(self.folder), failure=DownloadError, cwd=None)
 
     def fetch(self, branch: str) -> str | None:
-        """Return the commit of a branch of the remote, fetched; None if there is none."""
+        """Fetch a branch of the remote and return its commit; None if there is none."""
         listed = self._run("ls-remote", "--heads", "origin", f"refs/heads/{branch}", failure=DownloadError)
         if not listed.strip():
             return None
@@ -228,21 +227,21 @@ class _Git:
         return commit
 
     def digests(self, base: str, head: str) -> set[str]:
-        """Return which submissions a branch holds."""
+        """Return the digests of submissions that a branch holds."""
         trailers = f"--format=%(trailers:key={DIGEST_KEY},valueonly)"
         return set(self._run("log", trailers, f"{base}..{head}", "--").split())
 
     def owners(self, path: str) -> list[Owner]:
-        """Return who has written what the base holds in a folder."""
+        """Return the authors of a folder on the base branch."""
         return read_owners(self._run("log", FORMAT, f"origin/{self._remote.base}", "--", path))
 
     def switch(self, branch: str, start: str) -> None:
         self._run("checkout", "--quiet", "--no-track", "-B", branch, start, "--")
 
     def commit(self, path: str, text: Draft) -> None:
-        """Commit a folder, and make sure that the commit holds nothing else."""
-        self._run("add", "--force", "--all", "--", path)  # what git ignores elsewhere is part of this plugin
-        # Also where a reviewer has made the same change already, so that it is known as submitted.
+        """Commit a folder, and verify that the commit holds nothing else."""
+        self._run("add", "--force", "--all", "--", path)  # this plugin's files count even if git ignores them elsewhere
+        # Even if a reviewer made the same change, so that the digest counts as submitted.
         self._run(
             "commit", "--quiet", "--allow-empty", "--no-verify", "--cleanup=verbatim", f"--message={text.message}"
         )

@@ -1,7 +1,7 @@
-"""Read from an issue who submits which file, and phrase the pull request that is made of it.
+"""Read a submission from an issue, and phrase its pull request.
 
-Everything here is a pure function of texts. The text of an issue comes from anybody: names are checked before they
-get into a commit, and escaped before they get into a page.
+All functions are pure functions of text. An issue's text is untrusted: names are checked before they reach a commit,
+and escaped before they reach a page.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FIELDS = {
     "kind": "New or update",
     "agreements": "Agreements",
 }
-"""Headings of the form ``.github/ISSUE_TEMPLATE/submit_plugin.yml``."""
+"""Headings of ``.github/ISSUE_TEMPLATE/submit_plugin.yml``."""
 
 UPDATE = "Update: replaces a plugin that is in the repository"
 AGREEMENTS = (
@@ -53,21 +53,21 @@ _NOTHING = "_No response_"
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})", re.ASCII)
 _ATTACHMENT = re.compile(r"https://github\.com/user-attachments/files/[0-9]{1,20}/[A-Za-z0-9_.-]{1,120}\.zip", re.ASCII)
 _MOST_BODY = 100_000  # characters; GitHub's limit is 65,536
-_SHOWN = 40  # files of a list: GitHub takes 65,536 characters
+_SHOWN = 40  # files in a list; GitHub accepts 65,536 characters
 
 
 @dataclass(frozen=True, kw_only=True)
 class Issue:
-    """What GitHub says about an issue.
+    """An issue on GitHub.
 
     Attributes
     ----------
     author : str
-        Login of who opened it.
+        Login of its author.
     author_id : int
-        Number of that account, which stays when the login changes.
+        Number of that account; unlike the login it never changes.
     is_pull_request : bool
-        GitHub counts both together.
+        GitHub numbers both together.
     """
 
     number: int
@@ -79,16 +79,16 @@ class Issue:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """What somebody asks for.
+    """A submitted plugin.
 
     Attributes
     ----------
     url : str
-        Address of the zip file; empty where it is given in another way.
+        URL of the zip file; empty for a local file.
     update : bool
         Whether it replaces a plugin.
     description : str
-        Text from anybody.
+        Untrusted text.
     """
 
     issue: int
@@ -112,7 +112,7 @@ class Draft:
 
 
 def read_form(body: str) -> dict[str, str]:
-    """Return what stands below each heading of an issue form; what was not filled in is empty."""
+    """Return heading -> text of an issue form; empty if not filled in."""
     sections: dict[str, str] = {}
     pieces = re.split(r"^### +(.*?)[ \t\r]*$", body[:_MOST_BODY], flags=re.MULTILINE)
     for heading, text in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -122,23 +122,23 @@ def read_form(body: str) -> dict[str, str]:
 
 
 def is_attachment(url: str) -> bool:
-    """Tell whether an address is that of a zip file attached to an issue on GitHub, and nothing more."""
+    """Return whether an URL is exactly that of a zip file attached to an issue on GitHub."""
     return _ATTACHMENT.fullmatch(url) is not None
 
 
 def read_request(
     issue: Issue, later: Sequence[str] = (), *, url: str = "", is_local: bool = False
 ) -> Submission | Rejection:
-    """Read from an issue what is submitted.
+    """Read the submission from an issue.
 
     Parameters
     ----------
     later : sequence of str
-        Comments that its author wrote.
+        Comments by its author.
     url : str
-        The attachment that is meant; empty: the one in the newest text that has one.
+        Attachment to use; empty: the one in the newest text with any.
     is_local : bool
-        Whether the file is given in another way, so that no attachment is needed.
+        Whether the file is local, so that no attachment is needed.
     """
     form = read_form(issue.body)
     problems = [*_person_problems(issue), *_agreement_problems(form.get(FIELDS["agreements"], ""))]
@@ -160,7 +160,7 @@ def read_request(
 
 
 def _attachments(issue: Issue, later: Sequence[str]) -> list[list[str]]:
-    """Return the attachments of each text that has some, the newest text first."""
+    """Return the attachments of each text with any, newest text first."""
     texts = [_ATTACHMENT.findall(text[:_MOST_BODY]) for text in (issue.body, *later)]
     return [list(dict.fromkeys(urls)) for urls in reversed(texts) if urls]
 
@@ -197,8 +197,8 @@ def _agreement_problems(text: str) -> list[Fault]:
 
 
 def branch_of(archive: Archive, issue: int) -> str:
-    """Return the branch for a plugin and an issue: always the same, and valid for git whatever the plugin's name."""
-    # Dots are the only characters of such names that git forbids in some places.
+    """Return the branch for a plugin and an issue, always the same and valid for git."""
+    # Dots are the only characters in such names that git forbids in some places.
     return f"submission/{issue}-{archive.plugin.folder}-{archive.plugin.name.replace('.', '-')}"
 
 
@@ -216,13 +216,13 @@ def draft(
     Parameters
     ----------
     placement : Placement
-        What it changes.
+        Changes by the submission.
     hints : sequence of str
-        What the static checks would like to be better.
+        Hints of the static checks.
     owners : sequence of Owner
-        Who has written the plugin that is replaced.
+        Authors of the replaced plugin.
     contact : str
-        Whom that plugin names.
+        Contact of the replaced plugin.
     """
     title = f"{'Update' if placement.exists else 'Add'} {archive.plugin}"
     message = (
@@ -266,7 +266,7 @@ def _file_list(what: str, names: Sequence[str], archive: Archive) -> list[str]:
 
 
 def answer(problems: Sequence[Fault], *, pull: int | None = None, changed: bool = True) -> str:
-    """Phrase in Markdown what is said to the submitter in the issue."""
+    """Phrase the reply in the issue, as Markdown."""
     if problems:
         lines = [
             "Thank you for the submission. No pull request could be made of it yet:",
@@ -286,7 +286,7 @@ def answer(problems: Sequence[Fault], *, pull: int | None = None, changed: bool 
 
 
 def _fitting(lines: Sequence[str], most_bytes: int) -> list[str]:
-    """Return the first lines, as many as fit."""
+    """Return the first lines that fit, and the number of the others."""
     kept: list[str] = []
     for line in lines:
         most_bytes -= len(line.encode()) + 1

@@ -1,6 +1,6 @@
-"""Tell of one member of a zip file, by its name, its kind and its first bytes, whether a plugin may hold it.
+"""Decide by name, kind and first bytes whether a plugin may hold a member of a zip file.
 
-Each answer is None, or what is wrong and what to do about it.
+Each function returns None, or the problem and its fix.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["content_problem", "is_left_over", "kind_problem", "name_problem", "p
 
 Wrong = tuple[str, str]
 
-_ENCRYPTED = 0x1 | 0x40 | 0x2000  # the usual way, the strong way, and a hidden directory
+_ENCRYPTED = 0x1 | 0x40 | 0x2000  # standard, strong, and with an encrypted directory
 
-# What computers leave in folders by themselves; nobody means to submit it.
+# Systems leave these in folders; nobody means to submit them.
 _LEFT_OVER_FOLDERS = frozenset({"__MACOSX", "__pycache__", ".ipynb_checkpoints", ".pytest_cache", ".ruff_cache"})
 _LEFT_OVER_FILES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
@@ -63,7 +63,7 @@ _NAMES_THAT_WORK = (
 
 
 def path_problem(name: str, decoded: str) -> Wrong | None:
-    """Tell whether a name leads elsewhere or means something else to another program."""
+    """Check that a path stays inside the archive and means the same to every program."""
     if name != decoded or "\0" in name:
         return "has two different names in the zip file", "Pack the folder with another program"
     if "\\" in name or name[1:2] == ":" or not {"", ".", ".."}.isdisjoint(name.removesuffix("/").split("/")):
@@ -72,13 +72,13 @@ def path_problem(name: str, decoded: str) -> Wrong | None:
 
 
 def is_left_over(name: str) -> bool:
-    """Tell whether a file is one that a computer has left there by itself."""
+    """Return whether a system left the file there."""
     parts = name.removesuffix("/").split("/")
     return parts[-1] in _LEFT_OVER_FILES or not _LEFT_OVER_FOLDERS.isdisjoint(parts)
 
 
 def name_problem(name: str) -> Wrong | None:
-    """Tell whether a name works on every computer and in every tool."""
+    """Check that a name works on every system and in every tool."""
     parts = name.removesuffix("/").split("/")
     if any(_RESERVED.fullmatch(part) for part in parts):
         return "has a name that Windows keeps for itself", "Rename it"
@@ -91,7 +91,7 @@ def name_problem(name: str) -> Wrong | None:
 
 
 def kind_problem(info: zipfile.ZipInfo) -> Wrong | None:
-    """Tell whether it is a plain file or folder that can be read."""
+    """Check that it is a readable plain file or folder."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in ({0, stat.S_IFDIR} if info.is_dir() else {0, stat.S_IFREG}):
         return "is a link or a device, not a file", "Put the file itself there"
@@ -103,14 +103,14 @@ def kind_problem(info: zipfile.ZipInfo) -> Wrong | None:
 
 
 def content_problem(content: bytes) -> Wrong | None:
-    """Tell what the first bytes, or the end of a zip file, say."""
+    """Check the first bytes, and the end for zip files."""
     for beginning, problem in _BEGINNINGS:
         if content.startswith(beginning):
             return problem
-    # Behind something else at its start a zip file is still one, for programs that look for its end.
+    # A zip file stays one for programs that look for its end, whatever is at its start.
     return _NESTED if zipfile.is_zipfile(io.BytesIO(content)) else None
 
 
 def suffix_problem(name: str) -> Wrong | None:
-    """Tell what the end of a name says."""
+    """Check the suffix."""
     return _SUFFIXES.get(PurePosixPath(name).suffix.lower()) or (_PROGRAM if is_byte_code(name) else None)

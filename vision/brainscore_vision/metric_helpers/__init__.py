@@ -1,28 +1,29 @@
-"""Hold what metrics are made of, from mathematics on arrays up to metrics that several plugins register.
+"""Parts of metrics, from mathematics on arrays to metrics that several plugins share.
 
 ================ ======================================================================
-`arrays`         the mathematics: NumPy arrays in, NumPy arrays out
+`arrays`         mathematics: NumPy arrays in, NumPy arrays out
+`uncertainty`    standard errors, resampling, intervals
 `labelled`       assemblies in, arrays out: alignment, splits, slices, RDMs, judgements
-`regression`     the one engine of all regression metrics
-`uncertainty`    standard errors, resampling, intervals, seeds
-`shared_metrics` metrics and ceilings of which several plugins make theirs
+`regression`     the engine of all regression metrics
+`shared_metrics` base classes of metrics and ceilings in several plugins
 ================ ======================================================================
 
-`transformations`, `temporal`, `xarray_utils` and `bootstrap_error` are doors: published plugins import from them.
+Each room imports only from those above it. Published plugins import from `transformations`, `temporal`, `xarray_utils`
+and `bootstrap_error`.
 """
 
 __all__ = ["Defaults"]
 
 
 class Defaults:
-    """The dimension and coordinate names that metrics assume unless told otherwise.
+    """Default names of dimensions and coordinates.
 
     Attributes
     ----------
     expected_dims : tuple of str
         Dimensions of a neural assembly.
     stimulus_coord : str
-        Coordinate on `presentation` by which assemblies are aligned.
+        Coordinate on `presentation` that aligns assemblies.
     neuroid_dim, neuroid_coord : str
         Dimension of neuroids and its key.
     """

@@ -1,15 +1,13 @@
-"""The files that a data plugin registers, and their digest."""
+"""The files that a data plugin registers."""
 
 from __future__ import annotations
-
-import hashlib
 
 from brainscore_core.errors import PluginError, did_you_mean
 from brainscore_core.plugin_management.source import read_plugin
 from brainscore_vision.catalogue.entries import DATA_KINDS, plugin_index
 from brainscore_vision.catalogue.references import find_references
 
-__all__ = ["registered_files", "registration_digest"]
+__all__ = ["registered_files"]
 
 
 def registered_files(plugin: str) -> list[str]:
@@ -43,8 +41,3 @@ def registered_files(plugin: str) -> list[str]:
                 facts = (kind.name, name, file.identifier, file.file_type, file.bucket, file.version_id, file.sha1)
                 lines.append(" ".join(map(str, facts)))
     return sorted(lines)
-
-
-def registration_digest(plugin: str) -> str:
-    """Return the first 12 hexadecimal digits of the SHA-256 of `registered_files`."""
-    return hashlib.sha256("\n".join(registered_files(plugin)).encode()).hexdigest()[:12]

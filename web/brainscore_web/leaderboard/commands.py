@@ -14,11 +14,10 @@ import typer
 from brainscore_core import command_line
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.identity.digest import content_digest
 
 if TYPE_CHECKING:
     from brainscore_web.leaderboard.catalogue import Catalogue
-    from brainscore_web.leaderboard.site import Built
+    from brainscore_web.leaderboard.site import SiteSummary
     from brainscore_web.leaderboard.sources import Source
 
 __all__ = ["leaderboard"]
@@ -51,10 +50,6 @@ _MadeUp = Annotated[
     typer.Option(metavar="MODELSxBENCHMARKS", help="made-up records in place of real ones, such as 40x12"),
 ]
 _To = Annotated[Path, typer.Option(metavar="FOLDER", help="where the site is")]
-_Kept = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="where to keep what was computed (default: the cache)", show_default=False),
-]
 
 
 @leaderboard.command("build", cls=command_line.Command)
@@ -71,7 +66,6 @@ def build(
             metavar="FILE", exists=True, dir_okay=False, help="models, benchmarks or pairs that may be gone, one a line"
         ),
     ] = None,
-    kept: _Kept = None,
     processes: Annotated[int | None, typer.Option(min=1, help="at a time (default: one for each processor)")] = None,
 ) -> int:
     """Build the site of all records, and replace the one that is there.
@@ -79,7 +73,7 @@ def build(
     Exit code 1 if a model or a score would be gone that the site has, or that the branch had.
     """
     allowed = [] if gone is None else [line.strip() for line in gone.read_text(encoding="utf-8").splitlines()]
-    built = _build(records, at, date, catalogue, made_up, to, kept=kept, gone=allowed, processes=processes)
+    built = _build(records, at, date, catalogue, made_up, to, gone=allowed, processes=processes)
     command_line.say(
         f"{to / 'index.html'}: {built.n_models} models, {built.n_benchmarks} benchmarks, {built.n_records} records."
     )
@@ -120,10 +114,9 @@ def _build(
     made_up: str | None,
     to: Path,
     *,
-    kept: Path | None = None,
     gone: list[str] | None = None,
     processes: int | None = None,
-) -> Built:
+) -> SiteSummary:
     from brainscore_web.leaderboard import site
     from brainscore_web.leaderboard.removed import check_removed, said_gone
     from brainscore_web.leaderboard.sources import CommitSource
@@ -133,11 +126,8 @@ def _build(
         if gone is not None and isinstance(source, CommitSource):
             gone = [*gone, *said_gone(source)]
             check_removed(source, gone)
-        current = settings()
-        if kept is None and not current.caching_disabled:
-            kept = current.cache_home / "leaderboard" / content_digest(str(to.resolve()))[:16]
         pictures = None if catalogue is None else catalogue.parent
-        built = site.build(source, known, to, kept=kept, gone=gone, pictures=pictures, processes=processes)
+        built = site.build(source, known, to, gone=gone, pictures=pictures, processes=processes)
     for problem in built.problems:
         command_line.say(f"Warning: {problem}")
     return built

@@ -12,9 +12,9 @@ lists over models are in the order of ``board.models``, all over nodes in that o
     score on, one that is simulated and one without a parent do not count, nor does a node without one below that does.
     ``top``: places of the nodes whose columns are in ``columns``, place -> column.
 ``columns/<slug of a node>``
-    See `brainscore_web.leaderboard.board.Column`, without ``models``. All other nodes.
+    See `brainscore_web.leaderboard.columns.Column`, without ``models``. All other nodes.
 ``detail/<slug of a benchmark>``
-    A list over models for each of `brainscore_web.leaderboard.board.DETAILS`.
+    A list over models for each of `brainscore_web.leaderboard.columns.DETAILS`.
 ``models/<slug>``, ``benchmarks/<slug>``
     What a page shows beside; the latter also of averages.
 ``status``
@@ -31,6 +31,7 @@ import csv
 import dataclasses
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,7 +39,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_web.leaderboard.board import CODES, DETAILS, Column, Leaf
+from brainscore_core.statistics.correlations import rank_correlations
+from brainscore_web.leaderboard.columns import CODES, DETAILS, Column, Leaf
 from brainscore_web.leaderboard.tree import Node, top_of
 
 if TYPE_CHECKING:
@@ -47,9 +49,7 @@ if TYPE_CHECKING:
     from brainscore_core.records.run import Run
     from brainscore_web.leaderboard.catalogue import BenchmarkEntry, ModelEntry
 
-    Bools = npt.NDArray[np.bool_]
     Floats = npt.NDArray[np.float64]
-    Places = npt.NDArray[np.intp]
 
 __all__ = [
     "TABLE",
@@ -61,8 +61,9 @@ __all__ = [
     "benchmark_content",
     "board_content",
     "model_content",
+    "scores_of_leaves",
     "script",
-    "similarity",
+    "similarity_content",
     "status_content",
     "table_csv",
     "table_json",
@@ -300,82 +301,22 @@ def _replacements(past: Past, now: Mapping[str, int | None]) -> list[dict[str, A
     return sorted(rows, key=lambda row: (row["first"], row["from"], row["to"]))
 
 
-def similarity(
-    values: Floats, known: Floats | None = None, is_known: npt.NDArray[np.bool_] | None = None
-) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Return Spearman's correlations of the scores of all pairs of benchmarks, and of how many models.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n_benchmarks, n_models)
-        NaN: no score.
-    known, is_known : ndarray, shape (n_benchmarks, n_benchmarks), optional
-        Correlations that need not be computed, and which these are.
-
-    Returns
-    -------
-    (ndarray, ndarray), each of shape (n_benchmarks, n_benchmarks)
-        NaN for fewer than three models, or where one does not vary.
-    """
-    there = np.isfinite(values)
-    counts = there.astype(np.intp) @ there.T.astype(np.intp)
-    r = np.full(counts.shape, np.nan)
-    order = np.argsort(values, axis=1, kind="stable")
-    ordered = np.take_along_axis(values, order, axis=1)
-    has_ties = (np.diff(ordered, axis=1) == 0).any(axis=1)
-    for first in range(len(values)):
-        wanted = counts[first, first:] >= 3
-        if known is not None and is_known is not None:
-            r[first, first:] = np.where(is_known[first, first:], known[first, first:], np.nan)
-            wanted &= ~is_known[first, first:]
-        others = first + np.flatnonzero(wanted)
-        for second in others[has_ties[others] | has_ties[first]].tolist():
-            both = there[first] & there[second]
-            r[first, second] = _correlation(values[first, both], values[second, both])
-        others = others[~(has_ties[others] | has_ties[first])]
-        if len(others):
-            r[first, others] = _without_ties(there[first] & there[others], order[first], order[others])
-        r[first:, first] = r[first, first:]
-    return r, counts
+def scores_of_leaves(board: Board) -> tuple[list[int], Floats]:
+    """Return the places of all benchmarks, and their scores, shape (n_benchmarks, n_models); NaN: no score."""
+    places = sorted(board.leaves)
+    position = {entry.identifier: at for at, entry in enumerate(board.models)}
+    scores = np.full((len(places), len(board.models)), np.nan)
+    for row, place in zip(scores, places, strict=True):
+        column = board.columns[place]
+        row[[position[model] for model in column.models]] = [np.nan if v is None else v for v in column.value]
+    return places, scores
 
 
-def _without_ties(both: Bools, first: Places, others: Places) -> Floats:
-    """Return Spearman's correlations of one benchmark with others, on none of which two models have the same score.
-
-    Parameters
-    ----------
-    both : ndarray of bool, shape (n_others, n_models)
-        Which models have both.
-    first : ndarray of int, shape (n_models,)
-    others : ndarray of int, shape (n_others, n_models)
-        Models in the order of their scores.
-    """
-    # Ranks are among the models that both have: counted along the order of the scores.
-    ranks = np.empty((2, *both.shape), dtype=np.int32)
-    ranks[0][:, first] = np.cumsum(both[:, first], axis=1, dtype=np.int32)
-    np.put_along_axis(ranks[1], others, np.cumsum(np.take_along_axis(both, others, 1), axis=1, dtype=np.int32), axis=1)
-    apart = np.where(both, ranks[0] - ranks[1], 0).astype(np.float64)
-    n = both.sum(axis=1).astype(np.float64)
-    found: Floats = 1 - 6 * np.vecdot(apart, apart) / (n * (n**2 - 1))
-    return found
-
-
-def _correlation(first: Floats, second: Floats) -> float:
-    ranks = [_ranks(each) for each in (first, second)]
-    a, b = (each - each.mean() for each in ranks)
-    norm = float(np.sqrt((a @ a) * (b @ b)))
-    return max(-1.0, min(1.0, float(a @ b) / norm)) if norm > 0 else float("nan")
-
-
-def _ranks(values: Floats) -> Floats:
-    """Return ranks from 1; equal values share the mean of theirs."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=np.nan) != 0)
-    ends = np.append(starts[1:], len(values))
-    ranks = np.empty(len(values))
-    ranks[order] = np.repeat((starts + ends + 1) / 2, ends - starts)
-    return ranks
+def similarity_content(places: list[int], scores: Floats) -> dict[str, Any]:
+    """Return what ``similarity.js`` hands over, from what `scores_of_leaves` returns."""
+    r, n = rank_correlations(scores)
+    rows = [[None if math.isnan(number) else number for number in row] for row in r.tolist()]
+    return {"nodes": places, "r": rows, "n": n.tolist()}
 
 
 # -- downloads of the whole --------------------------------------------------------------------------------------------
@@ -384,11 +325,10 @@ TABLE = ("model", "benchmark", "score", "low", "high", "rank", "status", "simula
 """Columns of the downloads: a row for each model and benchmark."""
 
 
-def table_rows(node: Node, column: Column, models: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return the rows of one benchmark, see `TABLE`."""
-    full = aligned(column, models, leaf=True)
-    statuses = [CODES[each] for each in full["code"]]
-    numbers = (full[name] for name in ("value", "low", "high", "rank"))
+def table_rows(node: Node, column: Mapping[str, Any], models: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return the rows of one benchmark, see `TABLE`; the column as `aligned` returns it."""
+    statuses = [CODES[code] for code in column["code"]]
+    numbers = (column[name] for name in ("value", "low", "high", "rank"))
     others = [node.identifier] * len(models), *numbers, statuses, [node.simulated] * len(models)
     return list(zip(models, *others, strict=True))
 
@@ -436,7 +376,7 @@ def table_parquet(board: Board) -> bytes | None:
     models = [each.identifier for each in board.models]
     columns: list[list[Any]] = [[] for _ in TABLE]
     for place in sorted(board.leaves):
-        rows = table_rows(board.nodes[place], board.columns[place], models)
+        rows = table_rows(board.nodes[place], aligned(board.columns[place], models, leaf=True), models)
         for number, values in enumerate(zip(*rows, strict=True)):
             columns[number].extend(values)
     stream = io.BytesIO()

@@ -7,23 +7,40 @@ model on each node: they are made node by node, so that they can be kept between
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from brainscore_core.identity.digest import content_digest
 from brainscore_web.leaderboard.rows import count, history_rows, interval, node_rows, rank, score
 
-__all__ = ["COUNTED", "DIGESTS", "Pages", "Rows", "without_counts"]
+__all__ = ["DIGESTS", "Pages", "Rows"]
 
 _PAGES = Path(__file__).parent / "pages"
-COUNTED = ("ceiling", "n_stimuli", "n_neuroids", "n_subjects", "reliability")
-"""What `without_counts` leaves out, of nodes."""
 
-Rows = dict[str, Any]
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that tables have of one node, as HTML.
+
+    Attributes
+    ----------
+    of_models : list of str
+        For each model the row of its page.
+    scores, without : str
+        All rows of the node's own page: models with a score, and without.
+    digests : list of tuple or None
+        For each model with a record the fields that `DIGESTS` names.
+    """
+
+    of_models: list[str]
+    scores: str
+    without: str
+    digests: list[tuple[str | None, ...] | None]
+
 
 DIGESTS = {
     "weights": "weights",
@@ -32,21 +49,6 @@ DIGESTS = {
     "library": "library",
 }
 """What the page of a model says its scores were made with: field of a record -> in words."""
-
-
-def without_counts(board: Mapping[str, Any], node: int | None = None) -> dict[str, Any]:
-    """Return what pages of nodes and models get of the board: what stays as it is when a score elsewhere changes.
-
-    Parameters
-    ----------
-    node : int or None
-        Place of the node whose counts are kept.
-    """
-    nodes = dict(board["nodes"])
-    for name in COUNTED:
-        nodes[name] = [value if place == node else None for place, value in enumerate(nodes[name])]
-    made = {**board["made"], "revision": None, "newest": None}
-    return {"made": made, "models": board["models"], "nodes": nodes, "top": board["top"]}
 
 
 @cache
@@ -71,7 +73,7 @@ class Pages:
     Parameters
     ----------
     board : dict
-        As in ``data/board.js``; for pages of nodes and models what `without_counts` leaves of it is enough.
+        As in ``data/board.js``.
     """
 
     def __init__(self, board: Mapping[str, Any]) -> None:
@@ -90,14 +92,8 @@ class Pages:
         """Return a page that the site has once, such as ``'compare'``."""
         return self._render(name, root="", **variables)
 
-    @cached_property
-    def revision(self) -> str:
-        """Digest of everything but scores that the rows of tables are made of."""
-        names = {name: self.board["models"][name] for name in ("id", "slug", "name")}
-        return content_digest(names, {file.name: file.read_text("utf-8") for file in sorted(_PAGES.glob("*.html"))})
-
     def rows(self, node: int, column: Mapping[str, Any], detail: Mapping[str, Any] | None) -> Rows:
-        """Return the rows that tables have of one node; plain JSON, to be kept.
+        """Return the rows that tables have of one node.
 
         Parameters
         ----------
@@ -105,29 +101,22 @@ class Pages:
             Place of the node.
         column, detail : dict
             As in ``data/columns`` and ``data/detail``; an average has no detail.
-
-        Returns
-        -------
-        dict
-            ``of_models``: for each model the row of its page. ``scores``, ``without``: all rows of the page of the
-            node, of models with a score and without. ``digests``: what each record was made with, see `DIGESTS`.
         """
         value = column["value"]
         places = range(len(value))
         of_models, of_benchmark = node_rows(self.board, node, column, detail, "../")
-        ranked = sorted((place for place in places if value[place] is not None), key=lambda at: -value[at])
-        without = [place for place in places if value[place] is None]
-        there = [] if detail is None else [place for place in places if detail["status"][place] is not None]
-        return {
-            "of_models": of_models,
-            "scores": "".join(of_benchmark[place] for place in ranked),
-            "without": "".join(of_benchmark[place] for place in without),
-            "digests": {place: [(detail or {})[name][place] for name in DIGESTS] for place in there},
-        }
+        ranked = sorted((place for place in places if value[place] is not None), key=lambda place: -value[place])
+        has_record = [detail is not None and detail["status"][place] is not None for place in places]
+        return Rows(
+            of_models,
+            "".join(of_benchmark[place] for place in ranked),
+            "".join(of_benchmark[place] for place in places if value[place] is None),
+            [tuple((detail or {})[name][place] for name in DIGESTS) if has_record[place] else None for place in places],
+        )
 
     def benchmark(self, node: int, data: Mapping[str, Any], column: Mapping[str, Any], rows: Rows) -> str:
         """Return the page of a benchmark or an average."""
-        tables = {name: Markup(rows[name]) for name in ("scores", "without")}  # noqa: S704  # made by `rows`
+        tables = {"scores": Markup(rows.scores), "without": Markup(rows.without)}  # noqa: S704  # escaped by `rows`
         return self._render("benchmark", root="../", index=node, data=data, column=column, **tables)
 
     def model(

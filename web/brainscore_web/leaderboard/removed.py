@@ -44,9 +44,8 @@ def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
     """
     # Of a merge, what it takes away from the branch it was made on.
     how = ("--diff-filter=D", "--no-renames", "--diff-merges=first-parent", "--name-only", "--format=", "-z")
-    told = ask_git(source.repository, "log", *how, source.revision, "--").decode("utf-8", "replace")
-    there, _ = source.digests()
-    removed = {path.strip("\n") for path in told.split("\0")} - there.keys()
+    log = ask_git(source.repository, "log", *how, source.revision, "--").decode("utf-8", "replace")
+    removed = {path.strip("\n") for path in log.split("\0")} - set(source.paths())
     pairs = sorted((model, benchmark) for benchmark, model in filter(None, map(pair_of, removed)))
     gone = [
         f"the score of {model} on {benchmark}"

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from brainscore_web.leaderboard.catalogue import ROOTS, BenchmarkEntry, Catalogue, NodeEntry
 
-__all__ = ["Node", "slugs", "top_of", "tree_of"]
+__all__ = ["UNAVERAGED", "Node", "slugs", "top_of", "tree_of"]
+
+UNAVERAGED = ("simulated", "other")
+"""Roots without an average."""
 
 _OTHERS = re.compile(r"[^A-Za-z0-9._-]")
 _LONGEST = 150
@@ -116,7 +119,7 @@ def _with_leaf(roots: Iterable[str], below: Mapping[str | None, list[str]], leav
 
 def _counted(nodes: list[Node], scored: Collection[str]) -> list[Node]:
     counts = [False] * len(nodes)
-    averaged = [_root(nodes, place) not in ("simulated", "other") for place in range(len(nodes))]
+    averaged = [_root(nodes, place) not in UNAVERAGED for place in range(len(nodes))]
     for place in range(len(nodes) - 1, -1, -1):
         node = nodes[place]
         if node.leaf:

@@ -17,11 +17,11 @@ def made():
 
 @pytest.fixture(scope="session")
 def first(made, tmp_path_factory):
-    """Return a folder with ``records``, the ``site`` of them and what was ``kept``."""
+    """Return a folder with ``records`` and their ``site``."""
     folder = tmp_path_factory.mktemp("first")
     (folder / "records").mkdir()
     made.write(folder / "records")
-    build(FolderSource(folder / "records"), made.catalogue, folder / "site", kept=folder / "kept")
+    build(FolderSource(folder / "records"), made.catalogue, folder / "site")
     return folder
 
 
@@ -33,9 +33,8 @@ def records(first, tmp_path):
 
 @pytest.fixture
 def built(first, records, tmp_path):
-    """Put the ``site`` of these records and what was ``kept`` beside them."""
-    for name in ("site", "kept"):
-        shutil.copytree(first / name, tmp_path / name)
+    """Put the ``site`` of these records beside them."""
+    shutil.copytree(first / "site", tmp_path / "site")
 
 
 @pytest.fixture

@@ -5,12 +5,11 @@ import dataclasses
 import io
 import json
 
-import numpy as np
 import pytest
 
 from brainscore_core.records.record import record_path
 from brainscore_web.leaderboard.catalogue import ModelEntry
-from brainscore_web.leaderboard.data_files import script, similarity, table_csv
+from brainscore_web.leaderboard.data_files import script, table_csv
 from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.tree import slugs
 
@@ -71,29 +70,6 @@ def test_downloads_hold_the_same_and_every_pair_once(records, source, made, tmp_
     assert any(row["model"] == f"'{model}" and row["score"] for row in told)
     scores = {(each.model, each.benchmark): each.score for each in made.records()}
     assert all(row["score"] == scores.get((row["model"], row["benchmark"])) for row in rows if row["model"] != model)
-
-
-def test_similarity_is_spearmans_correlation_over_the_models_that_have_both():
-    from scipy.stats import spearmanr
-
-    rng = np.random.default_rng(0)
-    values = rng.standard_normal((8, 40))
-    values[:3] = np.round(values[:3], 1)  # with equal scores
-    values[rng.random(values.shape) < 0.2] = np.nan
-    values[6, 2:] = np.nan
-    values[7] = 1.0
-    r, n = similarity(values)
-    for a in range(6):
-        for b in range(6):
-            both = np.isfinite(values[a]) & np.isfinite(values[b])
-            assert n[a, b] == both.sum()
-            assert r[a, b] == pytest.approx(spearmanr(values[a, both], values[b, both]).statistic, abs=1e-12)
-    assert np.isnan(r[6]).all()  # fewer than three models
-    assert np.isnan(r[7]).all()  # no spread
-    is_known = np.zeros(r.shape, dtype=bool)
-    is_known[np.ix_([0, 4, 6], [0, 4, 6])] = True
-    again, _ = similarity(values, np.where(is_known, r + 0.25, 9.0), is_known)
-    assert np.array_equal(again, np.where(is_known, r + 0.25, r), equal_nan=True)  # not computed, and all else is
 
 
 def test_file_names_are_safe_and_never_equal():

@@ -10,9 +10,10 @@ import brainscore_web.leaderboard
 from brainscore_core.plots.style import THEMES
 from brainscore_core.records.comparison import compare_on_average, compare_records
 from brainscore_core.statistics.tests import letters
-from brainscore_web.leaderboard.board import average_of, leaf_of
+from brainscore_web.leaderboard.computing import compute
 from brainscore_web.leaderboard.made_up import MadeUp
-from brainscore_web.leaderboard.tree import tree_of
+from brainscore_web.leaderboard.sources import FolderSource, pair_of
+from brainscore_web.leaderboard.workers import Workers
 
 STATIC = Path(brainscore_web.leaderboard.__file__).parent / "static"
 MADE = MadeUp.of("30x14", seed=3)
@@ -32,20 +33,15 @@ def test_colours_are_those_of_the_style_sheet():
 
 
 @pytest.fixture(scope="module")
-def columns():
-    """Return the column of every node that counts."""
-    simulated = {record.benchmark for record in RECORDS if record.simulated}
-    scored = {record.benchmark for record in RECORDS if record.score is not None}
-    nodes = tree_of(MADE.catalogue, simulated=simulated, scored=scored)
-    found = {}
-    for place in reversed(range(len(nodes))):
-        node = nodes[place]
-        if node.leaf:
-            found[place] = leaf_of({each.model: each for each in RECORDS if each.benchmark == node.identifier})
-        elif node.counts:
-            below = [found[at] for at, each in enumerate(nodes) if each.parent == place and each.counts]
-            found[place] = average_of([each.column for each in below], (each.estimates for each in below))
-    return {nodes[place].identifier: computed.column for place, computed in found.items()}
+def columns(tmp_path_factory):
+    """Return the columns that a build computes."""
+    records, scratch = (tmp_path_factory.mktemp(name) for name in ("records", "scratch"))
+    MADE.write(records)
+    source, paths = FolderSource(records), {}
+    for path in source.paths():
+        paths.setdefault(pair_of(path)[0], []).append(path)
+    with Workers(1, 0) as workers:
+        return compute(source, MADE.catalogue, paths, scratch, workers).columns
 
 
 def same(compared, column):

@@ -11,6 +11,7 @@ from brainscore_web.leaderboard import history
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.sources import CommitSource
+from brainscore_web.leaderboard.workers import Workers
 
 MADE = MadeUp.of("4x3", seed=2)
 RECORDS = [each for each in MADE.records() if each.score is not None]
@@ -50,8 +51,8 @@ def change(folder, record, message="change", **changes):
     return changed, commit(folder, message)
 
 
-def made(branch, to, at="HEAD", kept=None, catalogue=MADE.catalogue):
-    build(CommitSource.of(branch, at), catalogue, to, kept=kept, gone=None, processes=1)
+def made(branch, to, at="HEAD", catalogue=MADE.catalogue):
+    build(CommitSource.of(branch, at), catalogue, to, gone=None, processes=1)
     return to
 
 
@@ -132,52 +133,6 @@ def test_the_record_of_another_pair_is_none(branch, tmp_path, read):
     assert [(each["status"], each["score"]) for each in told_] == [("scored", FIRST.score), ("cannot be read", None)]
 
 
-def test_a_build_after_another_reads_only_what_came_since(branch, tmp_path, content, monkeypatch):
-    change(branch, FIRST, score=0.1)
-    change(branch, SECOND, score=0.2)
-    made(branch, tmp_path / "first", kept=tmp_path / "kept")
-    change(branch, FIRST, score=0.3)
-    asked = []
-    read = CommitSource.read_blobs
-    monkeypatch.setattr(
-        CommitSource, "read_blobs", lambda self, names: read(self, [asked.append(n) or n for n in names])
-    )
-    site = made(branch, tmp_path / "second", kept=tmp_path / "kept")
-    assert len(asked) == 2  # the record before and after
-    assert content(site) == content(made(branch, tmp_path / "third"))
-    asked.clear()
-    assert content(made(branch, tmp_path / "fourth", kept=tmp_path / "kept")) == content(site)
-    assert asked == []
-
-
-def test_a_branch_that_was_written_anew_is_read_anew(branch, tmp_path, content):
-    start = git(branch, "rev-parse", "HEAD")
-    change(branch, FIRST, score=0.1)
-    made(branch, tmp_path / "first", kept=tmp_path / "kept")
-    git(branch, "reset", "-q", "--hard", start)
-    change(branch, SECOND, score=0.2)
-    site = made(branch, tmp_path / "second", kept=tmp_path / "kept")
-    assert content(site) == content(made(branch, tmp_path / "third"))
-
-
-def test_more_of_a_branch_that_was_cut_short_is_read_once_it_is_here(branch, tmp_path, read):
-    for number in range(3):
-        change(branch, FIRST, score=0.1 * number)
-    git(tmp_path, "clone", "-q", "--depth", "2", f"file://{branch}", "shallow")
-    shallow = tmp_path / "shallow"
-    assert len(told(read, made(shallow, tmp_path / "one", kept=tmp_path / "kept"), FIRST)) == 1
-    git(shallow, "fetch", "-q", "--unshallow")
-    assert len(told(read, made(shallow, tmp_path / "two", kept=tmp_path / "kept"), FIRST)) == 3
-
-
-def test_damaged_notes_are_made_again(branch, tmp_path, content):
-    change(branch, FIRST, score=0.1)
-    site = made(branch, tmp_path / "one", kept=tmp_path / "kept")
-    for file in (tmp_path / "kept/past").iterdir():
-        file.write_bytes(file.read_bytes()[:-1])
-    assert content(made(branch, tmp_path / "two", kept=tmp_path / "kept")) == content(site)
-
-
 def test_only_the_newest_are_told(branch, tmp_path, read, monkeypatch):
     monkeypatch.setattr(history, "MOST", 2)
     for number in range(4):
@@ -204,9 +159,8 @@ def test_a_benchmark_that_hides_tells_no_more_of_the_past(branch, tmp_path, read
         dataclasses.replace(each, shows=shows) if each.identifier == FIRST.benchmark else each
         for each in MADE.catalogue.benchmarks
     ]
-    made(branch, tmp_path / "open", kept=tmp_path / "kept")
     catalogue = dataclasses.replace(MADE.catalogue, benchmarks=tuple(entries))
-    site = made(branch, tmp_path / "site", kept=tmp_path / "kept", catalogue=catalogue)
+    site = made(branch, tmp_path / "site", catalogue=catalogue)
     assert [each["changed"] for each in told(read, site, FIRST)] == ([] if changed is None else [changed])
 
 
@@ -239,4 +193,4 @@ def test_made_up_records_have_a_past(tmp_path, read):
 
 
 def test_a_folder_has_no_past(source):
-    assert history.past_of(source, {}, graph=None) == {}
+    assert history.history_of(source, {}, Workers(1, 0)) == {}

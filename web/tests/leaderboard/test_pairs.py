@@ -99,7 +99,7 @@ def made(tmp_path_factory):
     few = MadeUp.of("7x8", seed=5)
     (folder / "records").mkdir()
     few.write(folder / "records")
-    build(FolderSource(folder / "records"), few.catalogue, folder / "site", kept=folder / "kept", processes=1)
+    build(FolderSource(folder / "records"), few.catalogue, folder / "site", processes=1)
     return few, folder
 
 
@@ -126,17 +126,3 @@ def test_files_of_a_site_hold_the_errors_that_records_give(made) -> None:
     assert n_compared > 60
     averages = [node for node in codes if not board["nodes"]["leaf"][node]]
     assert {"average", "neural"} <= {board["nodes"]["id"][node] for node in averages}
-
-
-@pytest.mark.parametrize("damage", ["removed", "cut"])
-def test_pairs_that_are_not_kept_are_computed_again(made, damage: str) -> None:
-    few, folder = made
-    before = {file.name: file.read_bytes() for file in (folder / "site/data/pairs").iterdir()}
-    for file in [each for kind in ("pairs", "tile", "tile-digests") for each in (folder / "kept" / kind).iterdir()]:
-        if damage == "removed":
-            file.unlink()
-        else:
-            file.write_bytes(file.read_bytes()[:-2])
-    built = build(FolderSource(folder / "records"), few.catalogue, folder / "site", kept=folder / "kept", processes=1)
-    assert built.n_computed == 0
-    assert {file.name: file.read_bytes() for file in (folder / "site/data/pairs").iterdir()} == before

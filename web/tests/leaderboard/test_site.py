@@ -3,7 +3,6 @@
 import dataclasses
 import datetime as dt
 import json
-import os
 import subprocess
 
 import pytest
@@ -12,8 +11,8 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_web.leaderboard import site
-from brainscore_web.leaderboard.board import DETAILS
 from brainscore_web.leaderboard.catalogue import BenchmarkEntry
+from brainscore_web.leaderboard.columns import DETAILS
 from brainscore_web.leaderboard.site import GoneError, build
 from brainscore_web.leaderboard.sources import CommitSource, FolderSource
 
@@ -55,16 +54,15 @@ def test_all_lists_are_in_the_order_of_models_and_nodes(source, made, tmp_path, 
     assert (tmp_path / "site/data/columns" / f"{nodes['slug'][board['top'][0]]}.js").exists() is False
 
 
-def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(source, made, tmp_path, read):
+def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(first, source, made, tmp_path, read):
     others = (
         BenchmarkEntry(identifier="Later2030.V1-pls", parent="V1"),
         BenchmarkEntry(identifier="Variant2030"),
         BenchmarkEntry(identifier="Simulated2030", parent="V1", simulated=True),
     )
     catalogue = dataclasses.replace(made.catalogue, benchmarks=(*made.catalogue.benchmarks, *others))
-    build(source, made.catalogue, tmp_path / "one")
     build(source, catalogue, tmp_path / "two")
-    one, two = (read(tmp_path / name, "board") for name in ("one", "two"))
+    one, two = (read(folder, "board") for folder in (first / "site", tmp_path / "two"))
     assert set(two["nodes"]["id"]) - set(one["nodes"]["id"]) == {"Later2030.V1-pls"}
     at = two["nodes"]["id"].index("Later2030.V1-pls")
     assert (two["nodes"]["leaf"][at], two["nodes"]["counts"][at]) == (True, False)
@@ -100,11 +98,10 @@ def test_scores_are_on_the_first_page_where_they_are_in_no_average(change, root,
     assert page.count("<tr role") > 10
 
 
-def test_history_and_layers_of_a_model(source, made, tmp_path, read):
-    build(source, made.catalogue, tmp_path / "site")
-    board = read(tmp_path / "site", "board")
+def test_history_and_layers_of_a_model(first, made, read):
+    board = read(first / "site", "board")
     own = [each for each in made.records() if each.model == board["models"]["id"][3]]
-    told = read(tmp_path / "site", f"models/{board['models']['slug'][3]}")
+    told = read(first / "site", f"models/{board['models']['slug'][3]}")
     scored = sorted(each.score for each in own if each.score is not None)
     assert sorted(each["score"] for each in told["history"]) == scored
     assert [each["created"] for each in told["history"]] == sorted(each["created"] for each in told["history"])
@@ -112,14 +109,13 @@ def test_history_and_layers_of_a_model(source, made, tmp_path, read):
     assert set(told["layers"]) <= {"V1", "V2", "V4", "IT"} != set()
 
 
-def test_how_layers_were_chosen_is_told_on_how_many_benchmarks(source, made, tmp_path, read):
-    build(source, made.catalogue, tmp_path / "site")
-    board = read(tmp_path / "site", "board")
+def test_how_layers_were_chosen_is_told_on_how_many_benchmarks(first, made, read):
+    board = read(first / "site", "board")
     model = board["models"]["id"][3]
     own = [each for each in made.records() if each.model == model and each.layers.get("V1")]
     (shown,) = {entry.identifier for entry in made.catalogue.benchmarks if entry.shows == "score"} or {""}
     layers = [each.layers["V1"] for each in own if each.benchmark != shown]
-    told = read(tmp_path / "site", f"models/{board['models']['slug'][3]}")["layers"]["V1"]
+    told = read(first / "site", f"models/{board['models']['slug'][3]}")["layers"]["V1"]
     assert {each["layer"]: each["n"] for each in told} == {name: layers.count(name) for name in layers} != {}
     origin = own[0].layer_origin["V1"]
     first = next(each for each in told if each["layer"] == own[0].layers["V1"])
@@ -140,126 +136,34 @@ def test_what_a_record_says_of_layers_is_a_text_or_left_out(source, records, mad
     assert "&lt;b&gt;x&lt;/b&gt;" in (tmp_path / f"site/models/{slug}.html").read_text()
 
 
-def test_the_atlas_of_a_model_is_drawn_if_the_catalogue_has_one(source, made, tmp_path, read):
-    build(source, made.catalogue, tmp_path / "site")
-    models = read(tmp_path / "site", "board")["models"]
+def test_the_atlas_of_a_model_is_drawn_if_the_catalogue_has_one(first, made, read):
+    models = read(first / "site", "board")["models"]
     with_atlas, without = (
         next(each for each in made.catalogue.models if (each.atlas is not None) == has) for has in (True, False)
     )
     slugs = [models["slug"][models["id"].index(each.identifier)] for each in (with_atlas, without)]
-    told = read(tmp_path / "site", f"models/{slugs[0]}")
+    told = read(first / "site", f"models/{slugs[0]}")
     assert told["atlas"]["score"] == [list(each.scores) for each in with_atlas.atlas.regions]
     assert told["atlas"]["regions"] == ["V1", "V2", "V4", "IT"]
     assert "atlas" not in told["facts"]
-    assert "Made2026.V1-pls (V1, simulated)" in (tmp_path / f"site/models/{slugs[0]}.html").read_text()
-    assert read(tmp_path / "site", f"models/{slugs[1]}")["atlas"] is None
-    assert "The atlas" not in (tmp_path / f"site/models/{slugs[1]}.html").read_text()
+    assert "Made2026.V1-pls (V1, simulated)" in (first / f"site/models/{slugs[0]}.html").read_text()
+    assert read(first / "site", f"models/{slugs[1]}")["atlas"] is None
+    assert "The atlas" not in (first / f"site/models/{slugs[1]}.html").read_text()
 
 
-def test_the_same_records_give_the_same_bytes(source, made, tmp_path, content, built):
-    """With nothing kept, and with all kept."""
-    build(source, made.catalogue, tmp_path / "one")
-    again = build(source, made.catalogue, tmp_path / "two", kept=tmp_path / "kept")
-    first = content(tmp_path / "one")
-    assert len(first) > 60
-    assert first == content(tmp_path / "two") == content(tmp_path / "site")
-    assert again.n_computed == 0
+def test_several_processes_give_the_same_bytes(first, made, tmp_path, content, monkeypatch):
+    monkeypatch.setattr("brainscore_web.leaderboard.workers._FEW_RECORDS", 0)
+    build(FolderSource(first / "records"), made.catalogue, tmp_path / "site", processes=2)
+    assert len(content(first / "site")) > 60
+    assert content(first / "site") == content(tmp_path / "site")
 
 
-def test_several_processes_give_the_same_bytes(source, made, tmp_path, content, monkeypatch):
-    build(source, made.catalogue, tmp_path / "one", processes=1)
-    monkeypatch.setattr("brainscore_web.leaderboard.graph._FEW_RECORDS", 0)
-    build(source, made.catalogue, tmp_path / "two", processes=2)
-    assert content(tmp_path / "one") == content(tmp_path / "two")
-
-
-@pytest.mark.parametrize("changes", [{"score": 0.123}, {"error": 0.2}, {"message": "another"}, {"ceiling": 0.9}])
-def test_one_record_that_changes_gives_what_a_build_from_nothing_gives(
-    records, source, made, tmp_path, content, changes, built
-):
-    changed = change(records, 40, **changes)
-    again = build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
-    build(source, made.catalogue, tmp_path / "anew")
-    assert content(tmp_path / "site") == content(tmp_path / "anew")
-    assert 0 < again.n_computed <= 5, changed.benchmark  # its benchmark and what stands above
-
-
-def test_a_record_that_is_new_or_gone_gives_what_a_build_from_nothing_gives(
-    records, source, made, tmp_path, content, built
-):
-    record = change(records, 7)
-    dataclasses.replace(record, model="another/model").write(record_path(records, "another/model", record.benchmark))
-    record_path(records, record.model, record.benchmark).unlink()
-    build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept", gone=None)
-    build(source, made.catalogue, tmp_path / "anew")
-    assert content(tmp_path / "site") == content(tmp_path / "anew")
-    assert (tmp_path / "site/data/models/another~2Fmodel.js").is_file()
-
-
-def test_a_record_of_the_same_size_and_age_is_seen(records, source, made, tmp_path, monkeypatch):
-    """As a tool writes it that sets times back: only the change of the file's own entry tells."""
-    monkeypatch.setattr("brainscore_web.leaderboard.sources._RACY_NS", 0)
-    build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
-    record = change(records, 3, score=0.25)
-    build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
-    file = record_path(records, record.model, record.benchmark)
-    status = file.stat()
-    with file.open("r+") as stream:
-        text = stream.read()
-        stream.seek(0)
-        stream.write(text.replace('"score": 0.25', '"score": 0.75', 1))
-    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert (file.stat().st_size, file.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
-    build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
-    csv = (tmp_path / "site/data/scores.csv").read_text()
-    assert f"{record.model},{record.benchmark},0.75," in csv
-
-
-def test_a_record_that_is_not_new_is_not_read_again(records, monkeypatch):
-    monkeypatch.setattr("brainscore_web.leaderboard.sources._RACY_NS", 0)
-    source = FolderSource(records)
-    digests, notes = source.digests()
-    assert notes.keys() == digests.keys()
-    monkeypatch.setattr(FolderSource, "_content", lambda _, path: pytest.fail(f"read {path}"))
-    assert source.digests(notes) == (digests, notes)
-
-
-def test_a_record_that_has_just_been_written_is_read_again(records):
-    record = change(records)
-    path = record_path(records, record.model, record.benchmark).relative_to(records).as_posix()
-    assert path not in FolderSource(records).digests()[1]
-
-
-def test_a_record_that_changes_while_it_is_read_is_refused(records, source, made, tmp_path, monkeypatch):
-    digests, notes = source.digests()
-    monkeypatch.setattr(FolderSource, "digests", lambda *_: (digests, notes))
-    change(records, 5, score=0.3)
-    with pytest.raises(ConfigurationError, match="was changed while it was read"):
+def test_a_record_that_is_removed_during_the_build_is_named(records, source, made, tmp_path, monkeypatch):
+    paths = source.paths()
+    monkeypatch.setattr(FolderSource, "paths", lambda _: paths)
+    (records / paths[3]).unlink()
+    with pytest.raises(ConfigurationError, match="was removed while it was read"):
         build(source, made.catalogue, tmp_path / "site")
-
-
-@pytest.mark.parametrize("damage", ["cut", "turned", "gone"])
-def test_what_is_kept_and_damaged_is_computed_again(source, made, tmp_path, content, damage, built):
-    before = content(tmp_path / "site")
-    kinds = {file.parent.name for file in (tmp_path / "kept").glob("*/*")}
-    assert kinds > {"column", "estimates", "details", "detail-file", "page", "rows", "table", "notes", "similarity"}
-    for kind in sorted(kinds):
-        for file in sorted((tmp_path / "kept" / kind).iterdir()):
-            data, place = file.read_bytes(), file.stat().st_size // 2
-            other = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
-            file.write_bytes(data[:place] if damage == "cut" else other)
-            if damage == "gone":
-                file.unlink()
-        build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
-        assert content(tmp_path / "site") == before
-
-
-def test_what_is_kept_does_not_grow(records, source, made, tmp_path, built):
-    n_files = sum(1 for _ in (tmp_path / "kept").rglob("*"))
-    for score in (0.1, 0.2, 0.3):
-        change(records, 5, score=score)
-        build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
-    assert sum(1 for _ in (tmp_path / "kept").rglob("*")) == n_files
 
 
 def test_a_record_that_cannot_be_read_is_told(records, source, made, tmp_path, read):
@@ -296,7 +200,7 @@ def test_a_score_that_is_gone_is_refused_until_somebody_says_so(records, source,
 @pytest.mark.parametrize("of", ["model", "benchmark"])
 def test_all_scores_of_a_model_or_benchmark_may_be_gone_by_its_name(records, source, made, tmp_path, of, built):
     name = getattr(change(records, 9), of)
-    for record in FolderSource(records).read(source.digests()[0]):
+    for record in FolderSource(records).read(source.paths()):
         content = json.loads(record)
         if content[of] == name:
             record_path(records, content["model"], content["benchmark"]).unlink()
@@ -398,10 +302,10 @@ def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_p
     git(records, "add", "-A")
     git(records, "commit", "-qm", "first")
     first = git(records, "rev-parse", "HEAD")
-    build(CommitSource.of(records, "HEAD"), made.catalogue, tmp_path / "then", kept=tmp_path / "kept")
+    build(CommitSource.of(records, "HEAD"), made.catalogue, tmp_path / "then")
     change(records, 11, score=0.42)
     git(records, "commit", "-qam", "second")
-    build(CommitSource.of(records, "HEAD"), made.catalogue, tmp_path / "now", kept=tmp_path / "kept")
+    build(CommitSource.of(records, "HEAD"), made.catalogue, tmp_path / "now")
     build(CommitSource.of(records, first), made.catalogue, tmp_path / "past")
     assert content(tmp_path / "past") == content(tmp_path / "then") != content(tmp_path / "now")
     assert read(tmp_path / "past", "board")["made"]["revision"] == first
@@ -426,14 +330,13 @@ def test_a_branch_is_built_as_it_was_on_a_day(records):
         CommitSource.of(records, "HEAD", dt.date(2026, 2, 28))
 
 
-def test_a_folder_and_a_commit_show_the_same(records, source, made, tmp_path, content):
+def test_a_folder_and_a_commit_show_the_same(first, records, made, tmp_path, content):
     git(tmp_path, "init", "-q", str(records))
     git(records, "add", "-A")
     git(records, "commit", "-qm", "first")
     commit = CommitSource.of(records, "HEAD")
-    build(source, made.catalogue, tmp_path / "one")
     build(commit, made.catalogue, tmp_path / "two")
-    one, two = content(tmp_path / "one"), content(tmp_path / "two")
+    one, two = content(first / "site"), content(tmp_path / "two")
     assert one.keys() == two.keys()
     differ = {path for path in one if one[path] != two[path]}
     assert "data/board.js" in differ

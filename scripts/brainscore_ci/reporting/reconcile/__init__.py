@@ -1,9 +1,9 @@
-"""Bring what pull requests show into line with what is known.
+"""Keep the comments, labels and scores of pull requests up to date.
 
 ============== ===========================================================================
-`bundle`       the artifact of a run <-> its plan and results
-`comments`     what the one comment on a pull request says
-`decide`       everything known -> what has to be done, and doing it
-`reconciler`   look at everything, decide, do it
+`bundle`       artifact of a run <-> its plan and results
+`comments`     text of the one comment on a pull request
+`decide`       facts -> actions, and applying them
+`reconciler`   look at everything, decide, act
 ============== ===========================================================================
 """

@@ -1,4 +1,4 @@
-"""Write and read the artifact with which a run tells what it planned and found; anybody may have made it."""
+"""Write and read a run's artifact with its plan and results; anybody may have made it."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from brainscore_core.untrusted import MOST_BYTES, shown
 
 __all__ = ["MOST_ZIP", "read_bundle", "write_bundle"]
 
-MOST_ZIP = 4 * 2**20  # bytes of an artifact; plans and results pack well
+MOST_ZIP = 4 * 2**20  # bytes of an artifact; plans and results compress well
 _PLAN, _RESULTS = "plan.json", "results.json"
 
 
 def write_bundle(folder: Path, plan: Plan, results: Results) -> None:
-    """Write what is packed into the artifact."""
+    """Write the files of the artifact."""
     for name, content in {_PLAN: plan.to_json(), _RESULTS: results.to_json()}.items():
         with atomic_path(folder / name) as temporary:
             temporary.write_text(content, encoding="utf-8")
 
 
 def read_bundle(data: bytes) -> tuple[Plan, Results]:
-    """Read the artifact of a run, a zip file that anybody may have made.
+    """Read the artifact of a run, a zip file from anybody.
 
     Raises
     ------
     CorruptFileError
-        If it is no such zip file, holds anything but a plan and results, or these are too large or not as expected.
+        If it is no such zip file, holds anything else, or the files are too large or malformed.
     """
     content = {}
     try:
@@ -41,7 +41,7 @@ def read_bundle(data: bytes) -> tuple[Plan, Results]:
             if names != sorted((_PLAN, _RESULTS)):
                 raise CorruptFileError(f"Expected {_PLAN} and {_RESULTS} in the artifact; found {shown(str(names))}.")
             for info in archive.infolist():
-                # Other compressions cannot be stopped in time; the stated size need not be the true one.
+                # Other compressions cannot be stopped in time; the declared size may be wrong.
                 if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED} or info.flag_bits & 1:
                     raise CorruptFileError(f"{info.filename} is encrypted, or packed in an unusual way.")
                 with archive.open(info) as member:

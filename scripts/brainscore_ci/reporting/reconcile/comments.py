@@ -1,6 +1,6 @@
-"""Write the one comment on a pull request, and read from its first line what it says.
+"""Write the one comment on a pull request, and read its first line.
 
-Only a comment of the one author that writes them counts.
+Only comments of the author configured for them count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["CHANGES_CI", "FAILED", "OWN_LABELS", "PASSED", "PLUGIN_ONLY", "View"
 
 PASSED, FAILED, PLUGIN_ONLY, CHANGES_CI = "ci-passed", "ci-failed", "plugin-only", "changes-ci"
 OWN_LABELS = frozenset({PASSED, FAILED, PLUGIN_ONLY, CHANGES_CI})
-FORMAT = 1  # another one writes all comments anew
+FORMAT = 1  # a new number rewrites all comments
 _MARKER = re.compile(r"^<!-- brainscore-ci (\{[^\n]*\}) -->$", re.MULTILINE)
 _REPORT = "<!-- brainscore-ci report -->"
 
@@ -35,21 +35,21 @@ Identity = Annotated[int, Strict()]
 
 @dataclass(frozen=True, kw_only=True)
 class View(Untrusted):
-    """What the comment on a pull request says, or should say: its first line.
+    """Content of a pull request's comment: its first line.
 
     Attributes
     ----------
     state : str
-        'complete' (results of the head are shown), 'running', 'approval' (a maintainer has to allow the run), or 'none'
+        'complete' (shows results of the head), 'running', 'approval' (a maintainer has to allow the run), or 'none'
         (nothing has started).
     head : str
         Commit of the pull request.
     run, attempt : int
-        Which run.
+        Identity of the run.
     reported : str
-        Commit whose results are shown; empty if none are.
+        Commit of the shown results; empty if there are none.
     labels : tuple of str
-        Those of `OWN_LABELS` that belong to it.
+        Labels among `OWN_LABELS` to set.
     """
 
     state: State
@@ -62,7 +62,7 @@ class View(Untrusted):
 
     @property
     def of_what(self) -> tuple[object, ...]:
-        """What has to change for the comment to change."""
+        """Values whose change requires a new comment."""
         return self.format, self.state, self.head, self.run, self.attempt
 
     def to_line(self) -> str:
@@ -71,7 +71,7 @@ class View(Untrusted):
 
     @classmethod
     def from_body(cls, body: str) -> View | None:
-        """Read the first line of a comment; None if it is not one of ours or cannot be read."""
+        """Parse the first line of a comment; None if it is not ours or malformed."""
         match = _MARKER.match(body)
         if match is None:
             return None
@@ -86,7 +86,7 @@ _VIEW = TypeAdapter(View)
 
 
 def sticky(comments: Iterable[Comment], author: str) -> tuple[Comment, View] | None:
-    """Return the first comment that is ours, and what it says; what others write counts for nothing."""
+    """Return our first comment and its content; ignore comments of others."""
     for comment in comments:
         if comment.author == author:
             view = View.from_body(comment.body)
@@ -101,15 +101,15 @@ def body_of(view: View, url: str, report: str) -> str:
     Parameters
     ----------
     url : str
-        Of the run; empty if there is none.
+        URL of the run; empty if there is none.
     report : str
-        What `render` wrote.
+        Output of `render`.
     """
     return "\n".join([view.to_line(), _notice(view, url), "", _REPORT, report]).rstrip() + "\n"
 
 
 def report_in(body: str) -> str:
-    """Return the report that a comment holds."""
+    """Return the report in a comment."""
     return body.partition(_REPORT)[2].strip()
 
 

@@ -1,8 +1,8 @@
-"""Decide what has to be done so that pull requests show what is known and no score is missing, and do it.
+"""Decide which comments, labels and scores to update, and update them.
 
-`decide` and `decide_scoring` compare what is there with what should be there; nothing is remembered elsewhere, so a run
-that was lost, or ran twice, changes nothing. A pull request is found by its head at GitHub. What its own run reports is
-its own word: it is checked, escaped and shown, and decides nothing but what is shown.
+`decide` and `decide_scoring` compare the actual with the intended state and remember nothing, so a lost or repeated run
+does no harm. GitHub identifies a pull request by its head. A pull request's own report is checked, escaped and shown,
+and decides nothing else.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
     "view_of",
 ]
 
-_OUR_WORDS = 3_000  # bytes of the comment that are not the report
+_OUR_WORDS = 3_000  # bytes of a comment besides the report
 
 
 @dataclass(frozen=True)
@@ -95,24 +95,24 @@ Action = CreateComment | UpdateComment | AddLabels | RemoveLabel | Queue
 
 @dataclass(frozen=True, kw_only=True)
 class ReconcilePolicy:
-    """What the project has decided about reconciling.
+    """The project's decisions about reconciling.
 
     Attributes
     ----------
     workflow, scoring : str
-        Files of the workflows that test pull requests and that score what is merged.
+        Workflow files that test pull requests and that score merged plugins.
     branch : str
-        What is scored.
+        Branch that is scored.
     artifact : str
         Name of the artifact with the report.
     author : str
-        Who writes the comments; names of people cannot hold brackets.
+        Author of the comments; names of people cannot contain brackets.
     libraries : tuple of str
-        Folders of the packages that hold plugins.
+        Folders of packages with plugins.
     most_starts : int
-        How often scoring of one commit is started for what is missing; then a person has to look.
+        Most scoring runs of one commit; then a person has to look.
     inputs : mapping of str to str
-        Given to the scoring workflow.
+        Inputs of the scoring workflow.
     """
 
     workflow: str = "plugins.yml"
@@ -127,18 +127,18 @@ class ReconcilePolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What is known about a pull request.
+    """Facts about a pull request.
 
     Attributes
     ----------
     runs : tuple of WorkflowRun
-        Of the workflow that tests, at the head of the pull request.
+        Test runs at the head of the pull request.
     paths : tuple of str or None
-        What it changes, as GitHub says; None if that was not asked or is too much to list.
+        Changed paths according to GitHub; None if not requested or too many to list.
     bundle : bytes or None
-        The artifact of the run, hostile; None if there is none.
+        Untrusted artifact of the run; None if there is none.
     problem : str
-        Why there is none.
+        Why there is no artifact.
     """
 
     pull: PullRequest
@@ -152,10 +152,10 @@ class Facts:
 def view_of(
     pull: PullRequest, runs: Iterable[WorkflowRun], comments: Sequence[Comment], policy: ReconcilePolicy
 ) -> View | None:
-    """Return what the comment has to be about; None if none is needed yet.
+    """Return the content of the comment; None if none is needed yet.
 
-    Runs of other commits, branches or repositories are not its runs: anybody can open a pull request with a commit of
-    somebody else.
+    Runs of other commits, branches or repositories do not count: anybody can open a pull request with somebody else's
+    commit.
     """
     own = [
         run
@@ -176,7 +176,7 @@ def view_of(
 
 
 def decide(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
-    """Return what to do about a pull request; nothing, if it shows what it should."""
+    """Return the actions for a pull request; empty if it is up to date."""
     pull, found = facts.pull, sticky(facts.comments, policy.author)
     wanted = view_of(pull, facts.runs, facts.comments, policy)
     if wanted is None:
@@ -208,7 +208,7 @@ def decide_scoring(
     Parameters
     ----------
     runs : iterable of WorkflowRun
-        Latest runs of the scoring workflow on the branch.
+        Latest scoring runs on the branch.
     head : str
         Latest commit of the branch.
 
@@ -217,7 +217,7 @@ def decide_scoring(
     tuple of Action
         At most one.
     str
-        Why, for people.
+        Reason, for people.
     """
     known = tuple(runs)
     if not missing:
@@ -246,14 +246,14 @@ def _report(facts: Facts, run: WorkflowRun) -> tuple[bool, str]:
 
 
 def _labels_of_paths(paths: Sequence[str] | None, policy: ReconcilePolicy) -> set[str]:
-    """Return what a change touches; of more files than GitHub lists, those that are not seen may be any."""
+    """Return the labels for the changed paths; unlisted paths may be anything."""
     if paths is None or any(changes_ci(path, policy.libraries) for path in paths):
         return {CHANGES_CI}
     return {PLUGIN_ONLY} if {area_of(path, policy.libraries).kind for path in paths} == {"plugin"} else set()
 
 
 def _label(pull: PullRequest, wanted: Iterable[str]) -> tuple[Action, ...]:
-    """Return what makes our labels those wanted; labels of others are left alone."""
+    """Return the actions that set our labels; labels of others stay."""
     wanted, present = set(wanted), pull.labels & OWN_LABELS
     added: tuple[Action, ...] = (AddLabels(pull.number, tuple(sorted(wanted - present))),) if wanted - present else ()
     return (*added, *(RemoveLabel(pull.number, label) for label in sorted(present - wanted)))
@@ -263,7 +263,7 @@ def _label(pull: PullRequest, wanted: Iterable[str]) -> tuple[Action, ...]:
 
 
 def describe(action: Action) -> str:
-    """Say on one line what is done; without texts that may come from anybody."""
+    """Describe an action on one line, without untrusted text."""
     match action:
         case CreateComment(number, body):
             return f"pull request {number}: new comment of {len(body)} characters"

@@ -1,4 +1,4 @@
-"""Bring what pull requests show into line with what is known: one comment, some labels, and scores that are missing."""
+"""Update the comment and labels of each pull request, and start missing scores."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = ["Reconciled", "look", "reconcile"]
 
 @dataclass(frozen=True)
 class Reconciled:
-    """What a run of the reconciler did.
+    """Result of a reconciler run.
 
     Attributes
     ----------
     problems : tuple of str
-        What could not be done; the next run tries again.
+        Failed actions; the next run tries again.
     """
 
     actions: tuple[Action, ...]
@@ -42,7 +42,7 @@ class Reconciled:
 
 
 def look(github: HttpGitHub, pull: PullRequest, policy: ReconcilePolicy) -> Facts:
-    """Collect what is known about a pull request; two requests if its comment is up to date."""
+    """Collect the facts about a pull request, with two requests if its comment is up to date."""
     comments = tuple(github.comments(pull.number))
     runs = tuple(github.runs(policy.workflow, head_sha=pull.head_sha, event="pull_request"))
     facts = Facts(pull=pull, runs=runs, comments=comments)
@@ -70,16 +70,16 @@ def reconcile(
     head: str = "",
     do: Callable[[HttpGitHub, Action], None] = apply,
 ) -> Reconciled:
-    """Look at everything and do what is needed; one pull request that fails does not hold up the others.
+    """Update everything; a pull request that fails does not stop the others.
 
     Parameters
     ----------
     missing : sequence of (model, benchmark)
         Pairs that should have a record and have none.
     head : str
-        Latest commit of the branch that is scored.
+        Latest commit of the scored branch.
     do : callable
-        Does an action; one that does nothing shows what would be done.
+        Performs an action; a dry run passes one that does nothing.
     """
     done: list[Action] = []
     problems: list[str] = []

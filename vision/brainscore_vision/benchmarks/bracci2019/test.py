@@ -68,6 +68,8 @@ def test_published_number_by_hand(patterns):
     assert float(score) > float(load_benchmark("Bracci2019.anteriorVTC-rdm")(PrecomputedFeatures(brain, 8)))
 
 
-@pytest.mark.parametrize(("region", "model"), [("anteriorVTC", "pixels"), ("V1", "gabor_bank")])
+@pytest.mark.parametrize(
+    ("region", "model"), [("anteriorVTC", "pixels"), pytest.param("V1", "gabor_bank", marks=pytest.mark.slow)]
+)
 def test_models_are_between(patterns, region, model):
     assert 0.2 < float(load_benchmark(f"Bracci2019.{region}-rdm")(load_model(model))) < 0.7

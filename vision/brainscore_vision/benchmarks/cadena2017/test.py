@@ -74,7 +74,7 @@ def test_masks_find_where_neurons_look(truth):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(layer), visual_degrees=2)))) < 0.15
 
 
-@pytest.mark.parametrize("model", ["pixels", "gabor_bank"])
+@pytest.mark.parametrize("model", ["pixels", pytest.param("gabor_bank", marks=pytest.mark.slow)])
 def test_models_are_between(truth, model):
     assert 0.2 < float(load_benchmark("Cadena2017-pls")(load_model(model))) < 0.8
 

@@ -143,7 +143,11 @@ def test_a_brain_reaches_the_ceiling_and_no_asymmetry_scores_little(displays):
     assert brain.attrs["n_trials"] == 48 * N_SUBJECTS * N_ROUNDS
 
 
-@pytest.mark.parametrize("experiment", [name for name in EXPERIMENTS if name != "color"])
+QUICK = ("juncture", "tilted_line")  # the most and one of the fewest lapses
+OTHERS = [name for name in EXPERIMENTS if name not in ("color", *QUICK)]
+
+
+@pytest.mark.parametrize("experiment", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def test_the_other_experiments(module_stand_ins, experiment):
     displays = stand_in(module_stand_ins, experiment)
     benchmark = load_benchmark(f"Ferguson2024{experiment}-value_delta")

@@ -69,6 +69,7 @@ def test_true_geometry_reaches_its_ceiling(truth, region):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(own), visual_degrees=4)))) < 0.1
 
 
+@pytest.mark.slow
 def test_the_gabor_bank_is_between(truth):
     assert 0.05 < float(load_benchmark("FreemanZiemba2013public.V1-pls")(load_model("gabor_bank"))) < 0.9
 

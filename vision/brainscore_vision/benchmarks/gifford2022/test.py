@@ -79,7 +79,7 @@ def test_published_window(truth):
     assert Gifford2022("IT", "ridge", timebins=[(0, 0.6)]).timebins == [(0, 0.6)]
 
 
-@pytest.mark.parametrize("identifier", IDENTIFIERS)
+@pytest.mark.parametrize("identifier", [IDENTIFIERS[0], pytest.param(IDENTIFIERS[1], marks=pytest.mark.slow)])
 def test_order_of_candidates(truth, brain, identifier):
     benchmark = load_benchmark(identifier)
     of_brain, of_pixels = (float(benchmark(model)) for model in (brain, load_model("pixels")))

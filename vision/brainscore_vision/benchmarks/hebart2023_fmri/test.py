@@ -61,7 +61,7 @@ def test_responses_are_predicted_up_to_their_reliability(brain, identifier):
     assert score.attrs["error_over"] == ["stimulus", "subject"]
 
 
-@pytest.mark.parametrize("metric", ["ridge", "ridgecv"])
+@pytest.mark.parametrize("metric", ["ridge", pytest.param("ridgecv", marks=pytest.mark.slow)])
 def test_order_of_candidates(truth, brain, metric):
     benchmark = load_benchmark(f"Hebart2023_fmri.V4-{metric}")
     of_brain, of_pixels = (float(benchmark(model)) for model in (brain, load_model("pixels")))

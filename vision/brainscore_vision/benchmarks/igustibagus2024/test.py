@@ -144,6 +144,7 @@ def test_classifier_is_that_of_scikit_learn(stimuli):
         np.testing.assert_allclose(outputs, expected.decision_function(features), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_pixels_are_between(truth):
     assert 0.15 < float(load_benchmark("Igustibagus2024-ridge")(load_model("pixels"))) < 0.8
     assert float(Igustibagus2024Readout(n_splits=1)(load_model("pixels"))) == pytest.approx(0.5, abs=0.1)

@@ -124,6 +124,12 @@ def brain(truth):
     return PrecomputedFeatures(truth, visual_degrees=8)
 
 
+def some_quick(identifiers):
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] if ".V2-" in name or ".V4-" in name else []) for name in identifiers
+    ]
+
+
 @pytest.mark.parametrize("identifier", RIDGE + GEOMETRY)
 def test_registered_as_published_without_data(identifier):
     benchmark = load_benchmark(identifier)
@@ -147,7 +153,7 @@ def test_one_region_of_one_subject(truth):
     assert len(counts) == N_SHARED + N_OOD + N_OWN
 
 
-@pytest.mark.parametrize("identifier", RIDGE)
+@pytest.mark.parametrize("identifier", some_quick(RIDGE))
 def test_responses_are_predicted_up_to_their_reliability(brain, identifier):
     score = load_benchmark(identifier)(brain)
     # Noise .5; test images were shown four times, or some of them eight times.
@@ -163,7 +169,7 @@ def test_window_of_other_fmri(truth):
     assert LAIONfMRICKA("V1").timebins == [(70, 170)]
 
 
-@pytest.mark.parametrize("identifier", GEOMETRY)
+@pytest.mark.parametrize("identifier", some_quick(GEOMETRY))
 def test_geometry_is_as_alike_as_one_geometry_allows(brain, identifier):
     benchmark = load_benchmark(identifier)
     score = benchmark(brain)
@@ -172,7 +178,7 @@ def test_geometry_is_as_alike_as_one_geometry_allows(brain, identifier):
     assert score.attrs["n_stimuli"] == N_SHARED  # the photographs
 
 
-@pytest.mark.parametrize("kind", ["tau-ridgecv", "rdm-pearson", "cka"])
+@pytest.mark.parametrize("kind", [pytest.param("tau-ridgecv", marks=pytest.mark.slow), "rdm-pearson", "cka"])
 def test_order_of_candidates(truth, brain, kind):
     benchmark = load_benchmark(f"Zerbe2026_fmri.IT-{kind}")
     of_brain, of_pixels = (float(benchmark(model)) for model in (brain, load_model("pixels")))

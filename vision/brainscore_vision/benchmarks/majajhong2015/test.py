@@ -89,7 +89,7 @@ def test_brain_reaches_its_ceiling_and_others_do_not(stand_in, region, metric, t
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(seen), visual_degrees=8)))) < 0.1
 
 
-@pytest.mark.parametrize("region", ["V4", "IT"])
+@pytest.mark.parametrize("region", ["IT", pytest.param("V4", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("metric", ["pls", "ridge", "rdm", "cka"])
 def test_private_images_are_proved_like_public_ones(stand_in, region, metric):
     truth = stand_in["MajajHong2015.private"]

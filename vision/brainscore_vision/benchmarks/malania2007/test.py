@@ -115,6 +115,7 @@ def test_an_observer_like_people_reaches_the_ceiling(people):
     assert float(benchmark(Observer(baseline=20, flanked=170))) == 0
 
 
+@pytest.mark.slow
 def test_without_flankers(people):
     benchmark = load_benchmark("Malania2007.vernieracuity-threshold")
     model = Observer()

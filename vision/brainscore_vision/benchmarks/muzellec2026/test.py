@@ -59,6 +59,7 @@ def test_features_of_the_brain_are_predicted_and_others_are_not(truth, region):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(brain), visual_degrees=8)))) < 0.15
 
 
+@pytest.mark.slow
 def test_pixels_are_between(truth):
     score = load_benchmark("MajajHong2015public.V4-reverse_pls")(load_model("pixels"))
     assert 0.05 < float(score) < 0.8

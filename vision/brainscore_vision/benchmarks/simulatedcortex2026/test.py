@@ -15,6 +15,7 @@ from brainscore_vision.metric_helpers.arrays.properties.distributions import ks_
 from brainscore_vision.model_helpers.brain_transformation.behavior import ProbabilitiesMapping
 
 REGIONS = ["V1", "V2", "V4", "IT"]
+SOME_QUICK = ["V1", "IT", *(pytest.param(region, marks=pytest.mark.slow) for region in ("V2", "V4"))]
 N_NEUROIDS = {"V1": 72, "V2": 80, "V4": 96, "IT": 96}
 
 
@@ -48,7 +49,7 @@ def test_registered_and_reliable(region, ceiling):
     NumberOfTrialsTests().repetitions_test(identifier)
 
 
-@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("region", SOME_QUICK)
 def test_generating_population_reaches_one_within_its_interval(region):
     score = load_benchmark(f"SimulatedCortex2026.{region}-pls")(PrecomputedFeatures(truth(region), visual_degrees=8))
     low, high = score.attrs["interval"]
@@ -61,7 +62,7 @@ def test_generating_population_reaches_one_within_its_interval(region):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("region", SOME_QUICK)
 def test_shuffled_stimuli_reach_zero(region):
     benchmark = load_benchmark(f"SimulatedCortex2026.{region}-pls")
     scores = [float(benchmark(PrecomputedFeatures(shuffled(truth(region), seed), 8))) for seed in range(3)]
@@ -69,7 +70,7 @@ def test_shuffled_stimuli_reach_zero(region):
 
 
 @pytest.mark.parametrize("metric", ["ridge", "rdm", "cka"])
-@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("region", SOME_QUICK)
 def test_other_metrics_find_the_generating_population_and_nothing_in_shuffled_stimuli(region, metric):
     benchmark = load_benchmark(f"SimulatedCortex2026.{region}-{metric}")
     assert (benchmark.identifier, benchmark.parent) == (f"SimulatedCortex2026.{region}-{metric}", region)
@@ -85,9 +86,7 @@ def test_version_2_finds_the_signal_and_needs_no_ceiling(region):
     assert (benchmark.version, benchmark.parent, float(benchmark.ceiling)) == (2, region, 1.0)
     score = benchmark(PrecomputedFeatures(truth(region), 8))
     low, high = score.attrs["interval"]
-    assert (
-        high - low < 0.004
-    )  # a chosen penalty leaves out a little of the signal: within .003 of 1, not of the interval
+    assert high - low < 0.004  # the penalty removes a little of the signal: within .003 of 1, not of the interval
     assert float(score) == pytest.approx(1, abs=0.003)
     described = {key: score.attrs[key] for key in ("n_stimuli", "n_neuroids", "n_trials", "n_repetitions", "simulated")}
     assert described == {
@@ -164,6 +163,7 @@ def fewer_stimuli():
     return make
 
 
+@pytest.mark.slow
 def test_pixels_score_below_early_layers(fewer_stimuli):
     benchmark = fewer_stimuli("V1")
     of_pixels, of_network = benchmark(load_model("pixels")), benchmark(load_model("efficientnet_lite0"))
@@ -229,6 +229,7 @@ def test_what_people_believe_and_the_population_that_they_read_reach_one_within_
     assert float(scores[0]) == pytest.approx(float(scores[1]), abs=1e-3)  # they learned it as models do
 
 
+@pytest.mark.slow
 def test_other_populations_and_pixels_come_between_people_and_shuffled_beliefs():
     benchmark = load_benchmark("SimulatedCortex2026-i2n")
     believed = load_dataset("SimulatedCortex2026.choices.truth")
@@ -269,6 +270,7 @@ def test_cells_whose_responses_are_mixed_up_prefer_all_orientations_alike():
     assert np.mean([float(score.raw) for score in scores]) == pytest.approx(even, abs=0.03)
 
 
+@pytest.mark.slow
 def test_pixels_have_no_orientation():
     with pytest.raises(NotApplicableError, match=r"None of .* units responds to gratings more than to the blank"):
         load_benchmark("SimulatedCortex2026.V1-pref_or")(load_model("pixels"))

@@ -4,13 +4,6 @@ import numpy as np
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
-from brainscore_vision.testing.registrations import registered_files, registration_digest
-
-
-def test_the_published_files_are_registered():
-    assert len(registered_files("allen2022_fmri")) == 12
-    assert registration_digest("allen2022_fmri") == "f7889abc37e3"
-
 
 N_VOXELS = {"V1": 9039, "V2": 8792, "V4": 3982, "IT": 62751}
 

@@ -6,13 +6,6 @@ import numpy as np
 import pytest
 
 from brainscore_vision import load_dataset
-from brainscore_vision.testing.registrations import registered_files, registration_digest
-
-
-def test_the_published_files_are_registered():
-    assert len(registered_files("allen2022_fmri_surface")) == 4
-    assert registration_digest("allen2022_fmri_surface") == "56c52aceaf07"
-
 
 N_VERTICES = {"V1": 34208, "V2": 27128, "V4": 7312, "IT": 152520}
 

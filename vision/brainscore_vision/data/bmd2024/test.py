@@ -3,12 +3,6 @@
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
-from brainscore_vision.testing.registrations import registered_files, registration_digest
-
-
-def test_the_published_files_are_registered():
-    assert len(registered_files("bmd2024")) == 12
-    assert registration_digest("bmd2024") == "1b9b8bbd298a"
 
 
 @pytest.mark.private_access

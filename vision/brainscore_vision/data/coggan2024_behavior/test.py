@@ -3,12 +3,6 @@
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
-from brainscore_vision.testing.registrations import registered_files, registration_digest
-
-
-def test_the_published_files_are_registered():
-    assert len(registered_files("coggan2024_behavior")) == 5
-    assert registration_digest("coggan2024_behavior") == "fb0cb12e40cd"
 
 
 @pytest.mark.private_access

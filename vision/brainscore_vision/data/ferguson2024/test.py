@@ -3,13 +3,6 @@
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
-from brainscore_vision.testing.registrations import registered_files, registration_digest
-
-
-def test_the_published_files_are_registered():
-    assert len(registered_files("ferguson2024")) == 70
-    assert registration_digest("ferguson2024") == "2a2f683beeec"
-
 
 N_TRIALS = {
     "circle_line": 4292, "color": 4132, "convergence": 3874, "eighth": 4302, "gray_easy": 4047, "gray_hard": 4143,

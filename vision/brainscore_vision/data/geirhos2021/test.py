@@ -3,15 +3,13 @@
 import pytest
 
 from brainscore_vision import load_dataset
-from brainscore_vision.testing.registrations import registered_files, registration_digest
+from brainscore_vision.testing.registrations import registered_files
 
 IDENTIFIERS = sorted({line.split()[1] for line in registered_files("geirhos2021")})
 
 
 def test_registrations_are_the_published_ones():
     assert len(IDENTIFIERS) == 17
-    assert len(registered_files("geirhos2021")) == 51
-    assert registration_digest("geirhos2021") == "822b174113a2"
 
 
 def test_edges_and_silhouettes_share_the_table_as_their_images_have_the_same_names():

@@ -3,12 +3,6 @@
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
-from brainscore_vision.testing.registrations import registered_files, registration_digest
-
-
-def test_the_published_files_are_registered():
-    assert len(registered_files("hebart2023")) == 3
-    assert registration_digest("hebart2023") == "8f36cb9975bf"
 
 
 @pytest.mark.private_access

@@ -4,13 +4,6 @@ import numpy as np
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
-from brainscore_vision.testing.registrations import registered_files, registration_digest
-
-
-def test_the_published_files_are_registered():
-    assert len(registered_files("hebart2023_fmri")) == 6
-    assert registration_digest("hebart2023_fmri") == "7602bd7f6ca4"
-
 
 RELIABLE = {
     "01": {"IT": 250, "V1": 385, "V2": 257, "V4": 152},

@@ -1,15 +1,13 @@
-"""Offer the mathematics of the metrics as pure functions, NumPy arrays in and out.
-
-Nothing here knows about assemblies; the first axis of responses is always stimuli. All computation is in float64.
+"""Mathematics of the metrics: pure functions of NumPy arrays in float64, stimuli on the first axis of responses.
 
 ============= ==================================================================================================
-`regression`  fits and their predictions for many splits: PLS, ridge, least squares, one to one, masks, decoders
+`regression`  fits and predictions for many splits: PLS, ridge, least squares, one to one, masks, decoders
 `geometry`    dissimilarities between stimuli, kernels, dimensionality
 `behavior`    agreement of choices, patterns over objects, psychometric curves
-`reliability` how well measurements repeat, and the ceilings that follow
+`reliability` repeatability of measurements and the ceilings that follow
 `properties`  tuning of neurons and distributions of their properties
 ============= ==================================================================================================
 
-Beside them stand what all share: `correlation` and `ranking`, `column_blocks` for matrices that do not fit into memory,
-and where to compute (`backend`).
+All use `correlation` and `ranking`, `column_blocks` (matrices larger than memory), `backend` (NumPy or torch) and
+`seeds`.
 """

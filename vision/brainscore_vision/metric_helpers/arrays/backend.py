@@ -1,8 +1,8 @@
-"""Choose what computes the heavy parts of the kernels: NumPy, or torch on some device.
+"""Run the heavy parts of kernels on NumPy, or on torch on some device, in float64.
 
-A kernel asks ``resolve(backend)`` and uses the object's operations; arrays in between are that backend's own, so that
-``@``, ``.T``, indexing and arithmetic work on them as they are. Everything is float64. The choice is an argument of
-each call or the setting ``BRAINSCORE_ARRAY_BACKEND``; nothing is switched globally.
+A kernel calls ``resolve(backend)`` and uses that object's operations. Intermediate arrays belong to the backend, so
+that ``@``, ``.T``, indexing and arithmetic work. The backend is an argument of each call or the setting
+``BRAINSCORE_ARRAY_BACKEND``; there is no global switch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """What the backend is called."""
+        """Name of the backend."""
         ...
 
     def asarray(self, values: ArrayLike) -> Array:
@@ -50,11 +50,11 @@ class Backend(Protocol):
         ...
 
     def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Any:
-        """Return the sum of ``C C^T`` over NumPy blocks of shape (n, width), C being a block with centred columns."""
+        """Return the sum of ``C C^T`` over NumPy blocks of shape (n, width), with C the column-centred block."""
         ...
 
     def cholesky(self, matrix: Array) -> Array | None:
-        """Return the lower Cholesky factor, or None if the matrix is not positive definite; may use up `matrix`."""
+        """Return the lower Cholesky factor, or None if the matrix is not positive definite; may overwrite `matrix`."""
         ...
 
     def cho_solve(self, factor: Array, right: Array) -> Array:
@@ -78,16 +78,16 @@ class Backend(Protocol):
         ...
 
     def where(self, condition: Array, first: Array, second: Array) -> Array:
-        """Choose between two arrays, or an array and a number."""
+        """Select from two arrays, or an array and a number."""
         ...
 
     def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:
-        """Subtract ``first second^T + second first^T`` in place, for each of a batch of square matrices."""
+        """Subtract ``first second^T + second first^T`` in place from each of a batch of square matrices."""
         ...
 
 
 class NumpyBackend:
-    """Operations of NumPy and of the BLAS and LAPACK behind SciPy."""
+    """Operations of NumPy and of SciPy's BLAS and LAPACK."""
 
     name = "numpy"
 
@@ -106,9 +106,9 @@ class NumpyBackend:
         gram = np.zeros((n, n), order="F")
         for block in blocks:
             centred = np.array(block, dtype=np.float64, order="C")
-            with np.errstate(invalid="ignore"):  # infinite values are for the caller to refuse
+            with np.errstate(invalid="ignore"):  # the caller refuses infinite values
                 centred -= centred.mean(axis=0)
-            # The transpose of a C-ordered block is what Fortran takes without a copy; only one triangle is computed.
+            # Fortran takes the transpose of a C-ordered block without a copy; only one triangle is computed.
             gram = dsyrk(1.0, centred.T, beta=1.0, c=gram, trans=1, lower=1, overwrite_c=1)
         for first in range(0, n, _MIRRORED_AT_ONCE):
             last = min(n, first + _MIRRORED_AT_ONCE)
@@ -171,7 +171,7 @@ class TorchBackend:
     def asarray(self, values: ArrayLike) -> Array:
         array = np.ascontiguousarray(values, dtype=np.float64)
         if not array.flags.writeable:
-            array = array.copy()  # torch warns of memory that it might not write to
+            array = array.copy()  # torch warns about read-only memory
         return self._torch.from_numpy(array).to(self._device)
 
     def numpy(self, values: Array) -> Floats:
@@ -184,9 +184,9 @@ class TorchBackend:
     def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Any:
         gram = self.zeros(n, n)
         for block in blocks:
-            # Moved as they are and converted there: half the traffic for float32.
-            given = np.array(block) if block.dtype.kind == "f" else np.array(block, dtype=np.float64)
-            part = self._torch.from_numpy(given).to(self._device).to(self._torch.float64)
+            # Converted on the device: half the traffic for float32.
+            values = np.array(block) if block.dtype.kind == "f" else np.array(block, dtype=np.float64)
+            part = self._torch.from_numpy(values).to(self._device).to(self._torch.float64)
             part = part - part.mean(0)
             gram.addmm_(part, part.T)
         return 0.5 * (gram + gram.T)  # exactly symmetric
@@ -222,19 +222,19 @@ class TorchBackend:
 
 
 def resolve(backend: str | Backend | None = None) -> Backend:
-    """Return the backend of a name.
+    """Return the backend with a given name.
 
     Parameters
     ----------
     backend : str, Backend or None
-        ``'numpy'``; ``'torch'`` (the CPU) or ``'torch:cpu'``; ``'torch:cuda'``, ``'torch:cuda:1'``; ``'torch:mps'``,
-        which computes on the CPU, since that device has no float64. None: the setting ``BRAINSCORE_ARRAY_BACKEND``,
-        ``'numpy'`` if unset. A backend is returned as it is.
+        ``'numpy'``; ``'torch'`` or ``'torch:cpu'``; ``'torch:cuda'``, ``'torch:cuda:1'``; ``'torch:mps'``, which
+        computes on the CPU, since Metal has no float64. None: the setting ``BRAINSCORE_ARRAY_BACKEND``, ``'numpy'`` if
+        unset. A `Backend` is returned unchanged.
 
     Raises
     ------
     ConfigurationError
-        If there is no backend of that name, or torch or the device is missing. (It also is a ValueError.)
+        If the name is unknown, or torch or the device is missing. (It also is a ValueError.)
     """
     if backend is not None and not isinstance(backend, str):
         return backend

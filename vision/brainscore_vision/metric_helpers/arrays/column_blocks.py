@@ -1,4 +1,4 @@
-"""Hold a matrix as a stream of blocks of columns, for features that do not fit into memory."""
+"""Hold matrices larger than memory as a stream of blocks of columns."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnBlocks", "as_matrix", "centred", "is_mapped", "release_pages", "stack_rows"]
 
-BLOCK_BYTES = 32 * 2**20  # of a block in float64
-_MAPPED_BYTES = 256 * 2**20  # a memory map up to this size may stay in memory once it was read
-_PIECE_BYTES = 64 * 2**20  # of the rows of a larger one, as much at a time
+BLOCK_BYTES = 32 * 2**20  # size of a block in float64
+_MAPPED_BYTES = 256 * 2**20  # memory maps up to this size may stay in memory after reading
+_PIECE_BYTES = 64 * 2**20  # rows of larger ones are read in such pieces
 
 
 class ColumnBlocks:
-    """A matrix whose columns come in blocks, of which only one is in memory at a time.
+    """A matrix whose columns come in blocks, with only one block in memory at a time.
 
-    The blocks are asked for again in every pass over the matrix (metrics take one to three), so that whatever makes
-    them must give the same each time.
+    Every pass over the matrix (metrics take one to three) requests the blocks again: their source must yield the same
+    each time.
 
     Parameters
     ----------
     blocks : callable
-        ``blocks()`` returns an iterable of arrays of shape (n_stimuli, any width), from left to right. Each may be
-        made when it is asked for, read from a file, or computed.
+        ``blocks()`` returns an iterable of arrays of shape (n_stimuli, any width), from left to right: stored, read
+        from a file, or computed.
     shape : (int, int)
-        Number of stimuli and of all columns.
+        Numbers of stimuli and of all columns.
     width : int or None
-        Most columns that come at once when the matrix is iterated over, whatever comes from `blocks`; None: as many as
-        take 32 MiB in float64.
+        Most columns of a block in iteration, whatever `blocks` yields; None: 32 MiB in float64.
 
     Attributes
     ----------
@@ -62,32 +61,34 @@ class ColumnBlocks:
 
     @classmethod
     def of(cls, source: ArrayLike | ColumnBlocks) -> ColumnBlocks:
-        """Slice an array or a memory map, which is not copied; return `ColumnBlocks` as they are."""
+        """Slice an array or a memory map without copying; return `ColumnBlocks` unchanged."""
         if isinstance(source, ColumnBlocks):
             return source
         array = as_matrix(source)
         return cls(lambda: _slices(array), (array.shape[0], array.shape[1]))
 
     def rows(self, order: ArrayLike) -> Self:
-        """Return a view of some stimuli in some order, given by their positions."""
-        chosen = np.asarray(order, dtype=np.intp)
-        # With the same width, so that views of a matrix have the same blocks.
-        return type(self)(lambda: (block[chosen] for block in self), (len(chosen), self.shape[1]), width=self._width)
+        """Return a view of stimuli at the given positions."""
+        positions = np.asarray(order, dtype=np.intp)
+        # Same width, so that views of a matrix have the same blocks.
+        return type(self)(
+            lambda: (block[positions] for block in self), (len(positions), self.shape[1]), width=self._width
+        )
 
     def keep(self, mask: ArrayLike) -> Self:
-        """Return a view of some columns, given by a boolean for each."""
-        chosen = np.asarray(mask, dtype=bool)
-        if chosen.shape != (self.shape[1],):
-            raise ValueError(f"The mask has shape {chosen.shape}; expected ({self.shape[1]},), one for each column.")
+        """Return a view of the columns where a mask is True."""
+        selected = np.asarray(mask, dtype=bool)
+        if selected.shape != (self.shape[1],):
+            raise ValueError(f"The mask has shape {selected.shape}; expected ({self.shape[1]},), one for each column.")
 
         def blocks() -> Iterator[ArrayLike]:
             for here, block in self.placed():
-                yield block[:, chosen[here]]
+                yield block[:, selected[here]]
 
-        return type(self)(blocks, (self.shape[0], int(chosen.sum())), width=self._width)
+        return type(self)(blocks, (self.shape[0], int(selected.sum())), width=self._width)
 
     def checked(self, check: Callable[[NDArray[Any]], None]) -> Self:
-        """Return a view that calls a function with every block before it is used; what it raises is raised."""
+        """Return a view that passes every block to a function, which may raise, before use."""
 
         def blocks() -> Iterator[ArrayLike]:
             for block in self:
@@ -97,13 +98,13 @@ class ColumnBlocks:
         return type(self)(blocks, self.shape, width=self._width)
 
     def columns(self, indices: ArrayLike) -> Floats:
-        """Return some columns in some order, shape (n_stimuli, len(indices)), in one pass."""
-        wanted = np.asarray(indices, dtype=np.intp)
-        result = np.empty((self.shape[0], len(wanted)))
+        """Return columns at the given positions in one pass, shape (n_stimuli, len(indices))."""
+        positions = np.asarray(indices, dtype=np.intp)
+        result = np.empty((self.shape[0], len(positions)))
         for columns, block in self.placed():
-            here = np.flatnonzero((wanted >= columns.start) & (wanted < columns.stop))
+            here = np.flatnonzero((positions >= columns.start) & (positions < columns.stop))
             if len(here):
-                result[:, here] = block[:, wanted[here] - columns.start]
+                result[:, here] = block[:, positions[here] - columns.start]
         return result
 
     def to_array(self) -> Floats:
@@ -114,17 +115,17 @@ class ColumnBlocks:
         return result
 
     def placed(self) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield blocks with the columns that they are."""
+        """Yield the column slice and the block, for each block."""
         first = 0
         for block in self:
             yield slice(first, first + block.shape[1]), block
             first += block.shape[1]
 
     def centred(self) -> Iterator[Floats]:
-        """Yield blocks in float64, each column less its mean over the stimuli; they may be changed."""
+        """Yield blocks in float64 less their column means; callers may change them."""
         for block in self:
             centred = np.array(block, dtype=np.float64, order="C")
-            with np.errstate(invalid="ignore"):  # infinite values are for the caller to refuse
+            with np.errstate(invalid="ignore"):  # the caller refuses infinite values
                 centred -= centred.mean(axis=0)
             yield centred
 
@@ -133,7 +134,7 @@ class ColumnBlocks:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
-        """Yield arrays of shape (n_stimuli, width), in the type they come in."""
+        """Yield arrays of shape (n_stimuli, width) in their own type."""
         width = self._width
         waiting: list[NDArray[Any]] = []
         total = 0
@@ -149,12 +150,12 @@ class ColumnBlocks:
             yield _joined(waiting)
         if total != self.shape[1]:
             raise ValueError(
-                f"The blocks have {total} columns together, but the shape says {self.shape[1]}. If they were "
-                "complete the first time, the function returns an iterator that is spent; it must make a new one."
+                f"The blocks have {total} columns in total, but the shape says {self.shape[1]}. If the first pass was "
+                "complete, the function returned the same exhausted iterator; it must return a new one."
             )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Refuse to become an array unasked, which might exhaust the memory."""
+        """Refuse implicit conversion, which might exhaust the memory."""
         raise TypeError(f"ColumnBlocks of shape {self.shape} become an array by to_array() only.")
 
     def _given(self) -> Iterator[NDArray[Any]]:
@@ -173,7 +174,7 @@ def _slices(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
 
 
 def _read_in_pieces(block: NDArray[Any]) -> NDArray[Any]:
-    """Copy columns of a memory map some rows at a time; what is not in a read-only map stays as it is.
+    """Copy columns of a read-only memory map some rows at a time; return other blocks unchanged.
 
     To read a few columns the system maps up to 2 MiB around each, which for all rows may be the whole file.
     """
@@ -188,19 +189,18 @@ def _read_in_pieces(block: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_mapped(array: object) -> bool:
-    """Tell whether an array lies in a file."""
+    """Return whether an array lies in a file."""
     return _memory_map(array) is not None
 
 
 def release_pages(array: NDArray[Any]) -> None:
-    """Give back the memory that holds what was read of a memory map, which can be read again; of others nothing.
+    """Release the memory that holds a read-only memory map, which can be read again; do nothing for other arrays.
 
-    The pages of a map that was read count as memory of the process until the system needs them. A map that can be
-    written to is left alone.
+    Pages that were read count as memory of the process until the system needs them.
     """
     base = _memory_map(array)
     if base is not None and _can_be_released(array):
-        pages = base.base  # of the outermost map: the file itself
+        pages = base.base  # the outermost map holds the file
         if isinstance(pages, mmap.mmap):
             pages.madvise(mmap.MADV_DONTNEED)
 
@@ -211,12 +211,12 @@ def _can_be_released(array: NDArray[Any]) -> bool:
 
 
 def _memory_map(array: object) -> np.memmap[Any, Any] | None:
-    found = None
+    outermost = None
     while isinstance(array, np.ndarray):
-        # A slice of a memory map is one too, but only the first one holds the file.
-        found = array if isinstance(array, np.memmap) else found
+        # Slices of a memory map are memory maps too, but only the first holds the file.
+        outermost = array if isinstance(array, np.memmap) else outermost
         array = array.base
-    return found
+    return outermost
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -224,7 +224,7 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def stack_rows(*sources: ArrayLike | ColumnBlocks) -> ColumnBlocks:
-    """Put the stimuli of several matrices with the same columns below each other, without copying them whole.
+    """Stack the stimuli of several matrices with the same columns, without copying them whole.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def stack_rows(*sources: ArrayLike | ColumnBlocks) -> ColumnBlocks:
 
 
 def as_matrix(values: ArrayLike) -> NDArray[Any]:
-    """Return an array, of its own type, that has two axes."""
+    """Return an array of its own type; raise ValueError unless it has two axes."""
     array = np.asarray(values)
     if array.ndim != 2:
         raise ValueError(f"Expected an array of shape (n_stimuli, n_columns), got shape {array.shape}.")
@@ -258,7 +258,7 @@ def as_matrix(values: ArrayLike) -> NDArray[Any]:
 
 
 def _of_width(source: ColumnBlocks, width: int) -> Iterator[NDArray[Any]]:
-    """Yield blocks of exactly this width, but for the last."""
+    """Yield blocks of exactly this width, except the last."""
     rest: NDArray[Any] | None = None
     for block in source:
         whole = block if rest is None else np.concatenate([rest, block], axis=1)

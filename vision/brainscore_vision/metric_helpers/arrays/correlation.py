@@ -1,4 +1,4 @@
-"""Compute correlations, vectorised over columns."""
+"""Correlate columns."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["constant_columns", "correlate_parts", "pearson_columns", "ranks", "spearman"]
 
 
-# Spread around the mean below this part of the mean's size is what rounding leaves of a constant.
+# A spread below this share of the mean's size is rounding of a constant.
 ROUNDING = 1e-13
-_SQUARES = 1e250  # sums of squares above this, or below one over it, are computed of rescaled columns
+_SQUARES = 1e250  # columns are rescaled if sums of squares exceed this or are below its inverse
 
 
 def constant_columns(values: ArrayLike) -> NDArray[np.bool_]:
-    """Tell which columns do not vary.
+    """Return which columns do not vary.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def constant_columns(values: ArrayLike) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of bool, shape (n_columns,)
-        True where all values are equal up to rounding; False where there is any NaN.
+        True where all values are equal up to rounding; False for columns with NaN.
     """
     array = np.asarray(values, dtype=np.float64)
     if len(array) == 0:
@@ -56,8 +56,8 @@ def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (n_columns,)
-        In [-1, 1]; NaN where either column is constant or holds NaN. Unchanged by adding constants to a column or
-        multiplying it with a positive number.
+        In [-1, 1]; NaN where either column is constant or holds NaN. Invariant to adding a constant to a column or
+        multiplying it by a positive number.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
         return np.full(x.shape[1:], np.nan)
     undefined = constant_columns(x) | constant_columns(y)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # constant columns are set to NaN below
-        # Unit columns first: the product of two small sums of squares would underflow.
+        # Normalise first: products of two small sums of squares would underflow.
         x, y = _of_length_one(x - x.mean(axis=0)), _of_length_one(y - y.mean(axis=0))
         r = np.clip(np.einsum("ij,ij->j", x, y), -1.0, 1.0)
     r[undefined] = np.nan
@@ -82,7 +82,7 @@ def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
 def _of_length_one(centred: Floats) -> Floats:
     squares = np.einsum("ij,ij->j", centred, centred)
     extreme = (squares < 1 / _SQUARES) | (squares > _SQUARES)
-    if extreme.any():  # digits are lost, or all of them
+    if extreme.any():  # some or all digits are lost
         centred[:, extreme] = ordinary_columns(centred[:, extreme])
         squares = np.einsum("ij,ij->j", centred, centred)
     centred /= np.sqrt(squares)
@@ -90,16 +90,7 @@ def _of_length_one(centred: Floats) -> Floats:
 
 
 def ranks(values: ArrayLike) -> Floats:
-    """Rank numbers from 1; equal ones share the mean of their ranks.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        Without NaN.
-
-    Returns
-    -------
-    ndarray, shape (n,)
+    """Rank numbers without NaN from 1, shape (n,); equal ones share the mean of their ranks.
 
     Examples
     --------
@@ -119,7 +110,7 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
     Returns
     -------
     float
-        In [-1, 1]; NaN if either list is constant or holds NaN. Unchanged by increasing transformations.
+        In [-1, 1]; NaN if either list is constant or holds NaN. Invariant to increasing transformations.
     """
     x = np.asarray(first, dtype=np.float64)
     y = np.asarray(second, dtype=np.float64)
@@ -131,14 +122,14 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
 def correlate_parts(
     parts: Iterable[tuple[int, slice, Floats]], target: ArrayLike | ColumnBlocks, tests: Sequence[ArrayLike]
 ) -> Floats:
-    """Correlate predictions that come part by part with the responses.
+    """Correlate predictions that arrive in parts with the responses.
 
     Parameters
     ----------
-    parts : iterable of (index of the split, columns, prediction of shape (n_test, width))
-        As a `BlockPredictor` yields them: columns are those of the blocks of `target`.
+    parts : iterable of (split number, columns, prediction of shape (n_test, width))
+        As from a `BlockPredictor`: columns are those of the blocks of `target`.
     target : array-like or ColumnBlocks, shape (n_stimuli, n_neuroids)
-        Read in one pass if all splits come for one block after the other, else in one for each split.
+        Read in one pass if parts come block by block, otherwise in one pass for each split.
     tests : sequence of array-like of int
         Positions of the test stimuli of each split.
 

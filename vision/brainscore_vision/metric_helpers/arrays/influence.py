@@ -1,9 +1,9 @@
-r"""Compute how single stimuli and single neuroids move correlations, medians over neuroids, and means over splits.
+"""Compute how single stimuli and neuroids move correlations, medians over neuroids, and means over splits.
 
-The influence of an observation on a statistic is the derivative by its weight (Hampel 1974). For a Pearson correlation
+The influence of an observation is the derivative of a statistic by its weight (Hampel 1974). For a Pearson correlation
 of standardised columns it is :math:`z_x z_y - r (z_x^2 + z_y^2) / 2` (Devlin, Gnanadesikan & Kettenring 1975). The
-median has none that can be estimated well: its jackknife is inconsistent. Its place takes the median that is averaged
-over all samples with replacement, the weighted mean of order statistics of Harrell & Davis (1982), which is smooth.
+jackknife of the median is inconsistent; the median averaged over all samples with replacement, a weighted mean of order
+statistics (Harrell & Davis 1982), is smooth and takes its place.
 
 References
 ----------
@@ -35,19 +35,19 @@ __all__ = [
     "order_weights",
 ]
 
-_NEGLIGIBLE = 1e-6  # weight of a value in the averaged median that is left out; 5 standard deviations of ranks away
+_NEGLIGIBLE = 1e-6  # omitted weights in the averaged median; 5 standard deviations of ranks away
 
 
 @lru_cache(maxsize=64)
 def order_weights(n: int) -> Floats:
-    """Return how much each of n ordered values weighs in the averaged median: the probability of being the median.
+    """Return the weights of n ordered values in the averaged median: each one's probability of being the median.
 
     Returns
     -------
     ndarray, shape (n,)
         Symmetric, sums to 1. Read-only.
     """
-    from scipy.special import betainc  # scipy is loaded by those who use it
+    from scipy.special import betainc  # scipy is heavy
 
     weights: Floats = np.diff(betainc((n + 1) / 2, (n + 1) / 2, np.arange(n + 1) / n))
     weights.flags.writeable = False
@@ -55,16 +55,9 @@ def order_weights(n: int) -> Floats:
 
 
 def left_out_influences(left_out: Floats) -> Floats:
-    """Scale values without one unit each so that the squares of what they differ by sum to the jackknife variance.
+    """Scale values without each unit, shape (n_units,), so that squares sum to the jackknife variance.
 
-    Parameters
-    ----------
-    left_out : ndarray, shape (n_units,)
-
-    Returns
-    -------
-    ndarray, shape (n_units,)
-        Positive for a unit that raises the value.
+    The result is positive for units that raise the value.
     """
     n = len(left_out)
     scaled: Floats = np.sqrt((n - 1) / n) * (left_out.mean() - left_out)
@@ -91,7 +84,7 @@ def median_influence(values: Floats) -> tuple[Floats, Floats]:
     order = np.argsort(values)
     slope[order] = order_weights(n)
     if n > 1:
-        # Without the k-th smallest, those above it move down by one place.
+        # Without the k-th smallest, higher values move down by one place.
         ordered, weights = values[order], order_weights(n - 1)
         below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
         above = np.concatenate([np.cumsum((weights * ordered[1:])[::-1])[::-1], [0.0]])
@@ -111,33 +104,33 @@ def mean_influence(values: Floats) -> Floats:
     Returns
     -------
     ndarray, shape (n,)
-        Sums to 0; its squares sum to the squared standard error of the mean. 0 for what does not count.
+        Sums to 0; its squares sum to the squared standard error of the mean. 0 for NaN.
 
     Examples
     --------
     >>> mean_influence(np.array([1.0, 3.0, np.nan]))
     array([-0.70710678,  0.70710678,  0.        ])
     """
-    known = ~np.isnan(values)
-    n = int(known.sum())
+    defined = ~np.isnan(values)
+    n = int(defined.sum())
     influence = np.zeros(len(values))
     if n > 1:
-        influence[known] = (values[known] - values[known].mean()) / np.sqrt(n * (n - 1))
+        influence[defined] = (values[defined] - values[defined].mean()) / np.sqrt(n * (n - 1))
     return influence
 
 
 def median_freedom(n: int) -> float:
-    """Return how many independent values the variance is worth that `median_influence` gives to the median of n values.
+    """Return the degrees of freedom of the variance that `median_influence` gives to the median of n values.
 
-    It hangs on the few values in the middle, whose number grows as the root of n: their density is what it estimates.
-    The formula is one for simulations of n from 2 to 200 normal and beta values, where it is off by less than a sixth
-    from n = 8 on; intervals by Student's t then hold the median of normal values in 94 to 97 of 100 samples.
+    They depend on the density near the median, estimated from about sqrt(n) values. The formula fits simulations of n
+    from 2 to 200 normal and beta values (error below a sixth from n = 8); intervals by Student's t then cover the
+    median of normal values in 94 to 97 of 100 samples.
     """
     return min(n - 1.0, 0.7 + 0.92 * float(np.sqrt(n)))
 
 
 def correlation_influence(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Correlate columns, and tell how each row moves the correlations.
+    """Correlate columns, and compute how each row moves the correlations.
 
     Parameters
     ----------
@@ -148,12 +141,12 @@ def correlation_influence(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     r : ndarray, shape (q,)
         NaN where a column is constant.
     influence : ndarray, shape (n, q)
-        Each column sums to 0, and its squares to about the variance of r, enlarged by ``n / (n - 4)`` for the two
-        means and two scales that come from the same rows. NaN where r is, and for fewer than five rows.
+        Each column sums to 0, and its squares to about the variance of r, enlarged by ``n / (n - 4)`` for the two means
+        and two scales estimated from the same rows. NaN where r is, and for fewer than five rows.
     """
     n = len(x)
     with np.errstate(divide="ignore", invalid="ignore"):  # constant: NaN
-        a, b = (_standardized(each) for each in (x, y))
+        a, b = (_standardized(values) for values in (x, y))
         product = a * b
         r = product.mean(axis=0)
         influence = product - 0.5 * r * (a * a + b * b)
@@ -161,12 +154,12 @@ def correlation_influence(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 class OnMedians(NamedTuple):
-    """How cells and neuroids move a median over neuroids, or a mean of medians."""
+    """Influences of cells and neuroids on a median over neuroids, or a mean of medians."""
 
-    cells: Floats  # (n_stimuli, n_columns); NaN throughout if there is no value that counts
-    columns: Indices  # (n_columns,), the neuroids whose cells these are: those that are near a median
-    of_neuroids: Floats  # (n_neuroids,), what neuroids add as wholes: their values differ
-    freedom: float  # how many independent values the variance over neuroids is worth
+    cells: Floats  # (n_stimuli, n_columns); NaN throughout if no value is defined
+    columns: Indices  # (n_columns,), neuroids of these cells: those near a median
+    of_neuroids: Floats  # (n_neuroids,), contribution of whole neuroids, whose values differ
+    freedom: float  # degrees of freedom of the variance over neuroids
 
 
 def median_of_columns(values: Floats, of_rows: Floats) -> OnMedians:
@@ -177,7 +170,7 @@ def median_of_columns(values: Floats, of_rows: Floats) -> OnMedians:
     values : ndarray, shape (q,)
         NaN does not count.
     of_rows : ndarray, shape (n, q)
-        How each row moves each value.
+        Influence of each row on each value.
     """
     near, weights, of_neuroids = _weighing(values)
     freedom = median_freedom(len(values))
@@ -194,19 +187,19 @@ def median_of_correlations(
 ) -> OnMedians:
     """Return the influence of cells on the mean over parts of the median over neuroids of correlations.
 
-    Where the order of neuroids differs between parts, so do the values in the middle, and the mean of medians hangs on
-    more of them than one median does: its freedom is that of a median times the effective number of medians, the mean
-    square of their influences over the square of the mean.
+    Where the order of neuroids differs between parts, the mean of medians depends on more of them than one median does:
+    its degrees of freedom are those of a median times the effective number of medians, the mean square of their
+    influences over the square of the mean.
 
     Parameters
     ----------
     parts : iterable of (x, y, rows)
-        Of every split: two tables of shape (n_rows, n_neuroids) whose columns are correlated, and which stimuli their
-        rows are.
+        For every split: two tables of shape (n_rows, n_neuroids) whose columns are correlated, and the stimuli of their
+        rows.
     n_stimuli : int
         Number of stimuli over all parts.
     correlations : ndarray, shape (n_parts, n_neuroids)
-        What the medians are taken of, the correlations or a function of them; NaN does not count.
+        Correlations, or a function of them, that the medians summarise; NaN does not count.
     slopes : ndarray, shape (n_parts, n_neuroids), or None
         Derivatives of that function by the correlations; None: 1.
     """
@@ -231,13 +224,13 @@ def median_of_correlations(
 
 def _weighing(correlations: Floats) -> tuple[Indices, Floats, Floats]:
     """Return which correlations are near their median, their weights in it, and the influence of all."""
-    known = np.flatnonzero(~np.isnan(correlations))
+    defined = np.flatnonzero(~np.isnan(correlations))
     influence = np.zeros(len(correlations))
-    if not len(known):
-        return known, influence[known], influence
-    influence[known], weights = median_influence(correlations[known])
+    if not len(defined):
+        return defined, influence[defined], influence
+    influence[defined], weights = median_influence(correlations[defined])
     near = weights > _NEGLIGIBLE
-    return known[near], weights[near], influence
+    return defined[near], weights[near], influence
 
 
 def _standardized(values: Floats) -> Floats:

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Ranking", "sort_order"]
 
-_SMALL = 2**14  # below this, sorting indices costs nothing worth saving
-_REPAIRABLE = 8  # more than one in so many out of order: sort anew rather than repair
+_SMALL = 2**14  # below this, sorting indices is fast enough
+_REPAIRABLE = 8  # sort again if more than one in this number is out of order
 _SIGN = np.uint64(1 << 63)
 
 
 def sort_order(values: ArrayLike) -> Indices:
     """Return the positions of numbers from the smallest to the largest.
 
-    Sorting numbers is about twice as fast as sorting their positions. So each number and its position are packed into
-    one 64-bit key, as many leading bits of the number as fit, and keys are sorted. The few numbers that differ only in
-    the bits cut off are then put right, so the order is exact.
+    Sorting numbers is about twice as fast as sorting positions. Each number (as many leading bits as fit) and its
+    position are packed into one 64-bit key, and keys are sorted. The few numbers that differ only in the bits cut off
+    are then corrected, so that the order is exact.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def sort_order(values: ArrayLike) -> Indices:
     Returns
     -------
     ndarray of int, shape (n,)
-        ``values[result]`` does not decrease; the order among equal numbers is arbitrary but the same every time.
+        ``values[result]`` does not decrease; the order of equal numbers is arbitrary but reproducible.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def sort_order(values: ArrayLike) -> Indices:
 
 
 def _sortable_bits(array: Floats) -> NDArray[np.uint64]:
-    """Map floats to whole numbers of the same order; -0.0 and 0.0 to the same."""
+    """Map floats to integers of the same order; -0.0 and 0.0 to the same."""
     bits = (array + 0.0).view(np.int64)
     negative = bits >> 63  # all ones or all zeros
     flipped: NDArray[np.uint64] = bits.view(np.uint64) ^ (negative.view(np.uint64) | _SIGN)
@@ -73,15 +73,14 @@ def _sortable_bits(array: Floats) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The order of numbers, from which ranks follow for any repetition counts of them without sorting again.
+    """The order of numbers; ranks for any repetition counts follow without sorting again.
 
     Attributes
     ----------
     order : ndarray of int, shape (n,)
         Positions from the smallest number to the largest.
     starts : ndarray of int, shape (n_distinct,), or None
-        Where in `order` each distinct number begins; None if all are distinct. Numbers that count as equal follow each
-        other in `order`.
+        Start of each distinct number in `order`; None if all are distinct.
     """
 
     order: Indices
@@ -96,8 +95,7 @@ class Ranking:
         values : array-like, shape (n,)
             Without NaN.
         tolerance : float
-            Neighbours in the order that differ by no more than this part of the largest size are equal, such as those
-            that rounding alone sets apart. Without effect where a number is infinite.
+            Neighbours that differ by at most this share of the largest size are equal. Ignored if a number is infinite.
         """
         array = np.asarray(values, dtype=np.float64)
         order = sort_order(array)
@@ -121,17 +119,17 @@ class Ranking:
         return result
 
     def weighted_ranks(self, counts: Floats) -> Floats:
-        """Return the ranks that the numbers have when each occurs several times or not at all.
+        """Return the ranks when each number occurs several times or not at all.
 
         Parameters
         ----------
         counts : ndarray, shape (n,)
-            How often each number occurs, 0 or more.
+            Number of occurrences, 0 or more.
 
         Returns
         -------
         ndarray, shape (n,)
-            Of numbers that do not occur, a number without meaning.
+            Meaningless for numbers that do not occur.
         """
         ordered = counts[self.order]
         if self.starts is None:

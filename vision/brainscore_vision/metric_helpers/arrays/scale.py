@@ -1,8 +1,7 @@
-"""Bring numbers of extreme size to an ordinary one, so that their squares neither overflow nor vanish.
+"""Rescale numbers of extreme size, so that their squares neither overflow nor vanish.
 
-A power of two changes the exponents of numbers and none of their digits: a score that has no unit is the same for
-responses of 1e-300 and of 1e300, and bitwise what it is without this for responses of ordinary size, which stay as they
-are.
+Division by a power of two changes exponents and no digits: a unit-free score is the same for responses of 1e-300 and of
+1e300, and bitwise unchanged for responses of ordinary size, which are not rescaled.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["ORDINARY", "extreme_exponent", "ordinary", "ordinary_columns"]
 
 ORDINARY = 64
-"""Numbers up to ``2**64`` (1.8e19) and down to one over that are ordinary: eighth powers of them are finite."""
+"""Numbers between ``2**-64`` and ``2**64`` (1.8e19) are ordinary: their eighth powers are finite."""
 
 
 def extreme_exponent(*values: NDArray[Any]) -> int:
-    """Return the exponent of the largest number of several arrays, ``2**(e - 1) <= largest < 2**e``; 0 if ordinary.
+    """Return the exponent of the largest number in the arrays, ``2**(e - 1) <= largest < 2**e``; 0 if it is ordinary.
 
     Parameters
     ----------
     values : ndarray of any shape
-        NaN does not count; infinite ones and arrays of zeros are ordinary.
+        NaN does not count; infinite arrays and arrays of zeros are ordinary.
 
     Examples
     --------
@@ -45,34 +44,34 @@ def extreme_exponent(*values: NDArray[Any]) -> int:
 
 
 def ordinary(*values: NDArray[Any]) -> list[NDArray[Any]]:
-    """Divide arrays by one power of two, so that their largest number lies between .5 and 1; ordinary ones by 1.
+    """Divide arrays of one unit by a power of two, so that their largest number lies between .5 and 1.
 
     Parameters
     ----------
     values : ndarray of any shape
-        What has one unit, such as training and test responses.
+        Arrays of one unit, such as training and test responses.
 
     Returns
     -------
     list of ndarray
-        The arrays themselves if they are ordinary, in double precision otherwise.
+        The same arrays if they are ordinary, otherwise rescaled ones in double precision.
 
     Examples
     --------
     >>> ordinary(np.array([3e200, 6e200]))[0] * [1, 0.5]
-    array([0.39190987, 0.39190987])
+    array([0.48990757, 0.48990757])
     """
     exponent = extreme_exponent(*values)
     return [np.ldexp(array.astype(np.float64), -exponent) for array in values] if exponent else list(values)
 
 
 def ordinary_columns(values: Floats) -> Floats:
-    """Divide each column by a power of two of its own, so that its largest number lies between .5 and 1.
+    """Divide each column by its own power of two, so that its largest number lies between .5 and 1.
 
     Parameters
     ----------
     values : ndarray, shape (n, n_columns)
-        Finite, of one row or more; columns of zeros stay.
+        Finite, at least one row; columns of zeros stay.
     """
     scaled: Floats = np.ldexp(values, -np.frexp(np.abs(values).max(axis=0))[1])
     return scaled

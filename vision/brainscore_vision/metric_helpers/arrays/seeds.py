@@ -1,19 +1,18 @@
-"""Derive the generators of random draws from one seed and the name of what is drawn.
+"""Derive random generators from one seed and the name of the draw.
 
-Every new draw in this project comes from ``generator(seed, *path)``: the path says what is drawn, such as
-``generator(0, "interval", "presentation")``. Two draws with different paths are independent although they share the
-seed, and adding a draw changes no other. Where the published system fixes a generator (the splits of a
-cross-validation: ``random_state=1``), that one stays.
+Every new draw comes from ``generator(seed, *path)``, where the path names the draw, such as ``generator(0, "interval",
+"presentation")``. Draws with different paths are independent although they share the seed, and a new draw changes no
+other. Generators that the published system fixes (``random_state=1`` of cross-validation splits) stay.
 
 ====================================================  ==============================================================
-seed                                                  what it does
+seed                                                  draw
 ====================================================  ==============================================================
-``Split.Defaults.random_state = 1``                   which stimuli train and test, which repetitions make a half
-``seed=0`` of `SplitHalfPredictorConsistency`         which repetitions of a stimulus make its half, as published
-``seed=0`` of `bootstrap_error`, `attach_error`       which entries are resampled, as published
-``seed=0`` of `half_sample_interval`                  which stimuli and neuroids are in a half: tree
-``random_state`` of `LeaveOneSubjectOut`              which stimuli and subjects its interval resamples: tree
-``seed=0`` of `make_atlas`, `layer_atlas`             which stimuli make a fold, which are drawn: tree
+``Split.Defaults.random_state = 1``                   stimuli that train and test, repetitions in a half
+``seed=0`` of `SplitHalfPredictorConsistency`         repetitions of a stimulus in its half, as published
+``seed=0`` of `bootstrap_error`, `attach_error`       resampled entries, as published
+``seed=0`` of `half_sample_interval`                  stimuli and neuroids in a half: tree
+``random_state`` of `LeaveOneSubjectOut`              stimuli and subjects resampled by its interval: tree
+``seed=0`` of `make_atlas`, `layer_atlas`             stimuli in a fold, drawn stimuli: tree
 ====================================================  ==============================================================
 """
 
@@ -27,19 +26,19 @@ __all__ = ["generator", "seed_sequence"]
 
 
 def seed_sequence(seed: int, *path: str | int) -> np.random.SeedSequence:
-    """Return the node of the seed tree that a path leads to.
+    """Return the node of the seed tree at a path.
 
     Parameters
     ----------
     seed : int
-        The root, not negative (else `ValueError`).
+        Root, not negative (else `ValueError`).
     *path : str or int
-        What the draws are for. A name counts by its text, on every machine and in every session alike.
+        Purpose of the draws. Names count by their text, on every machine alike.
 
     Returns
     -------
     numpy.random.SeedSequence
-        With the seed as entropy and the path, hashed, as spawn key.
+        With the seed as entropy and the hashed path as spawn key.
 
     Examples
     --------

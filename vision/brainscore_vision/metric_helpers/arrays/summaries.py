@@ -1,4 +1,4 @@
-"""Summarise what is known of values that may be undefined (NaN)."""
+"""Summarise values that may be NaN."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["mean_known", "median_known"]
 
 
 def mean_known(values: ArrayLike, axis: int | None = None) -> Floats:
-    """Average along an axis, or over all values, what is not NaN; NaN where nothing is known.
+    """Average the values that are not NaN, along an axis or over all; NaN if there are none.
 
     Examples
     --------
@@ -21,20 +21,20 @@ def mean_known(values: ArrayLike, axis: int | None = None) -> Floats:
     array([ 2., nan])
     """
     array = np.asarray(values, dtype=np.float64)
-    known = ~np.isnan(array)
-    total, number = np.where(known, array, 0.0).sum(axis=axis), known.sum(axis=axis)
+    defined = ~np.isnan(array)
+    total, number = np.where(defined, array, 0.0).sum(axis=axis), defined.sum(axis=axis)
     means: Floats = np.divide(total, number, out=np.full(np.shape(total), np.nan), where=number > 0)
     return means
 
 
 def median_known(values: Floats) -> Floats:
-    """Take the median over the last axis of what is not NaN; NaN where nothing is known.
+    """Take the median of the values that are not NaN over the last axis; NaN if there are none.
 
     Examples
     --------
     >>> median_known(np.array([[3.0, np.nan, 1.0], [np.nan, np.nan, np.nan]]))
     array([ 2., nan])
     """
-    known = (row[~np.isnan(row)] for row in values.reshape(-1, values.shape[-1]))
-    medians = [np.median(row) if len(row) else np.nan for row in known]
+    rows = (row[~np.isnan(row)] for row in values.reshape(-1, values.shape[-1]))
+    medians = [np.median(row) if len(row) else np.nan for row in rows]
     return np.array(medians).reshape(values.shape[:-1])

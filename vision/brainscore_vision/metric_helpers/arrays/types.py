@@ -1,4 +1,4 @@
-"""Name the types of arrays that kernels take and give."""
+"""Types of arrays that kernels take and return."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["Array", "ArrayLike", "Floats", "Indices", "Integers", "Labels", "NDA
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]  # positions in an array
-Labels = NDArray[Any]  # Any: names or numbers, whatever a coordinate holds
+Labels = NDArray[Any]  # Any: names or numbers
 Integers = NDArray[np.int_]  # counts and labels
-Notes = dict[str, Any]  # Any: entries for the attributes of a score, which hold anything
-Splits = Sequence[tuple[ArrayLike, ArrayLike]]  # positions of the stimuli that train and that test, for every split
-Array = Any  # Any: an array of NumPy or a tensor of torch, which have the operators that kernels use in common
+Notes = dict[str, Any]  # Any: entries of score attributes
+Splits = Sequence[tuple[ArrayLike, ArrayLike]]  # train and test positions of every split
+Array = Any  # Any: a NumPy array or a torch tensor, which share the operators that kernels use

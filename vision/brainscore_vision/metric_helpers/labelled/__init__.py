@@ -1,1 +1,1 @@
-"""Bring assemblies to arrays whose rows belong together, and results back to labels."""
+"""Turn assemblies into arrays and results into scores: alignment, splits, slices, dissimilarities, judgements."""

@@ -1,4 +1,4 @@
-"""Bring two assemblies to the same stimuli in the same order, and decide which neuroids can be compared."""
+"""Align two assemblies by stimulus, and determine which neuroids can be compared."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ __all__ = [
 ]
 
 Array = TypeVar("Array", bound=xr.DataArray)
-Attrs = dict[str, Any]  # Any: entries of ``Score.attrs`` are of all types
-Coords = dict[str, tuple[str, "NDArray[Any]"]]  # name -> (dim, labels), ready for a constructor
+Attrs = dict[str, Any]  # Any: entries of ``Score.attrs``
+Coords = dict[str, tuple[str, "NDArray[Any]"]]  # name -> (dim, labels)
 
-_SHOWN = 5  # how many names an error lists
-_NAMED = 1000  # how many neuroids that are left out an attribute names
+_SHOWN = 5  # names listed in an error
+_NAMED = 1000  # omitted neuroids named in an attribute
 
 
 def squeeze_time_bin(assembly: Array) -> Array:
-    """Drop a `time_bin` dimension of length one; leave every other assembly as it is.
+    """Drop a `time_bin` dimension of length one; return other assemblies unchanged.
 
     Raises
     ------
     AssemblyError
-        If it is no assembly, or an empty one.
+        If it is not an assembly, or empty.
     """
     require_entries(assembly)
     if "time_bin" in assembly.dims and assembly.sizes["time_bin"] == 1:
@@ -60,17 +60,17 @@ def squeeze_time_bin(assembly: Array) -> Array:
 
 
 def has_coordinate(assembly: xr.DataArray, name: str) -> bool:
-    """Tell whether an assembly has a coordinate or index level of this name along some dimension."""
+    """Return whether an assembly has a one-dimensional coordinate or index level of this name."""
     require_assembly(assembly)
     return name in assembly.coords and assembly[name].ndim == 1
 
 
 def coordinate(assembly: xr.DataArray, name: str) -> NDArray[Any]:
-    """Return the values of a one-dimensional coordinate."""
+    """Return the values of a one-dimensional coordinate; raise AssemblyError if it is missing."""
     if not has_coordinate(assembly, name):
-        known = [str(coord) for coord in assembly.coords]
-        hint = did_you_mean(name, known)
-        raise AssemblyError(f"The assembly has no coordinate {name!r}; it has {', '.join(known) or 'none'}.{hint}")
+        names = [str(coord) for coord in assembly.coords]
+        hint = did_you_mean(name, names)
+        raise AssemblyError(f"The assembly has no coordinate {name!r}; it has {', '.join(names) or 'none'}.{hint}")
     values: NDArray[Any] = assembly[name].values
     return values
 
@@ -83,7 +83,7 @@ def neuroid_names(assembly: xr.DataArray) -> NDArray[Any]:
 
 
 def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_coord) -> Indices:
-    """Return the positions that sort the neuroids of an assembly by their key; as they are without a key."""
+    """Return the positions that sort neuroids by their key; the original order without a key."""
     if not has_coordinate(target, neuroid_coord):
         return np.arange(target.sizes.get(Defaults.neuroid_dim, 0))
     return np.argsort(coordinate(target, neuroid_coord), kind="stable")
@@ -102,10 +102,9 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
     Parameters
     ----------
     reference : array-like, shape (n,)
-        Values in the wanted order, such as the `stimulus_id` of the target.
+        Values in the required order, such as the `stimulus_id` of the target.
     values : array-like, shape (n,)
-        The same values in any order. Where a value repeats, its first occurrence pairs with the first occurrence in
-        `reference`, the second with the second.
+        The same values in any order. Repeated values are matched in order of occurrence.
 
     Returns
     -------
@@ -115,16 +114,18 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
     Raises
     ------
     AssemblyError
-        If the two do not hold the same values equally often; names some that do not match.
+        If the two do not hold the same values equally often; names some that differ.
     """
-    wanted = _comparable(reference)
-    given = _comparable(values)
-    wanted_order = np.argsort(wanted, kind="stable")
-    given_order = np.argsort(given, kind="stable")
-    if len(wanted) != len(given) or not np.array_equal(wanted[wanted_order], given[given_order]):
-        raise AssemblyError(_mismatch(wanted, given, what))
-    result = np.empty(len(wanted), dtype=np.intp)
-    result[wanted_order] = given_order
+    target_values = _comparable(reference)
+    source_values = _comparable(values)
+    target_order = np.argsort(target_values, kind="stable")
+    source_order = np.argsort(source_values, kind="stable")
+    if len(target_values) != len(source_values) or not np.array_equal(
+        target_values[target_order], source_values[source_order]
+    ):
+        raise AssemblyError(_mismatch(target_values, source_values, what))
+    result = np.empty(len(target_values), dtype=np.intp)
+    result[target_order] = source_order
     return result
 
 
@@ -136,35 +137,35 @@ def matrix(
     Parameters
     ----------
     dtype : data type or None
-        Of the result. None: as the assembly has it, without a copy, so that a memory map stays one.
+        Type of the result. None: the assembly's, without a copy, so that a memory map stays one.
 
     Raises
     ------
     AssemblyError
-        If the assembly has other dimensions, or its values are no numbers.
+        If the assembly has other dimensions, or its values are not numbers.
     """
     if set(assembly.dims) != set(dims):
         raise AssemblyError(
             f"The {role} assembly has dimensions {tuple(assembly.dims)} of sizes {tuple(assembly.shape)}; expected "
-            f"{tuple(dims)}. Select or average whatever other dimension there is (a time_bin of length one is dropped)."
+            f"{tuple(dims)}. Select from or average over other dimensions (a time_bin of length one is dropped)."
         )
     values: NDArray[Any] = assembly.transpose(*dims).values
-    wanted = dtype if dtype is not None or values.dtype.kind in "biuf" else np.float64
+    result_type = dtype if dtype is not None or values.dtype.kind in "biuf" else np.float64
     if values.dtype.kind in "cSUMm":
         raise AssemblyError(f"The {role} assembly holds values of type {values.dtype}; expected real numbers.")
-    return values if wanted is None else values.astype(wanted, copy=False)
+    return values if result_type is None else values.astype(result_type, copy=False)
 
 
 @dataclass(frozen=True)
 class Neuroids:
-    """Which neuroids of a target can be compared."""
+    """Neuroids of a target, and which of them are usable."""
 
     used: NDArray[np.bool_]  # (n_neuroids,), False where responses are all NaN or constant
     names: NDArray[Any]  # (n_neuroids,), `neuroid_id`, or positions without one
 
     @property
     def attrs(self) -> Attrs:
-        """Entries for ``Score.attrs``: how many neuroids count, and how many and which do not."""
+        """Entries for ``Score.attrs``: numbers of usable and omitted neuroids, and names of the latter."""
         left_out = self.names[~self.used]
         entries: Attrs = {"n_neuroids": int(self.used.sum())}
         if len(left_out):
@@ -174,7 +175,7 @@ class Neuroids:
 
 
 def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *, role: str = "target") -> Neuroids:
-    """Decide which columns can be compared: not those that are NaN throughout or constant.
+    """Determine which columns are usable: not constant and not NaN throughout.
 
     Parameters
     ----------
@@ -184,12 +185,12 @@ def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *,
     Raises
     ------
     AssemblyError
-        If a neuroid has some NaN or infinite values but not only NaN, or if no neuroid is left.
+        If a neuroid has some NaN or infinite values but not only NaN, or if no neuroid is usable.
     """
     n, q = values.shape
     empty, broken, constant = (np.zeros(q, dtype=bool) for _ in range(3))
     for here, block in ColumnBlocks.of(values).placed():
-        if np.isfinite(block.sum(dtype=np.float64)):  # not so if any value is not, and needs no copy
+        if np.isfinite(block.sum(dtype=np.float64)):  # finite only if all values are; needs no copy
             constant[here] = constant_columns(block)
             continue
         missing = np.isnan(block)
@@ -210,21 +211,21 @@ def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *,
     return Neuroids(used=used, names=np.asarray(names))
 
 
-def require_entries(given: object) -> None:
-    """Raise an `AssemblyError` if what a metric was given is no assembly, or one without any values."""
-    require_assembly(given)
-    if not getattr(given, "size", 0):
+def require_entries(argument: object) -> None:
+    """Raise `AssemblyError` unless a metric's argument is an assembly with values."""
+    require_assembly(argument)
+    if not getattr(argument, "size", 0):
         raise AssemblyError(
-            f"There is nothing to compare: a metric was given {described(given)}. A selection has matched nothing; "
-            "compare what it asks for with the values that there are."
+            f"Nothing to compare: a metric was given {described(argument)}. A selection matched nothing; compare its "
+            "criteria with the values of the coordinate."
         )
 
 
-def require_assembly(given: object) -> None:
-    """Raise an `AssemblyError` if what a metric was given is no assembly, such as a plain array."""
-    if not hasattr(given, "coords"):
+def require_assembly(argument: object) -> None:
+    """Raise `AssemblyError` unless a metric's argument is an assembly."""
+    if not hasattr(argument, "coords"):
         raise AssemblyError(
-            f"A metric was given {described(given)}; expected an assembly, which has names for its dimensions and "
+            f"A metric was given {described(argument)}; expected an assembly, with named dimensions and "
             "coordinates. Label it: NeuroidAssembly(values, coords={'stimulus_id': ('presentation', [...]), "
             "'neuroid_id': ('neuroid', [...])}, dims=['presentation', 'neuroid'])."
         )
@@ -235,9 +236,9 @@ def _comparable(values: ArrayLike) -> NDArray[Any]:
     return array.astype(str) if array.dtype == object else array
 
 
-def _mismatch(wanted: NDArray[Any], given: NDArray[Any], what: str) -> str:
+def _mismatch(target_values: NDArray[Any], source_values: NDArray[Any], what: str) -> str:
     counts: dict[str, Mapping[object, int]] = {}
-    for role, side in (("target", wanted), ("source", given)):
+    for role, side in (("target", target_values), ("source", source_values)):
         unique, number = np.unique(side, return_counts=True)
         counts[role] = dict(zip(unique.tolist(), number.tolist(), strict=True))
     only = {
@@ -249,11 +250,12 @@ def _mismatch(wanted: NDArray[Any], given: NDArray[Any], what: str) -> str:
     }
     parts = [f"{len(values)} {where} ({_listing(values)})" for where, values in only.items() if values]
     return (
-        f"Source ({len(given)}) and target ({len(wanted)}) do not hold the same {what}: {'; '.join(parts)}. "
-        "Present exactly the stimuli of the target to the model and average repetitions on both sides."
+        f"Source ({len(source_values)}) and target ({len(target_values)}) do not hold the same {what}: "
+        f"{'; '.join(parts)}. Present exactly the stimuli of the target to the model and average repetitions on both "
+        "sides."
     )
 
 
 def _listing(values: Sequence[Any] | NDArray[Any]) -> str:
-    shown = ", ".join(repr(str(value)) for value in list(values)[:_SHOWN])
-    return shown + (", ..." if len(values) > _SHOWN else "")
+    names = ", ".join(repr(str(value)) for value in list(values)[:_SHOWN])
+    return names + (", ..." if len(values) > _SHOWN else "")

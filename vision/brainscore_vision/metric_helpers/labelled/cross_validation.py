@@ -1,8 +1,8 @@
 """Split assemblies into parts, apply a function to every part and gather the results in one Score.
 
-Metrics call ``transformation(*assemblies, apply=function, aggregate=function)``. `apply` sees one part of every
-assembly; what it returns is stacked along a new dimension; `aggregate`, if given, reduces what is left (the median over
-neuroids, say), then the transformation reduces its own dimension.
+Metrics call ``transformation(*assemblies, apply=function, aggregate=function)``. Results of `apply`, which gets one
+part of every assembly, are stacked along a new dimension; `aggregate`, if given, reduces the others (the median over
+neuroids, say); then the transformation reduces its own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Assembly = TypeVar("Assembly", bound="xr.DataArray")
 
 
 def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
-    """Reduce scores and keep what they were before.
+    """Reduce scores and keep the originals in ``attrs['raw']``.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
     Returns
     -------
     Score
-        ``aggregate_fnc(values)``; unless it has an ``attrs['raw']`` already, that becomes the `raw` of `values`, or
-        `values` if there is none.
+        ``aggregate_fnc(values)``; unless its ``attrs['raw']`` exists already, that is the `raw` of `values`, or
+        `values` itself.
     """
     score = aggregate_fnc(values)
-    if score is values:  # there was nothing to reduce; what a score was before is another object, or it held itself
+    if score is values:  # nothing was reduced; a score must not hold itself
         score = values.copy(deep=False)
     if "raw" not in score.attrs:
         score.attrs["raw"] = values.attrs.get("raw", values)
@@ -70,9 +70,9 @@ def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
 
 
 class Transformation:
-    """Apply a function to parts of assemblies; subclasses say what the parts are and how to gather results.
+    """Apply a function to parts of assemblies; subclasses define parts and how to gather results.
 
-    They say it with `parts`, or with a generator `pipe` of their own as published code does.
+    They override `parts`, or the generator `pipe` as published code does.
     """
 
     def __call__(
@@ -83,19 +83,19 @@ class Transformation:
         Parameters
         ----------
         apply : callable
-            Called with the parts, returns a Score, an assembly or a number.
+            Takes the parts, returns a Score, an assembly or a number.
         aggregate : callable or None
-            Applied to the stacked results before the transformation reduces its own dimension.
+            Reduces the stacked results before the transformation reduces its own dimension.
 
         Returns
         -------
         Score
-            With ``attrs['raw']``, the stacked results.
+            With the stacked results in ``attrs['raw']``.
         """
         steps = self.pipe(*args)
         for parts in steps:
             result = apply(*parts, **kwargs)
-            del parts  # they may be large, and the next ones are made now
+            del parts  # free memory before the next ones are made
             if steps.send(result):
                 break
         score = as_score(next(steps))
@@ -108,14 +108,14 @@ class Transformation:
         return score
 
     def pipe(self, *args: xr.DataArray) -> Generator[Any, Any, None]:  # Any: see below
-        """Do the same step by step, for callers that compute the results themselves.
+        """Yield parts step by step, for callers that compute the results themselves.
 
         Yields
         ------
         tuple of DataArray
-            The parts of one step. Send the result for them; what `send` returns says whether that was the last.
+            Parts of one step. Send their result; `send` returns whether that was the last.
         Score
-            After the last step: the stacked results.
+            Stacked results, after the last step.
 
         Examples
         --------
@@ -133,12 +133,12 @@ class Transformation:
         steps = self.parts(*args, notes=notes)
         step = next(steps, None)
         if step is None:
-            raise AssemblyError("There is nothing to apply to: the assembly has no parts.")
+            raise AssemblyError("Nothing to apply to: the assembly has no parts.")
         while step is not None:
             labels.append(step[0])
             parts, step = tuple(step[1]), None
             result = yield parts
-            del parts  # before the next ones are made
+            del parts  # free memory
             results.append(as_score(result))
             step = next(steps, None)
             yield step is None
@@ -148,35 +148,35 @@ class Transformation:
 
     def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:
         """Yield ``(labels of the new dimensions, arguments for apply)``; may write `notes` for the score's attrs."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what its parts are.")
+        raise NotImplementedError(f"{type(self).__name__} does not define `parts`.")
 
     def aggregate(self, score: Score) -> Score:
-        """Reduce the transformation's own dimensions; here, not at all."""
-        return score.copy()  # the copy is given `raw`, which must not be the score itself
+        """Reduce the transformation's own dimensions; by default none."""
+        return score.copy()  # a score must not be its own `raw`
 
 
 class Alignment(Transformation):
     """Bring two assemblies into the same order: ``apply(source, target)``, once.
 
-    The source may hold more than the target: what the target lacks is left out. Both are sorted by the key.
+    Entries of the source that the target lacks are dropped. Both are sorted by the key.
 
     Parameters
     ----------
     order_dimensions : sequence of str
-        The source's dimensions in this order, others behind them.
+        Leading dimensions of the source.
     alignment_dim : str
-        Coordinate (the key) by which the two are matched.
+        Coordinate (the key) that matches the two.
     repeat : bool
         Repeat entries of the source as often as the target has their key.
 
     Raises
     ------
     AssemblyError
-        When called with a target that has keys which the source lacks, or (without `repeat`) not equally often.
+        When called with a source that lacks keys of the target, or (without `repeat`) has them less often.
     """
 
     class Defaults:
-        """What is used unless told otherwise."""
+        """Default arguments."""
 
         order_dimensions = Defaults.expected_dims
         alignment_dim = Defaults.stimulus_coord
@@ -193,12 +193,12 @@ class Alignment(Transformation):
         self._repeat = repeat
 
     def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:  # noqa: ARG002 -- the signature is the base's
-        """Yield the two, aligned."""
+        """Yield both assemblies, aligned."""
         source, target = args
         yield {}, [self.sort(self.align(source, target)), self.sort(target)]
 
     def align(self, source_assembly: xr.DataArray, target_assembly: xr.DataArray) -> xr.DataArray:
-        """Return the part of the source that the target has, dimensions in order."""
+        """Return the part of the source that the target has, with ordered dimensions."""
         source = source_assembly.transpose(*self._order_dimensions, ...)
         return subset(source, target_assembly, subset_dims=[self._alignment_dim], repeat=self._repeat)
 
@@ -211,8 +211,7 @@ class Alignment(Transformation):
 class CrossValidation(Transformation):
     """Split two assemblies alike: ``apply(source_train, target_train, source_test, target_test)``.
 
-    Splits are made from the target, in the order of its presentations. Parts keep the order of their assembly.
-    Parameters as for `Split`.
+    Splits depend on the target. Parts keep the order of their assembly. Parameters as for `Split`.
 
     Raises
     ------
@@ -229,11 +228,11 @@ class CrossValidation(Transformation):
         return self._split.compat
 
     def plan(self, target: xr.DataArray) -> SplitPlan:
-        """Return the splits that would be used for a target; see `Split.plan`."""
+        """Return the splits for a target; see `Split.plan`."""
         return self._split.plan(target)
 
     def folds(self, target: xr.DataArray, n_folds: int, random_state: int) -> list[Indices]:
-        """Return positions of the target's presentations that belong together; see `Split.folds`."""
+        """Return positions of the target's presentations in each fold; see `Split.folds`."""
         return self._split.folds(target, n_folds, random_state)
 
     def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:
@@ -250,7 +249,7 @@ class CrossValidation(Transformation):
             values = [plan.values.values[part] for part in split]
             yield (
                 {"split": index},
-                [_having(side, coord, chosen) for chosen in values for side in args],
+                [_having(side, coord, part_values) for part_values in values for side in args],
             )
 
     def aggregate(self, score: Score) -> Score:
@@ -265,7 +264,7 @@ class CrossValidationSingle(CrossValidation):
 class TestOnlyCrossValidation:
     """`CrossValidation` for metrics without training: ``apply(source_test, target_test)``."""
 
-    __test__ = False  # a name that starts with Test is no test
+    __test__ = False  # not a pytest class
     kind: ClassVar[type[CrossValidation]] = CrossValidation
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: passed on
@@ -288,16 +287,16 @@ class CartesianProduct(Transformation):
     Parameters
     ----------
     dividers : sequence of str
-        Coordinates; the result has a dimension for each, of their sorted distinct values. Combinations that do not
-        occur are NaN. Where a combination leaves a single entry along the dimension of a divider, its part has lost
-        that dimension. Results whose `raw` has the dividers as coordinates along one dimension are joined along it.
+        Coordinates; the result has a dimension for each, of their sorted distinct values. Missing combinations are NaN.
+        If one entry remains along the dimension of a divider, the part loses that dimension. Results whose `raw` has
+        the dividers as coordinates along one dimension are joined along it.
     """
 
     def __init__(self, dividers: Sequence[str] = ()) -> None:
         self._dividers = tuple(dividers)
 
     def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:  # noqa: ARG002 -- the signature is the base's
-        """Yield the part of the assembly for every combination that occurs."""
+        """Yield the part of the assembly for every existing combination."""
         (assembly,) = args
         levels = [np.unique(coordinate(assembly, name)) for name in self._dividers]
         for values in itertools.product(*levels):
@@ -311,12 +310,12 @@ class CartesianProduct(Transformation):
 
 
 def expand(assembly: Assembly, target_dims: Sequence[str]) -> Assembly:
-    """Make dimensions of length one out of the scalar coordinates with some names.
+    """Turn scalar coordinates into dimensions of length one.
 
     Parameters
     ----------
     target_dims : sequence of str
-        Names; a coordinate is meant too if its name has ``_source`` or ``_target`` behind one of them.
+        Names of coordinates, with or without the suffix ``_source`` or ``_target``.
 
     Returns
     -------
@@ -356,6 +355,6 @@ def enumerate_done(values: Iterable[Item]) -> Iterator[tuple[int, Item, bool]]:
 
 
 def _having(assembly: xr.DataArray, coord: str, values: NDArray[Any]) -> xr.DataArray:
-    """Select where a coordinate has one of some values; order and class stay."""
+    """Select entries where a coordinate has one of some values, in order."""
     (dim,) = assembly[coord].dims
     return assembly.isel({dim: np.flatnonzero(np.isin(assembly[coord].values, values))})

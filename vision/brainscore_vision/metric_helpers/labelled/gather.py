@@ -1,4 +1,4 @@
-"""Give results the labels of the assembly they come from, and arrange those of its parts as one Score."""
+"""Label results like the assembly they come from, and arrange those of its parts as one Score."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["as_score", "bin_order", "labelled", "one_each", "same_labels", "stac
 
 
 def as_score(result: Score | xr.DataArray | float) -> Score:
-    """Make a score of a number or an assembly; leave a score as it is."""
+    """Turn a number or an assembly into a score; return scores unchanged."""
     return result if isinstance(result, Score) else Score(result)
 
 
 def one_each(values: ArrayLike, dim: str, names: ArrayLike | None = None) -> Score:
-    """Make a score with one value for each member of a dimension; members without names are numbered from 0."""
+    """Make a score with one value for each member of a dimension, numbered from 0 without names."""
     labels = np.arange(len(np.asarray(values))) if names is None else names
     return Score(values, coords={dim: (dim, labels)}, dims=[dim])
 
@@ -40,21 +40,21 @@ def one_each(values: ArrayLike, dim: str, names: ArrayLike | None = None) -> Sco
 def labelled(
     values: Floats, assembly: xr.DataArray, dims: Sequence[str], used: NDArray[np.bool_] | None = None
 ) -> Score:
-    """Give values the coordinates of an assembly.
+    """Label values with the coordinates of an assembly.
 
     Parameters
     ----------
     assembly : DataArray
-        In whose order neuroids and time bins are.
+        Defines the order of neuroids and time bins in `values`.
     dims : sequence of str
-        Of `values`, such as ``('split', 'neuroid')``; splits are numbered.
+        Dimensions of `values`, such as ``('split', 'neuroid')``; splits are numbered.
     used : ndarray of bool, shape (n_neuroids,), or None
-        The neuroids that the last axis of `values` has; None: all.
+        Neuroids on the last axis of `values`; None: all.
 
     Returns
     -------
     Score
-        Neuroids sorted by their key, time bins by their start; NaN for neuroids that are not used.
+        Neuroids sorted by their key, time bins by their start; NaN for unused neuroids.
     """
     if used is not None:
         full = np.full((*values.shape[:-1], len(used)), np.nan)
@@ -79,9 +79,9 @@ def bin_order(assembly: xr.DataArray) -> Indices:
 
 
 def stack(results: Sequence[Score], labels: Sequence[Mapping[str, object]]) -> Score:
-    """Arrange results along new dimensions, and likewise the `raw` they carry if all of them do.
+    """Arrange results along new dimensions, and likewise their `raw` if all have one.
 
-    Where `raw` has the new dimensions as coordinates along one dimension already, it is joined along that.
+    A `raw` that has the new dimensions as coordinates along one dimension is joined along that.
     """
     stacked = _arrange(results, labels)
     raws = [raw for raw in (result.attrs.get("raw") for result in results) if isinstance(raw, xr.DataArray)]
@@ -92,7 +92,7 @@ def stack(results: Sequence[Score], labels: Sequence[Mapping[str, object]]) -> S
 
 
 def _dim_of_all(names: Collection[str], results: Sequence[xr.DataArray]) -> str | None:
-    """Return the dimension of all results that has coordinates of all these names, but other than itself."""
+    """Return the dimension of all results with coordinates of all these names, other than itself."""
     dims = {result[name].dims if has_coordinate(result, name) else () for result in results for name in names}
     dim = dims.pop() if len(dims) == 1 else ()
     return str(dim[0]) if dim and str(dim[0]) not in names else None
@@ -119,7 +119,7 @@ def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, obje
 
 
 def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[xr.DataArray], Coords]:
-    """Bring results to the same labels along their own dimensions, with NaN where a result lacks one."""
+    """Give results the same labels along their own dimensions, with NaN where a result lacks one."""
     placed = [result.transpose(*dims) for result in results]
     inner: Coords = {}
     for dim in dims:

@@ -22,28 +22,28 @@ __all__ = ["attach_geometry_error", "on_both_sides"]
 def attach_geometry_error(
     score: Score, influences: Influences | None, stimuli: Labels, neuroids: Labels, *, scale: Scale
 ) -> Score:
-    """Write a standard error and an interval into a score's attributes, or why there are none.
+    """Write a standard error and an interval into a score's attributes, or the reason for their absence.
 
     Parameters
     ----------
     score : Score
-        0-d. Its attributes are written to.
+        0-d; changed.
     influences : Influences or None
-        None: leaving something out leaves nothing that is defined.
+        None: the score is undefined without some stimulus or neuroid.
     stimuli, neuroids : array, shapes (n_stimuli,) and (n_neuroids,)
         Their names.
     scale : {'identity', 'fisher'}
-        On which the interval is symmetric.
+        Scale on which the interval is symmetric.
 
     Returns
     -------
     Score
-        The score given, with the attrs of `attach_influence`.
+        `score`, with the attrs of `attach_influence`.
     """
     if np.isnan(score.item()):
         return declare_no_error(score, "the score is undefined")
     if influences is None:
-        return declare_no_error(score, "leaving out a stimulus or a neuroid leaves nothing that is defined")
+        return declare_no_error(score, "the score is undefined without some stimulus or neuroid")
     names = unique_names(neuroids) if influences.chosen is None else unique_names(neuroids)[influences.chosen]
     influence = Influence.of_margins(
         unique_names(stimuli), names, influences.stimuli, influences.neuroids, influences.cells
@@ -52,10 +52,10 @@ def attach_geometry_error(
 
 
 def on_both_sides(influence: Influence) -> Influence:
-    """Return the influences on a comparison of two measurements of the same neuroids from those of the second side.
+    """Return the influences on a comparison of two measurements of the same neuroids, given those of the second side.
 
-    For metrics that do not change when sides are exchanged: over halves that are drawn at random, neuroids move both
-    sides alike. Stimuli are those of both sides already.
+    For symmetric metrics: over randomly drawn halves, neuroids move both sides alike. Stimuli already are those of both
+    sides.
     """
     return Influence.of_margins(
         influence.stimuli,

@@ -1,4 +1,4 @@
-"""Arrange the answers of people and models as tables of who was right about what."""
+"""Arrange the answers of people and models as tables of right and wrong."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["Judgements", "labels_of", "most_probable", "read_judgements", "read_
 class Judgements:
     """Answers of people, counted by condition, subject and stimulus."""
 
-    condition_coords: tuple[str, ...]  # their values tell conditions apart; empty if there is one condition only
-    conditions: list[tuple[Hashable, ...]]  # values of these coordinates for each condition, in ascending order
+    condition_coords: tuple[str, ...]  # define conditions; empty for a single condition
+    conditions: list[tuple[Hashable, ...]]  # their values in each condition, ascending
     subjects: Labels  # (n_subjects,)
     stimuli: Labels  # (n_stimuli,), texts
-    truth: dict[str, Hashable]  # the right answer to each stimulus
-    right: Integers  # (n_conditions, n_subjects, n_stimuli), how often the answer was right
-    judged: Integers  # likewise, how often there was one
+    truth: dict[str, Hashable]  # right answer to each stimulus
+    right: Integers  # (n_conditions, n_subjects, n_stimuli), number of right answers
+    judged: Integers  # likewise, number of answers
 
 
 def same_label(answers: Labels, truth: Labels) -> NDArray[np.bool_]:
@@ -48,8 +48,8 @@ def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
 
     Parameters
     ----------
-    assembly : BehavioralAssembly, dims (presentation), or two dimensions of which the other one has length one
-        Answers are the values or, if these are numbers and there is one, the coordinate `choice` of presentation.
+    assembly : BehavioralAssembly, dims (presentation), with an optional second dimension of length one
+        Answers are the values or, if these are numbers, the coordinate `choice` of presentation if it exists.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
 
 
 def most_probable(probabilities: DataAssembly) -> Labels:
-    """Return the most probable choice for each presentation, from dims (presentation, choice); of equal ones the first.
+    """Return the most probable choice for each presentation, the first of ties; dims (presentation, choice).
 
     Raises
     ------
@@ -87,8 +87,8 @@ def most_probable(probabilities: DataAssembly) -> Labels:
     broken = np.isnan(values).any(axis=1)
     if broken.any():
         raise AssemblyError(f"Probabilities are NaN for {int(broken.sum())} of {len(values)} presentations.")
-    chosen: Labels = coordinate(probabilities, "choice")[values.argmax(axis=1)]
-    return chosen
+    choices: Labels = coordinate(probabilities, "choice")[values.argmax(axis=1)]
+    return choices
 
 
 def read_judgements(
@@ -105,9 +105,9 @@ def read_judgements(
     assembly : BehavioralAssembly, dims (presentation)
         One presentation for each trial, with `stimulus_id`, `subject`, `truth` and the coordinates of conditions.
     omitted : collection of str
-        Answers that stand for none, such as an empty one. Without any, each counts as wrong.
+        Answers that count as none, such as an empty one. Otherwise each counts as wrong.
     single : bool
-        Refuse more than one answer of a subject to a stimulus in a condition.
+        Refuse several answers of a subject to a stimulus in a condition.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def read_judgements(
     conditions, condition = _combinations([coordinate(assembly, name) for name in coords], len(stimulus_ids))
     shape = (len(conditions), len(subjects), len(stimuli))
     if shape[1] == 0:
-        raise AssemblyError("There are no answers of people: the target assembly has no presentations.")
+        raise AssemblyError("No answers of people: the target assembly has no presentations.")
     cell = np.ravel_multi_index((condition, subject, stimulus), shape)
     valid = ~np.isin(answers.astype(str), list(omitted))
     size = int(np.prod(shape))
@@ -134,7 +134,7 @@ def read_judgements(
         raise AssemblyError(
             f"{int((count > 1).sum())} stimuli were judged more than once by one subject in one condition, such as "
             f"{str(stimuli[where[2]])!r} by {str(subjects[where[1]])!r}. This metric needs single trials: "
-            "select one of them, or tell them apart by a coordinate 'condition'."
+            "select one, or distinguish them by a coordinate 'condition'."
         )
     labels = dict(zip(stimulus_ids.tolist(), truth.tolist(), strict=True))
     return Judgements(coords, conditions, subjects, stimuli, labels, right, judged)
@@ -148,45 +148,45 @@ def read_model_judgements(
     single: bool = False,
     partial_conditions: bool = False,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Tell how often a model is right about each stimulus that people judged.
+    """Return how often a model is right about each stimulus that people judged.
 
     Parameters
     ----------
-    source : BehavioralAssembly, dims (presentation) or with a second one of length one
+    source : BehavioralAssembly, dims (presentation), with an optional second dimension of length one
         With `stimulus_id`; answers are compared with its own `truth` or, without one, with that of people. A model
-        that has not all coordinates of conditions gives one answer for all conditions.
+        without all coordinates of conditions gives one answer for all conditions.
     single : bool
-        Refuse more than one answer to a stimulus in a condition.
+        Refuse several answers to a stimulus in a condition.
     partial_conditions : bool
-        Let the source, or people, lack whole conditions.
+        Allow the source, or people, to lack whole conditions.
 
     Returns
     -------
     share : ndarray, shape (n_conditions, n_stimuli)
-        Part of right answers; 0 where there is none.
+        Share of right answers; 0 without answers.
     answered : ndarray of bool, shape (n_conditions, n_stimuli)
         Where there is an answer that is not omitted.
 
     Raises
     ------
     AssemblyError
-        If the source does not hold the same stimuli as people judged.
+        If source and people do not have the same stimuli.
     """
     several = len(people.conditions) > 1 or partial_conditions
     own = several and all(has_coordinate(source, name) for name in people.condition_coords)
     stimulus_ids = coordinate(source, "stimulus_id").astype(str)
     columns = [coordinate(source, name) for name in people.condition_coords] if own else []
-    given, given_condition = _combinations(columns, len(stimulus_ids))
-    known = people.conditions if own else [()]
-    condition = _places(given, known)[given_condition]
+    combinations, combination = _combinations(columns, len(stimulus_ids))
+    conditions = people.conditions if own else [()]
+    condition = _places(combinations, conditions)[combination]
     stimulus = _places(stimulus_ids.tolist(), people.stimuli.tolist())
     inside = (condition >= 0) & (stimulus >= 0)
 
-    shown = people.judged.sum(axis=1) > 0
-    asked = shown if own else shown.any(axis=0, keepdims=True)
+    judged = people.judged.sum(axis=1) > 0
+    asked = judged if own else judged.any(axis=0, keepdims=True)
     among = np.ones(len(condition), dtype=bool)
     if partial_conditions:
-        asked = asked & np.isin(np.arange(len(known)), condition)[:, None]
+        asked = asked & np.isin(np.arange(len(conditions)), condition)[:, None]
         among = condition >= 0
     count = _counts(condition, stimulus, inside, asked.shape)
     surplus = stimulus_ids[among & ~inside]
@@ -203,11 +203,11 @@ def read_model_judgements(
     number = _counts(condition, stimulus, valid, asked.shape)
     right = _counts(condition, stimulus, valid & same_label(answers, truth), asked.shape)
     share = np.divide(right, number, out=np.zeros(right.shape), where=number > 0)
-    return np.broadcast_to(share, shown.shape), np.broadcast_to(number > 0, shown.shape)
+    return np.broadcast_to(share, judged.shape), np.broadcast_to(number > 0, judged.shape)
 
 
 def _places(values: Sequence[Hashable], known: Sequence[Hashable]) -> Indices:
-    """Return where each value stands among the known ones; -1 for none of them."""
+    """Return the position of each value among the known ones; -1 if absent."""
     position = {value: index for index, value in enumerate(known)}
     return np.array([position.get(value, -1) for value in values], dtype=np.intp)
 
@@ -219,7 +219,7 @@ def _counts(condition: Indices, stimulus: Indices, counted: NDArray[np.bool_], s
 
 
 def _combinations(columns: Sequence[Labels], n: int) -> tuple[list[tuple[Hashable, ...]], Indices]:
-    """Return the combinations of values that occur, in ascending order, and the number of each row's one."""
+    """Return the occurring combinations of values, ascending, and that of each row."""
     if not columns:
         return [()], np.zeros(n, dtype=np.intp)
     levels, codes = zip(*(np.unique(column, return_inverse=True) for column in columns), strict=True)
@@ -232,10 +232,10 @@ def _combinations(columns: Sequence[Labels], n: int) -> tuple[list[tuple[Hashabl
 
 def _mismatch(n_answers: int, n_asked: int, missing: Labels, surplus: Labels) -> str:
     parts = [("missing from the source", missing), ("only in the source", surplus)]
-    found = [
+    differences = [
         f"{len(names)} {what} ({', '.join(map(repr, map(str, names[:5])))})" for what, names in parts if len(names)
     ]
     return (
         f"Source ({n_answers} answers) and target ({n_asked} stimuli) do not hold the same stimulus_id: "
-        f"{'; '.join(found) or 'some answers are repeated'}. The model must answer once for each stimulus."
+        f"{'; '.join(differences) or 'some answers are repeated'}. The model must answer once for each stimulus."
     )

@@ -1,10 +1,9 @@
 """Compute representational dissimilarities of assemblies, read ready-made ones, and compare both.
 
-A *square assembly* holds ready-made dissimilarities, as fMRI data often come: two dimensions of the same stimuli,
-``(presentation, presentation_other)``, with `stimulus_id` on the first. The second may have its order stated in
-`stimulus_id_other`; without that it is in the order of the first. It is what `RDM` returns. Assemblies with the
-dimension presentation twice, as published ones have, are read too. Entries are dissimilarities: zero (or NaN) on the
-diagonal, larger for pairs that are less alike.
+A *square assembly* holds ready-made dissimilarities, as fMRI data often do: two dimensions of the same stimuli,
+``(presentation, presentation_other)``, with `stimulus_id` on the first. `stimulus_id_other` may state another order of
+the second. `RDM` returns square assemblies. Published assemblies with the dimension presentation twice are read too.
+The diagonal is zero (or NaN); larger entries are less alike.
 """
 
 from __future__ import annotations
@@ -51,18 +50,18 @@ __all__ = [
 
 OTHER = "_other"
 """Suffix of the second dimension of a square assembly, and of the coordinates along it."""
-_DIAGONAL = 1e-6  # a diagonal up to this part of the largest entry is zero
+_DIAGONAL = 1e-6  # a diagonal up to this share of the largest entry is zero
 _SYMMETRY = 1e-6  # likewise for differences between the halves
 
 
 @dataclass(frozen=True)
 class Responses:
-    """Response patterns of stimuli, without neuroids that were not recorded."""
+    """Response patterns of stimuli, without unrecorded neuroids."""
 
     values: Floats  # (n_stimuli, n_neuroids), finite
-    stimuli: Labels  # (n_stimuli,), their `stimulus_id`
-    neuroids: Labels  # (n_neuroids,), their `neuroid_id`, or positions without one
-    notes: Notes  # for `Score.attrs`: `n_neuroids`, and which were left out
+    stimuli: Labels  # (n_stimuli,), `stimulus_id`
+    neuroids: Labels  # (n_neuroids,), `neuroid_id`, or positions without one
+    notes: Notes  # for `Score.attrs`: `n_neuroids`, and omitted ones
 
 
 @dataclass(frozen=True)
@@ -71,11 +70,11 @@ class SquareRDM:
 
     values: Floats  # (n_stimuli, n_stimuli), symmetric, zero on the diagonal
     stimuli: Labels  # (n_stimuli,), `stimulus_id` of rows and columns
-    notes: Notes  # `asymmetry`, the largest difference between the halves beside the diagonal, if there is any
+    notes: Notes  # `asymmetry`, the largest difference between both triangles, if any
 
 
 def is_square(assembly: DataAssembly, neuroid_dim: str = Defaults.neuroid_dim) -> bool:
-    """Tell whether an assembly holds dissimilarities: two dimensions of equal size, none of neuroids."""
+    """Return whether an assembly holds dissimilarities: two dimensions of equal size, none of neuroids."""
     require_assembly(assembly)
     return assembly.ndim == 2 and neuroid_dim not in assembly.dims and assembly.shape[0] == assembly.shape[1]
 
@@ -94,16 +93,16 @@ def read_responses(
     Parameters
     ----------
     assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
-        Neuroids that are NaN throughout are left out. A `time_bin` of length one is dropped.
+        Neuroids that are NaN throughout are dropped, as is a `time_bin` of length one.
     dtype : data type or None
-        Of the values. None: as the assembly has it, without a copy.
+        Type of the values. None: the assembly's, without a copy.
     scaled : bool
-        Divide responses of extreme size by a power of two (see `arrays.scale.ordinary`), for what has no unit.
+        Divide responses of extreme size by a power of two (see `arrays.scale.ordinary`), for unit-free results.
 
     Raises
     ------
     AssemblyError
-        If there are other dimensions, values that are NaN or infinite otherwise, or no neuroid at all.
+        If there are other dimensions, no neuroids, or other NaN or infinite values.
     """
     assembly = squeeze_time_bin(assembly)
     dim = _stimulus_dim(assembly, neuroid_dim)
@@ -118,14 +117,13 @@ def read_square(assembly: DataAssembly, *, stimulus_coord: str = Defaults.stimul
     Parameters
     ----------
     assembly : DataAssembly, square
-        See the module. If the halves above and below the diagonal differ, their mean counts, since no order of stimuli
-        is better than another.
+        See the module. Differing triangles are averaged, since no order of stimuli is preferable.
 
     Raises
     ------
     AssemblyError
-        If it is not square, rows and columns are not of the same stimuli, the diagonal is not zero, or entries are NaN
-        for some pairs of a stimulus but not for all.
+        If it is not square, rows and columns have different stimuli, the diagonal is not zero, or some but not all
+        pairs of a stimulus are NaN.
     """
     if assembly.ndim != 2 or assembly.shape[0] != assembly.shape[1]:
         raise AssemblyError(
@@ -157,7 +155,7 @@ class RDM:
     Parameters
     ----------
     neuroid_dim : str
-        The dimension that patterns extend along; the other one is that of the stimuli.
+        Dimension of patterns; the other one is that of the stimuli.
     """
 
     def __init__(self, neuroid_dim: str = Defaults.neuroid_dim) -> None:
@@ -175,7 +173,7 @@ class RDM:
         Raises
         ------
         AssemblyError
-            If there are other dimensions, or NaN that is not in neuroids that are NaN throughout.
+            If there are other dimensions, or NaN in recorded neuroids.
         """
         assembly = squeeze_time_bin(assembly)
         dim = _stimulus_dim(assembly, self._neuroid_dim)
@@ -191,7 +189,7 @@ class RDMSimilarity:
     Parameters
     ----------
     comparison_coord : str
-        Coordinate on the first dimension by which stimuli are aligned.
+        Coordinate on the first dimension that aligns stimuli.
     """
 
     quantity: ClassVar[Quantity | None] = "dissimilarity_correlation"
@@ -205,13 +203,13 @@ class RDMSimilarity:
         Returns
         -------
         Score
-            0-d, in [-1, 1]. NaN if a stimulus has no defined dissimilarity (its pattern is constant):
-            ``undefined_stimuli`` in attrs names them. Attrs also: ``n_stimuli``, ``quantity``.
+            0-d, in [-1, 1]. NaN if a constant pattern leaves a stimulus without dissimilarities; ``undefined_stimuli``
+            in attrs names them. Attrs also: ``n_stimuli``, ``quantity``.
 
         Raises
         ------
         AssemblyError
-            If a matrix is not one of dissimilarities, or stimuli differ.
+            If a matrix does not hold dissimilarities, or stimuli differ.
         """
         rdms = [read_square(rdm, stimulus_coord=self._comparison_coord) for rdm in (rdm_assembly1, rdm_assembly2)]
         first, second, notes = paired_rdms(rdms[0], rdms[1], stimulus_coord=self._comparison_coord)
@@ -228,14 +226,14 @@ def paired_rdms(
     Parameters
     ----------
     first, second : Responses or SquareRDM
-        Of the same stimuli. Of responses, `correlation_distances` are computed.
+        Same stimuli. Responses are turned into `correlation_distances`.
 
     Returns
     -------
     first, second : ndarray, shape (n_stimuli, n_stimuli)
     notes : dict
-        For ``Score.attrs``: ``n_stimuli``, the notes of `second`, the greater ``asymmetry`` if there is any, and
-        ``undefined_stimuli`` if a side has stimuli without any defined dissimilarity.
+        For ``Score.attrs``: ``n_stimuli``, the notes of `second`, the greater ``asymmetry`` if any, and
+        ``undefined_stimuli`` if a side has stimuli without defined dissimilarities.
 
     Raises
     ------
@@ -255,10 +253,10 @@ def paired_rdms(
 
 
 def undefined_stimuli(*rdms: Floats) -> NDArray[np.bool_]:
-    """Tell which stimuli have no dissimilarity from any other in one of several matrices, because of a flat pattern."""
+    """Return which stimuli have no dissimilarity from any other in some matrix, because of a constant pattern."""
     missing = np.isnan(np.stack(rdms))
     off_diagonal = missing.sum(axis=2) - np.diagonal(missing, axis1=1, axis2=2)
-    # Where a stimulus is undefined, so are all its pairs; the others of these pairs are not.
+    # All pairs of an undefined stimulus are NaN, but not all pairs of its partners.
     undefined: NDArray[np.bool_] = (off_diagonal >= max(1, missing.shape[1] - 1)).any(axis=0)
     return undefined
 
@@ -281,26 +279,26 @@ def _stimulus_dim(assembly: DataAssembly, neuroid_dim: str) -> str:
 def _patterns(
     assembly: DataAssembly, dim: str, neuroid_dim: str, *, role: str, dtype: DTypeLike | None = np.float64
 ) -> tuple[Floats, Labels, Notes]:
-    """Leave out neuroids that are NaN throughout, refuse other gaps."""
+    """Drop neuroids that are NaN throughout, refuse other gaps."""
     values = matrix(assembly, [dim, neuroid_dim], role=role, dtype=dtype)
     along = coords_along(assembly, neuroid_dim)
     names = along[Defaults.neuroid_coord][1] if Defaults.neuroid_coord in along else np.arange(values.shape[1])
-    # A sum is not finite if any value is not, and needs no copy.
+    # A finite sum implies finite values, and needs no copy.
     if values.shape[1] and np.isfinite(values.sum()):
         return values, names, {"n_neuroids": values.shape[1]}
     empty = np.isnan(values).all(axis=0)
-    kept = values[:, ~empty]
-    broken = ~np.isfinite(kept).all(axis=0)
-    if broken.any() or kept.shape[1] == 0:
+    recorded = values[:, ~empty]
+    broken = ~np.isfinite(recorded).all(axis=0)
+    if broken.any() or recorded.shape[1] == 0:
         raise AssemblyError(
             f"Patterns must be finite, but in the {role} assembly {int(broken.sum())} of {values.shape[1]} neuroids "
             f"have NaN or infinite values for some stimuli and {int(empty.sum())} for all. Drop them before scoring."
         )
-    return kept, names[~empty], Neuroids(used=~empty, names=names).attrs
+    return recorded, names[~empty], Neuroids(used=~empty, names=names).attrs
 
 
 def _labels(assembly: DataAssembly, name: str) -> Labels:
-    """Return the names of stimuli, also where both dimensions have one name."""
+    """Return the names of stimuli, also if both dimensions have one name."""
     if assembly.dims[0] != assembly.dims[1]:
         return coordinate(assembly, name)
     for coord, _, values in walk_coords(assembly):
@@ -312,7 +310,7 @@ def _labels(assembly: DataAssembly, name: str) -> Labels:
 def _check_diagonal(values: Floats, largest: float) -> None:
     diagonal = np.abs(np.nan_to_num(np.diagonal(values), nan=0.0))
     if (diagonal > _DIAGONAL * largest).any():
-        hint = " Similarities are turned around by 1 - similarities." if np.allclose(np.diagonal(values), 1) else ""
+        hint = " Convert similarities by 1 - similarities." if np.allclose(np.diagonal(values), 1) else ""
         raise AssemblyError(
             f"Dissimilarities are zero on the diagonal, but this square assembly has up to {diagonal.max():.3g} there."
             + hint
@@ -320,7 +318,7 @@ def _check_diagonal(values: Floats, largest: float) -> None:
 
 
 def _undefined(values: Floats) -> NDArray[np.bool_]:
-    """Tell which stimuli have no dissimilarity from any other; a few stimuli without any pair are defined."""
+    """Return which stimuli have no dissimilarity from any other; raise if single pairs are missing."""
     undefined = undefined_stimuli(values)
     rest = np.isnan(values[np.ix_(~undefined, ~undefined)])
     if rest.any():

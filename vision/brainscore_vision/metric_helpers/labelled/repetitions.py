@@ -1,4 +1,4 @@
-"""Arrange the single repetitions of a measurement by repetition and stimulus, and divide them into halves."""
+"""Arrange single repetitions of a measurement by repetition and stimulus, and divide them into halves."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Repetitions:
 
     values: Floats  # (n_repetitions, n_stimuli, n_neuroids), zero where not present
     present: NDArray[np.bool_]  # (n_repetitions, n_stimuli)
-    stimuli: Labels  # (n_stimuli,), their `stimulus_id`, sorted
+    stimuli: Labels  # (n_stimuli,), sorted `stimulus_id`
     neuroids: Labels  # (n_neuroids,), their `neuroid_id`, or positions without one
-    notes: Notes  # for `Score.attrs`: `n_stimuli`, `n_neuroids`, which neuroids were left out, `n_repetitions`
+    notes: Notes  # for `Score.attrs`: `n_stimuli`, `n_neuroids`, omitted neuroids, `n_repetitions`
 
     def means(self, chosen: NDArray[np.bool_] | None = None) -> Floats:
-        """Average over repetitions, all or the chosen ones, shape (n_repetitions,).
+        """Average over all repetitions, or those selected by a mask, shape (n_repetitions,).
 
         Returns
         -------
         ndarray, shape (n_stimuli, n_neuroids)
-            NaN for stimuli that were not shown in any of them.
+            NaN for stimuli shown in none of them.
         """
         part = slice(None) if chosen is None else chosen
         counts = self.present[part].sum(axis=0)
@@ -62,45 +62,45 @@ def read_repetitions(
     Parameters
     ----------
     assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
-        With `stimulus_id` and `repetition_coord`. A stimulus may lack repetitions. A `time_bin` of length one is
-        dropped, neuroids that are NaN throughout are left out.
+        With `stimulus_id` and `repetition_coord`. A stimulus may lack repetitions. A `time_bin` of length one and
+        neuroids that are NaN throughout are dropped.
     fewest, fewest_stimuli : int
-        With fewer repetitions or stimuli it is refused.
+        Least numbers of repetitions and stimuli.
     stimuli : array, shape (n_stimuli,), or None
-        The stimuli of the other side, sorted and each once, which must be the same. None: any.
+        Required stimuli, sorted, each once. None: any.
     remedy : str
-        What the error for two or more repetitions, but not enough, ends with.
+        End of the error for too few, but several, repetitions.
 
     Raises
     ------
     AssemblyError
-        If there are fewer or others, a stimulus occurs twice within a repetition, a coordinate is missing or values are
-        NaN.
+        If there are too few or other stimuli, a stimulus occurs twice within a repetition, a coordinate is missing or
+        values are NaN.
     """
     assembly = squeeze_time_bin(assembly)
     read = read_responses(assembly, role=role)
-    found, row = _numbered(read.stimuli, stimuli)
+    names, row = _numbered(read.stimuli, stimuli)
     labels, layer = np.unique(coordinate(assembly, repetition_coord), return_inverse=True)
     if len(labels) < fewest:
         raise AssemblyError(
-            f"What is free of noise needs the single repetitions, at least {fewest} values of {repetition_coord!r}; "
+            f"Noise-free estimates need single repetitions, at least {fewest} values of {repetition_coord!r}; "
             f"found {len(labels)}." + (f" {remedy}" if remedy and len(labels) > 1 else "")
         )
-    present = np.zeros((len(labels), len(found)), dtype=bool)
+    present = np.zeros((len(labels), len(names)), dtype=bool)
     present[layer, row] = True
     if present.sum() < len(row):
         raise AssemblyError(
             f"{len(row) - int(present.sum())} presentations repeat a stimulus within one value of "
             f"{repetition_coord!r}; number the repetitions of each stimulus."
         )
-    if len(found) < fewest_stimuli:
+    if len(names) < fewest_stimuli:
         raise AssemblyError(
-            f"Geometries of {len(found)} stimuli cannot be compared; at least {fewest_stimuli} are needed."
+            f"Geometries of {len(names)} stimuli cannot be compared; at least {fewest_stimuli} are needed."
         )
     values = np.zeros((*present.shape, read.values.shape[1]))
     values[layer, row] = read.values
-    notes = {"n_stimuli": len(found), **read.notes, "n_repetitions": len(labels)}
-    return Repetitions(values=values, present=present, stimuli=found, neuroids=read.neuroids, notes=notes)
+    notes = {"n_stimuli": len(names), **read.notes, "n_repetitions": len(labels)}
+    return Repetitions(values=values, present=present, stimuli=names, neuroids=read.neuroids, notes=notes)
 
 
 def read_means(assembly: DataAssembly, stimuli: Labels, *, role: str = "source") -> Floats:
@@ -111,7 +111,7 @@ def read_means(assembly: DataAssembly, stimuli: Labels, *, role: str = "source")
     assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
         With `stimulus_id`.
     stimuli : array, shape (n_stimuli,)
-        The same as those of the assembly, sorted and each once.
+        Those of the assembly, sorted, each once.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def read_means(assembly: DataAssembly, stimuli: Labels, *, role: str = "source")
 
 
 def _numbered(given: Labels, expected: Labels | None) -> tuple[Labels, Indices]:
-    """Return the different stimuli, sorted, and which of them each presentation shows."""
+    """Return the different stimuli, sorted, and the position of each presentation's stimulus."""
     names, row = np.unique(given if expected is None else given.astype(expected.dtype), return_inverse=True)
     if expected is not None and not np.array_equal(names, expected):
         only = [str(name) for name in np.setxor1d(names, expected)[:5]]
@@ -149,7 +149,7 @@ def divide_repetitions(n_repetitions: int, *, most: int, seed: int) -> NDArray[n
     Parameters
     ----------
     most : int
-        How many divisions at most: all of them if there are no more, else so many are drawn.
+        Largest number of divisions: all if there are no more, otherwise random ones.
 
     Returns
     -------
@@ -159,12 +159,12 @@ def divide_repetitions(n_repetitions: int, *, most: int, seed: int) -> NDArray[n
     size = n_repetitions // 2
     number = math.comb(n_repetitions, size) // (2 if n_repetitions % 2 == 0 else 1)
     if number <= most:
-        # Of an even number, the second half of all combinations holds the complements of the first.
-        chosen = list(itertools.islice(itertools.combinations(range(n_repetitions), size), number))
+        # For an even number, the second half of all combinations are complements of the first.
+        divisions = list(itertools.islice(itertools.combinations(range(n_repetitions), size), number))
     else:
         rng = generator(seed, "halves")
-        chosen = [tuple(rng.permutation(n_repetitions)[:size]) for _ in range(most)]
-    halves = np.zeros((len(chosen), n_repetitions), dtype=bool)
-    for half, members in zip(halves, chosen, strict=True):
+        divisions = [tuple(rng.permutation(n_repetitions)[:size]) for _ in range(most)]
+    halves = np.zeros((len(divisions), n_repetitions), dtype=bool)
+    for half, members in zip(halves, divisions, strict=True):
         half[list(members)] = True
     return halves

@@ -1,7 +1,7 @@
-"""Apply a callable to every slice of assemblies along some dimensions, or once to dimensions that are stacked into one.
+"""Apply a callable to every slice of assemblies along some dimensions, or once to several dimensions stacked into one.
 
 `PerOps` (`PerTime`, `PerPresentation`, `PerNeuroid`) calls once for each slice and stacks the results. `SpanOps`
-(`SpanTime`) makes one dimension of several, with all their coordinates, and calls once.
+(`SpanTime`) stacks several dimensions, with their coordinates, and calls once.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["PerNeuroid", "PerOps", "PerPresentation", "PerTime", "SpanOps", "SpanTime"]
 
-Applied = Callable[..., Any]  # Any: what it returns for slices is arranged; what it returns for all is passed on
+Applied = Callable[..., Any]  # Any: results of any type
 
 
 class PerOps:
-    """Apply a callable to every slice of its assemblies along some dimensions and stack what it returns.
+    """Apply a callable to every slice of its assemblies along some dimensions and stack the results.
 
     Parameters
     ----------
     callable : callable
-        ``callable(*slices)`` returns an assembly, a Score or a number for one slice of each assembly, without the
-        dimensions in `dims`; or None for every slice.
+        ``callable(*slices)`` takes one slice of each assembly, without the dimensions in `dims`, and returns an
+        assembly, a Score or a number; or None for every slice.
     dims : sequence of str
         Dimensions to slice along, in all assemblies.
     check_coords : sequence of str
-        Coordinates along `dims` by which the assemblies are sorted; all must hold the same values.
+        Coordinates along `dims` that sort the assemblies; all must hold the same values.
     """
 
     def __init__(self, callable: Applied, dims: Sequence[str], check_coords: Sequence[str] = ()) -> None:  # noqa: A002 -- the documented name
@@ -51,9 +51,9 @@ class PerOps:
         Returns
         -------
         assembly or None
-            Of the class of the first result, dims ``(*dims, *result.dims)``, with the coordinates of the first
-            assembly along `dims`. Attrs that are assemblies are stacked likewise, an ``error`` that is a number too;
-            attrs that are the same in all results stay, others become lists. None where the callable returns None.
+            Class of the first result, dims ``(*dims, *result.dims)``, with the coordinates of the first assembly along
+            `dims`. Attrs that are assemblies, and numbers named ``error``, are stacked likewise; attrs equal in all
+            results stay, others become lists. None if the callable returns None.
 
         Raises
         ------
@@ -138,11 +138,9 @@ class SpanOps:
     source_dims : sequence of str
         Dimensions to stack; the last varies fastest.
     aggregated_dim : str
-        Name of the new dimension; one of `source_dims` or none of the assembly's. It has the coordinates of all that
-        were stacked, repeated.
+        Name of the new dimension, with the repeated coordinates of all stacked ones; one of `source_dims` or new.
     resample : bool
-        Draw entries of the new dimension at random, with replacement, as many as `aggregated_dim` had before; the
-        same ones in all assemblies.
+        Draw entries of the new dimension with replacement, as many as `aggregated_dim` had; the same in all assemblies.
     """
 
     def __init__(
@@ -161,7 +159,7 @@ class SpanOps:
         self.seed = seed
 
     def __call__(self, *asms: xr.DataArray) -> Any:
-        """Stack every assembly and return what the callable returns for them.
+        """Stack every assembly and return the callable's result.
 
         Raises
         ------
@@ -170,7 +168,7 @@ class SpanOps:
         """
         stacked = [self.stack(asm) for asm in asms]
         if self.resample:
-            stacked = [self._resampled(asm, before) for asm, before in zip(stacked, asms, strict=True)]
+            stacked = [self._resampled(asm, original) for asm, original in zip(stacked, asms, strict=True)]
         return self.callable(*stacked)
 
     def stack(self, assembly: xr.DataArray) -> xr.DataArray:
@@ -192,15 +190,15 @@ class SpanOps:
             along = coords_along(assembly, dim)
             coords.update({name: (self.aggregated_dim, labels[place]) for name, (_, labels) in along.items()})
         stacked = values.reshape(-1, *values.shape[len(sizes) :])
-        if np.may_share_memory(stacked, values):  # dimensions that already lie one after the other
+        if np.may_share_memory(stacked, values):  # contiguous dimensions
             stacked = stacked.copy()
         result = type(assembly)(stacked, coords=coords, dims=[self.aggregated_dim, *others])
         result.attrs = dict(assembly.attrs)
         return result
 
-    def _resampled(self, stacked: xr.DataArray, before: xr.DataArray) -> xr.DataArray:
+    def _resampled(self, stacked: xr.DataArray, original: xr.DataArray) -> xr.DataArray:
         total = stacked.sizes[self.aggregated_dim]
-        size = before.sizes.get(self.aggregated_dim, total)
+        size = original.sizes.get(self.aggregated_dim, total)
         rows = np.random.default_rng(self.seed).integers(0, total, size)
         return stacked.isel({self.aggregated_dim: rows})
 
@@ -227,7 +225,7 @@ class SpanTime(SpanOps):
 
 
 def _stacked(results: Sequence[xr.DataArray], dims: Sequence[str], sizes: Sequence[int], outer: Coords) -> xr.DataArray:
-    """Arrange results in C order of `dims`; their attrs follow."""
+    """Arrange results in C order of `dims`, and their attrs."""
     inner_dims = [str(dim) for dim in results[0].dims]
     placed, inner = same_labels(results, inner_dims)
     values = np.stack([result.values for result in placed])

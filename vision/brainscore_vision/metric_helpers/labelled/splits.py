@@ -1,12 +1,11 @@
 """Divide the values of a coordinate into training and test values.
 
-What is divided are the distinct values in sorted order (as `numpy.unique` sorts: numbers by size, texts by their
-characters), with their classes, so that neither the order of the presentations nor their number matters: an assembly
-with its rows in another order has the same stimuli in training and in test, and the same score.
+Distinct values are divided in sorted order (as `numpy.unique` sorts), with their classes, so that splits and scores do
+not depend on the order or the number of presentations.
 
-Published differences: the published system divides positions of presentations as they come, so that a score depends on
-the order of rows. ``compat=True`` does so too (values that repeat are divided once each there also, so that no stimulus
-is in training and in test at the same time). Sorted rows give the same splits either way.
+Published differences: the published system divides positions of presentations in their given order, so that scores
+depend on it. So does ``compat=True`` (repeated values are divided once each even then, so that no stimulus both trains
+and tests). Sorted rows give the same splits either way.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["NO_ERROR_OF_SPLITS", "Split", "SplitPlan", "extract_coord", "standard_error_of_the_mean"]
 
 NO_ERROR_OF_SPLITS = (
-    "what the splits were applied to does not say how single stimuli and neuroids move it: ask half_sample_interval of "
-    "uncertainty.intervals for an error"
+    "the influences of stimuli and neuroids on this result are unknown: half_sample_interval of uncertainty.intervals "
+    "estimates an error"
 )
 
 
@@ -40,13 +39,7 @@ def standard_error_of_the_mean(values: xr.DataArray, dim: str) -> xr.DataArray:
 
 
 def extract_coord(assembly: xr.DataArray, coord: str, unique: bool = False) -> xr.DataArray:
-    """Return a coordinate as an array of its own.
-
-    Returns
-    -------
-    DataArray
-        Along the coordinate's dimension, with the values as a coordinate too.
-    """
+    """Return a coordinate as an array, labelled by itself, optionally with distinct values only."""
     values = coordinate(assembly, coord)
     if unique:
         values = np.unique(values)
@@ -56,36 +49,35 @@ def extract_coord(assembly: xr.DataArray, coord: str, unique: bool = False) -> x
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """Which values of a coordinate train and test in each split."""
+    """Values of a coordinate that train and test in each split."""
 
-    values: xr.DataArray  # (n_values,), of the split coordinate: distinct and sorted, with `compat` in order of rows
+    values: xr.DataArray  # (n_values,), distinct and sorted; with `compat` in order of rows
     splits: list[tuple[Indices, Indices]]  # positions in `values`: train, test
-    notes: Mapping[str, object]  # for `Score.attrs`: seed, stratified_by, and why it could not be stratified
+    notes: Mapping[str, object]  # for `Score.attrs`: seed, stratified_by, and why not
 
     @property
     def smallest_test(self) -> int:
-        """Fewest values that a split tests."""
+        """Fewest test values of a split."""
         return min(len(test) for _, test in self.splits)
 
     def presentations(self, assembly: xr.DataArray) -> list[tuple[Indices, Indices]]:
-        """Return the positions in an assembly that train and test; each presentation of a value goes with it.
+        """Return the positions in an assembly that train and test; all presentations of a value stay together.
 
-        They are in the order of the values in the split, whatever the order of the rows; presentations of one value
-        are in that of the rows.
+        They follow the order of values in the split, and presentations of one value that of the rows.
         """
         (coord,) = self.values.coords
-        present, chosen = coordinate(assembly, str(coord)), self.values.values
-        if np.array_equal(present, chosen):
+        present, divided = coordinate(assembly, str(coord)), self.values.values
+        if np.array_equal(present, divided):
             return self.splits
-        names, of_chosen = np.unique(chosen, return_inverse=True)
+        names, of_divided = np.unique(divided, return_inverse=True)
         of_present = np.minimum(np.searchsorted(names, present), len(names) - 1)
-        of_present[names[of_present] != present] = len(names)  # a value that is not divided
+        of_present[names[of_present] != present] = len(names)  # a value outside the plan
         rows = np.argsort(of_present, kind="stable")
         starts = np.searchsorted(of_present[rows], np.arange(len(names) + 1))
         groups = np.split(rows, starts[1:])[: len(names)]
 
         def rows_of(part: Indices) -> Indices:
-            return np.concatenate([groups[name] for name in of_chosen[part]]) if len(part) else part
+            return np.concatenate([groups[name] for name in of_divided[part]]) if len(part) else part
 
         return [(rows_of(train), rows_of(test)) for train, test in self.splits]
 
@@ -96,28 +88,27 @@ class Split:
     Parameters
     ----------
     train_size, test_size : float, int or None
-        Part or number of values; without both, 90 % train.
+        Share or number of values; 90 % train by default.
     split_coord : str
-        The coordinate whose values are divided.
+        Coordinate whose values are divided.
     stratification_coord : str or None
-        Coordinate whose classes are kept in proportion; None (or '') for none. Where the assembly lacks it, or it
-        has classes too small, values are shuffled plainly and ``Score.attrs['stratification']`` says why.
+        Coordinate whose classes are kept in proportion; None or '' for none. If the assembly lacks it, or classes are
+        too small, values are shuffled plainly and ``Score.attrs['stratification']`` gives the reason.
     kfold : bool
         Use every value once for testing, in `splits` folds.
     unique_split_values : bool
-        Divide distinct values, as is done anyway unless `compat` is given.
+        With `compat`, divide distinct values in sorted order.
     random_state : int
         Seed of the draws.
     preprocess_indices : callable or None
-        ``f(train, test, assembly) -> (train, test)``, changes every split. It is given, and returns, positions in the
-        assembly, one for each value: that of its first presentation.
+        ``f(train, test, assembly) -> (train, test)``, changes every split. Takes and returns positions in the assembly,
+        one for each value: that of its first presentation.
     compat : bool
-        Divide values in the order of the assembly, as published, see the module. Where values repeat, and with
-        `unique_split_values`, distinct values in sorted order all the same.
+        Divide values in the order of the assembly, as published, see the module.
     """
 
     class Defaults:
-        """What is used unless told otherwise."""
+        """Default arguments."""
 
         splits = 10
         train_size = 0.9
@@ -155,7 +146,7 @@ class Split:
 
     @property
     def do_stratify(self) -> bool:
-        """Whether a stratification coordinate is wanted."""
+        """Whether to stratify."""
         return bool(self._stratification_coord)
 
     def plan(self, assembly: xr.DataArray) -> SplitPlan:
@@ -184,12 +175,12 @@ class Split:
         if reason:
             notes["stratification"] = reason
         if self._preprocess_indices is not None:
-            given = [(positions[train], positions[test]) for train, test in splits]
-            changed = [self._preprocess_indices(train, test, assembly) for train, test in given]
+            first_positions = [(positions[train], positions[test]) for train, test in splits]
+            changed = [self._preprocess_indices(train, test, assembly) for train, test in first_positions]
             splits = [(number[np.asarray(train)], number[np.asarray(test)]) for train, test in changed]
         dim = assembly[self.split_coord].dims[0]
-        chosen = values[positions]
-        return SplitPlan(xr.DataArray(chosen, coords={self.split_coord: (dim, chosen)}, dims=[dim]), splits, notes)
+        divided = values[positions]
+        return SplitPlan(xr.DataArray(divided, coords={self.split_coord: (dim, divided)}, dims=[dim]), splits, notes)
 
     def folds(self, assembly: xr.DataArray, n_folds: int, random_state: int) -> list[Indices]:
         """Divide an assembly along the same coordinate, and stratified alike, into folds.
@@ -197,7 +188,7 @@ class Split:
         Returns
         -------
         list of ndarray of int
-            Positions of the presentations in each fold; together all of them once.
+            Positions of the presentations in each fold; together each once.
         """
         divided = Split(
             splits=n_folds,
@@ -217,23 +208,23 @@ class Split:
 
     @classmethod
     def aggregate(cls, values: Score) -> Score:
-        """Take the mean over splits, with its scatter over them as ``split_error``; see `attach_split_error`."""
+        """Take the mean over splits, with its scatter as ``split_error``; see `attach_split_error`."""
         score = attach_split_error(values.mean("split"), values.transpose("split", ...).values)
         return declare_no_error(score, NO_ERROR_OF_SPLITS)
 
     def _divided(self, assembly: xr.DataArray, values: NDArray[Any]) -> tuple[Indices, Indices]:
-        """Return one position in the assembly for each value that is divided, and each position's number among them."""
+        """Return the position of each divided value in the assembly, and the value number of each presentation."""
         distinct, number = np.unique(values, return_inverse=True)
         if self.compat and not self._unique_split_values and len(distinct) == len(values):
             return np.arange(len(values)), np.arange(len(values))
         keys, name = [number], self._stratification_coord
-        if name and self._beside(assembly, name):  # presentations of a value may be of several classes
+        if name and self._beside(assembly, name):  # presentations of a value may have several classes
             keys.insert(0, assembly[name].values.astype(str))
         order = np.lexsort(keys)
         return order[np.searchsorted(number[order], np.arange(len(distinct)))], number
 
     def _beside(self, assembly: xr.DataArray, name: str) -> bool:
-        """Tell whether there is a coordinate of this name along the dimension that is divided."""
+        """Return whether a coordinate lies along the divided dimension."""
         return has_coordinate(assembly, name) and assembly[name].dims == assembly[self.split_coord].dims
 
     def _classes(self, assembly: xr.DataArray, positions: Indices) -> tuple[NDArray[Any] | None, str]:
@@ -247,11 +238,11 @@ class Split:
     def _stratified(self, classes: NDArray[Any]) -> tuple[list[tuple[Indices, Indices]], str]:
         try:
             return list(self._splitter(stratified=True).split(np.zeros(len(classes)), classes)), ""
-        except ValueError as error:  # scikit-learn's answer to classes that are too small or too many
+        except ValueError as error:  # scikit-learn: classes too small or too many
             return [], f"shuffled plainly: {self._stratification_coord!r} does not allow stratified splits ({error})"
 
     def _splitter(self, *, stratified: bool) -> Any:
-        from sklearn import model_selection  # loading it takes longer than most metrics
+        from sklearn import model_selection  # sklearn is heavy
 
         if self._kfold:
             kind = model_selection.StratifiedKFold if stratified else model_selection.KFold

@@ -1,4 +1,4 @@
-"""Write what influences say about scores of several time bins into their attributes."""
+"""Write errors and intervals that follow from influences into the attributes of scores."""
 
 from __future__ import annotations
 
@@ -27,34 +27,36 @@ def attach_to_bins(score: Score, influences: Sequence[Influence]) -> Score:
     ----------
     score : Score, dims (time_bin)
     influences : sequence of Influence
-        Of every bin, in the order of the score.
+        One for every bin, in the order of the score.
 
     Returns
     -------
     Score
-        The score given, with attrs ``error`` (Score, dims (time_bin)), ``interval`` (Score, dims (time_bin, bound)),
+        `score`, with attrs ``error`` (Score, dims (time_bin)), ``interval`` (Score, dims (time_bin, bound)),
         ``influence`` (tuple), ``error_over``, and ``error_nan_reason`` if some bins have no error.
     """
     coords = coords_along(score, "time_bin")
     pairs = zip(influences, score.values, strict=True)
-    intervals = [each.interval(float(value), scale="fisher") for each, value in pairs]
-    score.attrs["error"] = shaped_like(score, [each.error for each in influences])
+    intervals = [influence.interval(float(value), scale="fisher") for influence, value in pairs]
+    score.attrs["error"] = shaped_like(score, [influence.error for influence in influences])
     score.attrs["interval"] = type(score)(
         np.array(intervals), coords={**coords, "bound": ("bound", ["low", "high"])}, dims=["time_bin", "bound"]
     )
-    reasons = {each.why_unknown for each in influences} - {None}
+    reasons = {influence.why_unknown for influence in influences} - {None}
     if reasons:
-        score.attrs["error_nan_reason"] = "; ".join(sorted(str(each) for each in reasons))
+        score.attrs["error_nan_reason"] = "; ".join(sorted(str(reason) for reason in reasons))
     score.attrs.update(error_over=["stimulus", "neuroid"], influence=tuple(influences))
     return score
 
 
-def influence_on_medians(found: OnMedians, stimuli: Labels, neuroids: Labels) -> Influence:
-    """Give what `median_of_columns` or `median_of_correlations` found the names of stimuli and neuroids."""
+def influence_on_medians(influence: OnMedians, stimuli: Labels, neuroids: Labels) -> Influence:
+    """Label the result of `median_of_columns` or `median_of_correlations` with stimuli and neuroids."""
     names = unique_names(neuroids)
-    return Influence(found.cells, stimuli, names, "neuroid", found.columns, found.of_neuroids, found.freedom)
+    return Influence(
+        influence.cells, stimuli, names, "neuroid", influence.columns, influence.of_neuroids, influence.freedom
+    )
 
 
 def unique_names(names: Labels) -> Labels:
-    """Return names, or their positions where one occurs twice: influences are told apart by them."""
+    """Return names, or their positions if one occurs twice: influences are identified by name."""
     return names if len(set(names.tolist())) == len(names) else np.arange(len(names))

@@ -1,1 +1,1 @@
-"""Fit, predict and correlate: the engine that all regression metrics share."""
+"""Predict responses by regressions on training stimuli and score the predictions for test stimuli."""

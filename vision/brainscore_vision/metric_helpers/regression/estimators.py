@@ -1,7 +1,7 @@
-"""Wrap the regression kernels in the fit and predict of scikit-learn.
+"""Wrap the regression kernels in scikit-learn's `fit` and `predict`.
 
-Each also has ``predict_splits``, with which metrics compute all cross-validation splits at once, and
-``predict_blocks``, the same part by part, for targets whose predictions do not fit into memory.
+``predict_splits`` computes all cross-validation splits at once, and ``predict_blocks`` the same in parts, for
+predictions that do not fit into memory.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Parts = Iterator[tuple[int, slice, Floats]]
 
 @runtime_checkable
 class SplitPredictor(Protocol):
-    """A regression that predicts the held-out part of many splits in one call."""
+    """A regression that predicts the held-out stimuli of many splits in one call."""
 
     def predict_splits(self, source: ArrayLike, target: ArrayLike, splits: Splits) -> list[Floats]:
         """Return predictions of shape (n_test, n_neuroids), one for each (train, test)."""
@@ -73,22 +73,22 @@ class SplitPredictor(Protocol):
 
 @runtime_checkable
 class BlockPredictor(Protocol):
-    """A regression that predicts the held-out part of many splits for a few neuroids at a time."""
+    """A regression that predicts the held-out stimuli of many splits for a few neuroids at a time."""
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
-        """Yield (number of the split, slice of neuroids, predictions of shape (n_test, width)) until all is covered."""
+        """Yield (number of the split, slice of neuroids, predictions of shape (n_test, width))."""
         ...
 
 
 class OfInnerProducts:
-    """A regression whose predictions depend on features only through the inner products of centred stimuli."""
+    """A regression that depends on features only through the inner products of centred stimuli."""
 
 
 class _Linear:
-    """What linear regressions share: a fitted map and its application."""
+    """A fitted linear map and its application."""
 
-    of_any_unit: ClassVar[tuple[str, ...]] = ("source", "target")  # sides whose unit changes no correlation
-    adds_mean: ClassVar = True  # of the training responses, to what it predicts from the features
+    of_any_unit: ClassVar[tuple[str, ...]] = ("source", "target")  # sides whose unit does not affect correlations
+    adds_mean: ClassVar = True  # of training responses to predictions
     _map: LinearMap | DualMap | None = None
 
     @property
@@ -114,17 +114,17 @@ class _Linear:
 
 
 class _Smoother(_Linear, OfInnerProducts):
-    """A linear regression that does most of its work before it sees a target."""
+    """A linear regression that does most of its work before any target is known."""
 
     def _split_fits(self, source: Source, splits: Splits) -> SplitFits:
-        raise NotImplementedError(f"{type(self).__name__} does not say how to fit.")
+        raise NotImplementedError(f"{type(self).__name__} does not define how to fit.")
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out part of every split; leaves the fit alone."""
+        """Predict the held-out stimuli of every split, without changing the fit."""
         return self._split_fits(source, splits).predict(target)
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
-        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        """See `BlockPredictor`."""
         fits = self._split_fits(source, splits)
         for columns, block in ColumnBlocks.of(target).placed():
             for index, prediction in enumerate(fits.predict(block)):
@@ -139,7 +139,7 @@ class PLS(_Linear, OfInnerProducts):
     n_components : int
         Number of latent components.
     backend : str, Backend or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+        Such as ``'torch:cuda'``; None: the setting.
     """
 
     def __init__(self, n_components: int = 25, *, backend: str | Backend | None = None) -> None:
@@ -152,11 +152,11 @@ class PLS(_Linear, OfInnerProducts):
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out part of every split; leaves the fit alone."""
+        """Predict the held-out stimuli of every split, without changing the fit."""
         return pls_predict_splits(source, target, splits, self.n_components, backend=self.backend)
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
-        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        """See `BlockPredictor`."""
         smoothers = pls_smooth_splits(source, target, splits, self.n_components, backend=self.backend)
         for columns, block in ColumnBlocks.of(target).placed():
             for index, smoother in enumerate(smoothers):
@@ -164,21 +164,21 @@ class PLS(_Linear, OfInnerProducts):
 
 
 class PLSPerNeuroid(_Linear, OfInnerProducts):
-    """Partial least squares regression without scaling, with a number of components for each neuroid; see `pls_path`.
+    """Partial least squares regression with a number of components for each neuroid; see `pls_path`.
 
     Parameters
     ----------
     n_components : int
-        The largest number that is chosen.
+        Largest number of components.
     n_folds : int
-        Inner folds of the training stimuli on which it is chosen.
+        Inner folds of the training stimuli that select it.
     backend : str, Backend or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+        Such as ``'torch:cuda'``; None: the setting.
 
     Attributes
     ----------
     n_components_ : ndarray of int, shape (n_neuroids,)
-        What `fit` chose; None before.
+        Selected by `fit`; None before.
     """
 
     def __init__(self, n_components: int = 25, n_folds: int = 5, *, backend: str | Backend | None = None) -> None:
@@ -195,13 +195,13 @@ class PLSPerNeuroid(_Linear, OfInnerProducts):
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out part of every split, choosing in each training set; leaves the fit alone."""
+        """Predict the held-out stimuli of every split, selecting in each training set."""
         return pls_path_predict_splits(
             source, target, splits, self.n_components, n_folds=self.n_folds, backend=self.backend
         )[0]
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
-        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        """See `BlockPredictor`."""
         parts = pls_path_iterate(source, target, splits, self.n_components, n_folds=self.n_folds, backend=self.backend)
         return ((index, columns, prediction) for index, columns, prediction, _ in parts)
 
@@ -214,7 +214,7 @@ class Ridge(_Smoother):
     alpha : float
         Penalty, larger than zero.
     backend : str, Backend or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+        Such as ``'torch:cuda'``; None: the setting.
     """
 
     of_any_unit: ClassVar = ("target",)  # the penalty has the unit of the squared source
@@ -235,12 +235,12 @@ class Ridge(_Smoother):
 class LeastSquares(_Smoother):
     """Ordinary least squares with an intercept, equal to scikit-learn's ``LinearRegression()``.
 
-    Where several solutions fit equally well, the one of smallest norm.
+    Of several equally good solutions, the one of smallest norm.
 
     Parameters
     ----------
     backend : str, Backend or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+        Such as ``'torch:cuda'``; None: the setting.
     """
 
     def __init__(self, *, backend: str | Backend | None = None) -> None:
@@ -261,16 +261,16 @@ class RidgeCV(_Linear, OfInnerProducts):
     Parameters
     ----------
     alphas : array-like
-        Penalties to choose from, larger than zero.
+        Candidate penalties, larger than zero.
     alpha_per_target : bool
-        Choose for each neuroid instead of for all of them together.
+        Select for each neuroid instead of for all together.
     backend : str, Backend or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+        Such as ``'torch:cuda'``; None: the setting.
 
     Attributes
     ----------
     alpha_ : float, or ndarray of shape (n_neuroids,) with `alpha_per_target`
-        What `fit` chose; None before.
+        Selected by `fit`; None before.
     """
 
     of_any_unit: ClassVar = ("target",)
@@ -295,11 +295,11 @@ class RidgeCV(_Linear, OfInnerProducts):
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out part of every split, choosing in each training set; leaves the fit alone."""
+        """Predict the held-out stimuli of every split, selecting in each training set."""
         return ridge_cv_predict_splits(source, target, splits, self.alphas, **self._options())
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
-        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        """See `BlockPredictor`."""
         return ridge_cv_iterate(source, target, splits, self.alphas, **self._options())
 
     def _options(self) -> dict[str, Any]:
@@ -307,28 +307,27 @@ class RidgeCV(_Linear, OfInnerProducts):
 
 
 class BandedRidge(_Linear):
-    """Ridge regression with weights of bands of features and a penalty that are chosen for each neuroid; see `banded`.
+    """Ridge regression with band weights and a penalty selected for each neuroid; see `banded`.
 
     Parameters
     ----------
     bands : array-like of int, shape (n_features,)
-        To which band each feature belongs, numbered from 0.
+        Band of each feature, numbered from 0.
     weights : array-like, shape (n_candidates, n_bands), or None
-        Candidates for the weights; None: those of `band_weights`.
+        Candidate weights; None: `band_weights`.
     alphas : array-like
-        Penalties to choose from, in units of the mean squared size of a stimulus.
+        Candidate penalties, in units of the mean squared size of a stimulus.
     backend : str, Backend or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+        Such as ``'torch:cuda'``; None: the setting.
 
     Attributes
     ----------
     weights_ : ndarray, shape (n_bands, n_neuroids)
-        What `fit` chose; None before.
+        Selected by `fit`; None before.
     alpha_ : ndarray, shape (n_neuroids,)
-        The same.
+        Selected by `fit`; None before.
     variance_by_band_ : list of ndarray, shape (n_bands, n_neuroids)
-        How the bands share the variance that the last `predict_splits` explained, for each of its splits; see
-        `variance_by_band`.
+        Result of `variance_by_band` for each split of the last `predict_splits`.
     """
 
     def __init__(
@@ -354,37 +353,37 @@ class BandedRidge(_Linear):
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out part of every split, choosing in each training set; leaves the fit alone."""
-        found = banded_predict_splits(source, self.bands, target, splits, **self._options())
+        """Predict the held-out stimuli of every split, selecting in each training set."""
+        predictions = banded_predict_splits(source, self.bands, target, splits, **self._options())
         measured = np.asarray(target, dtype=np.float64)
         self.variance_by_band_ = [
             variance_by_band(prediction.parts, measured[np.asarray(test, dtype=np.intp)])
-            for prediction, (_, test) in zip(found, splits, strict=True)
+            for prediction, (_, test) in zip(predictions, splits, strict=True)
         ]
-        return [prediction.total for prediction in found]
+        return [prediction.total for prediction in predictions]
 
     def _options(self) -> dict[str, Any]:
         return {"weights": self.weights, "alphas": self.alphas, "backend": self.backend}
 
 
 class _Chosen:
-    """What regressions share that predict each neuroid by one of the source."""
+    """Prediction of each neuroid by one source neuroid."""
 
     of_any_unit: ClassVar = ("source", "target")
-    mapping: Indices | None = None  # position in the source for each neuroid, after `fit`; -1: none is defined
+    mapping: Indices | None = None  # source position for each neuroid after `fit`; -1: none
 
     def predict(self, X: Source) -> Floats:  # noqa: N803 -- scikit-learn's name
-        """Return the chosen neuroids' responses, shape (n_stimuli, n_neuroids); NaN where none is defined."""
+        """Return the responses of the mapped neuroids, shape (n_stimuli, n_neuroids); NaN where there is none."""
         if self.mapping is None:
             raise RuntimeError(f"{type(self).__name__} has not been fitted yet: call fit(X, Y) first.")
         columns = np.where(self.mapping < 0, 0, self.mapping)
         source = X if isinstance(X, ColumnBlocks) else np.asarray(X)
-        chosen = source.columns(columns) if isinstance(source, ColumnBlocks) else source[:, columns]
-        return np.where(self.mapping < 0, np.nan, np.asarray(chosen, dtype=np.float64))
+        responses = source.columns(columns) if isinstance(source, ColumnBlocks) else source[:, columns]
+        return np.where(self.mapping < 0, np.nan, np.asarray(responses, dtype=np.float64))
 
 
 class OneToOne(_Chosen):
-    """Predict each neuroid by the one of the source that correlates with it most."""
+    """Predict each neuroid by the source neuroid with the largest correlation."""
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
         """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
@@ -392,18 +391,18 @@ class OneToOne(_Chosen):
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out part of every split; leaves the fit alone."""
+        """Predict the held-out stimuli of every split, without changing the fit."""
         return best_source_predict_splits(source, target, splits)
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
-        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        """See `BlockPredictor`."""
         for columns, block in ColumnBlocks.of(target).placed():
             for index, prediction in enumerate(best_source_predict_splits(source, block, splits)):
                 yield index, columns, prediction
 
 
 class Assignment(_Chosen):
-    """Predict each neuroid by one of the source that predicts no other, so that all correlate most; see `assign`."""
+    """Predict each neuroid by a source neuroid of its own, for the largest sum of correlations; see `assign`."""
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
         """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
@@ -411,17 +410,17 @@ class Assignment(_Chosen):
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out part of every split; leaves the fit alone."""
+        """Predict the held-out stimuli of every split, without changing the fit."""
         return assigned_predict_splits(source, target, splits)
 
 
 class PearsonR:
-    """Pearson correlation, for one pair of lists or for all neuroids at once."""
+    """Pearson correlation of two lists, or of all neuroids at once."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> tuple[float, float]:
         """Return ``(r, p)`` for two arrays of shape (n_stimuli,); NaN if either is constant or shorter than two.
 
-        The probability p is two-sided, for uncorrelated normal data (Student 1908, doi:10.1093/biomet/6.2-3.302).
+        The two-sided p is for uncorrelated normal data (Student 1908, doi:10.1093/biomet/6.2-3.302).
         """
         from scipy.stats import beta
 

@@ -1,4 +1,4 @@
-"""Regress on given training stimuli and correlate on given test stimuli: as metrics of assemblies."""
+"""Regress on given training stimuli and correlate on given test stimuli."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         source_train, source_test : NeuroidAssembly, dims (presentation, neuroid); or StreamedFeatures
             Model features for the training and the test stimuli.
         target_train, target_test : NeuroidAssembly, dims (presentation, neuroid)
-            Measurements of the same stimuli and of the same neuroids, in any order.
+            Measurements of the same stimuli and neuroids, in any order.
 
         Returns
         -------
         Score
-            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``error`` and ``interval`` (over new stimuli to
-            test and new neuroids, see `brainscore_core.statistics.influence`), ``n_stimuli`` (tested),
-            ``n_train_stimuli``, ``n_neuroids``; ``alpha`` if the regression chose one. Neuroids that are constant or
-            NaN throughout, in either part, do not count.
+            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``error`` and ``interval`` (over new test stimuli
+            and new neuroids, see `brainscore_core.statistics.influence`), ``n_stimuli`` (tested), ``n_train_stimuli``,
+            ``n_neuroids``; ``alpha`` if the regression selected one. Neuroids that are constant or NaN throughout, in
+            either part, do not count.
 
         Raises
         ------
         AssemblyError
-            If stimuli or neuroids differ, dimensions are others, or values are NaN otherwise.
+            If stimuli or neuroids differ, there are other dimensions, or other values are NaN.
         """
         sources = [Side.of(part, "source") for part in (source_train, source_test)]
         targets = [Side.of(part, "target") for part in (target_train, target_test)]
@@ -103,16 +103,14 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         coord = engine.stimulus_coord
         ids = [coordinate(part.labels, coord) for part in targets]
         places = [
-            matching_order(wanted, coordinate(part.labels, coord), what=coord)
-            for wanted, part in zip(ids, sources, strict=True)
+            matching_order(target_ids, coordinate(part.labels, coord), what=coord)
+            for target_ids, part in zip(ids, sources, strict=True)
         ]
         x = [take_rows(part.finite(), place) for part, place in zip(sources, places, strict=True)]
         y = [part.columns(neuroids.used) for part in targets]
         x, y = (in_ordinary_units(*side, engine.estimator) for side in ((x, "source"), (y, "target")))
         alpha = None
-        if hasattr(
-            engine.estimator, "alpha_"
-        ):  # what it chooses while fitting is told, so that it is fitted; as a copy
+        if hasattr(engine.estimator, "alpha_"):  # a copy is fitted, to report its alpha
             chooser: Any = copy.copy(engine.estimator)  # Any: not every predictor of splits has alpha_ and fit
             fitted = chooser.fit(x[0], y[0])
             pair, alpha = (as_array(y[1]), fitted.predict(x[1])), fitted.alpha_
@@ -136,8 +134,8 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
             [part.assembly() for part in parts] for parts in (sources, targets)
         )
         if not neuroids.used.all():
-            kept = np.flatnonzero(neuroids.used)
-            target_train, target_test = target_train.isel(neuroid=kept), target_test.isel(neuroid=order[kept])
+            used = np.flatnonzero(neuroids.used)
+            target_train, target_test = target_train.isel(neuroid=used), target_test.isel(neuroid=order[used])
         correlations = self.apply(source_train, target_train, source_test, target_test)
         score: Score = apply_aggregate(self.aggregate, correlations)
         declare_no_error(score, NO_ERROR_OF_SPLITS)
@@ -161,5 +159,5 @@ class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
     def __call__(  # type: ignore[override] # a given split takes four assemblies
         self, source_train: Features, source_test: Features, target_train: Features, target_test: Features
     ) -> Score:
-        """Compare; parameters, result and errors as for `TrainTestSplitCorrelation`, neuroids being features."""
+        """Compare; as for `TrainTestSplitCorrelation`, with features as neuroids."""
         return super().__call__(target_train, target_test, source_train, source_test)

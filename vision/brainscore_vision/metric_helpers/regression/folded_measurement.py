@@ -1,4 +1,4 @@
-"""Hold what metrics on predictions of all folds compare: features, repeated responses, and the folds."""
+"""Hold features, repeated responses and folds for metrics on predictions of all folds."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ Halves = tuple["Floats", "Floats"]
 
 @dataclass(frozen=True)
 class FoldedMeasurement:
-    """What a metric compares: rows of the source belong to `stimuli`, rows of the responses to single presentations.
+    """Features, responses and folds; source rows are `stimuli`, response rows single presentations.
 
     Attributes
     ----------
     source : ndarray or ColumnBlocks, shape (n_stimuli, n_features)
-        In the order of `stimuli`, or anything with the same inner products.
+        Features in the order of `stimuli`, or others with the same inner products.
     constant : bool
-        Whether all stimuli are the same to the source.
+        Whether all stimuli have the same features.
     responses : ndarray, shape (n_presentations, n_neuroids)
-        Of the neuroids that count.
+        Usable neuroids.
     row : ndarray of int, shape (n_presentations,)
         Position in `stimuli`.
     """
@@ -57,11 +57,11 @@ class FoldedMeasurement:
         """Mean responses to each stimulus, shape (n_stimuli, n_neuroids)."""
         return self.mean_of(np.ones(len(self.row), dtype=bool))
 
-    def mean_of(self, chosen: NDArray[np.bool_]) -> Floats:
-        """Average the chosen presentations of each stimulus."""
-        row = self.row[chosen]
+    def mean_of(self, selected: NDArray[np.bool_]) -> Floats:
+        """Average the selected presentations of each stimulus."""
+        row = self.row[selected]
         sums = np.zeros((len(self.stimuli), self.responses.shape[1]))
-        np.add.at(sums, row, self.responses[chosen])
+        np.add.at(sums, row, self.responses[selected])
         means: Floats = sums / np.bincount(row, minlength=len(self.stimuli))[:, None]
         return means
 
@@ -77,16 +77,16 @@ class FoldedMeasurement:
         values : ndarray, shape (n_neuroids,)
             NaN does not count.
         influence : ndarray, shape (n_stimuli, n_neuroids)
-            Of each stimulus on the value of the neuroid. It is enlarged for the means of folds and two scales that come
+            Influence of each stimulus on the neuroid's value, enlarged here for fold means and two scales estimated
             from the same stimuli.
         """
         n = len(self.stimuli)
-        found = median_of_columns(values, influence * np.sqrt(n / max(n - len(self.folds[0]) - 3, 1)))
-        return influence_on_medians(found, self.stimuli, self.neuroids.names[self.neuroids.used])
+        on_median = median_of_columns(values, influence * np.sqrt(n / max(n - len(self.folds[0]) - 3, 1)))
+        return influence_on_medians(on_median, self.stimuli, self.neuroids.names[self.neuroids.used])
 
     @cached_property
     def repetition(self) -> Indices:
-        """Number of the repetition of each presentation; raises unless every stimulus has two, numbered."""
+        """Repetition number of each presentation; raises unless every stimulus has two or more, numbered."""
         names, repetition = np.unique(coordinate(self.target.labels, "repetition"), return_inverse=True)
         counts = np.bincount(self.row)
         twice = len(self.row) - len(np.unique(self.row * len(names) + repetition))
@@ -95,14 +95,14 @@ class FoldedMeasurement:
             if counts.min() < 2:
                 wrong = f"{int((counts < 2).sum())} of {len(counts)} stimuli were shown once"
             raise AssemblyError(
-                f"Noise can be told from signal where every stimulus was shown at least twice; of the target, {wrong}. "
+                f"Noise is separable from signal if every stimulus was shown at least twice; of the target, {wrong}. "
                 "Give it the single repetitions, before they are averaged, numbered for each stimulus, and leave out "
                 "stimuli with a single one. For averages take the metric named *_kfold."
             )
         return np.asarray(repetition)
 
     def halves(self, n_halves: int, rng: np.random.Generator) -> Iterator[Halves]:
-        """Yield mean responses over one half of the repetitions and over the other; where some are missing, of them."""
+        """Yield mean responses over either half of the repetitions; missing ones are balanced per stimulus."""
         repetition = self.repetition
         counts = np.bincount(self.row)
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])

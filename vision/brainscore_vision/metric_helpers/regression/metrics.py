@@ -1,7 +1,7 @@
-"""Predict responses by a regression on training stimuli, correlate on others, and summarise: as metrics of assemblies.
+"""Predict responses by a regression on training stimuli, correlate on others, and summarise.
 
-These split the stimuli themselves; those of `fixed_split` are given the split. The reverse ones predict the source from
-the target; those over time have a score for each time bin. Which regression they use is the business of metric plugins.
+These metrics split the stimuli themselves; those of `fixed_split` take the split as given. Reverse metrics predict the
+source from the target; those over time score each time bin. Metric plugins supply the regression.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ __all__ = [
 
 
 SMALLEST_TEST = 10
-"""Below so many test stimuli a correlation says little: that of two is 1 or -1 whatever they are."""
+"""Smallest informative test set: the correlation of two stimuli is always 1 or -1."""
 _SMALL = "The smallest test set has {} stimuli, too few for a correlation of their own: "
 _POOLED = _SMALL + "predictions of all test sets are correlated together, one value in place of one for each split."
 _NOT_POOLED = (
@@ -68,7 +68,7 @@ _NOT_POOLED = (
 
 
 class RegressedCorrelation(Metric):
-    """What metrics that regress and correlate have in common: their parts, and the steps that others may replace.
+    """Parts of metrics that regress and correlate, and the steps that subclasses may override.
 
     Parameters
     ----------
@@ -98,12 +98,12 @@ class RegressedCorrelation(Metric):
         return correlations
 
     def aggregate(self, scores: Score) -> Score:
-        """Take the median over neuroids, which disregards undefined ones."""
+        """Take the median over neuroids, ignoring undefined ones."""
         medians: Score = scores.median(dim="neuroid")
         return medians
 
     def _engine(self) -> Engine | None:
-        """Return what computes all splits by one call, if nothing that others may replace was replaced."""
+        """Return the engine for all splits at once; None if a subclass overrides a step."""
         own = RegressedCorrelation
         if type(self).apply is not own.apply or type(self).aggregate is not own.aggregate:
             return None
@@ -112,6 +112,8 @@ class RegressedCorrelation(Metric):
 
 class CrossRegressedCorrelation(RegressedCorrelation):
     """Cross-validated regression, then correlation per neuroid.
+
+    Override `apply` (one split) or `aggregate` (over neuroids) for other metrics.
 
     Parameters
     ----------
@@ -122,12 +124,10 @@ class CrossRegressedCorrelation(RegressedCorrelation):
 
     Notes
     -----
-    Where a test set has fewer than ten stimuli, the predictions of all test sets are correlated together (see
-    `Problem.is_pooled`), unless the splits are `compat`: ``raw`` then has one split, and ``split_error`` is NaN. Not so
-    where predictions are in no common unit, as those of ``neuron_to_neuron``, or a part of the metric was replaced.
-    ``attrs['small_test_sets']`` says which.
-
-    Override `apply` (one split) or `aggregate` (over neuroids) to make a metric of another kind.
+    If a test set has fewer than ten stimuli, the predictions of all test sets are correlated together (see
+    `Problem.is_pooled`), unless the splits are `compat`: ``raw`` then has one split, and ``split_error`` is NaN. This
+    does not apply to predictions without a common unit, as of ``neuron_to_neuron``, or overridden steps.
+    ``attrs['small_test_sets']`` reports it.
     """
 
     def __init__(
@@ -150,19 +150,19 @@ class CrossRegressedCorrelation(RegressedCorrelation):
         Returns
         -------
         Score
-            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split, neuroid); NaN where a correlation is undefined),
-            ``error`` and ``interval`` (over new stimuli and new neuroids, see `brainscore_core.statistics.influence`),
+            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split, neuroid); NaN where undefined), ``error`` and
+            ``interval`` (over new stimuli and new neuroids, see `brainscore_core.statistics.influence`),
             ``split_error`` (standard error of the mean over splits), ``n_stimuli``, ``n_neuroids``, ``seed``,
-            ``stratified_by``, and ``stratification`` with the reason if the splits could not be stratified. Neuroids
-            of the target that are constant or NaN throughout do not count; ``neuroids_left_out`` names them. A score
-            that is NaN says why in ``not_applicable``.
+            ``stratified_by``, and ``stratification`` with the reason for unstratified splits. Target neuroids that are
+            constant or NaN throughout do not count; ``neuroids_left_out`` names them. ``not_applicable`` explains a NaN
+            score.
 
         Raises
         ------
         AssemblyError
-            If stimuli differ, dimensions are others, or values are NaN otherwise.
+            If stimuli differ, there are other dimensions, or other values are NaN.
         ValueError
-            If the regression cannot be fitted, for instance PLS with fewer features than components.
+            If the regression cannot be fitted, such as PLS with fewer features than components.
         """
         engine = self._engine()
         if engine is not None:
@@ -185,7 +185,7 @@ class CrossRegressedCorrelation(RegressedCorrelation):
     @property
     def of_inner_products(self) -> bool:
         """Whether the score depends on the source only through the inner products of its centred stimuli."""
-        if type(self).__call__ is not CrossRegressedCorrelation.__call__:  # a subclass that adds to it
+        if type(self).__call__ is not CrossRegressedCorrelation.__call__:  # overridden by a subclass
             return False
         engine = self._engine()
         return engine is not None and engine.bins is None and isinstance(engine.estimator, OfInnerProducts)
@@ -205,13 +205,13 @@ class CrossRegressedCorrelation(RegressedCorrelation):
         Raises
         ------
         NotImplementedError
-            If a part of the metric was replaced, so that what it predicts is not known.
+            If a step is overridden, so that its predictions are unknown.
         """
         engine = self._engine()
         if engine is None:
             raise NotImplementedError(
-                f"{type(self).__name__} replaces the splits, the regression or the correlation by its own, and does "
-                "not say what it predicts for held-out stimuli."
+                f"{type(self).__name__} overrides the splits, the regression or the correlation: its predictions for "
+                "held-out stimuli are unknown."
             )
         problem, _, _ = self._problem(engine, source, target, splits)
         y = problem.responses()
@@ -233,7 +233,7 @@ class CrossRegressedCorrelation(RegressedCorrelation):
             x = Side.over_time(with_bins_of(whole_assembly(source, "source"), measured), "source")
             y = Side.over_time(measured, "target")
         neuroids = y.neuroids(apart=engine.bins == "apart")
-        stimuli, given = (coordinate(side.labels, engine.stimulus_coord) for side in (y, x))
+        stimuli, source_stimuli = (coordinate(side.labels, engine.stimulus_coord) for side in (y, x))
         notes: Mapping[str, object] = {}
         is_pooled = False
         if splits is None:
@@ -247,7 +247,7 @@ class CrossRegressedCorrelation(RegressedCorrelation):
         (features,) = in_ordinary_units([x.finite()], "source", engine.estimator)
         (responses,) = in_ordinary_units([y.columns(neuroids.used)], "target", engine.estimator)
         problem = Problem(engine, features, responses, splits, stimuli, notes, is_pooled)
-        return problem.aligned(matching_order(stimuli, given, what=engine.stimulus_coord)), y, neuroids
+        return problem.aligned(matching_order(stimuli, source_stimuli, what=engine.stimulus_coord)), y, neuroids
 
     def _at_once(self, engine: Engine, source: Features, target: Features) -> tuple[Score, Neuroids, xr.DataArray]:
         problem, side, neuroids = self._problem(engine, source, target)
@@ -272,11 +272,11 @@ class CrossRegressedCorrelation(RegressedCorrelation):
 
 
 class ReverseCrossRegressedCorrelation(CrossRegressedCorrelation):
-    """Cross-validated regression from measurements to features, which tells what of a model the neuroids predict.
+    """Cross-validated regression from measurements to features: how well the neuroids predict a model.
 
-    Called like `CrossRegressedCorrelation`, with the model's features as source. These are what is predicted, so that
-    the splits are made from them, the median is over features, and features that are constant do not count. They may
-    be many: they are read in blocks, and neither predictions nor coefficients of all are ever in memory.
+    Called like `CrossRegressedCorrelation`, with the model's features as source. Splits depend on the features, the
+    median is over features, and constant features do not count. Many features are read in blocks, and predictions and
+    coefficients are never in memory as a whole.
 
     Parameters
     ----------
@@ -285,16 +285,16 @@ class ReverseCrossRegressedCorrelation(CrossRegressedCorrelation):
     """
 
     def __call__(self, source: Features, target: Features) -> Score:
-        """Compare; parameters, result and errors as for `CrossRegressedCorrelation`, neuroids being features."""
+        """Compare; as for `CrossRegressedCorrelation`, with features as neuroids."""
         return super().__call__(target, source)
 
     def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
-        """Return predictions of the features and the features for the test stimuli of every split."""
+        """Return predicted and actual features of the test stimuli of every split."""
         return super().held_out(target, source, splits=splits)
 
 
 class _OverTime(CrossRegressedCorrelation):
-    """Score every time bin; a single one, or none, as `CrossRegressedCorrelation` does."""
+    """Score every time bin; without several bins like `CrossRegressedCorrelation`."""
 
     extension: ClassVar[type[SpanTimeRegression | PerTimeRegression]]
 
@@ -315,17 +315,15 @@ class _OverTime(CrossRegressedCorrelation):
         Returns
         -------
         Score, dims (time_bin)
-            In [-1, 1], sorted by `time_bin_start`. Attrs: ``raw`` (Score, dims (split, time_bin, neuroid); NaN where a
-            correlation is undefined), ``error``, ``split_error`` (Scores, dims (time_bin)) and ``influence`` (one for
-            each bin), as for a single bin, ``n_stimuli``, ``n_neuroids``, ``seed``, ``stratified_by``, and
-            ``stratification`` with the reason if the splits could not be stratified. Neuroids of the target that are
-            constant or NaN throughout all bins do not count; ``neuroids_left_out`` names them. With a single time bin,
-            or none, the score is that of `CrossRegressedCorrelation`.
+            In [-1, 1], sorted by `time_bin_start`. Attrs as for `CrossRegressedCorrelation`, with ``raw`` (Score, dims
+            (split, time_bin, neuroid)), ``error``, ``split_error`` (Scores, dims (time_bin)) and ``influence`` (one for
+            each bin). Target neuroids that are constant or NaN throughout all bins do not count. Without several time
+            bins, the score is that of `CrossRegressedCorrelation`.
 
         Raises
         ------
         AssemblyError
-            If stimuli or time bins differ, dimensions are others, or values are NaN otherwise.
+            If stimuli or time bins differ, there are other dimensions, or other values are NaN.
         """
         source, target = _without_single_bin(source), _without_single_bin(target)
         if "time_bin" not in target.dims and "time_bin" not in source.dims:
@@ -338,7 +336,7 @@ class _OverTime(CrossRegressedCorrelation):
         Raises
         ------
         NotImplementedError
-            With several time bins, which have no single score to which predictions could belong.
+            With several time bins, which have no single score.
         """
         source, target = _without_single_bin(source), _without_single_bin(target)
         if "time_bin" in target.dims or "time_bin" in source.dims:
@@ -351,9 +349,9 @@ class _OverTime(CrossRegressedCorrelation):
 class SpanTimeCrossRegressedCorrelation(_OverTime):
     """Cross-validated regression with weights shared by all time bins, then correlation per neuroid and bin.
 
-    For every split one regression is fitted on all training stimuli in all bins, each presentation in each bin being
-    one observation; a stimulus is in training in all bins or in none. The score of a bin is the median over neuroids,
-    then the mean over splits.
+    Each split fits one regression to all training stimuli in all bins, with each presentation in each bin as one
+    observation; a stimulus trains in all bins or in none. The score of a bin is the median over neuroids, then the mean
+    over splits.
 
     Parameters
     ----------
@@ -365,10 +363,10 @@ class SpanTimeCrossRegressedCorrelation(_OverTime):
 
 
 class PerTimeCrossRegressedCorrelation(_OverTime):
-    """Cross-validated regression with weights of its own for every time bin, then correlation per neuroid and bin.
+    """Cross-validated regression with separate weights for every time bin, then correlation per neuroid and bin.
 
-    The score of a bin is what `CrossRegressedCorrelation` gives for that bin alone, with the same splits in all bins.
-    Neuroids that are constant or NaN throughout a bin do not count in that bin; a bin without any other is NaN.
+    The score of a bin equals that of `CrossRegressedCorrelation` for that bin alone, with the same splits in all bins.
+    Neuroids that are constant or NaN throughout a bin do not count in it; a bin without others is NaN.
 
     Parameters
     ----------
@@ -384,6 +382,6 @@ def _without_single_bin(given: Features) -> Features:
 
 
 def note_alpha(score: Score, alpha: float | Floats | None) -> None:
-    """Write the penalty that a regression chose into a score's attributes, if it chose one."""
+    """Write the penalty that a regression selected, if any, into a score's attributes."""
     if alpha is not None:
         score.attrs["alpha"] = float(alpha) if np.ndim(alpha) == 0 else np.asarray(alpha).tolist()

@@ -40,26 +40,24 @@ class Regression(Protocol):
         """Fit to the stimuli of two assemblies."""
 
     def predict(self, source: xr.DataArray) -> xr.DataArray:
-        """Predict responses to the stimuli of an assembly, with the neuroids of the target of `fit`."""
+        """Predict responses to the stimuli of an assembly, for the neuroids of `fit`."""
 
 
 class XarrayRegression:
-    """Fit a regression from one assembly to another and label what it predicts.
+    """Fit a regression from one assembly to another and label its predictions.
 
     Parameters
     ----------
     regression : object with ``fit(x, y)`` and ``predict(x)``
         As in scikit-learn, of shapes (n_stimuli, n_features) and (n_stimuli, n_neuroids). A `SplitPredictor` gets
-        arrays. Any other gets assemblies, as in the published system, sorted by stimulus for `fit`, so that it can use
-        coordinates; scikit-learn takes these too.
+        arrays. Others get assemblies, as in the published system, sorted by stimulus for `fit`; scikit-learn accepts
+        these too.
     expected_dims : sequence of str
         The two dimensions of the assemblies, stimuli first. A `time_bin` of length one is dropped.
-    neuroid_dim : str
-        Dimension of the neuroids.
-    neuroid_coord : str
-        Their key; used as the only label where the target has no other.
+    neuroid_dim, neuroid_coord : str
+        Dimension of the neuroids and its key.
     stimulus_coord : str
-        Coordinate by which source and target are aligned.
+        Coordinate that aligns source and target.
     """
 
     def __init__(
@@ -79,23 +77,23 @@ class XarrayRegression:
 
     @property
     def estimator(self) -> Any:  # Any: see `regression`
-        """The regression that was given."""
+        """The regression on arrays or assemblies."""
         return self._regression
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
-        """Fit the regression on the stimuli of `source` and `target`.
+        """Fit the regression to the stimuli of `source` and `target`.
 
         Raises
         ------
         AssemblyError
-            If the two do not hold the same stimuli, have other dimensions, or hold NaN.
+            If the two have different stimuli, other dimensions, or NaN.
         """
         source, target = squeeze_time_bin(source), squeeze_time_bin(target)
         x = self._checked(source, role="source")
         y = self._checked(target, role="target")
         source_ids = coordinate(source, self.stimulus_coord)
         target_ids = coordinate(target, self.stimulus_coord)
-        # Sorted by stimulus, so that a fit does not depend on the order of presentations.
+        # Sorted: a fit does not depend on the order of presentations.
         order = np.argsort(target_ids.astype(str), kind="stable")
         rows = matching_order(target_ids[order], source_ids, what=self.stimulus_coord)
         self._regression.fit(x[rows], y[order])
@@ -126,7 +124,7 @@ class XarrayRegression:
         return NeuroidAssembly(values, coords=coords, dims=[presentation, self._neuroid_dim])
 
     def _checked(self, assembly: xr.DataArray, *, role: str) -> xr.DataArray | Floats:
-        """Return what the regression takes, stimuli first."""
+        """Return the regression's input, stimuli first."""
         values = matrix(assembly, self.expected_dims, role=role)
         if not np.isfinite(values).all():
             raise AssemblyError(
@@ -142,13 +140,13 @@ class XarrayCorrelation:
     Parameters
     ----------
     correlation : callable
-        ``correlation(x, y)`` of two arrays of shape (n_stimuli,) returns ``(r, p)``, as in scipy. One with an attribute
-        ``columns`` is called as ``correlation.columns(x, y)`` instead, with arrays of shape (n_stimuli, n_neuroids),
-        and returns r of shape (n_neuroids,).
+        ``correlation(x, y)`` of two arrays of shape (n_stimuli,) returns ``(r, p)``, as in scipy. Its attribute
+        ``columns``, if any, is called instead: ``columns(x, y)`` takes arrays of shape (n_stimuli, n_neuroids) and
+        returns r of shape (n_neuroids,).
     correlation_coord : str
-        Coordinate by which stimuli are aligned.
+        Coordinate that aligns stimuli.
     neuroid_coord : str
-        Coordinate by which neuroids are aligned, unique in each assembly.
+        Coordinate that aligns neuroids, unique in each assembly.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Extend regressions on assemblies to several time bins: one fit for all of them, or one for each."""
+"""Extend regressions on assemblies to several time bins: one common fit, or one for each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["PerTimeRegression", "SpanTimeRegression", "average_over_presentation
 
 
 def average_over_presentation(score: Score) -> Score:
-    """Take the mean over `presentation`; the score before is ``attrs['raw']`` of the result."""
+    """Take the mean over `presentation`; ``attrs['raw']`` of the result is the original score."""
     average: Score = score.mean("presentation")
     average.attrs["raw"] = score
     return average
@@ -54,7 +54,7 @@ class SpanTimeRegression:
         Raises
         ------
         AssemblyError
-            If the time bins of the two are not the same.
+            If time bins differ.
         """
         SpanTime(self.regression.fit)(with_bins_of(source, target), target)
 
@@ -81,12 +81,12 @@ class SpanTimeRegression:
 
 
 class PerTimeRegression:
-    """Fit a regression of its own to every time bin.
+    """Fit a separate regression to every time bin.
 
     Parameters
     ----------
     regression : object with ``fit(source, target)`` and ``predict(source)`` on assemblies
-        Such as `XarrayRegression`; it is copied for every bin and not fitted itself.
+        Such as `XarrayRegression`; copied for every bin and not fitted itself.
     """
 
     def __init__(self, regression: Regression) -> None:
@@ -100,7 +100,7 @@ class PerTimeRegression:
         Raises
         ------
         AssemblyError
-            If the time bins of the two are not the same.
+            If time bins differ.
         """
         source = with_bins_of(source, target)
         fitted = []
@@ -111,12 +111,12 @@ class PerTimeRegression:
         self._fitted, self._bins = fitted, _bins(target)
 
     def predict(self, source: xr.DataArray) -> xr.DataArray:
-        """Predict responses in every time bin, each with its own regression.
+        """Predict responses in every time bin by its own regression.
 
         Returns
         -------
         NeuroidAssembly, dims (time_bin, presentation, neuroid)
-            Time bins as they were in the target of `fit`.
+            Time bins in the order of the target of `fit`.
 
         Raises
         ------
@@ -139,7 +139,7 @@ def with_bins_of(source: Array, target: xr.DataArray) -> Array:
     Raises
     ------
     AssemblyError
-        If one of them has no time bins, or others than the other.
+        If one of them has no time bins, or they differ.
     """
     for role, assembly in (("source", source), ("target", target)):
         if "time_bin" not in assembly.dims:
@@ -152,7 +152,7 @@ def with_bins_of(source: Array, target: xr.DataArray) -> Array:
 
 
 def _bins(assembly: xr.DataArray) -> NDArray[Any]:
-    """Name time bins by their edges as far as they are known, else by position."""
+    """Name time bins by their known edges, else by position."""
     edges = [name for name in ("time_bin_start", "time_bin_end") if has_coordinate(assembly, name)]
     if not edges:
         return np.arange(assembly.sizes["time_bin"])

@@ -1,7 +1,7 @@
 """State a regression problem on arrays, and solve it for all splits at once.
 
-This is the only place where a regression metric is computed on arrays. Time bins, where there are any, are the first
-axis of source and target: one fit serves them all, or each has its own.
+The only place that computes regression metrics on arrays. Time bins, if any, are the first axis of source and target:
+one fit serves them all, or each has its own.
 """
 
 from __future__ import annotations
@@ -33,17 +33,16 @@ Pair = tuple["Floats", "Floats"]
 
 @dataclass(frozen=True)
 class Engine:
-    """The array kernels that a regression and a correlation on assemblies stand for.
+    """Array kernels behind a regression and a correlation on assemblies.
 
     Attributes
     ----------
     estimator : SplitPredictor
-        Fits and predicts many splits in one call.
     correlation : PearsonR
     stimulus_coord : str
-        Coordinate by which source and target are aligned.
+        Coordinate that aligns source and target.
     bins : str or None
-        ``'together'``: one fit for all time bins; ``'apart'``: each has its own; None: there are none.
+        ``'together'``: one fit for all time bins; ``'apart'``: one for each; None: no bins.
     """
 
     estimator: SplitPredictor
@@ -53,7 +52,7 @@ class Engine:
 
     @classmethod
     def of(cls, regression: object, correlation: object) -> Engine | None:
-        """Return the kernels, or None if a part is not the library's own, so that only it knows what it computes."""
+        """Return the kernels, or None if a part is not the library's own, with unknown computations."""
         bins = {SpanTimeRegression: "together", PerTimeRegression: "apart"}.get(type(regression))
         if isinstance(regression, (SpanTimeRegression, PerTimeRegression)) and bins:
             if type(correlation) is not PerTime or correlation.dims != ("time_bin",):
@@ -108,12 +107,11 @@ class Engine:
 
 @dataclass(frozen=True)
 class Problem:
-    """Arrays to fit and to test: rows of source and target belong together, and splits are positions of rows.
+    """Aligned source and target, with splits as positions of their rows.
 
     Attributes
     ----------
     engine : Engine
-        What solves it.
     source, target : ndarray or ColumnBlocks, shape (n_stimuli, n_columns), or ndarray (n_bins, n_stimuli, n_columns)
     splits : sequence of (train, test)
     stimuli : ndarray, shape (n_stimuli,)
@@ -121,9 +119,9 @@ class Problem:
     notes : mapping
         Entries for ``Score.attrs`` about the splits.
     is_pooled : bool
-        Whether the predictions of all test sets are correlated together, because these are small. From each, the mean
-        of the training responses is taken, which a regression adds to what it predicts from the features: it is low
-        where test responses happen to be high, so that predictions from noise would correlate negatively.
+        Whether predictions of all (small) test sets are correlated together, each less the mean of its training
+        responses: that mean is low where test responses happen to be high, so that predictions from noise would
+        correlate negatively.
     """
 
     engine: Engine
@@ -136,17 +134,17 @@ class Problem:
 
     @property
     def tests(self) -> list[Indices]:
-        """Positions of what is correlated together: the test stimuli of each split, or of all."""
+        """Positions of stimuli correlated together: the test stimuli of each split, or of all."""
         tests = [test for _, test in self.splits]
         return [np.concatenate(tests)] if self.is_pooled else tests
 
     def aligned(self, place: Indices) -> Problem:
-        """Bring target and source, whose row ``place[i]`` goes with row i of the target, into the same order."""
+        """Align target and source, where source row ``place[i]`` belongs to target row i."""
         if np.array_equal(place, np.arange(len(place))):
             return self
         if isinstance(self.target, ColumnBlocks) or isinstance(self.source, ColumnBlocks):
             return replace(self, source=take_rows(self.source, place))
-        # The target moves, since the source is large.
+        # Reorder the target: the source is large.
         target, stimuli = np.empty_like(self.target), np.empty_like(self.stimuli)
         target[..., place, :], stimuli[place] = self.target, self.stimuli
         splits = [(place[train], place[test]) for train, test in self.splits]
@@ -161,13 +159,13 @@ class Problem:
         say_why_undefined(score, self.source, self.engine.estimator)
 
     def predictions(self) -> list[Floats]:
-        """Fit and predict what each of `tests` is; see `Engine.predict`."""
+        """Fit and predict each of `tests`; see `Engine.predict`."""
         responses = self.responses()
         parts = self.engine.predict(self.source, responses, self.splits)
         return [np.concatenate(self._without_means(parts, responses), axis=-2)] if self.is_pooled else parts
 
     def _without_means(self, predictions: Sequence[Floats], responses: Floats) -> list[Floats]:
-        """Take from the predictions of every split the mean of the training responses; what rounding leaves is 0."""
+        """Subtract the mean of the training responses from every split's predictions; rounding becomes 0."""
         over = (0, -2) if self.engine.bins == "together" else -2
         result = []
         for part, (train, _) in zip(predictions, self.splits, strict=True):
@@ -200,9 +198,9 @@ class Problem:
         Returns
         -------
         r : ndarray, shape (n_tests, n_neuroids) or (n_tests, n_bins, n_neuroids)
-            One for each of `tests`. All are NaN if the source is the same for all stimuli.
+            All NaN if the source is the same for all stimuli.
         pairs : list of (ndarray, ndarray), shape (n_test, n_neuroids) or (n_bins, n_test, n_neuroids), or None
-            What was correlated in every split: measurements and predictions. None where these are too many to keep.
+            Measurements and predictions of every split; None where they are too large to keep.
         """
         estimator, columns = self.engine.estimator, self.engine.correlation.columns
         if isinstance(self.target, ColumnBlocks) and isinstance(estimator, BlockPredictor):
@@ -212,19 +210,19 @@ class Problem:
         if self.engine.bins is None:
             r = np.stack([columns(*pair) for pair in pairs])
         else:
-            # Neuroids of all bins side by side: one call for all correlations of a split.
+            # One call correlates the neuroids of all bins, side by side.
             flat = ([part.transpose(1, 0, 2).reshape(part.shape[1], -1) for part in pair] for pair in pairs)
             r = np.stack([columns(*pair).reshape(len(y), -1) for pair in flat])
         return nan_if_constant(r, self.source), pairs
 
 
 def say_why_undefined(score: Score, source: Matrix, estimator: object) -> None:
-    """Write into the attributes of a score that is NaN what is known of the reason, as ``not_applicable``.
+    """Write the reason for a NaN score into its attributes, as ``not_applicable``.
 
     Parameters
     ----------
     source : ndarray or ColumnBlocks, shape (..., n_stimuli, n_columns)
-        What the regression was fitted on.
+        Source of the regression.
     """
     if not np.isnan(score.values).all():
         return
@@ -239,17 +237,16 @@ def say_why_undefined(score: Score, source: Matrix, estimator: object) -> None:
 
 
 def nan_if_constant(r: Floats, source: Matrix) -> Floats:
-    """Return correlations, all of them NaN if what they were predicted from is the same for all stimuli.
+    """Set all correlations to NaN, in place, if their source is the same for all stimuli.
 
-    Predictions from a constant differ by rounding only. Where responses are about 0 on average, that is not seen from
-    the predictions alone (`constant_columns`), and a few of many neuroids would seem to be predicted.
+    Predictions from a constant differ only by rounding, which `constant_columns` misses where responses average about
+    0, so that a few of many neuroids would seem predicted.
 
     Parameters
     ----------
     r : ndarray
-        Changed in place.
     source : ndarray or ColumnBlocks, shape (n_stimuli, n_columns), or ndarray (n_bins, n_stimuli, n_columns)
-        Looked at only if some correlations are undefined, block by block until one varies.
+        Read only if some correlations are undefined, block by block until one varies.
     """
     if np.isnan(r).any() and is_constant(source):
         r[...] = np.nan
@@ -257,6 +254,6 @@ def nan_if_constant(r: Floats, source: Matrix) -> Floats:
 
 
 def is_constant(source: Matrix) -> bool:
-    """Tell whether all stimuli are the same to a source; of blocks, only as many are read until one varies."""
+    """Return whether all stimuli have the same features, reading blocks until one varies."""
     blocks = (block for _, block in source.placed()) if isinstance(source, ColumnBlocks) else iter([source])
     return all((block == block[..., :1, :]).all() for block in blocks)

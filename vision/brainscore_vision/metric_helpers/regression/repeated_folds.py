@@ -1,7 +1,7 @@
 """Score predictions of all stimuli together, each made from the other folds: metrics for few stimuli and much noise.
 
-Stimuli are divided into k folds over their sorted ids, several times, with other folds each time. What happens on
-arrays is said by `arrays.reliability.held_out`; which regression predicts is the business of metric plugins.
+Stimuli, sorted by id, are divided into k folds several times. `arrays.reliability.held_out` holds the computations on
+arrays; metric plugins supply the regression.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ if TYPE_CHECKING:
 
 __all__ = ["ExplainedR2ER", "ExplainedSignal", "FoldedCorrelation", "PooledFolds"]
 
-SMALLEST_FOLD = 4  # stimuli; the mean over a fold costs one of them
-SIGNIFICANT = 2  # standard errors of the reliability below which a ratio of signals has no bounded interval
+SMALLEST_FOLD = 4  # stimuli; the fold mean costs one degree of freedom
+SIGNIFICANT = 2  # least reliability in standard errors for a bounded interval of a ratio
 
 
 class PooledFolds(Metric):
-    """What metrics on predictions of all folds have in common.
+    """Base of metrics on predictions of all folds.
 
     Parameters
     ----------
     estimator : SplitPredictor
         Regression with an intercept, such as `Ridge`.
     folds : int
-        Into how many parts stimuli are divided; fewer where a fold would have less than four stimuli.
+        Number of folds; fewer where a fold would have less than four stimuli.
     repeats : int
-        How often they are divided anew.
+        Number of divisions into folds.
     seed : int
-        Root of what is drawn.
+        Root of the draws.
     split_kwargs : dict or None
         Further arguments of `Split`: ``stratification_coord``.
     """
@@ -91,40 +91,40 @@ class PooledFolds(Metric):
         self._split_kwargs = dict(split_kwargs or {})
 
     def divisions(self, target: xr.DataArray) -> list[list[Indices]]:
-        """Return the folds that are used for a target: for each repeat, positions among its stimuli sorted by id."""
+        """Return the folds for a target: for each repeat, positions among its stimuli sorted by id."""
         _, first = np.unique(coordinate(target, Defaults.stimulus_coord), return_index=True)
         return self._divide(target.isel(presentation=first))[0]
 
     def _measured(self, source: Features, target: xr.DataArray) -> FoldedMeasurement:
-        given, measured = Side.of(source, "source"), Side.of(target, "target")
-        neuroids = measured.neuroids()
-        ids = coordinate(measured.labels, Defaults.stimulus_coord)
+        features, responses_side = Side.of(source, "source"), Side.of(target, "target")
+        neuroids = responses_side.neuroids()
+        ids = coordinate(responses_side.labels, Defaults.stimulus_coord)
         stimuli, first, row = np.unique(ids, return_index=True, return_inverse=True)
-        place = matching_order(stimuli, coordinate(given.labels, Defaults.stimulus_coord))
-        (x,) = in_ordinary_units([take_rows(given.finite(), place)], "source", self._estimator, allow_small=False)
+        place = matching_order(stimuli, coordinate(features.labels, Defaults.stimulus_coord))
+        (x,) = in_ordinary_units([take_rows(features.finite(), place)], "source", self._estimator, allow_small=False)
         constant = is_constant(x)
         if isinstance(self._estimator, OfInnerProducts) and x.shape[1] > x.shape[0]:
             backend = getattr(self._estimator, "backend", None)
             gram = centred_gram(ColumnBlocks.of(x), backend=backend)
             x = np.asarray(gram_factor(gram, backend=backend))
-        folds, notes = self._divide(measured.labels.isel(presentation=first))
-        (used,) = in_ordinary_units([as_array(measured.columns(neuroids.used))], "target", self._estimator)
+        folds, notes = self._divide(responses_side.labels.isel(presentation=first))
+        (used,) = in_ordinary_units([as_array(responses_side.columns(neuroids.used))], "target", self._estimator)
         responses = as_array(used)
-        return FoldedMeasurement(x, constant, responses, row, stimuli, measured, neuroids, folds, notes)
+        return FoldedMeasurement(x, constant, responses, row, stimuli, responses_side, neuroids, folds, notes)
 
     def _divide(self, labels: xr.DataArray) -> tuple[list[list[Indices]], dict[str, object]]:
-        """Divide stimuli, sorted by their id, into folds: for each repeat the positions in each fold."""
+        """Divide stimuli, sorted by id, into folds: the positions in each fold, for each repeat."""
         n = labels.sizes["presentation"]
         if n < 2 * SMALLEST_FOLD:
             raise AssemblyError(
                 f"{n} stimuli cannot be divided into folds of at least {SMALLEST_FOLD}; at least {2 * SMALLEST_FOLD} "
-                "are needed, and a good many more for a score that says something."
+                "are needed, and many more for an informative score."
             )
         k = min(self._folds, n // SMALLEST_FOLD)
         divided, notes = [], {}
         for repeat in range(self._repeats):
             state = int(seed_sequence(self._seed, "folds", repeat).generate_state(1)[0])
-            with warnings.catch_warnings():  # folds need not have a member of every class
+            with warnings.catch_warnings():  # folds may lack classes
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
                 plan = Split(**self._split_kwargs, splits=k, kfold=True, random_state=state).plan(labels)
             divided.append([test for _, test in plan.presentations(labels)])
@@ -132,12 +132,12 @@ class PooledFolds(Metric):
         return divided, notes
 
     def _predict(
-        self, given: FoldedMeasurement, responses: Floats, divisions: Sequence[Sequence[Indices]]
+        self, measurement: FoldedMeasurement, responses: Floats, divisions: Sequence[Sequence[Indices]]
     ) -> list[Floats]:
-        """Predict all stimuli from the other folds, once for each division; each of shape (n_stimuli, n_neuroids)."""
+        """Predict all stimuli from the other folds, for each division; each of shape (n_stimuli, n_neuroids)."""
         everyone = np.arange(len(responses))
         splits = [(np.setdiff1d(everyone, test), test) for folds in divisions for test in folds]
-        parts = iter(self._estimator.predict_splits(given.source, responses, splits))
+        parts = iter(self._estimator.predict_splits(measurement.source, responses, splits))
         predictions = []
         for folds in divisions:
             predictions.append(np.empty_like(responses))
@@ -145,15 +145,15 @@ class PooledFolds(Metric):
                 predictions[-1][test] = next(parts)
         return predictions
 
-    def _score(self, value: float, given: FoldedMeasurement, raw: Floats, **more: object) -> Score:
+    def _score(self, value: float, measurement: FoldedMeasurement, raw: Floats, **more: object) -> Score:
         score = Score(value)
-        score.attrs.update(given.notes)
-        score.attrs.update(given.neuroids.attrs)
+        score.attrs.update(measurement.notes)
+        score.attrs.update(measurement.neuroids.attrs)
         if np.isnan(raw).any():
             score.attrs["n_undefined"] = int(np.isnan(raw).sum())
         score.attrs.update(
-            raw=given.target.labelled(raw, given.neuroids),
-            n_stimuli=len(given.stimuli),
+            raw=measurement.target.labelled(raw, measurement.neuroids),
+            n_stimuli=len(measurement.stimuli),
             quantity=self.quantity,
             **more,
         )
@@ -176,45 +176,45 @@ class FoldedCorrelation(PooledFolds):
         source : NeuroidAssembly, dims (presentation, neuroid), as float; or StreamedFeatures
             Model features, each stimulus once.
         target : NeuroidAssembly, dims (presentation, neuroid), as float
-            Measurements of the same stimuli; repetitions of a stimulus are averaged.
+            Measurements of the same stimuli; repetitions are averaged.
 
         Returns
         -------
         Score
             0-d, in [-1, 1]: the median over neuroids of the mean over repeats. Attrs: ``raw`` (Score, dims (neuroid)),
-            ``error`` (over stimuli and neuroids, the fits left as they are) and ``interval``, ``n_stimuli``,
-            ``n_neuroids``, ``n_folds``, ``n_repeats``, ``seed``, ``stratified_by``; ``neuroids_left_out`` if any.
+            ``error`` (over stimuli and neuroids, with fixed fits) and ``interval``, ``n_stimuli``, ``n_neuroids``,
+            ``n_folds``, ``n_repeats``, ``seed``, ``stratified_by``; ``neuroids_left_out`` if any.
 
         Raises
         ------
         AssemblyError
-            If stimuli differ or are fewer than eight, dimensions are others, or values are NaN.
+            If stimuli differ or are fewer than eight, there are other dimensions, or values are NaN.
         """
-        given = self._measured(source, target)
-        predictions = self._predict(given, given.means, given.folds)
+        measurement = self._measured(source, target)
+        predictions = self._predict(measurement, measurement.means, measurement.folds)
         parts = [
-            pooled_correlation(prediction, given.means, folds)
-            for prediction, folds in zip(predictions, given.folds, strict=True)
+            pooled_correlation(prediction, measurement.means, folds)
+            for prediction, folds in zip(predictions, measurement.folds, strict=True)
         ]
-        each = np.stack([r for r, _ in parts])
-        if given.constant:
-            each[...] = np.nan
-        r = mean_known(each, axis=0)
-        score = self._score(float(median_known(r)), given, r)
+        repeats = np.stack([r for r, _ in parts])
+        if measurement.constant:
+            repeats[...] = np.nan
+        r = mean_known(repeats, axis=0)
+        score = self._score(float(median_known(r)), measurement, r)
         if np.isnan(float(score)):
             return declare_no_error(score, "no neuroid has a correlation")
         influence = np.mean([x for _, x in parts], axis=0)
-        return attach_influence(score, given.influence_on_median(r, influence), scale="fisher")
+        return attach_influence(score, measurement.influence_on_median(r, influence), scale="fisher")
 
 
 class _OfRepetitions(PooledFolds):
-    """What metrics on single repetitions have in common.
+    """Base of metrics on single repetitions.
 
     Parameters
     ----------
     min_reliability : float
-        Mean over neuroids of the reliability of the mean over repetitions below which nothing is estimated; nor is it
-        below two standard errors (over stimuli and neuroids) of that mean.
+        Least reliability of the mean over repetitions, averaged over neuroids, for an estimate; two standard errors
+        (over stimuli and neuroids) of it are required as well.
     **kwargs
         As for `PooledFolds`.
     """
@@ -227,44 +227,44 @@ class _OfRepetitions(PooledFolds):
         self._min_reliability = min_reliability
 
     def _finished(
-        self, given: FoldedMeasurement, value: float, shares: Shares, influence: Influence, signal: Floats
+        self, measurement: FoldedMeasurement, value: float, shares: Shares, influence: Influence, signal: Floats
     ) -> Score:
-        """Make a score of what was estimated, or say why nothing was.
+        """Make a score of an estimate, or of the reason for its absence.
 
         Parameters
         ----------
         shares : Shares
-            Of shape (n_neuroids,), whose ratio is `raw`.
+            Shape (n_neuroids,); their ratio is `raw`.
         influence : Influence
-            Of cells on the score.
+            Influence of cells on the score.
         signal : ndarray, shape (n_stimuli, n_neuroids)
-            Parts of the reliability of each neuroid.
+            Contributions to the reliability of each neuroid.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             raw = np.where(shares.signal > 0, shares.explained / shares.signal, np.nan)
         reliability = signal.sum(axis=0)
-        n_repetitions = int(np.bincount(given.row).max())
-        kept = {
-            "reliability": given.target.labelled(reliability, given.neuroids),
+        n_repetitions = int(np.bincount(measurement.row).max())
+        notes = {
+            "reliability": measurement.target.labelled(reliability, measurement.neuroids),
             "min_reliability": self._min_reliability,
             "n_repetitions": n_repetitions,
         }
-        certain = given.influence_on_mean(signal * len(signal))
-        reason = self._reason(float(reliability.mean()), float(np.sqrt(certain.variance)), given, n_repetitions)
-        score = self._score(float("nan") if reason else value, given, raw, **kept)
+        certain = measurement.influence_on_mean(signal * len(signal))
+        reason = self._reason(float(reliability.mean()), float(np.sqrt(certain.variance)), measurement, n_repetitions)
+        score = self._score(float("nan") if reason else value, measurement, raw, **notes)
         if reason:
             score.attrs["not_applicable"] = reason
             return declare_no_error(score, reason)
         return attach_influence(score, influence)
 
-    def _reason(self, reliability: float, error: float, given: FoldedMeasurement, n_repetitions: int) -> str:
-        """Return why nothing can be estimated; '' if it can."""
-        if given.constant:
+    def _reason(self, reliability: float, error: float, measurement: FoldedMeasurement, n_repetitions: int) -> str:
+        """Return why the score is not estimable; '' if it is."""
+        if measurement.constant:
             return "The source is the same for all stimuli."
         least = max(self._min_reliability, SIGNIFICANT * error)
         if reliability >= least:
             return ""
-        n, q = given.means.shape
+        n, q = measurement.means.shape
         return (
             f"Not estimable: the mean responses of {q} neuroids to {n} stimuli over {n_repetitions} repetitions have a "
             f"reliability of {reliability:.3f} (standard error {error:.3f}), and at least {least:.3f} is needed: "
@@ -292,33 +292,34 @@ class ExplainedSignal(_OfRepetitions):
         Returns
         -------
         Score
-            0-d; 1 in the mean for a model that predicts the signal, 0 for one that predicts nothing, below 0 for one
-            that predicts worse than the mean. Attrs: ``raw`` (Score, dims (neuroid): the share of each, not
-            jackknifed), ``error`` (over stimuli and neuroids, the fits left as they are), ``interval``, ``reliability``
-            (Score, dims (neuroid)), ``min_reliability``, ``n_stimuli``, ``n_neuroids``, ``n_repetitions``, ``n_folds``,
-            ``n_repeats``, ``seed``, ``stratified_by``. NaN where the mean reliability is below `min_reliability` or two
-            of its standard errors, with the reason in ``not_applicable``.
+            0-d; on average 1 for a model that predicts the signal, 0 for one that predicts nothing, negative for one
+            worse than the mean. Attrs: ``raw`` (Score, dims (neuroid): the share of each, not jackknifed), ``error``
+            (over stimuli and neuroids, with fixed fits), ``interval``, ``reliability`` (Score, dims (neuroid)),
+            ``min_reliability``, ``n_stimuli``, ``n_neuroids``, ``n_repetitions``, ``n_folds``, ``n_repeats``, ``seed``,
+            ``stratified_by``. NaN where the mean reliability is below `min_reliability` or two of its standard errors,
+            with the reason in ``not_applicable``.
 
         Raises
         ------
         AssemblyError
-            If stimuli differ or are fewer than eight, one was shown once, dimensions are others, or values are NaN.
+            If stimuli differ or are fewer than eight, one was shown once, there are other dimensions, or values are
+            NaN.
         """
-        given = self._measured(source, target)
-        halves = list(given.halves(self._repeats, generator(self._seed, "halves")))
+        measurement = self._measured(source, target)
+        halves = list(measurement.halves(self._repeats, generator(self._seed, "halves")))
         parts = []
-        for number, folds in enumerate(given.folds):
+        for number, folds in enumerate(measurement.folds):
             responses = halves[number % len(halves)]
-            first, second = (self._predict(given, half, [folds])[0] for half in responses)
+            first, second = (self._predict(measurement, half, [folds])[0] for half in responses)
             parts.append(signal_products((first, second), responses, folds))
-        freedom = len(given.stimuli) - len(given.folds[0])
-        products = Shares(*(np.mean(each, axis=0) / freedom for each in zip(*parts, strict=True)))
-        value, weighted = explained_share(products, given.means)
+        freedom = len(measurement.stimuli) - len(measurement.folds[0])
+        products = Shares(*(np.mean(terms, axis=0) / freedom for terms in zip(*parts, strict=True)))
+        value, weighted = explained_share(products, measurement.means)
         shares = Shares(*(part.sum(axis=0) for part in weighted))
-        influence = given.influence_on_mean(
+        influence = measurement.influence_on_mean(
             (weighted.explained - value * weighted.signal) * products.signal.size / shares.signal.sum()
         )
-        return self._finished(given, value, shares, influence, weighted.signal)
+        return self._finished(measurement, value, shares, influence, weighted.signal)
 
 
 class ExplainedR2ER(_OfRepetitions):
@@ -333,22 +334,24 @@ class ExplainedR2ER(_OfRepetitions):
         Returns
         -------
         Score
-            0-d: the median over the neuroids whose own reliability is not below the least; that of others is NaN in
-            ``raw``. Noise in the training responses lowers it, noise in the test responses does not.
+            0-d: the median over neuroids with sufficient reliability of their own; others are NaN in ``raw``. Noise in
+            training responses lowers it, noise in test responses does not.
         """
-        given = self._measured(source, target)
-        measured = repeated_responses(given.responses, given.row, given.repetition)
+        measurement = self._measured(source, target)
+        measured = repeated_responses(measurement.responses, measurement.row, measurement.repetition)
         parts = [
             r2_er(prediction, measured.means, measured.noise_of_means, folds)
-            for prediction, folds in zip(self._predict(given, measured.means, given.folds), given.folds, strict=True)
+            for prediction, folds in zip(
+                self._predict(measurement, measured.means, measurement.folds), measurement.folds, strict=True
+            )
         ]
-        totals, influences = (Shares(*np.mean(each, axis=0)) for each in zip(*parts, strict=True))
-        scale = (len(given.stimuli) - len(given.folds[0])) * measured.means.var(axis=0, ddof=1)
+        totals, influences = (Shares(*np.mean(repeats, axis=0)) for repeats in zip(*parts, strict=True))
+        scale = (len(measurement.stimuli) - len(measurement.folds[0])) * measured.means.var(axis=0, ddof=1)
         signal = influences.signal / scale
         estimable = signal.sum(axis=0) >= self._min_reliability
         shares = Shares(totals.explained, np.where(estimable, totals.signal, np.nan))
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = shares.explained / shares.signal
-            influence = (influences.explained - each * influences.signal) / shares.signal
-        cells = given.influence_on_median(each, influence)
-        return self._finished(given, float(median_known(each)), shares, cells, signal)
+            ratios = shares.explained / shares.signal
+            influence = (influences.explained - ratios * influences.signal) / shares.signal
+        cells = measurement.influence_on_median(ratios, influence)
+        return self._finished(measurement, float(median_known(ratios)), shares, cells, signal)

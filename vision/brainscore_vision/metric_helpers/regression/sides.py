@@ -1,4 +1,4 @@
-"""Bring the source and the target of a regression metric to arrays whose rows belong together."""
+"""Turn source and target of a regression metric into arrays with matching rows."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ Matrix = NDArray[Any] | ColumnBlocks
 Features = xr.DataArray | StreamedFeatures
 Options = Mapping[str, Any] | None  # Any: keywords of a constructor
 
-_SQUARES_OVERFLOW = 480  # exponent of numbers of which sums of squares over millions of features are finite
-WIDE_BYTES = 512 * 2**20  # a target, and what is predicted of it, may be in memory as a whole up to this size
+_SQUARES_OVERFLOW = 480  # largest exponent with finite sums of squares over millions of features
+WIDE_BYTES = 512 * 2**20  # largest target held in memory as a whole, with its predictions
 
 
 @dataclass(frozen=True)
 class Side:
-    """Source or target: values of stimuli x neuroids and what has their labels.
+    """Source or target: values of stimuli x neuroids with labels.
 
     Attributes
     ----------
     values : ndarray or ColumnBlocks, shape (n_presentations, n_neuroids) or (n_bins, n_presentations, n_neuroids)
-        In the type they come in, with time bins in float64; a memory map is not read.
+        In their own type, with time bins in float64; a memory map is not read.
     labels : NeuroidAssembly or DataArray
-        With the coordinates; the assembly itself unless it is a stream.
+        Holds the coordinates; the assembly itself unless it is a stream.
     """
 
     values: Matrix
@@ -70,7 +70,7 @@ class Side:
 
     @classmethod
     def of(cls, given: Features, role: str) -> Side:
-        """Read an assembly, dims (presentation, neuroid), or a stream of features; `role` is how errors call it."""
+        """Read an assembly, dims (presentation, neuroid), or a stream of features; errors mention its `role`."""
         if isinstance(given, StreamedFeatures):
             return cls(given.blocks, given.labels, role)
         assembly = squeeze_time_bin(given)
@@ -92,7 +92,7 @@ class Side:
         return whole_assembly(self.values if isinstance(self.values, ColumnBlocks) else self.labels, self.role)
 
     def neuroids(self, *, apart: bool = False) -> Neuroids:
-        """Decide which neuroids count: those that vary, over all time bins together or (`apart`) within any of them."""
+        """Determine usable neuroids: those that vary, over all time bins together or (`apart`) within any of them."""
         names = neuroid_names(self.labels)
         if isinstance(self.values, ColumnBlocks) or self.values.ndim == 2:
             return usable_neuroids(self.values, names, role=self.role)
@@ -104,7 +104,7 @@ class Side:
         return Neuroids(used=np.asarray(used.any(axis=0)), names=names)
 
     def finite(self) -> Matrix:
-        """Return the values, or a view that is checked while it is read; raise if they are not finite."""
+        """Return the values, or a view that is checked while read; raise if they are not finite."""
         if isinstance(self.values, ColumnBlocks):
             return self.values.checked(self._check)
         if is_mapped(self.values) and self.values.ndim == 2:
@@ -113,7 +113,7 @@ class Side:
         return self.values
 
     def columns(self, used: NDArray[np.bool_]) -> Matrix:
-        """Return the neuroids that count; wide ones as a view."""
+        """Return the used neuroids; wide ones as a view."""
         n, q = self.shape
         if not isinstance(self.values, ColumnBlocks) and self.values.ndim == 3:
             return np.ascontiguousarray(self.values[..., used])
@@ -124,36 +124,35 @@ class Side:
         return values.astype(np.float64, copy=False)
 
     def labelled(self, r: Floats, neuroids: Neuroids) -> Score:
-        """Give correlations the labels of this side.
+        """Label correlations like this side.
 
         Parameters
         ----------
         r : ndarray, shape (n_used,) or (n_splits, n_used) or (n_splits, n_bins, n_used)
-            Of the neuroids that count.
         neuroids : Neuroids
 
         Returns
         -------
         Score, dims (neuroid), (split, neuroid) or (split, time_bin, neuroid)
-            Neuroids sorted by their key, time bins by their start; NaN for neuroids that do not count.
+            Neuroids sorted by their key, time bins by their start; NaN for unused neuroids.
         """
         inner = ["neuroid"] if self.values.ndim == 2 else ["time_bin", "neuroid"]
         return labelled(r, self.labels, inner if r.ndim == len(inner) else ["split", *inner], neuroids.used)
 
     def _check(self, values: NDArray[Any]) -> None:
-        # A sum is not finite if any value is not, and needs no copy; overflow alone is told apart below.
+        # A finite sum implies finite values and needs no copy; the second test excludes mere overflow.
         if not np.isfinite(values.sum()) and not np.isfinite(values).all():
             bad = ~np.isfinite(values).reshape(-1, values.shape[-1])
             whole = values.shape[-2:] == self.shape
             raise AssemblyError(
                 f"The {self.role} assembly has {int(bad.sum())} NaN or infinite values, in "
                 f"{int(bad.any(axis=0).sum())} of {bad.shape[1]} neuroids{'' if whole else ' of a block'}. "
-                "A model's activations must be finite, as must whatever else predicts."
+                "Predictors, such as a model's activations, must be finite."
             )
 
 
 def whole_assembly(given: xr.DataArray | StreamedFeatures | ColumnBlocks, role: str) -> xr.DataArray:
-    """Return an assembly without a `time_bin` of length one; raise for a stream."""
+    """Return an assembly without a `time_bin` of length one; raise AssemblyError for a stream."""
     if isinstance(given, (ColumnBlocks, StreamedFeatures)):
         raise AssemblyError(
             f"The {role} is a stream of features, which only regressions on blocks can use: those of this "
@@ -163,7 +162,7 @@ def whole_assembly(given: xr.DataArray | StreamedFeatures | ColumnBlocks, role: 
 
 
 def usable_over_all_dims(target: xr.DataArray) -> Neuroids:
-    """Decide which neuroids of a target count whose regression takes more dimensions, such as time bins."""
+    """Determine the usable neuroids of a target with further dimensions, such as time bins."""
     neuroid = Defaults.neuroid_dim
     if set(target.dims) <= set(Defaults.expected_dims):
         return Side.of(target, "target").neuroids()
@@ -174,7 +173,7 @@ def usable_over_all_dims(target: xr.DataArray) -> Neuroids:
 
 
 def check_same_features(train: Side, test: Side) -> None:
-    """Raise if what is fitted is not what predicts."""
+    """Raise AssemblyError unless training and test features match."""
     coord = Defaults.neuroid_coord
     same = train.shape[1] == test.shape[1]
     if same and all(has_coordinate(part.labels, coord) for part in (train, test)):
@@ -187,7 +186,7 @@ def check_same_features(train: Side, test: Side) -> None:
 
 
 def stacked(parts: Sequence[Matrix]) -> Matrix:
-    """Put the stimuli of several parts one below the other; large ones as a view."""
+    """Stack the stimuli of several parts; large ones as a view."""
     arrays = [part for part in parts if not isinstance(part, ColumnBlocks)]
     if len(arrays) < len(parts) or 8 * sum(part.size for part in arrays) > WIDE_BYTES:
         return stack_rows(*parts)
@@ -195,7 +194,7 @@ def stacked(parts: Sequence[Matrix]) -> Matrix:
 
 
 def take_rows(values: Matrix, order: Indices) -> Matrix:
-    """Return stimuli in some order; large ones as a view."""
+    """Return stimuli in another order; large ones as a view."""
     if np.array_equal(order, np.arange(values.shape[0])):
         return values
     if isinstance(values, ColumnBlocks) or 8 * values.size > WIDE_BYTES:
@@ -206,18 +205,18 @@ def take_rows(values: Matrix, order: Indices) -> Matrix:
 def in_ordinary_units(
     parts: Sequence[Matrix], side: str, estimator: object, *, allow_small: bool = True
 ) -> list[Matrix]:
-    """Bring a side to numbers of ordinary size (see `arrays.scale`), if its unit changes no score.
+    """Rescale a side to ordinary numbers (see `arrays.scale`), if its unit changes no score.
 
     Parameters
     ----------
     parts : sequence of ndarray or ColumnBlocks
-        Of one side and one unit, such as training and test. Blocks stay as they are: most hold single precision, whose
-        squares are finite.
+        Parts of one side and unit, such as training and test. Blocks are not rescaled: most hold single precision, with
+        finite squares.
     side : {'source', 'target'}
     estimator : object
-        With ``of_any_unit``, the sides whose unit changes no score; without, there are none.
+        ``of_any_unit``, if any, lists the sides whose unit changes no score.
     allow_small : bool
-        False: refuse numbers that are too small beside a penalty, for scores that would not be NaN then but about 0.
+        False: refuse numbers too small beside a penalty, for scores that would be about 0 rather than NaN.
 
     Raises
     ------

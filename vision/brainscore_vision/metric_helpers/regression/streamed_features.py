@@ -1,9 +1,9 @@
-"""Give features to a metric that are too large for the memory, or are made block by block.
+"""Pass features to a metric that are larger than memory, or made block by block.
 
     features = StreamedFeatures(stimulus_ids, np.load("features.npy", mmap_mode="r"))
     score = load_metric("pls")(features, measurement)
 
-takes the place of an assembly of features in the cross-validated and fixed-split regression metrics.
+They replace an assembly of features in cross-validated and fixed-split regression metrics.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class StreamedFeatures:
     stimulus_ids : sequence of str, length n_stimuli
         The `stimulus_id` of each row.
     features : ColumnBlocks, memory map or array, shape (n_stimuli, n_features)
-        Finite. A memory map is read block by block; `ColumnBlocks` also takes a function that makes the blocks.
+        Finite. A memory map is read block by block; `ColumnBlocks` can also compute blocks.
     coords : dict or None
-        Further coordinates of the stimuli, name -> values, such as `object_name`. The splits of the reverse metrics,
-        which predict features, are stratified by them.
+        Further coordinates of the stimuli, name -> values, such as `object_name`, which stratify the splits of reverse
+        metrics.
     neuroid_ids : sequence or None
-        Names of the columns; None numbers them from 0.
+        Names of the columns; None: numbers from 0.
 
     Raises
     ------
     AssemblyError
-        If the number of names is not that of rows or columns.
+        If the numbers of names and of rows or columns differ.
 
     Examples
     --------
@@ -71,10 +71,10 @@ class StreamedFeatures:
         sizes = dict(zip(self.dims, self.shape, strict=True))
         wrong = [f"{name}: {len(values)}" for name, (dim, values) in named.items() if len(values) != sizes[dim]]
         if wrong:
-            raise AssemblyError(f"Features of shape {self.shape} do not go with as many labels ({', '.join(wrong)}).")
-        # An array that takes no memory, for the coordinates.
+            raise AssemblyError(f"Features of shape {self.shape} do not match their labels ({', '.join(wrong)}).")
+        # Holds the coordinates; takes no memory.
         self.labels = xr.DataArray(np.broadcast_to(np.nan, self.shape), coords=named, dims=self.dims)
 
     def __repr__(self) -> str:
-        """Say how many there are."""
+        """Return the numbers of stimuli and features."""
         return f"StreamedFeatures({self.shape[0]} stimuli x {self.shape[1]} features)"

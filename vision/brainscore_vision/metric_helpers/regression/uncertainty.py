@@ -1,7 +1,7 @@
-"""Say how sure a regression's score is for other stimuli and other neuroids, from what it predicted; nothing is fitted.
+"""Estimate the uncertainty of a regression's score over other stimuli and neuroids, without refitting.
 
-The influence of a stimulus is that on the correlations of the splits that test it. That it also trains is left out:
-near the best weights, what other training stimuli change is of second order.
+A stimulus influences the correlations of the splits that test it. Its effect as a training stimulus is omitted: near
+the best weights it is of second order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["note_uncertainty"]
 
-NOT_KEPT = "predictions are too many to keep: ask half_sample_interval of uncertainty.intervals for an error"
+NOT_KEPT = "predictions are too large to keep: half_sample_interval of uncertainty.intervals estimates an error"
 
 
 def note_uncertainty(
@@ -38,23 +38,23 @@ def note_uncertainty(
     neuroids: Labels,
     bins: Indices | None = None,
 ) -> Score:
-    """Write error, interval and influences into the attributes of a score that is a mean of medians of correlations.
+    """Write error, interval and influences into the attributes of a mean of medians of correlations.
 
     Parameters
     ----------
     score : Score, 0-d or dims (time_bin)
         Mean over splits of the median over neuroids.
     pairs : sequence of (ndarray, ndarray) or None
-        Of every split, measurement and prediction, see `Problem.correlations`. None: the error is NaN.
+        Measurement and prediction of every split, see `Problem.correlations`. None: the error is NaN.
     r : ndarray, shape (n_splits, n_neuroids) or (n_splits, n_bins, n_neuroids)
     tests : sequence of ndarray of int
-        Of every split, the presentations that were tested.
+        Tested presentations of every split.
     stimuli : ndarray, shape (n_presentations,)
         Their names. Presentations of one stimulus count as one.
     neuroids : ndarray, shape (n_neuroids,)
-        Names of those that count.
+        Names of used neuroids.
     bins : ndarray of int, shape (n_bins,), or None
-        Which bin of the measurement each of the score is.
+        Measurement bin of each score bin.
     """
     if pairs is None:
         return declare_no_error(score, NOT_KEPT)
@@ -62,10 +62,10 @@ def note_uncertainty(
     rows = [place[test] for test in tests]
 
     def influence(bin_: int | None) -> Influence:
-        chosen = [pair if bin_ is None else (pair[0][bin_], pair[1][bin_]) for pair in pairs]
-        parts = ((*pair, row) for pair, row in zip(chosen, rows, strict=True))
-        found = median_of_correlations(parts, len(names), r if bin_ is None else r[:, bin_])
-        return influence_on_medians(found, names, neuroids)
+        bin_pairs = [pair if bin_ is None else (pair[0][bin_], pair[1][bin_]) for pair in pairs]
+        parts = ((*pair, row) for pair, row in zip(bin_pairs, rows, strict=True))
+        medians = median_of_correlations(parts, len(names), r if bin_ is None else r[:, bin_])
+        return influence_on_medians(medians, names, neuroids)
 
     if score.ndim == 0:
         return attach_influence(score, influence(None), scale="fisher")

@@ -1,1 +1,1 @@
-"""Hold metrics and ceilings of which several plugins make theirs."""
+"""Base classes of metrics and ceilings in several plugins."""

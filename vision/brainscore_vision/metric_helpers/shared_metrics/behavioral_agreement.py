@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 __all__ = ["NO_ANSWER", "AccuracyDistance", "ErrorConsistency"]
 
 NO_ANSWER = ("", "NaN")
-"""What stands for none in experiments where people, or models, answer a part of the stimuli."""
+"""Missing answers in experiments where people, or models, answer some of the stimuli."""
 
 
 class _Agreement(Metric):
-    """What the two metrics share: the answers that count, and how values for subjects or pairs of them are summarised.
+    """Base of both metrics: selection of answers, and summary of values for subjects or pairs.
 
     Parameters
     ----------
     omitted_answers : collection of str or None
-        Answers that stand for none: a stimulus without an answer on either side is not compared. None: those of the
-        class. Without any, every answer that is not the right one counts as wrong.
+        Answers that count as none: stimuli without an answer on either side are not compared. None: the default of the
+        class. Otherwise every wrong answer counts.
     compat : bool
-        Give in ``error`` the standard deviation over all values, as published scores do.
+        Report the standard deviation over all values as ``error``, as published scores do.
     """
 
     quantity: ClassVar[Quantity | None] = "share"
@@ -103,16 +103,16 @@ class _Agreement(Metric):
 
 
 class ErrorConsistency(_Agreement):
-    """Mean Cohen's kappa between a model and single people, on which stimuli are answered rightly.
+    """Mean Cohen's kappa between a model and single people, on which stimuli are answered correctly.
 
     Parameters
     ----------
     omitted_answers : collection of str or None
-        Answers that stand for none: a stimulus without an answer on either side is not compared. None: those of the
-        class. Without any, every answer that is not the right one counts as wrong.
+        Answers that count as none: stimuli without an answer on either side are not compared. None: the default of the
+        class. Otherwise every wrong answer counts.
     compat : bool
-        Aggregate as the published scores do: the absolute value of the mean over conditions, then subjects, and as
-        ``error`` the standard deviation over all of them.
+        Aggregate as published: the absolute value of the mean over conditions, then subjects, with the standard
+        deviation over all of them as ``error``.
     """
 
     quantity: ClassVar[Quantity | None] = "kappa"
@@ -125,21 +125,20 @@ class ErrorConsistency(_Agreement):
         source : BehavioralAssembly, dims (presentation) or (choice, presentation) with one choice
             The model's answers, one for each stimulus of `target`; `truth` is optional.
         target : BehavioralAssembly, dims (presentation)
-            The answers of people, one for each trial, with `stimulus_id`, `subject`, `truth` and, if there are
-            several, `condition`.
+            The answers of people, one for each trial, with `stimulus_id`, `subject`, `truth` and, if there are several,
+            `condition`.
 
         Returns
         -------
         Score
             0-d, at most 1. Attrs: ``raw`` (Score, dims (condition, subject); NaN where kappa is undefined), ``error``
             (over new subjects and new stimuli; NaN for one subject), ``error_over``, ``interval`` (95 %),
-            ``n_stimuli``, ``n_trials``, ``n_subjects``, ``quantity`` and, if there are any, ``n_undefined``.
+            ``n_stimuli``, ``n_trials``, ``n_subjects``, ``quantity`` and ``n_undefined`` if any.
 
         Raises
         ------
         AssemblyError
-            If source and target do not hold the same stimuli, a coordinate is missing, or somebody judged a stimulus
-            twice.
+            If source and target have different stimuli, a coordinate is missing, or a subject judged a stimulus twice.
         """
         people = self._people(target)
         share, answered = read_model_judgements(source, people, omitted=self._omitted, single=True)
@@ -164,13 +163,13 @@ class ErrorConsistency(_Agreement):
         -------
         Score
             0-d. Attrs as for the metric; ``raw`` has dims (condition, subject), the second with coordinates
-            `subject_left` and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for two
-            subjects, who are a single pair.
+            `subject_left` and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for two subjects,
+            who are a single pair.
 
         Raises
         ------
         AssemblyError
-            If there are fewer than two subjects, a coordinate is missing, or somebody judged a stimulus twice.
+            If there are fewer than two subjects, a coordinate is missing, or a subject judged a stimulus twice.
         """
         people = self._people(assembly)
         _pairs(people)
@@ -192,17 +191,17 @@ class ErrorConsistency(_Agreement):
 
 
 class AccuracyDistance(_Agreement):
-    """How close the accuracy of a model comes to that of single people, as a part of how far off it could be.
+    """Closeness of a model's accuracy to that of single people, relative to the largest possible distance.
 
     Parameters
     ----------
     omitted_answers : collection of str or None
         As for `ErrorConsistency`.
     symmetric : bool
-        For `ceiling`: let both subjects of a pair stand for the model in turn, so that the ceiling does not depend on
-        the names of subjects. Without it, the first one by name does, as in published ceilings.
+        For `ceiling`: let either subject of a pair replace the model in turn, so that the ceiling does not depend on
+        names. Otherwise the first one by name does, as published.
     compat : bool
-        Give in ``error`` the standard deviation over subjects, as published scores do.
+        Report the standard deviation over subjects as ``error``, as published scores do.
     """
 
     def __init__(
@@ -219,11 +218,11 @@ class AccuracyDistance(_Agreement):
         source : BehavioralAssembly, dims (presentation) or (choice, presentation) with one choice
             The model's answers to the stimuli of `target`, with `stimulus_id`; `truth` is optional.
         target : BehavioralAssembly, dims (presentation)
-            The answers of people, with `stimulus_id`, `subject` and `truth`. A person who judged some stimuli only is
-            compared on these.
+            The answers of people, with `stimulus_id`, `subject` and `truth`. People are compared on the stimuli they
+            judged.
         variables : sequence of str
             Coordinates of both assemblies: accuracies are compared within each combination of their values and then
-            averaged. Combinations that one side lacks do not count. None, if empty.
+            averaged. Combinations missing on one side do not count.
 
         Returns
         -------
@@ -235,7 +234,7 @@ class AccuracyDistance(_Agreement):
         Raises
         ------
         AssemblyError
-            If source and target do not hold the same stimuli, or a coordinate is missing.
+            If source and target have different stimuli, or a coordinate is missing.
         """
         names = (variables,) if isinstance(variables, str) else tuple(variables)
         for name in names:
@@ -268,8 +267,8 @@ class AccuracyDistance(_Agreement):
         Returns
         -------
         Score
-            0-d, in [0, 1]. Attrs as for the metric; ``raw`` has dims (subject) with coordinates `subject_left`, who
-            stands for the model, and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for two
+            0-d, in [0, 1]. Attrs as for the metric; ``raw`` has dims (subject) with coordinates `subject_left`, which
+            replaces the model, and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for two
             subjects, who are a single pair.
 
         Raises
@@ -292,12 +291,12 @@ class AccuracyDistance(_Agreement):
         seen = (judged > 0).astype(np.float64)
 
         def against(subject: int) -> Floats:
-            """Return influences on the closeness of a subject and each other one."""
+            """Return influences on the closeness of a subject to each other one."""
             forward = closeness_influences(share[subject], share, seen[subject] * judged)
             backward = closeness_influences(share, share[subject], seen * judged[subject])
             if self._symmetric:
                 return (forward + backward) / 2
-            # The first subject of a pair stands for the model.
+            # The first subject of a pair replaces the model.
             first = np.arange(len(judged)) > subject
             return np.where(first[:, None], forward, backward)
 
@@ -320,9 +319,9 @@ def _shares(right: NDArray[Any], judged: NDArray[Any]) -> Floats:
 
 
 def _over_conditions(values: Floats, influences: Floats) -> Floats:
-    """Average influences over the conditions that have a value."""
-    known = ~np.isnan(values).all(axis=-1)
-    total: Floats = influences[known].sum(axis=0) / max(1, known.sum())
+    """Average influences over the conditions with a value."""
+    defined = ~np.isnan(values).all(axis=-1)
+    total: Floats = influences[defined].sum(axis=0) / max(1, defined.sum())
     return total
 
 
@@ -343,9 +342,9 @@ def _kappas_of_pairs(pairs: Floats, hits: NDArray[np.bool_], seen: NDArray[np.bo
 
 
 def _of_each_subject(pairs: Floats, against: Callable[[int], Floats], shape: tuple[int, int]) -> Floats:
-    """Average over the pairs of each subject that have a value; ``against(subject)`` has a row for each other one."""
-    known = ~np.isnan(_table(pairs))
+    """Average over the pairs of each subject with a value; ``against(subject)`` has a row for each other one."""
+    defined = ~np.isnan(_table(pairs))
     means = np.zeros(shape)
-    for subject, partners in enumerate(known):
+    for subject, partners in enumerate(defined):
         means[subject] = against(subject)[partners].sum(axis=0) / max(1, partners.sum())
     return means

@@ -1,4 +1,4 @@
-"""Compare two assemblies on parts of the stimuli where nothing is fitted."""
+"""Compare two assemblies on subsets of the stimuli without fitting."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ __all__ = ["OnParts"]
 
 
 class OnParts(Metric, ABC):
-    """The mean of a comparison over parts of the stimuli, by default ten times 90 % of them.
+    """Mean of a comparison over subsets of the stimuli, by default ten times 90 % of them.
 
-    Nothing is fitted; the parts show how much the score depends on which stimuli there are. They share most stimuli, so
-    that the standard error over splits understates that: the error is that of the metric on all stimuli, which to first
-    order is the mean over parts.
+    Subsets show how much the score depends on the stimuli. They share most stimuli, so that the standard error over
+    splits is too small: the error is that of the metric on all stimuli, to first order the mean over subsets.
 
     Parameters
     ----------
     crossvalidation_kwargs : dict or None
         Arguments of `CrossValidation`; the test parts are compared. By default ``test_size=0.9``.
     compat : bool
-        Draw the parts as published, see `Split`.
+        Draw the subsets as published, see `Split`.
     """
 
     def __init__(
@@ -70,4 +69,4 @@ class OnParts(Metric, ABC):
     def _compared(
         self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
     ) -> tuple[Floats, Score]:
-        """Compare on each part, given by positions in `assembly2`, shape (n_parts,), and on all stimuli."""
+        """Compare on each subset, given by positions in `assembly2`, shape (n_parts,), and on all stimuli."""

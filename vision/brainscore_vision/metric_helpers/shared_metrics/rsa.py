@@ -1,6 +1,6 @@
-"""Estimate how well the geometry of a model can at best agree with that of single subjects.
+"""Estimate the best possible agreement of a model's geometry with that of single subjects.
 
-Subjects are told apart by a coordinate of neuroids, or by a dimension of a stack of ready-made dissimilarities.
+Subjects are distinguished by a coordinate of neuroids, or by a dimension of stacked dissimilarities.
 """
 
 from __future__ import annotations
@@ -33,13 +33,11 @@ def split_subjects(assembly: DataAssembly, subject_coord: str = "subject") -> di
     ----------
     assembly : NeuroidAssembly, dims (presentation, neuroid), or DataAssembly with a dimension of subjects
         With the coordinate `subject_coord`, on neuroid or on a dimension of its own.
-    subject_coord : str
-        Its name.
 
     Returns
     -------
     dict
-        Subject -> assembly, sorted; without the dimension if subjects have one of their own.
+        Subject -> assembly, sorted; without the dimension of subjects.
 
     Raises
     ------
@@ -61,22 +59,21 @@ def split_subjects(assembly: DataAssembly, subject_coord: str = "subject") -> di
 class RSACeiling(Ceiling):
     """Upper and lower bound of the mean correlation of a model's dissimilarities with those of single subjects.
 
-    Upper bound: each subject with the mean over all of them, which no model can exceed. Lower bound: each subject with
-    the mean over the others, which a model of the group reaches. The true model lies between.
+    Upper bound: correlation of each subject with the mean over all, which no model can exceed. Lower bound: with the
+    mean over the others, which a model of the group reaches. The true model lies between.
 
     Parameters
     ----------
     rdm : callable or None
-        Makes an assembly of dissimilarities from one of responses; None takes `RDM`. Stacks of ready-made
-        dissimilarities are used as they are.
+        Turns responses into dissimilarities; None: `RDM`. Ready-made dissimilarities are used directly.
     similarity_func : callable or None
         ``f(dissimilarities, mean_dissimilarities)`` of two arrays, shape (n_pairs,), returns a correlation, or a tuple
-        that begins with it; None takes Spearman's.
+        that begins with it; None: Spearman's.
     bound : {'upper', 'lower'}
-        Which of the two the score is.
+        Bound that is the score.
     compat : bool
-        Average dissimilarities, as published ceilings do, not their ranks. That mean is not an upper bound of rank
-        correlations: a model can exceed it.
+        Average dissimilarities, as published, not ranks. That mean is no upper bound of rank correlations: a model can
+        exceed it.
     """
 
     quantity: ClassVar[Quantity | None] = "dissimilarity_correlation"
@@ -104,20 +101,20 @@ class RSACeiling(Ceiling):
         ----------
         assembly : NeuroidAssembly, dims (presentation, neuroid), or DataAssembly
             Responses with the coordinate `subject` on neuroid, or dissimilarities with dims (presentation,
-            presentation_other, subject); of at least two subjects. A `time_bin` of length one is dropped.
+            presentation_other, subject), of at least two subjects. A `time_bin` of length one is dropped.
 
         Returns
         -------
         Score
             0-d, at most 1. Attrs: ``raw`` (Score, dims (bound, subject)), ``upper_bound``, ``lower_bound`` (also as
-            ``lower_bound_loo``), ``error`` (standard error over subjects, with these stimuli and the means that they
-            are compared with), ``interval`` (95 %, of that by Student's t), ``n_subjects``, ``n_stimuli``,
-            ``undefined_stimuli`` (left out: a subject's pattern for them is constant), ``quantity``.
+            ``lower_bound_loo``), ``error`` (standard error over subjects, for these stimuli and these means),
+            ``interval`` (95 %, by Student's t), ``n_subjects``, ``n_stimuli``, ``undefined_stimuli`` (dropped: a
+            subject's pattern is constant), ``quantity``.
 
         Raises
         ------
         AssemblyError
-            If there are fewer than two subjects, or fewer than three stimuli that all subjects have a pattern for.
+            If there are fewer than two subjects, or fewer than three stimuli with a pattern in all subjects.
         """
         parts = split_subjects(squeeze_time_bin(assembly))
         if len(parts) < 2:
@@ -129,15 +126,15 @@ class RSACeiling(Ceiling):
         stimuli = squares[0].stimuli
         values = np.stack([_in_order(square, stimuli) for square in squares])
         undefined = undefined_stimuli(*values)
-        kept = ~undefined
-        if kept.sum() < 3:
+        defined = ~undefined
+        if defined.sum() < 3:
             raise AssemblyError(
-                f"{int(kept.sum())} stimuli have a defined pattern in all subjects; at least three must."
+                f"{int(defined.sum())} stimuli have a defined pattern in all subjects; at least three must."
             )
-        triangles = np.stack([upper_triangle(square[np.ix_(kept, kept)]) for square in values])
+        triangles = np.stack([upper_triangle(square[np.ix_(defined, defined)]) for square in values])
         upper, lower = self._bounds(triangles)
         score = self._score(upper, lower, list(parts))
-        score.attrs["n_stimuli"] = int(kept.sum())
+        score.attrs["n_stimuli"] = int(defined.sum())
         if undefined.any():
             score.attrs["undefined_stimuli"] = [str(name) for name in stimuli[undefined]]
         return score
@@ -155,15 +152,15 @@ class RSACeiling(Ceiling):
         return np.array(upper), np.array(lower)
 
     def _score(self, upper: Floats, lower: Floats, subjects: list[Hashable]) -> Score:
-        chosen = upper if self._bound == "upper" else lower
-        score = attach_standard_error(Score(float(chosen.mean())), chosen, over="subject")
+        bounds = upper if self._bound == "upper" else lower
+        score = attach_standard_error(Score(float(bounds.mean())), bounds, over="subject")
         names = np.asarray(subjects)
         score.attrs["raw"] = Score(
             np.stack([upper, lower]),
             coords={"bound": ("bound", ["upper", "lower"]), "subject": ("subject", names)},
             dims=["bound", "subject"],
         )
-        margin = score.attrs["error"] * t_quantile(len(chosen) - 1, LEVEL)
+        margin = score.attrs["error"] * t_quantile(len(bounds) - 1, LEVEL)
         score.attrs.update(
             upper_bound=float(upper.mean()),
             lower_bound=float(lower.mean()),

@@ -1,1 +1,1 @@
-"""Say how certain a score is: standard errors, resampling, intervals, and the seeds of every draw."""
+"""Estimate the uncertainty of scores: standard errors, resampling and intervals."""

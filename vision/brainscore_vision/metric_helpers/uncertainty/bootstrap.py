@@ -1,7 +1,7 @@
 """Attach a bootstrap standard error to a score.
 
-The error says how much a score would move with other stimuli, subjects or whatever else was sampled; it is on the scale
-of the score. For an interval, and for metrics that fit, see `brainscore_vision.metric_helpers.uncertainty.intervals`.
+The error is the expected change of the score for newly sampled stimuli, subjects or other units. For intervals, and for
+metrics that fit, see `brainscore_vision.metric_helpers.uncertainty.intervals`.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ def bootstrap_error(
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> float:
-    """Estimate the standard error of a summary of values by drawing their entries with replacement.
+    """Estimate the standard error of a summary of values by drawing entries with replacement.
 
     Parameters
     ----------
     values : Score or DataArray, any dims
-        Before they were summarised, such as one value for each subject and stimulus.
+        Values before the summary, such as one for each subject and stimulus.
     over : sequence of str
-        Dimensions whose entries were sampled; each is drawn independently of the others, its entries stay together.
+        Sampled dimensions, drawn independently; entries along each stay together.
     aggregate : callable or None
-        ``aggregate(drawn values) -> number``, the summary that the score is; None takes the mean that leaves out NaN.
+        ``aggregate(drawn values) -> number``, the summary; None: the mean without NaN.
     seed : int
-        Of ``numpy.random.default_rng``, which draws ``over`` in the order given; the same as in the published system.
+        Seed of ``numpy.random.default_rng``, which draws ``over`` in the given order, as in the published system.
 
     Returns
     -------
     float
-        Standard deviation (divisor n - 1) over draws; draws whose summary is not finite do not count, and NaN is
-        returned if fewer than two do. About ``std / sqrt(n)`` for a mean of n values.
+        Standard deviation (divisor n - 1) over draws with a finite summary, NaN if fewer than two. About ``std /
+        sqrt(n)`` for a mean of n values.
 
     Raises
     ------
     ValueError
-        If ``over`` is empty or names a dimension that the values do not have.
+        If ``over`` is empty or names a dimension that the values lack.
 
     References
     ----------
@@ -72,9 +72,9 @@ def bootstrap_error(
 
 
 def _mean_at(array: Floats, rows: Sequence[Indices | None]) -> float:
-    for axis, chosen in enumerate(rows):
-        if chosen is not None:
-            array = array.take(chosen, axis=axis)
+    for axis, indices in enumerate(rows):
+        if indices is not None:
+            array = array.take(indices, axis=axis)
     finite = ~np.isnan(array)
     return float(array[finite].mean()) if finite.any() else float("nan")
 
@@ -87,13 +87,13 @@ def attach_error(
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> Score:
-    """Write the bootstrap standard error into a score's attributes.
+    """Write the bootstrap standard error into a score's attributes; parameters as for `bootstrap_error`.
 
     Returns
     -------
     Score
-        The score given, with attrs ``error``, ``error_over`` (list of dimensions), ``n_bootstrap``, and ``raw`` (the
-        values) unless it has one.
+        `score`, with attrs ``error``, ``error_over`` (list of dimensions), ``n_bootstrap``, and ``raw`` (the values)
+        unless it has one.
     """
     score.attrs["error"] = bootstrap_error(values, over, aggregate, n_bootstrap, seed)
     score.attrs["error_over"] = list(over)

@@ -1,13 +1,13 @@
-r"""Estimate the standard error of a statistic of subjects who answer to stimuli, over new subjects and new stimuli.
+r"""Estimate the standard error of a statistic of subjects' answers to stimuli, over new subjects and new stimuli.
 
 With the influence :math:`x_{si}` of each answer (see `brainscore_vision.metric_helpers.arrays.behavior.influence`),
 
 .. math:: V = \frac{S}{S-1} \sum_s x_{s\cdot}^2 + \frac{N}{N-1} \sum_i x_{\cdot i}^2 - I, \qquad
     I = \frac{\sum_{si} x_{si}^2 - \sum_s x_{s\cdot}^2 / n - \sum_i x_{\cdot i}^2 / m}{(1 - 1/n)(1 - 1/m)},
 
-where a subject gives :math:`n` answers and a stimulus gets :math:`m`. What is peculiar to single answers is in both
-sums and counts once: :math:`I`, their sum of squares without what subjects and stimuli have in common. It is the
-two-way cluster formula with the expectations of the analysis of variance, which matter where there are few subjects.
+where a subject gives :math:`n` answers and a stimulus gets :math:`m`. Both sums contain the variance of single answers,
+which counts once: :math:`I`, their sum of squares without subject and stimulus effects. This is the two-way cluster
+formula with the expectations of the analysis of variance, which matter for few subjects.
 
 References
 ----------
@@ -47,10 +47,10 @@ __all__ = [
 
 
 class Spread(NamedTuple):
-    """How certain an estimate is."""
+    """Uncertainty of an estimate."""
 
     error: float  # standard error
-    df: float  # degrees of freedom of its square
+    df: float  # degrees of freedom of the squared error
     skewness: float = 0.0  # of the estimate, the third cumulant over the cube of the error
 
 
@@ -60,7 +60,7 @@ def spread_of_units(influences: ArrayLike) -> Spread:
     Parameters
     ----------
     influences : array-like, shape (n_units,)
-        For a mean ``(value - mean) / n``.
+        ``(value - mean) / n`` for a mean.
 
     Returns
     -------
@@ -76,16 +76,9 @@ def spread_of_units(influences: ArrayLike) -> Spread:
 
 
 def jackknife_spread(left_out: ArrayLike) -> Spread:
-    """Estimate the standard error of a statistic from its values without one unit, or one group of units, each.
+    """Estimate the jackknife standard error from values without one unit or group of units each, shape (n_units,).
 
-    Parameters
-    ----------
-    left_out : array-like, shape (n_units,)
-
-    Returns
-    -------
-    Spread
-        The error is that of the jackknife; NaN for fewer than two units, or if a value is NaN.
+    NaN for fewer than two units, or if a value is NaN.
     """
     values = np.asarray(left_out, dtype=np.float64)
     n = len(values)
@@ -93,7 +86,7 @@ def jackknife_spread(left_out: ArrayLike) -> Spread:
 
 
 def spread_of_sum(*parts: Spread) -> Spread:
-    """Combine what independent sources contribute to an estimate; degrees of freedom by Welch and Satterthwaite.
+    """Combine the spreads of independent terms; degrees of freedom by Welch and Satterthwaite.
 
     Examples
     --------
@@ -115,16 +108,16 @@ def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> S
     Parameters
     ----------
     influences : array-like, shape (n_subjects, n_stimuli)
-        How much the statistic moves with the weight of each answer.
+        Influence of each answer's weight on the statistic.
     counted : array-like, shape (n_subjects, n_stimuli), or None
-        More than 0 where there is an answer; None: everywhere.
+        Positive where there is an answer; None: everywhere.
 
     Returns
     -------
     Spread
-        The degrees of freedom are Satterthwaite's. NaN for fewer than two subjects or two stimuli. Never less than the
-        error over subjects alone or stimuli alone. Where stimuli get fewer than two answers on average, the answers of
-        a subject cannot be told from the stimuli: the plain two-way formula then takes the sum of all squares as I.
+        With Satterthwaite's degrees of freedom. NaN for fewer than two subjects or two stimuli. At least the error over
+        subjects alone or stimuli alone. Where stimuli get fewer than two answers on average, effects of answers and of
+        stimuli are inseparable: I is then the plain sum of squares.
     """
     x = np.asarray(influences, dtype=np.float64)
     present = np.ones(x.shape, dtype=bool) if counted is None else np.asarray(counted) > 0
@@ -133,8 +126,8 @@ def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> S
     if n_subjects < 2 or n_stimuli < 2:
         return Spread(float("nan"), float("nan"))
     sums = x.sum(axis=1), x.sum(axis=0), x
-    by_subject, by_stimulus, single = (float((each**2).sum()) for each in sums)
-    third = [float((each**3).sum()) for each in sums]
+    by_subject, by_stimulus, single = (float((part**2).sum()) for part in sums)
+    third = [float((part**3).sum()) for part in sums]
     n, m = present.sum() / n_subjects, present.sum() / n_stimuli
     if m >= 2:
         single = (single - by_subject / n - by_stimulus / m) / ((1 - 1 / n) * (1 - 1 / m))
@@ -151,9 +144,9 @@ def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> S
 def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: ArrayLike | None = None) -> Spread:
     r"""Estimate the standard error of a median over variables, over new subjects, new stimuli and new variables.
 
-    Answers move a median by :math:`x = \sum_j w_j x_j`, where :math:`w_j` is how it moves with the value of a variable.
-    What is peculiar to the variables is also in the variance over variables, :math:`\sum_j d_j^2` with the influence
-    :math:`d_j` of a whole variable, since their values differ by it. It counts once: with V of `crossed_spread`
+    Answers move a median by :math:`x = \sum_j w_j x_j`, where :math:`w_j` is its derivative by the value of a variable.
+    Effects specific to variables are also in the variance over variables, :math:`\sum_j d_j^2` with the influence
+    :math:`d_j` of a whole variable, and count once: with V of `crossed_spread`
 
     .. math:: V_{all} = \max\Big(0, V(x) - \frac{\sum_j V(w_j (x_j - x))}{1 - \sum_j w_j^2}\Big) + \sum_j d_j^2
 
@@ -162,7 +155,7 @@ def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: Arr
     values : array-like, shape (n_variables,)
         Finite; at least two.
     influences : array-like, shape (n_variables, n_subjects, n_stimuli)
-        On each value, of every answer.
+        Influence of every answer on each value.
     counted
         As for `crossed_spread`.
 
@@ -174,25 +167,24 @@ def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: Arr
     x = np.asarray(influences, dtype=np.float64)
     of_each, weights = median_influence(np.asarray(values, dtype=np.float64))
     together = np.tensordot(weights, x, axes=1)
-    deviations = (crossed_spread(weight * (each - together), counted) for weight, each in zip(weights, x, strict=True))
-    own = sum(each.error**2 for each in deviations) / (1 - float(weights @ weights))
+    deviations = (
+        crossed_spread(weight * (variable - together), counted) for weight, variable in zip(weights, x, strict=True)
+    )
+    own = sum(spread.error**2 for spread in deviations) / (1 - float(weights @ weights))
     answers = crossed_spread(together, counted)
     shared = answers._replace(error=float(np.sqrt(max(0.0, answers.error**2 - own))))
     return spread_of_sum(shared, Spread(float(np.sqrt(of_each @ of_each)), median_freedom(len(x))))
 
 
 def crossed_influence(influences: ArrayLike, stimuli: Labels, subjects: Labels) -> Influence:
-    """Name the influences of answers, so that scores that share subjects and stimuli can be combined.
+    """Label the influences of answers, to combine scores that share subjects and stimuli.
+
+    Margins and rest are enlarged for their estimated means, as in `crossed_spread`.
 
     Parameters
     ----------
     influences : array-like, shape (n_subjects, n_stimuli)
         As for `crossed_spread`.
-
-    Returns
-    -------
-    Influence
-        With the margins and the rest enlarged by what their means cost, as `crossed_spread` does.
     """
     x = np.asarray(influences, dtype=np.float64)
     of_subjects, of_stimuli = (np.sqrt(n / max(n - 1, 1)) for n in x.shape)
@@ -207,17 +199,12 @@ def crossed_influence(influences: ArrayLike, stimuli: Labels, subjects: Labels) 
 
 
 def t_interval(value: float, spread: Spread, *, level: float = LEVEL) -> Interval:
-    r"""Return the interval of an estimate by Student's t, corrected for skewness.
+    r"""Return an estimate's interval by Student's t, corrected for skewness; NaN where the error is.
 
-    Where an estimate is skewed, its error depends on it, and :math:`T = (\hat\theta - \theta) / \text{error}` is skewed
-    the other way. Hall's transformation of it is symmetric; with the skewness :math:`k` of the estimate it is
+    The error of a skewed estimate depends on it, and :math:`T = (\hat\theta - \theta) / \text{error}` is skewed the
+    other way. Hall's transformation is symmetric; with the skewness :math:`k` of the estimate it is
 
     .. math:: g(T) = T + \tfrac{k}{3} T^2 + \tfrac{k^2}{27} T^3 + \tfrac{k}{6}
-
-    Returns
-    -------
-    (float, float)
-        NaN where the error is.
     """
     t = t_quantile(spread.df, level)
     third = spread.skewness / 3
@@ -228,7 +215,7 @@ def t_interval(value: float, spread: Spread, *, level: float = LEVEL) -> Interva
 
 
 def proportion_interval(value: float, spread: Spread, n: int, *, level: float = LEVEL) -> Interval:
-    r"""Return the interval of a share of answers by Wilson's formula, with as many answers as would have this error.
+    r"""Return the interval of a share of answers by Wilson's formula, for the number of answers with this error.
 
     .. math:: \frac{p + t^2/2n \pm t \sqrt{p(1-p)/n + t^2/4n^2}}{1 + t^2/n}, \qquad n = p (1 - p) / V
 
@@ -237,12 +224,12 @@ def proportion_interval(value: float, spread: Spread, n: int, *, level: float = 
     value : float
         In [0, 1].
     n : int
-        How many independent units there are: what counts where the share is 0 or 1, which have no spread.
+        Number of independent units, used for shares of 0 or 1, which have no spread.
 
     Returns
     -------
     (float, float)
-        Within [0, 1], also where `value` is one of these.
+        Within [0, 1].
     """
     enough = 0 < value < 1 and spread.error > 0
     number = value * (1 - value) / spread.error**2 if enough else float(n)
@@ -255,27 +242,27 @@ def proportion_interval(value: float, spread: Spread, n: int, *, level: float = 
 def attach_spread(
     score: Score, spread: Spread, *, over: Sequence[str], interval: Interval, missing: str | None = None
 ) -> Score:
-    """Write into a score's attributes how certain it is.
+    """Write a score's uncertainty into its attributes.
 
     Parameters
     ----------
     score : Score
-        0-d. Its attributes are written to.
+        0-d; changed.
     over : sequence of str
-        What could have been sampled instead, such as ``['stimulus', 'subject']``.
+        Sampled units, such as ``['stimulus', 'subject']``.
     missing : str or None
-        Why there is no error, if there is none; None: the spread is zero or not defined.
+        Reason for a missing error; None: the spread is zero or undefined.
 
     Returns
     -------
     Score
-        The score given, with attrs ``error`` (float), ``error_over``, ``error_df``, ``interval`` (low, high),
-        ``interval_level`` and ``interval_method``; without an error that is a positive number ``error`` is NaN and
-        ``error_nan_reason`` says why: answers that all agree do not show how much others would differ.
+        `score`, with attrs ``error`` (float), ``error_over``, ``error_df``, ``interval`` (low, high),
+        ``interval_level`` and ``interval_method``. Unless the error is positive, ``error`` is NaN and
+        ``error_nan_reason`` explains it: unanimous answers do not show how much others would differ.
     """
-    known = bool(np.isfinite(spread.error) and spread.error > 0 and np.isfinite(score.item()))
-    score.attrs.update(error=spread.error if known else float("nan"), error_over=list(over), error_df=spread.df)
-    if not known:
+    defined = bool(np.isfinite(spread.error) and spread.error > 0 and np.isfinite(score.item()))
+    score.attrs.update(error=spread.error if defined else float("nan"), error_over=list(over), error_df=spread.df)
+    if not defined:
         score.attrs["error_nan_reason"] = missing or "no spread between what there is, so that none can be estimated"
     if np.isfinite(interval).all():
         method = "influence of single answers"

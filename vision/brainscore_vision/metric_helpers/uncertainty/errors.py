@@ -1,11 +1,11 @@
-"""Estimate standard errors of means, medians and other statistics without any draw, and write them into scores.
+"""Estimate standard errors of means, medians and other statistics without draws, and write them into scores.
 
-The standard error of a mean is defined here, for all of the library.
+The only definition of the standard error of a mean in the library.
 
 References
 ----------
-Tukey (1958), Bias and confidence in not-quite large samples, Annals of Mathematical Statistics 29:614.
-Efron & Stein (1981), The jackknife estimate of variance, doi:10.1214/aos/1176345462.
+Tukey (1958), Bias and confidence in not-quite large samples, Annals of Mathematical Statistics 29:614. Efron & Stein
+(1981), The jackknife estimate of variance, doi:10.1214/aos/1176345462.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:
     Parameters
     ----------
     values : array-like
-        One value for each independent unit along `axis`; NaN does not count.
+        Independent units along `axis`; NaN does not count.
 
     Returns
     -------
@@ -45,10 +45,10 @@ def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:
         NaN for fewer than two values.
     """
     array = np.asarray(values, dtype=np.float64)
-    known = ~np.isnan(array)
-    n = known.sum(axis=axis, keepdims=True)
-    mean = np.where(known, array, 0.0).sum(axis=axis, keepdims=True) / np.maximum(n, 1)
-    squares = np.where(known, (array - mean) ** 2, 0.0).sum(axis=axis, keepdims=True)
+    defined = ~np.isnan(array)
+    n = defined.sum(axis=axis, keepdims=True)
+    mean = np.where(defined, array, 0.0).sum(axis=axis, keepdims=True) / np.maximum(n, 1)
+    squares = np.where(defined, (array - mean) ** 2, 0.0).sum(axis=axis, keepdims=True)
     variance = np.divide(squares, (n - 1) * n, out=np.full(n.shape, np.nan), where=n > 1)
     return np.asarray(np.sqrt(variance).squeeze(axis))
 
@@ -67,10 +67,10 @@ def standard_error(values: ArrayLike) -> float:
 def standard_error_of_median(values: ArrayLike) -> float:
     """Return the bootstrap standard error of the median, without drawing.
 
-    Over all samples of size n with replacement, the median is the i-th smallest value ``x_i`` with probability
-    ``p_i = I(i/n) - I((i-1)/n)``, where I is the distribution function of Beta((n+1)/2, (n+1)/2); the error is the
-    standard deviation of that. For odd n this is what drawing infinitely often would give; for even n, whose median is
-    a mean of two values, it lies between the errors of their order statistics.
+    Over all samples of size n with replacement, the median is the i-th smallest value ``x_i`` with probability ``p_i =
+    I(i/n) - I((i-1)/n)``, where I is the distribution function of Beta((n+1)/2, (n+1)/2); the error is the standard
+    deviation of that distribution. For odd n this is the limit of the bootstrap; for even n it lies between the errors
+    of the two middle order statistics.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def standard_error_of_median(values: ArrayLike) -> float:
     >>> round(standard_error_of_median([1., 2., 3.]), 4)
     0.7201
     """
-    from scipy.special import betainc  # scipy is loaded by those who use it
+    from scipy.special import betainc  # scipy is heavy
 
     array = np.asarray(values, dtype=np.float64)
     ordered = np.sort(array[~np.isnan(array)])
@@ -104,19 +104,19 @@ def standard_error_of_median(values: ArrayLike) -> float:
 
 
 def jackknife_error(left_out: ArrayLike) -> float:
-    """Compute the standard error of a statistic from its values without one unit each.
+    """Compute the standard error of a statistic from its values without each unit.
 
     ``error = sqrt((n - 1) / n * sum_i (t_i - mean(t))^2)``
 
     Parameters
     ----------
     left_out : array-like, shape (n,)
-        The statistic over all units but the i-th.
+        The statistic without the i-th unit.
 
     Returns
     -------
     float
-        For a mean the same as `standard_error`. NaN for fewer than two units, or if a value is NaN.
+        Equals `standard_error` for a mean. NaN for fewer than two units, or if a value is NaN.
 
     Examples
     --------
@@ -130,34 +130,34 @@ def jackknife_error(left_out: ArrayLike) -> float:
 
 
 def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
-    """Write the standard error of the mean that a score is into its attributes.
+    """Write the standard error of a mean into the score's attributes.
 
     Parameters
     ----------
     score : Score
-        The mean of `values` along their first axis. Its attributes are written to.
+        Mean of `values` along their first axis; changed.
     values : array-like, shape (n, ...)
         Rest of the shape as the score's.
 
     Returns
     -------
     Score
-        The score given, with attrs ``error`` (float, or a Score like itself if that has dimensions) and
-        ``error_over``; ``error_nan_reason`` too, if the error is NaN throughout.
+        `score`, with attrs ``error`` (float, or a Score like itself if that has dimensions) and ``error_over``; also
+        ``error_nan_reason`` if the error is NaN throughout.
     """
     return note_error(score, standard_errors(values), over=over, n=len(np.asarray(values)))
 
 
 def attach_split_error(score: Score, values: ArrayLike) -> Score:
-    """Write the standard error of the mean over splits of one data set into a score's attributes, as ``split_error``.
+    """Write the standard error of the mean over splits of one data set into the score's attributes, as ``split_error``.
 
-    It says how much the score hangs on which stimuli or repetitions happened to be drawn together. Splits share their
-    data: it is no error of the score, and much smaller.
+    It measures the dependence on the draw of splits. Splits share data, so that it is much smaller than the error of
+    the score.
 
     Parameters
     ----------
     score : Score
-        The mean of `values` along their first axis. Its attributes are written to.
+        Mean of `values` along their first axis; changed.
     values : array-like, shape (n_splits, ...)
         Rest of the shape as the score's.
     """
@@ -167,31 +167,25 @@ def attach_split_error(score: Score, values: ArrayLike) -> Score:
 
 
 def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Score:
-    """Write a standard error into a score's attributes, or say why there is none.
+    """Write a standard error into a score's attributes, or the reason for its absence.
 
     Parameters
     ----------
     error : float or array-like
-        Of the score's shape; NaN where it cannot be estimated.
+        Same shape as the score; NaN where unknown.
     """
-    # Where the score is undefined so is its error, however many values are defined.
+    # An undefined score has no error, however many values are defined.
     errors = np.where(np.isnan(score.values), np.nan, error)
     score.attrs["error"] = shaped_like(score, errors)
     score.attrs["error_over"] = [over]
     if np.isnan(errors).all():
-        few = f"a single {over}: with fewer than two {over}s there is nothing to resample"
-        score.attrs["error_nan_reason"] = few if n < 2 else f"undefined for the {n} {over}s that there are"
+        few = f"fewer than two {over}s: nothing to resample"
+        score.attrs["error_nan_reason"] = few if n < 2 else f"undefined for the {n} {over}s"
     return score
 
 
 def shaped_like(score: Score, values: ArrayLike) -> float | Score:
-    """Label what belongs to each entry of a score as the score is, without its attributes; a number for a 0-d one.
-
-    Parameters
-    ----------
-    values : array-like
-        Of the score's shape.
-    """
+    """Label values of a score's shape like the score, without attributes; return a float for a 0-d score."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 0:
         return float(array)
@@ -201,7 +195,7 @@ def shaped_like(score: Score, values: ArrayLike) -> float | Score:
 
 
 def declare_no_error(score: Score, reason: str) -> Score:
-    """Say in a score's attributes why its error is NaN, such as ``'one subject'``; without a reason `ValueError`."""
+    """Set a score's error to NaN with a reason, such as ``'one subject'``; raise ValueError without a reason."""
     if not reason:
         raise ValueError("A score without an error needs a reason, such as 'a single subject: nothing to resample'.")
     score.attrs["error"] = float("nan")

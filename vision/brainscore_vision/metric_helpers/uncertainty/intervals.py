@@ -1,20 +1,20 @@
-r"""Estimate how uncertain a score is about stimuli and neuroids that could have been sampled instead.
+r"""Estimate the uncertainty of a score over newly sampled stimuli and neuroids.
 
-Most metrics say it themselves, by the influence of every stimulus and every neuroid
-(`statistics.influence`). `half_sample_interval` is for the others, and for any statistic: it computes it
-anew on halves of the stimuli and neuroids, drawn *without* replacement. A half of n varies around the whole as much as
-a bootstrap sample of n does, because :math:`(1/m - 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2`, and holds every
-stimulus once: a regression cannot have seen its test stimuli, and a dissimilarity matrix has no zeros between copies. A
-score on half the stimuli is lower where something is fitted; only its spread is used, around the score on all of them.
+Most metrics report it from the influence of every stimulus and every neuroid (`statistics.influence`).
+`half_sample_interval` is for all other statistics: it recomputes them on halves of the stimuli and neuroids, drawn
+*without* replacement. A half of n varies around the whole as much as a bootstrap sample of n, because :math:`(1/m -
+1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2`, but holds every stimulus once: a regression cannot have seen its test
+stimuli, and a dissimilarity matrix has no zeros between copies. Fitted scores are lower on half the stimuli; only the
+spread is used, around the score on all of them.
 
-Halves of stimuli alone vary by the stimuli and by the noise of single cells, those of neuroids alone by the neuroids
-and by the same noise; halves of both hold that noise three times (Owen 2007). So each draw is of stimuli, of neuroids,
-and of both. What both have beside the sum of the two, their interaction, is that noise once more, and
+Halves of stimuli alone vary with the stimuli and with the noise of single cells, those of neuroids alone with the
+neuroids and the same noise; halves of both hold that noise three times (Owen 2007). Each draw is therefore of stimuli,
+of neuroids, and of both. The interaction of both is that noise once more, and
 
 .. math:: V = V_{stimuli} + V_{neuroids} - V_{interaction},
 
-which for sums over cells is the correction for two factors :math:`2 (V_{stimuli} + V_{neuroids}) - V_{both}` of Schütt
-et al. (2023, eLife 12:e82566), with less scatter.
+which for sums over cells is the two-factor correction :math:`2 (V_{stimuli} + V_{neuroids}) - V_{both}` of Schütt et
+al. (2023, eLife 12:e82566), with less scatter.
 
 References
 ----------
@@ -58,14 +58,14 @@ __all__ = [
 _COORD_OF_DIM = {"presentation": Defaults.stimulus_coord, "neuroid": Defaults.neuroid_coord}
 _OF_OTHER_ERRORS = ("influence", "stimulus_error", "error_nan_reason", "interval_nan_reason")
 _TWO = 2
-_FEWEST = 4  # of how many stimuli, neuroids, ... at least halves are drawn
+_FEWEST = 4  # least number of units to draw halves of
 
 
 class HeldOut(NamedTuple):
-    """What a metric predicted for the test stimuli of one split."""
+    """Predictions of a metric for the test stimuli of one split."""
 
-    prediction: Floats  # (n_test_stimuli, n_neuroids), of the neuroids that count
-    measurement: Floats  # as the prediction, in the same order
+    prediction: Floats  # (n_test_stimuli, n_neuroids), usable neuroids only
+    measurement: Floats  # same shape and order
     stimuli: NDArray[Any]  # (n_test_stimuli,), their `stimulus_id`
 
 
@@ -79,7 +79,7 @@ class HoldsOut(Protocol):
         Raises
         ------
         NotImplementedError
-            If a subclass or an argument replaced what predicts.
+            If a subclass or an argument replaced the predictor.
         """
 
 
@@ -101,11 +101,11 @@ def half_sample_interval(
         ``statistic(source, target, *others)`` returns a number or a 0-d Score; for instance a ceiled score,
         ``lambda source, target, repetitions: explained_variance(metric(source, target), ceiling(repetitions))``.
     source : DataAssembly
-        Of the model: its stimuli are drawn, all else is its own and stays.
+        Model features: stimuli are drawn, neuroids stay.
     target, *others : DataAssembly
-        Measurements. What is left out of `target` (a stimulus, a neuroid) is left out of all.
+        Measurements. A stimulus or neuroid omitted from `target` is omitted from all.
     over : sequence of str or None
-        What a new experiment would sample: ``'presentation'`` (stimuli, each with all its presentations),
+        Units that a new experiment would sample: ``'presentation'`` (stimuli, each with all its presentations),
         ``'neuroid'`` (of the target; the model's stay), or a coordinate of the target such as ``'subject'``. None:
         presentation and, if the target has it, neuroid. More than two are drawn at once, which makes the error too
         large: variation between cells then counts several times.
@@ -146,7 +146,7 @@ def half_sample_interval(
 
 
 def percentiles(samples: Floats, level: float) -> Interval:
-    """Return the ends of the interval that holds a part `level` of the samples; NaN if none is finite."""
+    """Return the interval that holds the share `level` of the samples; NaN if none is finite."""
     if not 0 < level < 1:
         raise ValueError(f"The level of an interval lies between 0 and 1; got {level}.")
     finite = samples[np.isfinite(samples)]
@@ -166,24 +166,23 @@ def _default_over(target: xr.DataArray) -> list[str]:
 def held_out_medians(
     parts: Sequence[HeldOut], over: Sequence[str] = ("presentation", "neuroid"), n_resamples: int = 200, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """Summarise what was predicted for held-out stimuli, as it is and for draws of stimuli and neuroids.
+    """Summarise held-out predictions, as they are and for draws of stimuli and neuroids, without refitting.
 
-    Nothing is fitted again. The draws follow from the seed and the stimuli alone: those for two models are the same,
-    so that their scores can be compared draw by draw.
+    The draws depend only on the seed and the stimuli: two models get the same, and can be compared draw by draw.
 
     Parameters
     ----------
     parts : sequence of HeldOut
-        All of the same neuroids.
+        All with the same neuroids.
     over : sequence of str
-        What is drawn: ``'presentation'``, ``'neuroid'`` or both.
+        Drawn dimensions: ``'presentation'``, ``'neuroid'`` or both.
     seed : int
         Root of the draws, see `brainscore_vision.metric_helpers.arrays.seeds`.
 
     Returns
     -------
     whole : ndarray, shape (n_parts,)
-        Median over neuroids of the correlations, which disregards undefined ones.
+        Median over neuroids of the defined correlations.
     drawn : ndarray, shape (n_resamples, n_parts)
     """
     n_neuroids = parts[0].prediction.shape[1]
@@ -206,8 +205,8 @@ def _correlations(part: HeldOut, weights: Floats, position: dict[object, int]) -
 
 
 def _medians(correlations: Sequence[Floats], neuroids: Indices) -> Floats:
-    """Median over drawn neuroids; correlations of shape (n_resamples, n_neuroids) for each part."""
-    return np.stack([medians_of_draws(each[:, None, :], neuroids)[:, 0] for each in correlations], axis=1)
+    """Take medians over drawn neuroids; correlations of shape (n_resamples, n_neuroids) for each part."""
+    return np.stack([medians_of_draws(part[:, None, :], neuroids)[:, 0] for part in correlations], axis=1)
 
 
 # --- halves without replacement
@@ -225,25 +224,25 @@ def _half_sample_spread(
     n_resamples: int,
     seed: int,
 ) -> _Spread:
-    """Compute the statistic of halves and return how it scatters."""
+    """Compute the scatter of the statistic over halves."""
     target = assemblies[1]
     units = {name: _units(target, name) for name in over}
     places = [
-        {name: _places(each, name, units[name]) for name in over if of_target or name == "presentation"}
-        for of_target, each in enumerate(assemblies)
+        {name: _places(assembly, name, units[name]) for name in over if of_target or name == "presentation"}
+        for of_target, assembly in enumerate(assemblies)
     ]
     rngs = {name: generator(seed, "half sample", name) for name in over}
     drawn = [tuple(over)] if len(over) != _TWO else [(over[0],), (over[1],), tuple(over)]
     samples = np.empty((len(drawn), n_resamples))
     for index in range(n_resamples):
-        kept = {name: _half(rngs[name], len(values)) for name, values in units.items()}
+        members = {name: _half(rngs[name], len(values)) for name, values in units.items()}
         for row, names in zip(samples, drawn, strict=True):
             halves = [
-                _selected(each, {name: where[name] for name in names if name in where}, kept)
-                for each, where in zip(assemblies, places, strict=True)
+                _selected(assembly, {name: where[name] for name in names if name in where}, members)
+                for assembly, where in zip(assemblies, places, strict=True)
             ]
             row[index] = float(statistic(*halves))
-    # Of odd numbers a half is a little less than a half.
+    # Half of an odd number is rounded down.
     shares = [len(values) // 2 / (len(values) - len(values) // 2) for values in units.values()]
     counts = [len(values) - 1 for values in units.values()]
     if len(over) != _TWO:
@@ -260,7 +259,7 @@ def _variance(samples: Floats) -> float:
 
 
 def _spread(parts: Sequence[tuple[float, int]], n_resamples: int) -> _Spread:
-    """Add up variances, each with its degrees of freedom; the draws, of which there are so many, limit these too."""
+    """Add variances with their degrees of freedom, which the number of draws limits too."""
     variance = max(sum(part for part, _ in parts), *(part for part, _ in parts))
     uncertainty = sum(part**2 * (1 / n + 1 / max(n_resamples - 1, 1)) for part, n in parts)
     df = variance**2 / uncertainty if uncertainty > 0 else float("inf")
@@ -299,17 +298,17 @@ def _units(target: xr.DataArray, name: str) -> NDArray[Any]:
 
 
 def _half(rng: np.random.Generator, n: int) -> NDArray[np.bool_]:
-    """Choose half of n things, rounded down; the last entry, True, is for what is not among them."""
-    kept = np.zeros(n + 1, dtype=bool)
-    kept[rng.permutation(n)[: n // 2]] = True
-    kept[n] = True
-    return kept
+    """Draw half of n units, rounded down; the last entry, always True, is for values outside the units."""
+    members = np.zeros(n + 1, dtype=bool)
+    members[rng.permutation(n)[: n // 2]] = True
+    members[n] = True
+    return members
 
 
 def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str, Indices] | None:
-    """Return the dimension of a coordinate and which unit each entry is; None where the assembly lacks it.
+    """Return the dimension of a coordinate and the unit of each entry; None where the assembly lacks it.
 
-    What is no unit of the target, such as a training stimulus, has the number behind the last: it always stays.
+    Values outside the target's units, such as training stimuli, get the number after the last and are always selected.
     """
     coord = _COORD_OF_DIM.get(name, name)
     if coord not in assembly.coords:
@@ -322,11 +321,11 @@ def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str
 def _selected(
     assembly: xr.DataArray,
     places: dict[str, tuple[str, Indices] | None],
-    kept: dict[str, NDArray[np.bool_]],
+    members: dict[str, NDArray[np.bool_]],
 ) -> xr.DataArray:
     rows: dict[str, NDArray[np.bool_]] = {}
     for name, place in places.items():
         if place is not None:
             dim, index = place
-            rows[dim] = rows.get(dim, True) & kept[name][index]
+            rows[dim] = rows.get(dim, True) & members[name][index]
     return assembly.isel({dim: np.flatnonzero(mask) for dim, mask in rows.items()})

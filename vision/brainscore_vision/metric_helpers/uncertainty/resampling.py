@@ -23,29 +23,21 @@ __all__ = [
 ]
 
 _BLOCK_VALUES = 2**21
-"""How many drawn values are held at a time (16 MiB)."""
+"""Drawn values held at a time (16 MiB)."""
 
 
 def bootstrap_weights(rng: np.random.Generator, n: int, n_resamples: int) -> Floats:
-    """Draw how often each of n entries occurs in samples of size n with replacement.
-
-    Returns
-    -------
-    ndarray, shape (n_resamples, n)
-        Whole numbers; every row sums to n.
-    """
+    """Draw how often each of n entries occurs in samples of size n with replacement, shape (n_resamples, n)."""
     return rng.multinomial(n, np.full(n, 1 / n), size=n_resamples).astype(np.float64)
 
 
 def weighted_correlations(weights: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
-    """Correlate columns under many weightings of their rows.
-
-    The weighted Pearson correlation; a whole number as weight counts a row that often.
+    """Compute weighted Pearson correlations of columns under many weightings of their rows.
 
     Parameters
     ----------
     weights : array-like, shape (n_weightings, n_stimuli)
-        Not negative.
+        Not negative; integers count rows repeatedly.
     first, second : array-like, shape (n_stimuli, n_columns)
 
     Returns
@@ -55,9 +47,9 @@ def weighted_correlations(weights: ArrayLike, first: ArrayLike, second: ArrayLik
     """
     w = np.asarray(weights, dtype=np.float64)
     total = w.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):  # no weight at all, or constant: NaN
-        # Standardised first: the difference of mean square and squared mean then loses no digits.
-        columns = [_standardized(np.asarray(each, dtype=np.float64)) for each in (first, second)]
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN without weights, or if constant
+        # Standardising first saves the digits of mean square less squared mean.
+        columns = [_standardized(np.asarray(side, dtype=np.float64)) for side in (first, second)]
         x, y = columns
         mean_x, mean_y = w @ x / total, w @ y / total
         covariance = w @ (x * y) / total - mean_x * mean_y
@@ -77,12 +69,12 @@ def _standardized(values: Floats) -> Floats:
 
 
 def medians_of_draws(values: ArrayLike, draws: Indices) -> Floats:
-    """Take the median over drawn columns.
+    """Take the median over drawn columns, ignoring NaN.
 
     Parameters
     ----------
     values : array-like, shape (n_draws, n_rows, n_columns)
-        One table for each draw. NaN does not count.
+        One table for each draw.
     draws : ndarray of int, shape (n_draws, n_drawn)
         Columns, possibly repeated.
 
@@ -104,7 +96,7 @@ def medians_of_draws(values: ArrayLike, draws: Indices) -> Floats:
 
 
 def _nan_median(values: Floats) -> Floats:
-    """Median over the last axis without NaN; sorting puts NaN last, so the middle moves with their number."""
+    """Take medians over the last axis without NaN, which sorting puts last."""
     ordered = np.sort(values, axis=-1)
     count = np.sum(~np.isnan(ordered), axis=-1, keepdims=True)
     low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, values.shape[-1] - 1)

@@ -199,16 +199,6 @@ def test_without_names_of_people_there_is_no_error():
         load_metric("confusion_similarity").ceiling(nameless)
 
 
-def test_arguments_are_left_as_they_are():
-    source, target = model(), people()
-    before = source.copy(deep=True), target.copy(deep=True)
-    for identifier in ("confusion_similarity", "tasks_consistency"):
-        load_metric(identifier)(source, target)
-        load_metric(identifier).ceiling(target)
-    assert source.identical(before[0])
-    assert target.identical(before[1])
-
-
 def test_answers_that_are_no_label_do_not_count():
     target = people()
     coords = columns(target)

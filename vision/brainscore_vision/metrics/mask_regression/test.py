@@ -91,14 +91,6 @@ def test_fit_and_predict_on_assemblies_get_the_places_of_features():
         load_metric("mask_regression").regression.predict(source)
 
 
-def test_neuroids_without_signal_are_left_out():
-    x, y = data()
-    y[:, 1], y[:, 3] = 2.0, np.nan
-    score = load_metric("mask_regression", regression_kwargs=QUICK)(*assemblies(x, y))
-    assert score.attrs["neuroids_left_out"] == ["n1", "n3"]
-    assert np.isnan(score.attrs["raw"].values).all(axis=0).tolist() == [False, True, False, True, False]
-
-
 def test_faults_raise():
     source, target = assemblies(*data())
     metric = load_metric("mask_regression", regression_kwargs=QUICK)

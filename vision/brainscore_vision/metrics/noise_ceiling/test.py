@@ -61,21 +61,6 @@ def test_without_numbered_repetitions_and_in_another_order():
     assert float(load_ceiling("noise_ceiling")(given.isel(presentation=order))) == pytest.approx(float(expected))
 
 
-def test_constant_neuroids_are_named_and_left_out():
-    given = measured([3] * 20, noise=1)
-    values = given.values.copy()
-    values[:, 2], values[:, 4] = 7.0, np.nan
-    stimulus, repetition = np.repeat(np.arange(20), 3), given["repetition"].values
-    score = load_ceiling("noise_ceiling")(assembly(values, stimulus, repetition))
-    assert score.attrs["neuroids_left_out"] == ["n02", "n04"]
-    others = assembly(np.delete(values, [2, 4], axis=1), stimulus, repetition)
-    assert float(score) == pytest.approx(float(load_ceiling("noise_ceiling")(others)))
-    assert np.isnan(score.raw.values[[2, 4]]).all()
-    values[0, 0] = np.nan
-    with pytest.raises(AssemblyError, match="n00"):
-        load_ceiling("noise_ceiling")(assembly(values, stimulus, repetition))
-
-
 @pytest.mark.parametrize("counts", [[1, 1, 1], [5]])
 def test_too_little(counts):
     with pytest.raises(AssemblyError, match="single repetitions"):

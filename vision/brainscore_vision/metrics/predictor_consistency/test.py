@@ -86,13 +86,6 @@ def test_no_error_of_a_published_ceiling_that_is_undefined():
     assert score.attrs["error_nan_reason"] == "fewer than 10 stimuli"
 
 
-def test_order_of_presentations_does_not_matter():
-    given = measured([3] * 20)
-    order = np.random.default_rng(0).permutation(60)
-    ceiling = load_ceiling("predictor_consistency")
-    assert float(ceiling(given.isel(presentation=order))) == pytest.approx(float(ceiling(given)), rel=1e-12)
-
-
 def test_stimuli_with_a_single_repetition_do_not_count():
     whole = measured([4] * 20 + [1] * 5)
     ceiling = load_ceiling("predictor_consistency")

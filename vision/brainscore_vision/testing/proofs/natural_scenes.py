@@ -28,6 +28,7 @@ __all__ = ["N_OF_SUBJECT", "NaturalScenesProof"]
 N_OF_SUBJECT = {"subj01": 40, "subj02": 60, "subj05": 20}
 _N = sum(N_OF_SUBJECT.values())
 _REGIONS = ("V1", "V2", "V4", "IT")
+_SOME_QUICK = ("V1", "IT", *(pytest.param(region, marks=pytest.mark.slow) for region in ("V2", "V4")))
 _GROUPS = ("", "_4subj")
 
 Truths = Mapping[str, "DataAssembly"]
@@ -90,7 +91,7 @@ class NaturalScenesProof:
         assert benchmark._visual_degrees == 8.4  # noqa: SLF001 - the published tests read it
         assert "10.1038/s41593-021-00962-x" in benchmark.bibtex
 
-    @pytest.mark.parametrize("region", _REGIONS)
+    @pytest.mark.parametrize("region", _SOME_QUICK)
     @pytest.mark.parametrize("group", _GROUPS)
     def test_responses_are_predicted_up_to_their_reliability(self, truths: Truths, group: str, region: str) -> None:
         """The true signal reaches the noise ceiling of reliable neuroids."""
@@ -102,7 +103,7 @@ class NaturalScenesProof:
         assert score.attrs["n_stimuli"] == 90
         assert score.attrs["n_neuroids"] == _N // 4 * 4 / 5
 
-    @pytest.mark.parametrize("region", _REGIONS)
+    @pytest.mark.parametrize("region", _SOME_QUICK)
     @pytest.mark.parametrize("group", _GROUPS)
     def test_dissimilarities_are_as_alike_as_one_geometry_allows(self, truths: Truths, group: str, region: str) -> None:
         """The true signal lies between the bounds of the ceiling."""
@@ -112,7 +113,7 @@ class NaturalScenesProof:
         assert bounds["lower_bound"] <= float(score.attrs["raw"]) <= bounds["upper_bound"]
         assert score.attrs["n_stimuli"] == 90
 
-    @pytest.mark.parametrize(("metric", "atol"), [("ridge", 0.1), ("rdm", 0.05)])
+    @pytest.mark.parametrize(("metric", "atol"), [pytest.param("ridge", 0.1, marks=pytest.mark.slow), ("rdm", 0.05)])
     def test_order_of_candidates(self, truths: Truths, metric: str, atol: float) -> None:
         """True signal, pixels and shuffled scenes score in this order."""
         benchmark = load_benchmark(f"{self.dataset}.IT-{metric}")

@@ -37,6 +37,7 @@ def test_true_geometry_reaches_its_ceiling(stimuli, name, noise, tolerance):
     assert ceiling.attrs["quantity"] == metric.quantity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rdm", "cka"])
 def test_errors_of_geometry_and_its_ceiling_are_not_below_the_spread(name):
     """Over new stimuli, neuroids and noise. That of a ceiling is cautious: neuroids move both halves."""

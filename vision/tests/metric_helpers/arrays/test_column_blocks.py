@@ -85,7 +85,7 @@ def test_a_spent_iterator_is_told():
     once = iter([matrix()])
     blocks = ColumnBlocks(lambda: once, (6, 11))
     blocks.to_array()
-    with pytest.raises(ValueError, match=r"0 columns together, but the shape says 11.*must make a new one"):
+    with pytest.raises(ValueError, match=r"0 columns in total, but the shape says 11.*must return a new one"):
         blocks.to_array()
 
 

@@ -124,7 +124,7 @@ def test_score_is_that_of_scikit_learn_split_by_split(kind):
     np.testing.assert_allclose(together.attrs["raw"].values, alone.attrs["raw"].values, atol=1e-8)
     assert together.attrs["split_error"] == pytest.approx(alone.attrs["split_error"], abs=1e-9)
     assert together.attrs["error"] > 0
-    assert "does not say how single stimuli" in alone.attrs["error_nan_reason"]
+    assert "stimuli and neuroids on this result are unknown" in alone.attrs["error_nan_reason"]
     for name in ("quantity", "seed", "n_neuroids", "n_stimuli", "stratified_by"):
         assert together.attrs[name] == alone.attrs[name]
     assert together.attrs["quantity"] == "correlation"
@@ -190,7 +190,7 @@ def test_held_out_predictions_are_those_that_are_scored(kind):
     for row, part in zip(score.attrs["raw"].values, held_out, strict=True):
         np.testing.assert_allclose(pearson_columns(part.prediction, part.measurement), row, atol=1e-12)
         np.testing.assert_array_equal(part.measurement, values[[int(name[1:]) for name in part.stimuli]])
-    with pytest.raises(NotImplementedError, match="SlowCross replaces the splits"):
+    with pytest.raises(NotImplementedError, match="SlowCross overrides the splits"):
         metric(SlowCross).held_out(source, target)
 
 

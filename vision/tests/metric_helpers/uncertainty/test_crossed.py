@@ -85,6 +85,7 @@ def test_of_variables_that_are_copies_answers_are_all_that_varies():
     assert (spread.error, spread.df) == pytest.approx((alone.error, alone.df))
 
 
+@pytest.mark.slow  # 300 simulated experiments for each
 @pytest.mark.parametrize("shared", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("differing", [0.0, 0.05])
 def test_the_spread_of_a_median_of_variables_is_that_of_new_ones(shared, differing):

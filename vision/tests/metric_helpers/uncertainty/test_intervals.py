@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,7 @@ def simulated(seed, n=120, m=25):
     return assembly_of(x), assembly_of(y)
 
 
+@pytest.mark.slow  # 60 simulated experiments
 def test_coverage_of_a_correlation():
     held = widths = 0.0
     for seed in range(60):
@@ -37,6 +40,7 @@ def test_coverage_of_a_correlation():
     assert widths == pytest.approx(2 * 1.96 * 0.75 / 9, rel=0.15)  # the textbook's
 
 
+@pytest.mark.slow  # 60 simulated experiments
 def test_coverage_where_stimuli_and_neuroids_both_vary():
     held = 0
     for seed in range(60):
@@ -75,6 +79,7 @@ def test_two_models_are_drawn_alike():
     np.testing.assert_allclose(held_out_medians(first)[1], held_out_medians(second)[1])
 
 
+@pytest.mark.slow  # 10 simulated experiments for each
 @pytest.mark.parametrize(("of_stimuli", "of_neuroids", "of_cells"), [(1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 1, 0)])
 def test_halves_count_the_noise_of_cells_once(of_stimuli, of_neuroids, of_cells):
     """Of independent cells alone, halves of both vary three times as much as the mean does."""
@@ -91,6 +96,7 @@ def test_halves_count_the_noise_of_cells_once(of_stimuli, of_neuroids, of_cells)
     assert np.sqrt(np.mean(ratios) / expected) == pytest.approx(1, abs=0.2)
 
 
+@pytest.mark.slow  # 300 scores
 def test_halves_agree_with_influences():
     """Both estimate the same where nothing is fitted."""
     source, target = simulated(0)
@@ -125,6 +131,20 @@ def test_no_stimulus_is_in_a_half_twice_and_the_model_keeps_its_neuroids():
 
     half_sample_interval(first_whole, assembly_of(values), assembly_of(values), repetitions, n_resamples=5)
     assert seen == [6, 3] * 5  # halves of stimuli alone, of neuroids alone (all stimuli), of both
+
+
+@pytest.mark.parametrize("over", [["presentation"], ["presentation", "neuroid"]])
+def test_errors_of_a_mean_by_hand(over):
+    """Four values have six halves, which occur about equally often."""
+    y = np.random.default_rng(0).normal(size=(4, 4))
+    score = half_sample_interval(
+        lambda _, target: target.values.mean(), assembly_of(y), assembly_of(y), over=over, n_resamples=600
+    )
+    halves = [list(half) for half in itertools.combinations(range(4), 2)]
+    rows, columns = (np.var([take(half).mean() for half in halves]) for take in (y.__getitem__, y.T.__getitem__))
+    both = [y[np.ix_(one, two)].mean() - y[one].mean() - y[:, two].mean() for one in halves for two in halves]
+    expected = rows if len(over) == 1 else max(rows + columns - np.var(both), rows, columns)
+    assert score.attrs["error"] ** 2 == pytest.approx(expected, rel=0.1)
 
 
 def test_any_coordinate_of_the_target():

@@ -1,1 +1,1 @@
-"""Compare choices: agreement between judges, patterns over objects, psychometric curves."""
+"""Compare the choices of observers: agreement, confusions, psychometric functions."""

@@ -1,10 +1,10 @@
-"""Compute how alike two observers decide.
+"""Measure how alike two observers decide.
 
 References
 ----------
-Cohen (1960), A coefficient of agreement for nominal scales, doi:10.1177/001316446002000104.
-Geirhos, Meding & Wichmann (2020), Beyond accuracy: quantifying trial-by-trial behaviour of CNNs and humans by
-measuring error consistency, NeurIPS 33, equations 1 to 3.
+Cohen (1960), A coefficient of agreement for nominal scales, doi:10.1177/001316446002000104. Geirhos, Meding & Wichmann
+(2020), Beyond accuracy: quantifying trial-by-trial behaviour of CNNs and humans by measuring error consistency, NeurIPS
+33, equations 1 to 3.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def cohens_kappa(observed: ArrayLike, expected: ArrayLike) -> Floats:
     Parameters
     ----------
     observed : array-like, any shape
-        Part of the cases in which two observers agree, in [0, 1].
+        Share of cases in which two observers agree, in [0, 1].
     expected : array-like, the same shape
-        The part in which they would agree by chance, in [0, 1].
+        Share expected by chance, in [0, 1].
 
     Returns
     -------
     ndarray, the same shape
-        At most 1; 0 means agreement at chance. NaN where chance already gives full agreement.
+        At most 1; 0 is agreement at chance. NaN where chance gives full agreement.
 
     Examples
     --------
@@ -61,18 +61,15 @@ def error_consistency(first: ArrayLike, second: ArrayLike, counted: ArrayLike | 
 
     Parameters
     ----------
-    first : array-like of bool, shape (..., n_stimuli)
-        True where the first observer's answer is right.
-    second : array-like of bool, shape (..., n_stimuli)
-        The same for the second observer, the same stimuli in the same order; leading axes broadcast.
+    first, second : array-like of bool, shapes (..., n_stimuli) that broadcast
+        True where the observer is right.
     counted : array-like of bool, shape (..., n_stimuli), or None
-        Which stimuli both have judged; None if all. The others do not count.
+        Stimuli that both judged; None: all.
 
     Returns
     -------
     ndarray, shape (...)
-        Kappa, at most 1. NaN where both are always right or both always wrong, since then nothing can be told, and
-        where no stimulus counts.
+        Kappa, at most 1. NaN where both are always right or both always wrong, or no stimulus counts.
 
     Examples
     --------
@@ -92,13 +89,13 @@ def error_consistency(first: ArrayLike, second: ArrayLike, counted: ArrayLike | 
 
 
 def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = None) -> Floats:
-    """Compute the error consistency of every pair of observers, from three products of matrices.
+    """Compute the error consistency of every pair of observers by three matrix products.
 
     Parameters
     ----------
     correct : array-like of bool, shape (n_observers, n_stimuli)
     judged : array-like of bool, shape (n_observers, n_stimuli), or None
-        Whether an observer judged a stimulus; None if everybody judged all. Only stimuli that both judged count.
+        Whether an observer judged a stimulus; None: all did. Only stimuli that both judged count.
 
     Returns
     -------
@@ -110,14 +107,14 @@ def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = No
     counts, hits = seen.astype(np.float64), (right & seen).astype(np.float64)
     pairs = np.triu_indices(len(right), k=1)
     common = (counts @ counts.T)[pairs]
-    among_common = hits @ counts.T  # row: how often this observer is right about what the column has judged
+    among_common = hits @ counts.T  # right answers of the row's observer to stimuli that the column's judged
     one_right, two_right = among_common[pairs], among_common.T[pairs]
     both_right = (hits @ hits.T)[pairs]
     return kappa_of_counts(common, one_right, two_right, common - one_right - two_right + 2 * both_right)
 
 
 def kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, agree: ArrayLike) -> Floats:
-    """Compute the error consistency from numbers of stimuli: all, right ones of each observer, and agreed ones.
+    """Compute the error consistency from numbers of stimuli: total, right ones of each observer, and agreed ones.
 
     Examples
     --------
@@ -131,7 +128,7 @@ def kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, ag
 
 
 def accuracy_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
-    """Compute how close an accuracy comes to another, as a part of how far off it could be.
+    """Compute how close one accuracy is to another, relative to the largest possible distance.
 
     ``closeness = 1 - |source - target| / max(target, 1 - target)``
 
@@ -143,27 +140,27 @@ def accuracy_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
     Returns
     -------
     ndarray
-        In [0, 1]; 1 for equal accuracies, 0 for the accuracy that is farthest from `target`. Not symmetric.
+        In [0, 1]; 1 for equal accuracies, 0 for the accuracy farthest from `target`. Not symmetric.
 
     Examples
     --------
     >>> accuracy_closeness([0.5, 0.75, 0.0], 0.75)
     array([0.66666667, 1.        , 0.        ])
     """
-    given, wanted = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
-    closeness: Floats = 1.0 - np.abs(given - wanted) / np.maximum(wanted, 1.0 - wanted)
+    accuracy, reference = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
+    closeness: Floats = 1.0 - np.abs(accuracy - reference) / np.maximum(reference, 1.0 - reference)
     return closeness
 
 
 def relative_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
-    """Compute how close a quantity comes to another, in units of the other.
+    """Compute how close one quantity is to another, relative to the other.
 
     ``closeness = max(1 - |source - target| / |target|, 0)``
 
     Parameters
     ----------
     source, target : array-like, any shapes that broadcast
-        Any quantity on a ratio scale.
+        Quantities on a ratio scale.
 
     Returns
     -------
@@ -175,9 +172,9 @@ def relative_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
     >>> relative_closeness([10.0, 30.0, 90.0], 20.0)
     array([0.5, 0.5, 0. ])
     """
-    given, wanted = np.asarray(source, dtype=np.float64), np.abs(np.asarray(target, dtype=np.float64))
-    off = np.abs(given - np.asarray(target, dtype=np.float64))
-    ratio = np.divide(off, wanted, out=np.full(np.broadcast(off, wanted).shape, np.nan), where=wanted > 0)
+    quantity, size = np.asarray(source, dtype=np.float64), np.abs(np.asarray(target, dtype=np.float64))
+    off = np.abs(quantity - np.asarray(target, dtype=np.float64))
+    ratio = np.divide(off, size, out=np.full(np.broadcast(off, size).shape, np.nan), where=size > 0)
     closeness: Floats = np.maximum(1.0 - ratio, 0.0)
     return closeness
 
@@ -188,15 +185,15 @@ def pairwise_accuracies(right: ArrayLike, judged: ArrayLike) -> Floats:
     Parameters
     ----------
     right : array-like, shape (n_observers, n_stimuli)
-        How often an observer was right about a stimulus, at most `judged`.
+        Number of right answers, at most `judged`.
     judged : array-like, shape (n_observers, n_stimuli)
-        How often an observer judged it.
+        Number of answers.
 
     Returns
     -------
     ndarray, shape (n_observers, n_observers)
-        Entry ``(i, j)`` is the accuracy of ``i`` on what ``j`` judged too, each stimulus counted as often as ``j``
-        judged it. NaN where the two share no stimulus. The diagonal holds plain accuracies.
+        Entry ``(i, j)`` is the accuracy of ``i`` on the stimuli that ``j`` judged too, weighted by the answers of
+        ``j``. NaN where they share no stimulus. The diagonal holds plain accuracies.
 
     Examples
     --------

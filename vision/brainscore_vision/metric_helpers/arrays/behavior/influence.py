@@ -1,9 +1,8 @@
-r"""Compute how much the agreement of observers moves with the weight of each answer.
+"""Compute how much the agreement of observers moves with the weight of each answer.
 
-An *influence* is the derivative of a statistic with respect to the weight of one answer, that of one subject to one
-stimulus, where all weights are 1 and means are weighted ones. To first order, the statistic of new subjects and new
-stimuli differs from the one at hand by a sum of such values, so that their squares tell its variance
-(`brainscore_vision.metric_helpers.uncertainty.crossed`).
+The *influence* of an answer (one subject, one stimulus) is the derivative of a weighted statistic by the weight of that
+answer, at equal weights. To first order, a sum of influences is the difference between the statistics of this and of a
+new sample, so that their squares estimate the variance (`brainscore_vision.metric_helpers.uncertainty.crossed`).
 
 References
 ----------
@@ -33,12 +32,11 @@ __all__ = [
 
 
 def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | None = None) -> Floats:
-    """Compute how much `error_consistency` moves with each stimulus, from leaving it out.
+    """Compute how much `error_consistency` moves when each stimulus is left out.
 
     ``x[i] = (n - 1) / n (mean_j(kappa without j) - kappa without i)``
 
-    Kappa is far from linear in the few stimuli that only one observer is wrong about: leaving one out shows it, the
-    derivative does not.
+    The derivative would not do: kappa is far from linear in the few stimuli that only one observer is wrong about.
 
     Parameters
     ----------
@@ -48,7 +46,7 @@ def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | N
     Returns
     -------
     ndarray, shape (..., n_stimuli)
-        Rows sum to 0. 0 for stimuli that do not count or without which kappa is not defined.
+        Rows sum to 0. 0 for stimuli that do not count or without which kappa is undefined.
 
     Examples
     --------
@@ -57,12 +55,12 @@ def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | N
     """
     one, two = np.broadcast_arrays(np.asarray(first, dtype=bool), np.asarray(second, dtype=bool))
     both = np.ones(one.shape, dtype=bool) if counted is None else np.broadcast_to(counted, one.shape)
-    rows = [np.asarray(each, dtype=np.float64) for each in (both, one & both, two & both, (one == two) & both)]
+    rows = [np.asarray(answers, dtype=np.float64) for answers in (both, one & both, two & both, (one == two) & both)]
     without = kappa_of_counts(*(row.sum(axis=-1, keepdims=True) - row for row in rows))
-    known = both & ~np.isnan(without)
-    number = np.maximum(1, known.sum(axis=-1, keepdims=True))
-    mean = np.where(known, without, 0.0).sum(axis=-1, keepdims=True) / number
-    return np.where(known, (mean - without) * (number - 1) / number, 0.0)
+    defined = both & ~np.isnan(without)
+    number = np.maximum(1, defined.sum(axis=-1, keepdims=True))
+    mean = np.where(defined, without, 0.0).sum(axis=-1, keepdims=True) / number
+    return np.where(defined, (mean - without) * (number - 1) / number, 0.0)
 
 
 def closeness_influences(source: ArrayLike, target: ArrayLike, counted: ArrayLike) -> Floats:
@@ -71,23 +69,23 @@ def closeness_influences(source: ArrayLike, target: ArrayLike, counted: ArrayLik
     Parameters
     ----------
     source, target : array-like, shape (..., n_stimuli)
-        How often, of 1, each observer is right about a stimulus.
+        Share of right answers of each observer.
     counted : array-like, shape (..., n_stimuli)
-        Weight of each stimulus in both accuracies, such as how often it was judged; 0 if it does not count.
+        Weight of each stimulus in both accuracies, such as its number of answers; 0 if it does not count.
 
     Returns
     -------
     ndarray, shape (..., n_stimuli)
-        Rows sum to 0; rows where nothing counts are 0. Where the accuracies are equal the closeness has its peak, and
-        the derivative is that of coming closer.
+        Rows sum to 0; rows where nothing counts are 0. Closeness peaks at equal accuracies; there the derivative is
+        that of approaching the peak.
     """
-    given, wanted, number = np.broadcast_arrays(
-        *(np.asarray(each, dtype=np.float64) for each in (source, target, counted))
+    source_right, target_right, number = np.broadcast_arrays(
+        *(np.asarray(part, dtype=np.float64) for part in (source, target, counted))
     )
     total = number.sum(axis=-1, keepdims=True)
     weight = np.divide(number, total, out=np.zeros(number.shape), where=total > 0)
-    s, t = ((weight * side).sum(axis=-1, keepdims=True) for side in (given, wanted))
-    by_s, by_t = weight * (given - s), weight * (wanted - t)
+    s, t = ((weight * side).sum(axis=-1, keepdims=True) for side in (source_right, target_right))
+    by_s, by_t = weight * (source_right - s), weight * (target_right - t)
     sign = np.where(s >= t, 1.0, -1.0)
     farthest = np.maximum(t, 1 - t)
     moved: Floats = -sign * (by_s - by_t) / farthest + np.abs(s - t) / farthest**2 * np.where(t > 0.5, by_t, -by_t)
@@ -102,58 +100,58 @@ def subject_influences(values: ArrayLike, by_stimulus: ArrayLike, counted: Array
     Parameters
     ----------
     values : array-like, shape (..., n_subjects)
-        What is averaged; NaN does not count.
+        Averaged values; NaN does not count.
     by_stimulus : array-like, shape (..., n_subjects, n_stimuli)
-        Influences of stimuli on the value of each subject.
+        Influences of stimuli on each subject's value.
     counted : array-like, shape (..., n_subjects, n_stimuli)
-        Weight of each answer; 0 where there is none.
+        Weight of each answer; 0 for none.
 
     Returns
     -------
     ndarray, shape (..., n_subjects, n_stimuli)
-        Sums over stimuli are those of subjects, sums over subjects those of stimuli; all of them together sum to 0.
+        Sums over stimuli are influences of subjects, sums over subjects those of stimuli; the total is 0.
     """
     value = np.asarray(values, dtype=np.float64)[..., None]
-    known = ~np.isnan(value)
-    n = np.maximum(1, known.sum(axis=-2, keepdims=True))
-    mean = np.where(known, value, 0.0).sum(axis=-2, keepdims=True) / n
-    deviation = np.where(known, value - mean, 0.0)
-    influences: Floats = (np.where(known, by_stimulus, 0.0) + deviation * _shares(counted)) / n
+    defined = ~np.isnan(value)
+    n = np.maximum(1, defined.sum(axis=-2, keepdims=True))
+    mean = np.where(defined, value, 0.0).sum(axis=-2, keepdims=True) / n
+    deviation = np.where(defined, value - mean, 0.0)
+    influences: Floats = (np.where(defined, by_stimulus, 0.0) + deviation * _shares(counted)) / n
     return influences
 
 
 def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike) -> Floats:
     """Differentiate a mean over pairs of subjects by the weight of each answer.
 
-    A pair weighs as much as the product of the weights of its two subjects: a subject moves the mean by twice the
-    deviation of the pairs that it is in, a stimulus by its mean influence on all pairs. Since a subject is in the mean
-    that it deviates from, what is its own is enlarged by ``(n - 1) / (n - 2)``, as the jackknife does.
+    A pair weighs as much as the product of its subjects' weights: a subject moves the mean by twice the deviation of
+    its pairs, a stimulus by its mean influence on all pairs. A subject is part of the mean that it deviates from, hence
+    the factor ``(n - 1) / (n - 2)`` on its own contribution, as in the jackknife.
 
     Parameters
     ----------
     table : array-like, shape (n_subjects, n_subjects)
-        Symmetric; the value of each pair. NaN does not count, nor does the diagonal.
+        Symmetric; value of each pair. NaN and the diagonal do not count.
     by_stimulus : array-like, shape (n_subjects, n_stimuli)
-        Influences of stimuli on the mean over the pairs that each subject is in.
+        Influences of stimuli on the mean over the pairs of each subject.
     counted : array-like, shape (n_subjects, n_stimuli)
-        Weight of each answer; 0 where there is none.
+        Weight of each answer; 0 for none.
 
     Returns
     -------
     ndarray, shape (n_subjects, n_stimuli)
-        As of `subject_influences`. NaN for fewer than three subjects: a single pair says nothing of either.
+        As for `subject_influences`. NaN for fewer than three subjects, who are a single pair.
     """
     pairs = np.array(table, dtype=np.float64)
     np.fill_diagonal(pairs, np.nan)
-    known = ~np.isnan(pairs)
-    weight = known.sum(axis=1) / max(1, known.sum())  # share of the pairs that a subject is in; they sum to 1
-    filled = np.where(known, pairs, 0.0)
-    mean = filled.sum() / max(1, known.sum())
+    defined = ~np.isnan(pairs)
+    weight = defined.sum(axis=1) / max(1, defined.sum())  # share of the pairs with a subject; sums to 1
+    filled = np.where(defined, pairs, 0.0)
+    mean = filled.sum() / max(1, defined.sum())
     moved = weight[:, None] * np.asarray(by_stimulus, dtype=np.float64)
-    n = int(known.any(axis=1).sum())
+    n = int(defined.any(axis=1).sum())
     enlarged = 2 * (n - 1) / (n - 2) if n > 2 else np.nan
-    deviation = filled.sum(axis=1) / max(1, known.sum()) - weight * mean
-    # An answer is in the pairs of its subject alone: what is its own there counts twice, what all share there once.
+    deviation = filled.sum(axis=1) / max(1, defined.sum()) - weight * mean
+    # An answer is only in its subject's pairs: its own part counts twice there, the part shared by all once.
     present = np.asarray(counted) > 0
     number = np.maximum(1, present.sum(axis=0, keepdims=True))
     even = np.where(present, moved.sum(axis=0, keepdims=True) / number, 0.0)
@@ -162,9 +160,9 @@ def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike
 
 
 def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself: bool = False) -> Floats:
-    """Differentiate the mean correlation of subjects with the mean over the others by the weight of each answer.
+    """Differentiate the mean correlation of subjects with the mean of the others by the weight of each answer.
 
-    An answer weighs in the correlation of its subject and in the means that all other subjects are correlated with.
+    An answer weighs in its subject's correlation and in the means that all other subjects are correlated with.
 
     Parameters
     ----------
@@ -173,17 +171,17 @@ def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself
     present : array-like of bool, shape (n_subjects, n_stimuli)
         As for `leave_one_out_correlations`.
     itself : bool
-        Correlate with the mean over all, which the subject is part of.
+        Correlate with the mean over all, including the subject.
 
     Returns
     -------
     ndarray, shape (n_subjects, n_stimuli)
-        As of `subject_influences`. Subjects whose correlation is not defined do not count.
+        As for `subject_influences`. Subjects with an undefined correlation do not count.
     """
-    shown = np.asarray(present, dtype=bool)
-    used = (shown & (shown.sum(axis=0) > 1)).astype(np.float64)
-    y = np.where(shown, np.asarray(responses, dtype=np.float64), 0.0)
-    number = np.maximum(shown.sum(axis=0) - (0 if itself else used), 1)  # that the mean is over
+    answered = np.asarray(present, dtype=bool)
+    used = (answered & (answered.sum(axis=0) > 1)).astype(np.float64)
+    y = np.where(answered, np.asarray(responses, dtype=np.float64), 0.0)
+    number = np.maximum(answered.sum(axis=0) - (0 if itself else used), 1)  # subjects in the mean
     others = (y.sum(axis=0) - (0 if itself else y)) / number
     n = used.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):  # constant: NaN
@@ -195,8 +193,8 @@ def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself
         a, b = sides
         r = (a * b).sum(axis=1, keepdims=True) / n
         direct = (a * b - r / 2 * (a**2 + b**2)) / n
-        by_mean = (a - r * b) / (n * scales[1] * number)  # of each correlation by the mean at each stimulus
-    # What an answer changes in the means that others are compared with: all correlations but its own.
+        by_mean = (a - r * b) / (n * scales[1] * number)  # derivative of each correlation by the mean at each stimulus
+    # An answer changes the means in all correlations except its own subject's.
     total, shifted = by_mean.sum(axis=0), (by_mean * others).sum(axis=0)
     if not itself:
         total, shifted = total - by_mean, shifted - by_mean * others
@@ -205,7 +203,7 @@ def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself
 
 
 def _shares(counted: ArrayLike) -> Floats:
-    """Divide weights by their sum over stimuli; 0 where that is 0."""
+    """Divide weights by their sum over stimuli; 0 where the sum is 0."""
     number = np.asarray(counted, dtype=np.float64)
     total = number.sum(axis=-1, keepdims=True)
     shares: Floats = np.divide(number, total, out=np.zeros(number.shape), where=total > 0)

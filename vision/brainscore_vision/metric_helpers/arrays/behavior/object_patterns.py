@@ -1,14 +1,14 @@
 """Compute which objects observers confuse: confusion matrices and image-level signal detection.
 
-Objects are numbered from 0; images have one true object each. Axis ``n_objects`` is that of the objects an image was,
-or could have been, taken for.
+Objects are numbered from 0; each image shows one. Axis ``n_objects`` is that of the objects an image was, or could have
+been, taken for.
 
 References
 ----------
 Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018), Large-scale, high-resolution comparison of the core visual
 object recognition behavior of humans, monkeys, and state-of-the-art deep artificial neural networks, Journal of
-Neuroscience 38:7255, doi:10.1523/JNEUROSCI.0388-18.2018.
-Schrimpf, Kubilius et al. (2018), Brain-Score, doi:10.1101/407007, for false alarms per object.
+Neuroscience 38:7255, doi:10.1523/JNEUROSCI.0388-18.2018. Schrimpf, Kubilius et al. (2018), Brain-Score,
+doi:10.1101/407007, for false alarms per object.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ def confusion_matrices(
     Parameters
     ----------
     truth, answer : array-like of int, shape (n_trials,)
-        Number of the object shown and of the object chosen; a negative number is none of them and does not count.
+        Object shown and object chosen; negative numbers do not count.
     n_objects : int
     group : array-like of int, shape (n_trials,), or None
-        Who answered; None if nobody is told apart.
+        Observer of each trial; None: one group.
     n_groups : int
 
     Returns
     -------
     ndarray of int, shape (n_groups, n_objects, n_objects)
-        Rows are true objects, columns the chosen ones.
+        Rows are true objects, columns chosen ones.
 
     Examples
     --------
@@ -58,16 +58,16 @@ def confusion_matrices(
     array([[[1, 1],
             [0, 1]]])
     """
-    shown, chosen = np.asarray(truth), np.asarray(answer)
-    who = np.zeros(shown.shape, dtype=np.intp) if group is None else np.asarray(group)
-    counted = (shown >= 0) & (chosen >= 0)
-    cell = (who[counted] * n_objects + shown[counted]) * n_objects + chosen[counted]
+    objects, answers = np.asarray(truth), np.asarray(answer)
+    who = np.zeros(objects.shape, dtype=np.intp) if group is None else np.asarray(group)
+    counted = (objects >= 0) & (answers >= 0)
+    cell = (who[counted] * n_objects + objects[counted]) * n_objects + answers[counted]
     counts: Integers = np.bincount(cell, minlength=n_groups * n_objects**2)
     return counts.reshape(n_groups, n_objects, n_objects)
 
 
 def off_diagonal(matrices: ArrayLike) -> Floats:
-    """Return the entries beside the diagonal, row by row: shape (..., n, n) becomes (..., n (n - 1)).
+    """Return the off-diagonal entries row by row: shape (..., n, n) becomes (..., n (n - 1)).
 
     Examples
     --------
@@ -79,7 +79,7 @@ def off_diagonal(matrices: ArrayLike) -> Floats:
 
 
 def two_way_rates(probabilities: ArrayLike, truth: ArrayLike) -> Floats:
-    """Compute how often each distractor would win over the true object if these two were the only choices.
+    """Compute how often each distractor would win in a choice between it and the true object.
 
     ``rate[i, c] = p[i, c] / (p[i, c] + p[i, truth_i])``
 
@@ -116,25 +116,25 @@ def choice_rates(
     group: ArrayLike | None = None,
     n_groups: int = 1,
 ) -> Floats:
-    """Compute how often each distractor was chosen, from trials with two objects to choose from.
+    """Compute how often each distractor was chosen, from trials that offer two objects.
 
     Parameters
     ----------
     image, chosen : array-like of int, shape (n_trials,)
-        Which image was shown, and which object was chosen.
+        Image shown and object chosen.
     offered : two array-likes of int, shape (n_trials,)
-        The two objects that could be chosen.
+        The two objects on offer.
     truth : array-like of int, shape (n_images,)
     n_objects : int
     group : array-like of int, shape (..., n_trials), or None
-        To which part each trial belongs, such as a half; leading axes hold other divisions of the same trials.
+        Part of each trial, such as a half; leading axes hold other divisions of the same trials.
     n_groups : int
         Number of parts.
 
     Returns
     -------
     ndarray, shape (..., n_groups, n_images, n_objects)
-        In [0, 1]; NaN for the true object and for objects that were never offered with the image.
+        In [0, 1]; NaN for the true object and for objects never offered with the image.
     """
     objects = np.asarray(truth)
     shape = (len(objects), n_objects)
@@ -156,7 +156,7 @@ def choice_rates(
 
 
 def object_means(rates: ArrayLike, truth: ArrayLike) -> Floats:
-    """Average rates over the images of each object; NaN does not count.
+    """Average rates over the images of each object, ignoring NaN.
 
     Parameters
     ----------
@@ -170,21 +170,21 @@ def object_means(rates: ArrayLike, truth: ArrayLike) -> Floats:
     """
     values = np.asarray(rates, dtype=np.float64)
     member = np.asarray(truth) == np.arange(values.shape[-1])[:, None]
-    known = ~np.isnan(values)
-    total, number = member @ np.where(known, values, 0.0), member @ known.astype(np.float64)
+    defined = ~np.isnan(values)
+    total, number = member @ np.where(defined, values, 0.0), member @ defined.astype(np.float64)
     means: Floats = np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
     return means
 
 
 def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Floats:
-    """Compute how well each image is told from each distractor (I2 of Rajalingham et al., 2018).
+    """Compute how well each image is discriminated from each distractor (I2 of Rajalingham et al., 2018).
 
     ``d'[i, c] = z(1 - rate[i, c]) - z(mean of rate[j, t_i] over the images j of object c)``
 
     Parameters
     ----------
     rates : array-like, shape (..., n_images, n_objects)
-        How often distractor ``c`` is chosen for image ``i``; NaN where not known.
+        How often distractor ``c`` is chosen for image ``i``; NaN where unknown.
     truth : array-like of int, shape (n_images,)
     limit : float
         Values are clipped to ``[-limit, limit]``, since rates of 0 and 1 have infinite z.
@@ -192,7 +192,7 @@ def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Flo
     Returns
     -------
     ndarray, shape (..., n_images, n_objects)
-        NaN where the rate, or that of the reverse confusion, is not known or both are infinite with the same sign.
+        NaN where the rate or the reverse one is unknown, or both are infinite with the same sign.
     """
     from scipy.special import ndtri
 
@@ -204,7 +204,7 @@ def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Flo
 
 
 def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Floats:
-    """Compute how well each pair of objects is told apart (O2 of Rajalingham et al., 2018).
+    """Compute how well each pair of objects is discriminated (O2 of Rajalingham et al., 2018).
 
     ``d'[a, b] = z(1 - rate(b taken for a)) - z(rate(a taken for b))``; rates are averaged over the images of an object.
 
@@ -226,18 +226,14 @@ def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Fl
 
 
 def center_by_task(patterns: ArrayLike, truth: ArrayLike) -> Floats:
-    """Subtract, for each pair of true object and distractor, the mean over the images of the object.
+    """Subtract, for each pair of true object and distractor, the mean over the object's images (I2n from I2).
 
-    What is left does not depend on how hard the objects are (I2n from I2).
+    The result does not depend on the difficulty of objects.
 
     Parameters
     ----------
     patterns : array-like, shape (..., n_images, n_objects)
     truth : array-like of int, shape (n_images,)
-
-    Returns
-    -------
-    ndarray, the same shape
     """
     values = np.asarray(patterns, dtype=np.float64)
     centered: Floats = values - object_means(values, truth)[..., np.asarray(truth), :]
@@ -251,14 +247,14 @@ def masked_correlations(first: ArrayLike, second: ArrayLike, counted: ArrayLike)
     ----------
     first, second : array-like, shapes (..., n_rows, n_columns) that broadcast
     counted : array-like of bool, shape (..., n_rows, n_columns)
-        Entries that do not count may be NaN.
+        Other entries may be NaN.
 
     Returns
     -------
     correlations : ndarray, shape (...)
         Pearson correlation over all entries; NaN if one side does not vary.
     left_out : ndarray, shape (..., n_rows)
-        The correlation over all entries but those of one row.
+        Correlation without the entries of each row.
     """
     keep = np.asarray(counted, dtype=bool)
     number = keep.sum(axis=(-2, -1), keepdims=True)
@@ -267,7 +263,7 @@ def masked_correlations(first: ArrayLike, second: ArrayLike, counted: ArrayLike)
         values = np.where(keep, np.asarray(side, dtype=np.float64), 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 where nothing counts
             centered = np.where(keep, values - values.sum(axis=(-2, -1), keepdims=True) / number, 0.0)
-        # What rounding leaves of a side that does not vary counts as nothing.
+        # Rounding residue of a constant side is zero.
         negligible = np.abs(centered) <= 1e-13 * np.abs(values).max(axis=(-2, -1), keepdims=True, initial=0.0)
         sides.append(np.where(negligible, 0.0, centered))
     x, y = sides

@@ -2,12 +2,13 @@
 
 References
 ----------
-Wichmann & Hill (2001), The psychometric function: I. Fitting, sampling, and goodness of fit, Perception &
-Psychophysics 63:1293, doi:10.3758/BF03194544, equation 1.
+Wichmann & Hill (2001), The psychometric function: I. Fitting, sampling, and goodness of fit, Perception & Psychophysics
+63:1293, doi:10.3758/BF03194544, equation 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,8 @@ __all__ = [
     "shares_right",
 ]
 
-_MEAN_RANGE = (-2.0, 3.0)  # where the mean of the Gaussian may lie; the measured range is 0 to 1
-_STEEPEST = 20.0  # how many standard deviations may lie between the two nearest stimulus levels
+_MEAN_RANGE = (-2.0, 3.0)  # bounds of the Gaussian's mean; the measured range is 0 to 1
+_STEEPEST = 20.0  # most standard deviations between the two nearest levels
 _MEANS_BELOW, _MEANS_ABOVE = (-1.5, -0.5, -0.2), (1.2, 1.5, 2.5)
 _GRID_LAPSES = 7
 _GRID_SLOPES = 18
@@ -43,16 +44,16 @@ def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, g
     slope : float
         Inverse of the standard deviation, in 1 / unit of `x`.
     mean : float
-        Where the function is half-way up, in the unit of `x`.
+        Strength at half height, in the unit of `x`.
     lapse : float
-        Part of wrong answers that remains for the strongest stimuli.
+        Share of wrong answers to the strongest stimuli.
     guess : float
-        Part of right answers without any stimulus; 0.5 with two choices.
+        Share of right answers without a stimulus; 0.5 with two choices.
 
     Returns
     -------
     ndarray, the same shape
-        Expected part of right answers.
+        Expected share of right answers.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, g
 def inverse_cumulative_gaussian(
     share: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5
 ) -> Floats:
-    """Compute at which strength `cumulative_gaussian` reaches a share of right answers; NaN where it never does.
+    """Compute the strength at which `cumulative_gaussian` reaches a share of right answers; NaN where it never does.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class PsychometricFit:
     slope, mean, lapse : float
         Parameters of `cumulative_gaussian`.
     r2 : float
-        Part of the variance of the shares that the function explains; NaN if they do not vary.
+        Share of the shares' variance that the function explains; NaN if they do not vary.
     """
 
     slope: float
@@ -107,7 +108,7 @@ class PsychometricFit:
 
 
 def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Integers]:
-    """Compute the share of right answers at each level of a stimulus.
+    """Compute the share of right answers at each stimulus level.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Intege
     Returns
     -------
     levels, shares : ndarray, shape (n_levels,)
-        Levels rise.
+        Levels ascend.
     n_trials : ndarray of int, shape (n_levels,)
 
     Examples
@@ -132,20 +133,20 @@ def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Intege
 
 
 def rising_part(shares: ArrayLike) -> int:
-    """Count the leading levels over which a share does not fall again for good.
+    """Count the leading levels before a share falls for good.
 
-    After its (first) maximum, a share has fallen for good from where it and all later ones lie at least one standard
-    deviation of all shares below the maximum.
+    It has fallen for good where, after its first maximum, this and all later shares lie at least one standard deviation
+    (of all shares) below the maximum.
 
     Parameters
     ----------
     shares : array-like, shape (n_levels,)
-        Levels rise.
+        Levels ascend.
 
     Returns
     -------
     int
-        How many levels to keep, at least 1.
+        Number of leading levels, at least 1.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def rising_part(shares: ArrayLike) -> int:
     """
     values = np.asarray(shares, dtype=np.float64)
     peak = int(np.argmax(values))
-    spread = values.std() if np.ptp(values) > 0 else 0.0  # not what rounding makes of equal shares
+    spread = values.std() if np.ptp(values) > 0 else 0.0  # ignores rounding of equal shares
     fallen = np.abs(values - values[peak]) >= spread
     fallen[: peak + 1] = False
     for_good = np.logical_and.accumulate(fallen[::-1])[::-1]
@@ -170,31 +171,31 @@ def fit_cumulative_gaussian(
     guess: float = 0.5,
     near: tuple[float, float, float] | None = None,
 ) -> PsychometricFit:
-    """Fit `cumulative_gaussian` by the highest binomial likelihood.
+    """Fit `cumulative_gaussian` by maximum binomial likelihood.
 
-    A grid over all three parameters, and the best step, give up to 21 starts; from each of them a quasi-Newton search
-    with exact derivatives (L-BFGS-B) finds the nearest optimum, and the best one counts. Nothing is drawn at random.
+    A quasi-Newton search with exact derivatives (L-BFGS-B) starts from the best step and up to 20 points of a grid over
+    all parameters; the best optimum counts. Nothing is random.
 
     Parameters
     ----------
     x : array-like, shape (n_levels,)
-        Levels of the stimulus, at least two different ones.
+        Stimulus levels, at least two different ones.
     shares : array-like, shape (n_levels,)
         Share of right answers at each level.
     n_trials : array-like, shape (n_levels,), or None
-        Numbers of trials; None weighs all levels alike.
+        Numbers of trials; None: equal weights.
     lapse_bounds : (float, float)
         Least and greatest lapse.
     guess : float
         As for `cumulative_gaussian`.
     near : (float, float, float) or None
-        Slope, mean and lapse of a fit to nearly the same data: the only start, which is ten times as fast.
+        Slope, mean and lapse of a fit to similar data: the only start, ten times as fast.
 
     Returns
     -------
     PsychometricFit
         With a slope that is not negative and a mean within two ranges of the measured range. Where the data are a step,
-        all steep functions fit alike: then the slope is 20 standard deviations per smallest gap, and the mean in the
+        all steep functions fit alike: then the slope is 20 standard deviations per smallest gap, and the mean is in the
         middle of the gap.
 
     Raises
@@ -202,41 +203,41 @@ def fit_cumulative_gaussian(
     ValueError
         If there are fewer than two levels, or values are not finite.
     """
-    from scipy.optimize import minimize
-
     order = np.argsort(x, kind="stable")
-    levels, wanted = np.asarray(x, dtype=np.float64)[order], np.asarray(shares, dtype=np.float64)[order]
+    levels, observed = np.asarray(x, dtype=np.float64)[order], np.asarray(shares, dtype=np.float64)[order]
     weights = np.ones(len(levels)) if n_trials is None else np.asarray(n_trials, dtype=np.float64)[order]
     gaps = np.diff(np.unique(levels))
-    if len(gaps) == 0 or not (np.isfinite(levels).all() and np.isfinite(wanted).all()):
+    if len(gaps) == 0 or not (np.isfinite(levels).all() and np.isfinite(observed).all()):
         raise ValueError(f"A psychometric fit needs finite shares at two levels or more, got {len(gaps) + 1} levels.")
     low, span = levels.min(), np.ptp(levels)
     unit = (levels - low) / span
     steepest = _STEEPEST * span / gaps.min()
-    arguments = (unit, wanted, weights / weights.sum(), guess)
+    arguments = (unit, observed, weights / weights.sum(), guess)
     if near is None:
         starts = _starts(*arguments, steepest, lapse_bounds)
     else:
         starts = np.clip([(near[0] * span, (near[1] - low) / span, near[2])], 0.0, [steepest, np.inf, np.inf])
+    slope, mean, lapse = _optimum(starts, arguments, ((0.0, steepest), _MEAN_RANGE, lapse_bounds))
+    fit = (float(slope / span), float(low + mean * span), float(lapse))
+    residual = weights @ (observed - cumulative_gaussian(levels, *fit, guess)) ** 2
+    spread = weights @ (observed - weights @ observed / weights.sum()) ** 2
+    return PsychometricFit(*fit, r2=float(1 - residual / spread) if spread > 0 else float("nan"))
+
+
+def _optimum(
+    starts: Floats, arguments: tuple[Floats, Floats, Floats, float], bounds: Sequence[tuple[float, float]]
+) -> Floats:
+    """Return slope, mean and lapse of the best local optimum; of equally good ones, that of the first start."""
+    from scipy.optimize import minimize  # scipy is heavy
+
+    options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000}
     results = [
-        minimize(
-            _negative_log_likelihood,
-            start,
-            args=arguments,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=((0.0, steepest), _MEAN_RANGE, lapse_bounds),
-            options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000},
-        )
+        minimize(_negative_log_likelihood, start, arguments, "L-BFGS-B", jac=True, bounds=bounds, options=options)
         for start in starts
     ]
-    # Among functions that fit equally well, as those of a step do, the first start decides.
     enough = min(float(result.fun) for result in results) + 1e-12
-    slope, mean, lapse = next(result.x for result in results if result.fun <= enough)
-    fit = (float(slope / span), float(low + mean * span), float(lapse))
-    residual = weights @ (wanted - cumulative_gaussian(levels, *fit, guess)) ** 2
-    spread = weights @ (wanted - weights @ wanted / weights.sum()) ** 2
-    return PsychometricFit(*fit, r2=float(1 - residual / spread) if spread > 0 else float("nan"))
+    best: Floats = next(result.x for result in results if result.fun <= enough)
+    return best
 
 
 def _starts(
@@ -244,8 +245,8 @@ def _starts(
 ) -> Floats:
     """Return the best step, and the best points of a grid for each mean and for each slope, shape (n_starts, 3).
 
-    Steep functions have an optimum of their own in every gap between two levels: means are the levels and the middles
-    of the gaps. Shallow and steep optima are far from each other: the best point for every slope finds both.
+    Steep functions have an optimum in every gap between levels: means are the levels and the middles of gaps. Shallow
+    and steep optima are far apart: the best point for every slope finds both.
     """
     from scipy.special import ndtr
 
@@ -255,17 +256,17 @@ def _starts(
     means = np.concatenate([_MEANS_BELOW, inside, (inside[1:] + inside[:-1]) / 2, _MEANS_ABOVE])
     risen = ndtr(slopes[:, None, None] * (unit - means[:, None, None, None]))
     p = guess + (1 - guess - lapses[:, None]) * risen
-    # Shares are constant over the grid, so that the likelihood of all points is two products.
+    # Shares are constant over the grid: two products give the likelihood of all points.
     loss = -(np.log(p) @ (weights * shares) + np.log1p(-p) @ (weights * (1 - shares)))
     loss = loss.reshape(len(means), len(slopes), len(lapses))
     points = np.arange(loss.size).reshape(loss.shape)
-    chosen: list[int] = []
+    candidates: list[int] = []
     for axis in (0, 1):  # the best point for each mean, then for each slope
-        losses, numbers = (np.moveaxis(each, axis, 0).reshape(loss.shape[axis], -1) for each in (loss, points))
+        losses, numbers = (np.moveaxis(grid, axis, 0).reshape(loss.shape[axis], -1) for grid in (loss, points))
         best = losses.argmin(axis=1)
         order = np.argsort(losses.min(axis=1), kind="stable")[:_MOST_STARTS]
-        chosen += numbers[order, best[order]].tolist()
-    mean, slope, lapse = np.unravel_index(list(dict.fromkeys(chosen)), loss.shape)
+        candidates += numbers[order, best[order]].tolist()
+    mean, slope, lapse = np.unravel_index(list(dict.fromkeys(candidates)), loss.shape)
     step = _best_step(unit, shares, weights, guess, steepest, lapse_bounds)
     return np.vstack([step, np.column_stack([slopes[slope], means[mean], lapses[lapse]])])
 
@@ -275,7 +276,7 @@ def _best_step(
 ) -> Floats:
     """Return the best function of infinite slope: guesses below one level, any share at it, lapses above.
 
-    Searches do not find it, since the derivatives vanish almost everywhere around it.
+    Searches do not find it: derivatives vanish almost everywhere around it.
     """
     from scipy.special import ndtri
 

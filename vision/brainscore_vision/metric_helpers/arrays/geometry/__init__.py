@@ -1,1 +1,1 @@
-"""Compare how populations arrange stimuli: dissimilarities, kernels and dimensionality."""
+"""Compare representational geometries: dissimilarities, kernel alignment, rotations, dimensionality."""

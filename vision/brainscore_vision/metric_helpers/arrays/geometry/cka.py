@@ -1,13 +1,13 @@
-"""Compute centered kernel alignment with a linear kernel, and what its jackknife takes.
+"""Compute centered kernel alignment with a linear kernel, and its jackknife.
 
-With centred responses X (n stimuli x p) and Y (n x q), Gram matrices K = X X^T and L = Y Y^T, and the squared sizes of
-patterns k_i = K_ii and l_i = L_ii, both estimates of HSIC follow from the single sum
-``S = sum_ij K_ij L_ij = |X^T Y|^2``, since K and L have no row sums any more:
+With centred responses X (n stimuli x p) and Y (n x q), Gram matrices K = X X^T and L = Y Y^T, and squared pattern sizes
+k_i = K_ii and l_i = L_ii, both estimates of HSIC follow from the sum ``S = sum_ij K_ij L_ij = |X^T Y|^2``, since rows
+of K and L sum to zero:
 
-- biased: ``S``
-- unbiased: ``S - n / (n - 2) sum_i k_i l_i + sum_i k_i sum_i l_i / ((n - 1) (n - 2))``, times ``1 / (n (n - 3))``
+* biased: ``S``
+* unbiased: ``S - n / (n - 2) sum_i k_i l_i + sum_i k_i sum_i l_i / ((n - 1) (n - 2))``, times ``1 / (n (n - 3))``
 
-``S`` costs n p q where there are fewer neuroids than stimuli. No product with a centring matrix is formed either way.
+``S`` costs n p q where neuroids are fewer than stimuli. No product with a centring matrix is formed.
 
 References
 ----------
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Pair", "Side", "centre_columns", "cka", "cka_parts", "evenly", "linear_hsic", "paired_sides"]
 
 _COLUMNS = 4096
-"""How many columns are centred at a time."""
+"""Columns centred at a time."""
 _ROUNDING = 1e-12
-"""An HSIC below this part of the sum it is what is left of has no correct digit."""
+"""An HSIC below this share of the terms that it is a difference of has no correct digit."""
 
 
 def linear_hsic(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> tuple[float, float, float]:
@@ -45,7 +45,7 @@ def linear_hsic(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -
     first, second : array-like, shape (n_stimuli, n_neuroids)
         Finite; numbers of neuroids may differ.
     unbiased : bool
-        Estimate without bias (Song et al. 2012), from at least four stimuli; or ``tr(K H L H)``, not divided by n.
+        Unbiased estimate (Song et al. 2012), from at least four stimuli; otherwise ``tr(K H L H)``, not divided by n.
 
     Returns
     -------
@@ -57,20 +57,13 @@ def linear_hsic(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -
 
 
 def cka(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> float:
-    """Compute centered kernel alignment, ``HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L))``.
-
-    Parameters
-    ----------
-    first, second : array-like, shape (n_stimuli, n_neuroids)
-        Finite; numbers of neuroids may differ.
-    unbiased : bool
-        See `linear_hsic`.
+    """Compute centered kernel alignment, ``HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L))``; parameters as for `linear_hsic`.
 
     Returns
     -------
     float
         In [0, 1] if biased, in [-1, 1] if unbiased; NaN where either side has no structure: all patterns equal, or (if
-        unbiased) all equally far from each other. Unchanged by rotations, reflections, shifts and scaling of either
+        unbiased) all equally far from each other. Invariant to rotations, reflections, shifts and scaling of either
         side as a whole.
 
     Examples
@@ -84,29 +77,27 @@ def cka(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> float:
 def cka_parts(
     first: ArrayLike, second: ArrayLike, parts: Sequence[ArrayLike], *, unbiased: bool = True
 ) -> list[tuple[float, float, float]]:
-    """Estimate HSIC as `linear_hsic` does, on each of several parts of the stimuli.
+    """Estimate HSIC as `linear_hsic` does for several subsets of stimuli, from Gram matrices computed once.
 
     Parameters
     ----------
-    first, second : array-like, shape (n_stimuli, n_neuroids)
+    first, second, unbiased
+        As for `linear_hsic`.
     parts : sequence of array-like of int
-        Positions of the stimuli of each part.
-    unbiased : bool
-        See `linear_hsic`.
+        Positions of the stimuli of each subset.
 
     Returns
     -------
     list of (float, float, float)
-        Gram matrices are computed once for all parts.
     """
     one, two = paired_sides(first, second)
-    chosen = [np.asarray(part, dtype=np.intp) for part in parts]
-    return [_triple(one.part(part), two.part(part), unbiased=unbiased) for part in chosen]
+    positions = [np.asarray(part, dtype=np.intp) for part in parts]
+    return [_triple(one.part(part), two.part(part), unbiased=unbiased) for part in positions]
 
 
 @dataclass(frozen=True)
 class Side:
-    """Centred responses, as features or, where these are more than stimuli, as their Gram matrix.
+    """Centred responses: features, or their Gram matrix where features outnumber stimuli.
 
     Attributes
     ----------
@@ -122,19 +113,19 @@ class Side:
 
     @property
     def n(self) -> int:
-        """The number of stimuli."""
+        """Number of stimuli."""
         return len(self.norms)
 
     def apply(self, values: Floats) -> Floats:
-        """Multiply the Gram matrix with values, shape (n,) or (n, q)."""
+        """Multiply the Gram matrix by values, shape (n,) or (n, q)."""
         product: Floats = self.matrix @ (values if self.is_gram else self.matrix.T @ values)
         return product
 
     def apply_unbiased(self, values: Floats, product: Floats | None = None) -> Floats:
-        """Multiply the U-centred Gram matrix with columns that sum to zero, shape (n, q); `product` is that of `apply`.
+        """Multiply the U-centred Gram matrix by columns that sum to zero, shape (n, q), given the `product` of `apply`.
 
-        It is the matrix whose inner product with the Gram matrix of the other side is ``n (n - 3)`` times the unbiased
-        HSIC: zero on the diagonal, rows that sum to zero (Szekely & Rizzo 2014, doi:10.1214/14-AOS1255, section 3).
+        The inner product of this matrix with the other side's Gram matrix is ``n (n - 3)`` times the unbiased HSIC; it
+        is zero on the diagonal, and rows sum to zero (Szekely & Rizzo 2014, doi:10.1214/14-AOS1255, section 3).
         """
         n, k = self.n, self.norms
         diagonal = k * n / (n - 2) - k.sum() / ((n - 1) * (n - 2))
@@ -143,11 +134,11 @@ class Side:
         unbiased -= diagonal[:, None] * values
         return unbiased
 
-    def part(self, chosen: Indices) -> Side:
-        """Restrict to some stimuli and centre again."""
+    def part(self, rows: Indices) -> Side:
+        """Select stimuli and centre again."""
         if not self.is_gram:
-            return _of_features(self.matrix[chosen])
-        gram = self.matrix[np.ix_(chosen, chosen)]
+            return _of_features(self.matrix[rows])
+        gram = self.matrix[np.ix_(rows, rows)]
         means = gram.mean(axis=0)
         gram -= means[:, None]
         gram -= means
@@ -157,12 +148,12 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two sides, with what is common to all that is computed from them.
+    """Two sides and what all quantities computed from them share.
 
     Attributes
     ----------
     one, two : Side
-        A Gram matrix comes first, if there is one.
+        A Gram matrix, if any, comes first.
     cross : ndarray
         X^T Y, shape (p, q), of features; K Y, shape (n, q), of a Gram matrix and features; L of two Gram matrices.
     total : float
@@ -176,7 +167,7 @@ class Pair:
 
     @classmethod
     def of(cls, one: Side, two: Side) -> Pair:
-        """Compute what is common to all that follows."""
+        """Pair two sides."""
         if two.is_gram and not one.is_gram:
             one, two = two, one
         if not one.is_gram:
@@ -186,14 +177,14 @@ class Pair:
         other = one.matrix if two.is_gram else two.matrix
         return cls(one, two, cross, float(np.vdot(cross, other)))
 
-    def rows(self, chosen: Indices) -> Floats:
-        """Sum K_ij L_ij over j for some i, shape (n_chosen,); of features to seven digits."""
+    def rows(self, rows: Indices) -> Floats:
+        """Sum K_ij L_ij over j for some i, shape (n_rows,); to seven digits for features."""
         if self.one.is_gram:
             other = self.one if self.two.is_gram else self.two
-            sums: Floats = np.einsum("ij,ij->i", self.cross[chosen], other.matrix[chosen])
+            sums: Floats = np.einsum("ij,ij->i", self.cross[rows], other.matrix[rows])
             return sums
-        left, cross = _single(self.one.matrix[chosen]), _single(self.cross)
-        right = left if self.one is self.two else _single(self.two.matrix[chosen])
+        left, cross = _single(self.one.matrix[rows]), _single(self.cross)
+        right = left if self.one is self.two else _single(self.two.matrix[rows])
         sums = np.einsum("ij,ij->i", left[0] @ cross[0], right[0]).astype(np.float64)
         return sums * left[1] * right[1] * cross[1]
 
@@ -208,8 +199,8 @@ class Pair:
         scale = np.sqrt((k @ k) * (own @ own)) + abs(self.total)
         return float(value / (n * (n - 3))) if abs(value) > _ROUNDING * scale else 0.0
 
-    def leave_one_out(self, chosen: Indices, *, unbiased: bool, rows: Floats | None = None) -> Floats:
-        """Return HSIC without each of some stimuli, up to a factor that all pairs share; `rows` are those of `rows`.
+    def leave_one_out(self, stimuli: Indices, *, unbiased: bool, rows: Floats | None = None) -> Floats:
+        """Return HSIC without each of some stimuli, up to a factor that all pairs share.
 
         Without stimulus i, X^T Y loses ``n / m x_i y_i^T`` (m = n - 1), the mean moves by ``-x_i / m``, and ``k_j``
         becomes ``k_j + 2 K_ij / m + k_i / m^2``.
@@ -217,15 +208,15 @@ class Pair:
         one, two, n = self.one, self.two, self.one.n
         m = n - 1
         factor = n / m
-        k, own = one.norms[chosen], two.norms[chosen]
-        products = self.rows(chosen) if rows is None else rows
+        k, own = one.norms[stimuli], two.norms[stimuli]
+        products = self.rows(stimuli) if rows is None else rows
         without: Floats = self.total - 2 * factor * products + factor**2 * k * own
         if not unbiased:
             return without
         sum_k, sum_own = one.norms.sum(), two.norms.sum()
         sizes = (
             one.norms @ two.norms
-            + (2 / m) * (two.apply(one.norms)[chosen] + one.apply(two.norms)[chosen])
+            + (2 / m) * (two.apply(one.norms)[stimuli] + one.apply(two.norms)[stimuli])
             + (own * sum_k + k * sum_own + 4 * products) / m**2
             + (n / m**4 - factor**4) * k * own
         )
@@ -235,7 +226,7 @@ class Pair:
 
 
 def paired_sides(first: ArrayLike, second: ArrayLike) -> tuple[Side, Side]:
-    """Centre the responses of two sides, shape (n_stimuli, n_neuroids), over the same stimuli."""
+    """Centre two sets of responses to the same stimuli, shape (n_stimuli, n_neuroids)."""
     arrays = [np.asarray(first), np.asarray(second)]
     if any(array.ndim != 2 for array in arrays) or len(arrays[0]) != len(arrays[1]):
         raise ValueError(
@@ -267,7 +258,7 @@ def _of_features(values: NDArray[np.number]) -> Side:
 
 
 def centre_columns(values: NDArray[np.number]) -> Floats:
-    """Subtract the mean of each column; what rounding leaves of a constant becomes zero."""
+    """Subtract column means; constant columns become exactly zero."""
     block = values.astype(np.float64)
     if len(block):
         means = block.mean(axis=0)
@@ -277,7 +268,7 @@ def centre_columns(values: NDArray[np.number]) -> Floats:
 
 
 def evenly(sizes: Floats, most: int) -> Indices:
-    """Choose positions evenly spread from the smallest to the largest size; all if there are few."""
+    """Return positions evenly spread from the smallest to the largest size; all if there are at most `most`."""
     n = len(sizes)
     if n <= most:
         return np.arange(n)
@@ -286,7 +277,7 @@ def evenly(sizes: Floats, most: int) -> Indices:
 
 
 def _single(values: Floats) -> tuple[NDArray[np.float32], float]:
-    """Return values in single precision as parts of the largest, and that."""
+    """Return values in single precision relative to the largest, and the largest."""
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))) or 1.0
     return (values / largest).astype(np.float32), largest
 

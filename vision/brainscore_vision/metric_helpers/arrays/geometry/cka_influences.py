@@ -1,8 +1,8 @@
 """Compute how centered kernel alignment moves with stimuli, with neuroids of the second side, and with both.
 
-With the (U-)centred Gram matrix K~ of a side, its product with that of the second side is a sum over the responses of
-that, ``z_ij = y_ij (K~ y_j)_i``: by neuroids and by stimuli. The length of the second side is its product with itself,
-where each term holds two neuroids.
+With the (U-)centred Gram matrix K~ of a side, its product with the second side is a sum over responses, ``z_ij = y_ij
+(K~ y_j)_i``: by neuroids and by stimuli. The length of the second side is its product with itself, where each term
+holds two neuroids.
 
 References
 ----------
@@ -25,19 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["cka_influences", "spread_neuroids", "weighted_neuroids"]
 
-_TAKEN = 0.75
-_PAIRED = 256  # so many stimuli, evenly spread, tell how much pairs of them do together
-_STANDING = 512  # so many neuroids stand for all where neuroids are more than stimuli
+_TAKEN = 0.75  # share of a neuroid's weight that is removed
+_PAIRED = 256  # stimuli, evenly spread, whose pairs estimate the joint effect of two
+_STANDING = 512  # neuroids that represent all where neuroids outnumber stimuli
 
 
 def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> tuple[float, Influences | None]:
     """Compute centered kernel alignment, and how it moves with stimuli and with neuroids of the second side.
 
-    Stimuli are left out one at a time. The squares of what that changes hold twice what two stimuli do together, the
-    noise of both for instance (Efron & Stein 1981, section 2): it is estimated from pairs of stimuli and taken out
-    once. Of a neuroid three quarters of the weight are taken, see `weighted_neuroids`.
-
-    Of more neuroids than stimuli, up to 512 that are evenly spread stand for all.
+    Stimuli are left out one at a time. The squared changes hold twice the joint effect of two stimuli, such as both
+    their noise (Efron & Stein 1981, section 2); it is estimated from pairs and subtracted once. Neuroids lose three
+    quarters of their weight, see `weighted_neuroids`; up to 512, evenly spread, represent all if neuroids outnumber
+    stimuli.
 
     Parameters
     ----------
@@ -49,9 +48,9 @@ def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True
     Returns
     -------
     value : float
-        What `cka.cka` returns.
+        Result of `cka.cka`.
     influences : Influences or None
-        None for fewer than five stimuli (biased: three), or if leaving one out leaves nothing that is defined.
+        None for fewer than five stimuli (biased: three), or if alignment is undefined without some stimulus.
     """
     one, two = paired_sides(first, second)
     pairs = [Pair.of(*sides) for sides in ((one, two), (one, one), (two, two))]
@@ -61,21 +60,21 @@ def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True
     value, n, q = float(np.clip(xy / np.sqrt(xx) / np.sqrt(yy), -1.0, 1.0)), one.n, np.asarray(second).shape[1]
     if n < (5 if unbiased else 3):
         return value, None
-    chosen = spread_neuroids(q) if two.is_gram else None
-    columns = two.matrix if chosen is None else centre_columns(np.asarray(second)[:, chosen])
+    representatives = spread_neuroids(q) if two.is_gram else None
+    columns = two.matrix if representatives is None else centre_columns(np.asarray(second)[:, representatives])
     if two.is_gram:
         applied = [side.apply(columns) for side in (one, two)]
-    else:  # most of which the pairs have done
+    else:  # the pairs hold most of it
         applied = [pairs[0].cross if one.is_gram else one.matrix @ pairs[0].cross, two.matrix @ pairs[2].cross]
-    rows = [None if two.is_gram else np.einsum("ij,ij->i", each, columns) for each in applied]
+    rows = [None if two.is_gram else np.einsum("ij,ij->i", term, columns) for term in applied]
     stimuli = _of_stimuli(pairs, (rows[0], None, rows[1]), unbiased=unbiased)
     if stimuli is None:
         return value, None
     scale = n * (n - 3) if unbiased else 1.0
     sizes = xy * scale, xx * scale, yy * scale
     if unbiased:
-        applied = [side.apply_unbiased(columns, each) for side, each in zip((one, two), applied, strict=True)]
-    product, length = (columns * each for each in applied)
+        applied = [side.apply_unbiased(columns, term) for side, term in zip((one, two), applied, strict=True)]
+    product, length = (columns * term for term in applied)
     parts = product.sum(axis=0), length.sum(axis=0), _alone(columns, unbiased=unbiased)
     cells = 2.0 * (product / np.sqrt(sizes[1]) / np.sqrt(sizes[2]) - value * length / sizes[2])
     together = _of_pairs(one, two, value, sizes[1:], unbiased=unbiased)
@@ -83,44 +82,44 @@ def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True
         stimuli=counted_once(stimuli, together),
         neuroids=weighted_neuroids(*parts, sizes=sizes, n_neuroids=q),
         cells=np.sqrt(q / columns.shape[1]) * counted_once(cells, together),
-        chosen=chosen,
+        chosen=representatives,
     )
 
 
 def spread_neuroids(number: int) -> Indices:
-    """Choose positions of up to 512 neuroids, evenly spread, that stand for all."""
+    """Return the positions of up to 512 evenly spread neuroids."""
     return np.unique(np.linspace(0, number - 1, min(number, _STANDING)).astype(np.intp))
 
 
 def weighted_neuroids(
     product: Floats, length: Floats, alone: Floats, *, sizes: tuple[float, float, float], n_neuroids: int
 ) -> Floats:
-    """Compute how alignment moves with each neuroid of the second side, by taking three quarters of its weight.
+    """Compute how alignment moves with each neuroid of the second side, by removing three quarters of its weight.
 
-    Alignment is far from linear in neuroids that dominate it. By simulation (``perf/coverage.py``, 300 data sets),
-    intervals from leaving neuroids out hold the mean of the estimator in 88 to 97 %, those from the derivative in 90 to
-    100 %, and those in between in 94 to 97 % of designs with Gaussian noise.
+    Alignment is far from linear in neuroids that dominate it. In simulations of Gaussian noise (``perf/coverage.py``,
+    300 data sets), intervals from leaving neuroids out cover the estimator's mean in 88 to 97 %, those from the
+    derivative in 90 to 100 %, and these in 94 to 97 % of designs.
 
     Parameters
     ----------
     product, length : ndarray, shape (n_chosen,)
-        Parts that neuroids have in the product of both sides and in the length of the second.
+        Contributions of neuroids to the product of both sides and to the length of the second.
     alone : ndarray, shape (n_chosen,)
-        Length that each would have by itself.
+        Length of each by itself.
     sizes : (float, float, float)
-        Product, and the lengths of the first and the second side, which are positive.
+        Product, and positive lengths of the first and the second side.
     n_neuroids : int
-        Number of all, for which those chosen stand.
+        Number of all neuroids, including those not chosen.
 
     Returns
     -------
     ndarray, shape (n_chosen,)
-        Squares sum to the variance over new neuroids; 0 for a single one, NaN where nothing is left.
+        Squares sum to the variance over new neuroids; 0 for a single one, NaN where no length remains.
     """
     if n_neuroids < 2:
         return np.zeros(n_neuroids)
     rest = 1 - 2 * _TAKEN * length / sizes[2] + _TAKEN**2 * alone / sizes[2]
-    with np.errstate(invalid="ignore", divide="ignore"):  # what is left may be negative: NaN
+    with np.errstate(invalid="ignore", divide="ignore"):  # a negative rest gives NaN
         moved = (sizes[0] - _TAKEN * product) / np.sqrt(sizes[1]) / np.sqrt(sizes[2]) / np.sqrt(rest)
     factor = (n_neuroids - _TAKEN) / _TAKEN / np.sqrt((n_neuroids - 1) * len(moved))
     scaled: Floats = factor * (moved.mean() - moved)
@@ -130,7 +129,7 @@ def weighted_neuroids(
 def _of_stimuli(
     pairs: list[Pair], rows: tuple[Floats | None, Floats | None, Floats | None], *, unbiased: bool
 ) -> Floats | None:
-    """Leave out each stimulus; None if that leaves nothing that is defined."""
+    """Leave out each stimulus; None if alignment is undefined without some stimulus."""
     everyone = np.arange(pairs[0].one.n)
     both = zip(pairs, rows, strict=True)
     xy, xx, yy = (pair.leave_one_out(everyone, unbiased=unbiased, rows=row) for pair, row in both)
@@ -140,7 +139,7 @@ def _of_stimuli(
 
 
 def _alone(columns: Floats, *, unbiased: bool) -> Floats:
-    """Return the length of the Gram matrix of each column, shape (n_columns,), in the sense of `apply_unbiased`."""
+    """Return the length of each column's Gram matrix, shape (n_columns,), as in `apply_unbiased`."""
     n, squares = len(columns), columns**2
     sums = squares.sum(axis=0)
     if not unbiased:
@@ -150,11 +149,11 @@ def _alone(columns: Floats, *, unbiased: bool) -> Floats:
 
 
 def _of_pairs(one: Side, two: Side, value: float, lengths: tuple[float, ...], *, unbiased: bool) -> float:
-    """Estimate the sum of squares, over pairs of stimuli, of what two stimuli move alignment beyond either."""
+    """Estimate the sum of squares, over pairs of stimuli, of their joint effect on alignment."""
     n = one.n
-    chosen = evenly(one.norms * two.norms, _PAIRED)
-    m = len(chosen)
-    grams = [_gram_of(side, chosen, unbiased=unbiased) for side in (one, two)]
+    rows = evenly(one.norms * two.norms, _PAIRED)
+    m = len(rows)
+    grams = [_gram_of(side, rows, unbiased=unbiased) for side in (one, two)]
     roots = np.sqrt(lengths)
     moved = 2 * grams[0] * grams[1] / (roots[0] * roots[1])
     for gram, length in zip(grams, lengths, strict=True):
@@ -168,10 +167,10 @@ def _of_pairs(one: Side, two: Side, value: float, lengths: tuple[float, ...], *,
     return float(np.vdot(moved, moved)) / 2 * (n * (n - 1)) / (m * (m - 1))
 
 
-def _gram_of(side: Side, chosen: Indices, *, unbiased: bool) -> Floats:
+def _gram_of(side: Side, rows: Indices, *, unbiased: bool) -> Floats:
     """Return rows and columns of a side's (U-)centred Gram matrix."""
-    gram = side.matrix[np.ix_(chosen, chosen)] if side.is_gram else side.matrix[chosen] @ side.matrix[chosen].T
+    gram = side.matrix[np.ix_(rows, rows)] if side.is_gram else side.matrix[rows] @ side.matrix[rows].T
     if unbiased:
         n, norms = side.n, side.norms / (side.n - 2)
-        gram += norms[chosen] + norms[chosen][:, None] - side.norms.sum() / ((n - 1) * (n - 2))
+        gram += norms[rows] + norms[rows][:, None] - side.norms.sum() / ((n - 1) * (n - 2))
     return gram

@@ -1,19 +1,18 @@
-"""Compute distances between response patterns from repeated measurements, without the bias that noise adds to them.
+"""Compute distances between response patterns from repeated measurements, unbiased by noise.
 
-Noise makes patterns differ, so distances between measured patterns are too long. The product of differences that were
-measured independently has no such bias (Walther et al. 2016): with the pattern ``b_im`` of stimulus i in repetition m,
+Noise lengthens distances between measured patterns. Products of independently measured differences have no such bias
+(Walther et al. 2016): with the pattern ``b_im`` of stimulus i in repetition m,
 
     ``d_ij = mean over m != n of (b_im - b_jm)^T S^-1 (b_in - b_jn) / n_neuroids``
 
-where S is the covariance of the noise, or the identity. Distances of stimuli with equal patterns are zero on average,
-hence negative about half of the time.
+where S is the covariance of the noise, or the identity. Distances of equal patterns are zero on average, hence negative
+half of the time.
 
 References
 ----------
-Walther et al. (2016), Reliability of dissimilarity measures, doi:10.1016/j.neuroimage.2015.12.012.
-Diedrichsen et al. (2021), Comparing representational geometries using whitened unbiased-distance-matrix similarity,
-doi:10.51628/001c.27664.
-Schaefer & Strimmer (2005), A shrinkage approach to large-scale covariance matrix estimation,
+Walther et al. (2016), Reliability of dissimilarity measures, doi:10.1016/j.neuroimage.2015.12.012. Diedrichsen et al.
+(2021), Comparing representational geometries using whitened unbiased-distance-matrix similarity,
+doi:10.51628/001c.27664. Schaefer & Strimmer (2005), A shrinkage approach to large-scale covariance matrix estimation,
 doi:10.2202/1544-6115.1175.
 """
 
@@ -30,33 +29,30 @@ __all__ = ["distance_product", "noise_covariance", "unbiased_distances", "whiten
 
 
 def unbiased_distances(responses: ArrayLike, present: ArrayLike | None = None) -> Floats:
-    """Compute squared distances from products across repetitions, per neuroid.
+    """Compute squared distances per neuroid from products across repetitions.
+
+    The sum of products over different repetitions is the product of sums minus the sum of products within repetitions.
 
     Parameters
     ----------
     responses : array-like, shape (n_repetitions, n_stimuli, n_neuroids)
         Finite where present; at least two repetitions. Whiten them for distances in units of noise.
     present : array-like of bool, shape (n_repetitions, n_stimuli), or None
-        Whether a stimulus was shown in a repetition; None if all were.
+        Whether a stimulus was shown in a repetition; None: all were.
 
     Returns
     -------
     ndarray, shape (n_stimuli, n_stimuli)
         Symmetric, zero on the diagonal, of either sign; NaN for pairs without two different repetitions.
-
-    Notes
-    -----
-    The sum of products over different repetitions is the product of the sums minus the sum of the products within each
-    repetition, so no pair of repetitions is gone through.
     """
     values = np.asarray(responses, dtype=np.float64)
     n_repetitions, n_stimuli, n_neuroids = values.shape
-    shown = np.ones((n_repetitions, n_stimuli), dtype=bool) if present is None else np.asarray(present, dtype=bool)
-    counts = shown.astype(np.float64)
-    values = np.where(shown[:, :, None], values, 0.0)
-    # A shift of all patterns changes no distance; small differences of large numbers would lose digits.
+    recorded = np.ones((n_repetitions, n_stimuli), dtype=bool) if present is None else np.asarray(present, dtype=bool)
+    counts = recorded.astype(np.float64)
+    values = np.where(recorded[:, :, None], values, 0.0)
+    # Centring changes no distance and saves the digits of small differences.
     centre = values.sum(axis=(0, 1)) / max(1.0, counts.sum())
-    values = np.where(shown[:, :, None], values - centre, 0.0)
+    values = np.where(recorded[:, :, None], values - centre, 0.0)
     total = values.sum(axis=0)
     products = total @ total.T
     for repetition in values:
@@ -73,35 +69,32 @@ def unbiased_distances(responses: ArrayLike, present: ArrayLike | None = None) -
 def noise_covariance(
     responses: ArrayLike, present: ArrayLike | None = None, *, kind: Literal["shrinkage", "diagonal"] = "shrinkage"
 ) -> tuple[Floats, float]:
-    """Estimate the covariance of the noise from how repetitions differ from their mean.
+    """Estimate the covariance of the noise from deviations of repetitions from their mean.
+
+    With residuals z in units of their standard deviation, N of them with f degrees of freedom, the variance of a
+    correlation r_ij is estimated by ``N / f^3 (sum_k (z_ki z_kj)^2 - f^2 r_ij^2 / N)``: for f = N - 1 the formula of
+    Schaefer & Strimmer, where rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage. With f much below N, as with two
+    repetitions, residuals are copies of each other; treated as N independent ones, they would halve the variance.
 
     Parameters
     ----------
     responses, present
         As for `unbiased_distances`.
     kind : {'shrinkage', 'diagonal'}
-        Shrink the correlations between neuroids towards zero by the amount that minimises the expected squared error of
-        the correlations (Schaefer & Strimmer 2005), or set them to zero. Variances stay as they are.
+        Shrink correlations between neuroids towards zero by the amount that minimises their expected squared error
+        (Schaefer & Strimmer 2005), or set them to zero. Variances do not change.
 
     Returns
     -------
     covariance : ndarray, shape (n_neuroids, n_neuroids)
     shrinkage : float
-        Part of the correlations that is taken away, in [0, 1]; unchanged by the scale of neuroids.
-
-    Notes
-    -----
-    With residuals z in units of their standard deviation, N of them with f degrees of freedom, the variance of a
-    correlation r_ij is estimated by ``N / f^3 (sum_k (z_ki z_kj)^2 - f^2 r_ij^2 / N)``: for f = N - 1 the formula of
-    Schaefer & Strimmer, where rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage. With f much below N, as with two
-    repetitions, residuals are copies of each other: taken for N independent ones, the variance would be half of what
-    it is.
+        Share removed from the correlations, in [0, 1]; invariant to the scale of neuroids.
     """
     values = np.asarray(responses, dtype=np.float64)
-    shown = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
-    counts = shown.sum(axis=0)
-    means = np.where(shown[:, :, None], values, 0.0).sum(axis=0) / np.maximum(counts, 1)[:, None]
-    residuals = (values - means)[shown & (counts > 1)]
+    recorded = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
+    counts = recorded.sum(axis=0)
+    means = np.where(recorded[:, :, None], values, 0.0).sum(axis=0) / np.maximum(counts, 1)[:, None]
+    residuals = (values - means)[recorded & (counts > 1)]
     n, freedom = len(residuals), int((counts[counts > 0] - 1).sum())
     if freedom < 1:
         raise ValueError("The noise can be told from the signal only if a stimulus was shown at least twice.")
@@ -120,7 +113,7 @@ def noise_covariance(
 
 
 def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:
-    """Multiply patterns with an inverse root of a covariance, so that noise of that covariance becomes white.
+    """Multiply patterns by an inverse root of a covariance, so that noise of that covariance becomes white.
 
     Parameters
     ----------
@@ -128,16 +121,12 @@ def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:
     covariance : array-like, shape (n_neuroids, n_neuroids)
         Positive definite.
 
-    Returns
-    -------
-    ndarray, shape (..., n_neuroids)
-
     Raises
     ------
     ValueError
         If the covariance is singular, such as for a neuroid without noise.
     """
-    from scipy.linalg import solve_triangular  # loading it takes longer than most metrics
+    from scipy.linalg import solve_triangular  # scipy is heavy
 
     values = np.asarray(responses, dtype=np.float64)
     try:
@@ -161,14 +150,10 @@ def distance_product(first: ArrayLike, second: ArrayLike, *, whitened: bool = Fa
         Symmetric.
     whitened : bool
         Weight by the inverse covariance of estimated distances, ``V^-1`` (Diedrichsen et al. 2021): errors of pairs
-        that share a stimulus are correlated. For equal noise of all stimuli, V is up to a factor ``2 I + A^T A`` with
-        the incidence matrix A of stimuli and pairs, whose inverse is known in closed form.
+        that share a stimulus are correlated. For equal noise of all stimuli, V is proportional to ``2 I + A^T A`` with
+        the incidence matrix A of stimuli and pairs, and has a closed-form inverse.
     centred : bool
         Subtract the mean over pairs from both first.
-
-    Returns
-    -------
-    float
     """
     one, two = (np.asarray(square, dtype=np.float64) for square in (first, second))
     n = len(one)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 __all__ = ["factor_dimensions", "factor_scores"]
 
-_BLOCK_VALUES = 2**22  # of a side, in memory as float64 at a time
+_BLOCK_VALUES = 2**22  # values of a side held as float64 at a time
 
 
 def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Floats:
-    """Compute the share of the variance that pairs of stimuli that agree in a factor have in common.
+    """Compute the share of variance that pairs of stimuli that agree in a factor have in common.
 
     ``score_f = sum_j cov_f(a_j, b_j) / sum_j var(a_j, b_j)``: the covariance of neuroid j over the pairs (a, b) of
     factor f around the mean of both members, the variance over all stimuli (Esser et al. 2020, equation 13).
@@ -25,34 +25,34 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
     first, second : array-like, shape (n_pairs, n_neuroids)
         Responses to both members of each pair.
     members : array-like of bool, shape (n_factors, n_pairs)
-        Which pairs agree in which factor; at least one each.
+        Pairs that agree in each factor; at least one each.
 
     Returns
     -------
     ndarray, shape (n_factors,)
-        In [-1, 1] for a single factor; with several, whose variances differ from the total, a little beyond. NaN if
-        responses are constant. Unchanged by rotations, shifts and scaling of all responses.
+        In [-1, 1] for a single factor; slightly beyond for several, whose variances differ from the total. NaN if
+        responses are constant. Invariant to rotations, shifts and scaling of all responses.
 
     References
     ----------
     Esser, Rombach & Ommer (2020), A disentangling invertible interpretation network, arXiv:2004.13166.
     """
     one, two = np.asarray(first), np.asarray(second)
-    chosen = np.asarray(members, dtype=bool)
-    if one.shape != two.shape or one.ndim != 2 or chosen.shape[1:] != one.shape[:1]:
+    agreeing = np.asarray(members, dtype=bool)
+    if one.shape != two.shape or one.ndim != 2 or agreeing.shape[1:] != one.shape[:1]:
         raise ValueError(
             f"Expected pairs of shape (n_pairs, n_neuroids) twice and (n_factors, n_pairs); got {one.shape}, "
-            f"{two.shape} and {chosen.shape}."
+            f"{two.shape} and {agreeing.shape}."
         )
-    if not chosen.any(axis=1).all():
-        raise ValueError(f"{int((~chosen.any(axis=1)).sum())} factors have no pair.")
-    weights = chosen / chosen.sum(axis=1, keepdims=True)
-    covariance, total, size = np.zeros(len(chosen)), 0.0, 0.0
-    width = max(_BLOCK_VALUES // max(len(one), 1), 1)  # everything is a sum over neuroids: some at a time
+    if not agreeing.any(axis=1).all():
+        raise ValueError(f"{int((~agreeing.any(axis=1)).sum())} factors have no pair.")
+    weights = agreeing / agreeing.sum(axis=1, keepdims=True)
+    covariance, total, size = np.zeros(len(agreeing)), 0.0, 0.0
+    width = max(_BLOCK_VALUES // max(len(one), 1), 1)  # all terms are sums over neuroids
     for start in range(0, one.shape[1], width):
         a, b = (np.array(side[:, start : start + width], dtype=np.float64) for side in (one, two))
         mean = 0.5 * (a.mean(axis=0) + b.mean(axis=0))
-        # The size that rounding errors have, before centring.
+        # Rounding errors are proportional to the size before centring.
         size += float(np.vdot(a, a) + np.vdot(b, b))
         a -= mean
         b -= mean
@@ -60,7 +60,7 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
         middles = 0.5 * (weights @ (a + b))
         covariance += weights @ np.einsum("ij,ij->i", a, b) - np.einsum("ij,ij->i", middles, middles)
     if total <= 1e-26 * size:
-        return np.full(len(chosen), np.nan)
+        return np.full(len(agreeing), np.nan)
     scores: Floats = covariance / (total / (2 * len(one)))
     return scores
 
@@ -68,7 +68,7 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
 def factor_dimensions(scores: ArrayLike, n_neuroids: int) -> NDArray[np.int64]:
     """Divide neuroids among factors and a residual in proportion to the exponentials of their scores.
 
-    ``N_f = floor(softmax(score)_f N)``; the residual, whose score is 1, gets what is left.
+    ``N_f = floor(softmax(score)_f N)``; the residual, with score 1, gets the remainder.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ def factor_dimensions(scores: ArrayLike, n_neuroids: int) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (n_factors + 1,)
-        The last is that of the residual. They add up to N.
+        Residual last. They add up to N.
 
     References
     ----------
-    Esser et al. (2020), arXiv:2004.13166, equation 14; the residual's score is that of Islam et al. (2021), Shape or
-    texture: understanding discriminative features in CNNs, https://openreview.net/forum?id=NcFEZOi-rLa.
+    Esser et al. (2020), arXiv:2004.13166, equation 14; score of the residual: Islam et al. (2021), Shape or texture:
+    understanding discriminative features in CNNs, https://openreview.net/forum?id=NcFEZOi-rLa.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Hold how much a comparison of geometries moves with stimuli, neuroids, and what both do together.
+"""Hold how a comparison of geometries moves with stimuli, neuroids, and both.
 
-The variance that follows is that of sums clustered two ways, see `brainscore_core.statistics.influence`.
+For the variance see `brainscore_core.statistics.influence`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class Influences:
     Attributes
     ----------
     stimuli : ndarray, shape (n_stimuli,)
-        Scaled so that their squares sum to the variance over new stimuli.
+        Squares sum to the variance over new stimuli.
     neuroids : ndarray, shape (n_neuroids,)
-        Likewise over new neuroids; 0 for a single one.
+        Squares sum to the variance over new neuroids; 0 for a single one.
     cells : ndarray, shape (n_stimuli, n_neuroids)
-        What a stimulus and a neuroid do together, up to what only depends on one of them.
+        Joint effect of a stimulus and a neuroid, up to terms that depend on one of them.
     chosen : ndarray of int, shape (n_neuroids,), or None
-        Positions of the neuroids, where some stand for all; None: all.
+        Positions of these neuroids among all; None: all.
     """
 
     stimuli: Floats
@@ -43,21 +43,21 @@ class Influences:
 
 
 def counted_once(influences: Floats, pairs: float) -> Floats:
-    """Shrink influences whose squares hold twice what two stimuli do together, such as by the noise of both.
+    """Shrink influences whose squares hold the joint effect of two stimuli, such as both their noise, twice.
 
-    Of a sum over pairs of stimuli, each pair is in the influences of two stimuli (Efron & Stein 1981, The jackknife
-    estimate of variance, doi:10.1214/aos/1176345462, section 2).
+    In a sum over pairs of stimuli, each pair is in the influences of two (Efron & Stein 1981, The jackknife estimate of
+    variance, doi:10.1214/aos/1176345462, section 2).
 
     Parameters
     ----------
     influences : ndarray
     pairs : float
-        Sum of squares, over pairs of stimuli, of what two of them do beyond either.
+        Sum of squares, over pairs of stimuli, of their joint effect.
 
     Returns
     -------
     ndarray, shape of `influences`
-        Squares sum to `pairs` less than before, but not to less than half.
+        Sum of squares reduced by `pairs`, at most to half.
     """
     total = float(np.vdot(influences, influences))
     return influences * np.sqrt(max(1 - pairs / total, 0.5)) if total > 0 else influences

@@ -1,8 +1,8 @@
-"""Compute centered kernel alignment from repeated measurements, without the bias that noise adds to it.
+"""Compute centered kernel alignment from repeated measurements, unbiased by noise.
 
-With the unbiased estimate of HSIC (see `cka`), noise that is independent between stimuli leaves ``HSIC(K, L)`` of two
-sides as it is on average, but it lengthens a side, ``HSIC(L, L)``, both of whose factors have it. The product of the
-Gram matrices of two halves of the repetitions has no such bias:
+With the unbiased estimate of HSIC (see `cka`), noise that is independent between stimuli leaves ``HSIC(K, L)``
+unchanged on average, but lengthens a side, ``HSIC(L, L)``, whose factors share it. The product of Gram matrices of two
+halves of the repetitions has no such bias:
 
     ``HSIC(K, L) / sqrt(HSIC(K, K) N)``, ``N = mean over divisions of HSIC(L_half, L_other half)``
 
@@ -35,18 +35,18 @@ __all__ = ["Alignment", "noise_corrected_cka"]
 
 @dataclass(frozen=True)
 class Alignment:
-    """Alignment with and without correction, and what its error follows from.
+    """Alignment with and without correction, with the terms of its error.
 
     Attributes
     ----------
     value : float
-        About 1 for the true geometry; NaN if a length without noise is not positive.
+        About 1 for the true geometry; NaN if a noise-free length is not positive.
     uncorrected : float
         With the lengths of the noisy sides; in [-1, 1].
     reliabilities : list of ndarray, shape (n_divisions,)
-        Of each side: the length from each division as a part of that of the noisy side; empty without halves.
+        For each side, the length from each division relative to that of the noisy side; empty without halves.
     influences : Influences or None
-        None where leaving something out leaves nothing defined.
+        None where alignment is undefined without some stimulus or neuroid.
     """
 
     value: float
@@ -58,14 +58,14 @@ class Alignment:
 def noise_corrected_cka(
     first: ArrayLike, second: ArrayLike, *, first_halves: Halves = (), second_halves: Halves = ()
 ) -> Alignment:
-    """Compute alignment with the lengths that the sides have without noise.
+    """Compute alignment with noise-free lengths of the sides.
 
     Parameters
     ----------
     first, second : array-like, shape (n_stimuli, n_neuroids)
         Finite, averaged over repetitions; at least four stimuli.
     first_halves, second_halves : sequence of pairs of array-like, each of the shape of its side
-        For each division of the repetitions, the averages over both halves. Empty for a side without noise.
+        Averages over both halves, for each division of the repetitions. Empty for a side without noise.
     """
     one, two = paired_sides(first, second)
     lengths = [_Length.of(side, halves) for side, halves in ((one, first_halves), (two, second_halves))]
@@ -85,10 +85,10 @@ def noise_corrected_cka(
 
 @dataclass(frozen=True)
 class _Length:
-    """The squared length of a side's centred Gram matrix: products of halves, or of the matrix with itself."""
+    """Squared length of a side's centred Gram matrix: products of halves, or of the matrix with itself."""
 
     sides: list[tuple[Side, Side]]
-    columns: list[tuple[Floats, Floats]]  # centred responses of both halves; empty for a side without noise
+    columns: list[tuple[Floats, Floats]]  # centred responses of both halves; empty without noise
     pairs: list[Pair]
 
     @classmethod
@@ -106,18 +106,18 @@ class _Length:
         return float(self.each.mean())
 
     def without_stimuli(self) -> Floats:
-        """Leave out each stimulus in turn, up to the factor that `Pair.leave_one_out` leaves out."""
+        """Leave out each stimulus, up to the factor that `Pair.leave_one_out` omits."""
         chosen = np.arange(self.pairs[0].one.n)
         lengths: Floats = np.mean([pair.leave_one_out(chosen, unbiased=True) for pair in self.pairs], axis=0)
         return lengths
 
     def cells(self, columns: Floats) -> tuple[Floats, Floats]:
-        """Divide the length among responses, and compute what each neuroid alone would have.
+        """Divide the length among responses, and compute that of each neuroid alone.
 
         Parameters
         ----------
         columns : ndarray, shape (n_stimuli, n_neuroids)
-            Centred responses of the side, which count where there are no halves.
+            Centred responses of the side, used without halves.
 
         Returns
         -------
@@ -133,18 +133,18 @@ class _Length:
 
 
 def _influences(one: Side, two: Side, columns: Floats, lengths: list[_Length], value: float) -> Influences | None:
-    """Leave out stimuli and neuroids in turn, and take the first order of what they do together.
+    """Leave out stimuli and neuroids in turn, and take their joint effect to first order.
 
-    With the cells ``z_ij = y_ij (K~ y_j)_i`` of a product, neuroid j has the part ``sum_i z_ij`` of it, and stimulus i
-    and neuroid j together move it by ``2 z_ij`` less its row and column means, since each stimulus occurs twice; the
+    With the cells ``z_ij = y_ij (K~ y_j)_i`` of a product, neuroid j contributes ``sum_i z_ij``. Stimulus i and neuroid
+    j jointly move the product by ``2 z_ij`` less its row and column means, since each stimulus occurs twice, and the
     length of the second side, where neuroids occur twice too, by ``4 z_ij``.
     """
     n, q = columns.shape
     if not np.isfinite(value) or n < 5:
         return None
     first, second = lengths
-    kept = Pair.of(one, two).leave_one_out(np.arange(n), unbiased=True)
-    without_stimuli = _ratio(kept, first.without_stimuli(), second.without_stimuli())
+    product_without = Pair.of(one, two).leave_one_out(np.arange(n), unbiased=True)
+    without_stimuli = _ratio(product_without, first.without_stimuli(), second.without_stimuli())
     product = columns * one.apply_unbiased(columns)
     length, alone = second.cells(columns)
     total, whole = product.sum(), length.sum()
@@ -174,6 +174,6 @@ def _ratio(product: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
     """Divide by the roots of both lengths; NaN where one is not positive."""
     xy, xx, yy = (np.asarray(part, dtype=np.float64) for part in (product, first, second))
     defined = (xx > 0) & (yy > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # undefined ones are NaN
+    with np.errstate(divide="ignore", invalid="ignore"):  # undefined ratios are NaN
         ratio: Floats = np.where(defined, xy / np.sqrt(xx) / np.sqrt(yy), np.nan)
     return ratio

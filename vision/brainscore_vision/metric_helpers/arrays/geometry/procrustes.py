@@ -1,12 +1,12 @@
 """Compare two sets of responses after the rotation that brings them closest.
 
-With centred responses X (n stimuli x p) and Y (n x q), the best rotation or reflection aligns them up to
-``|X^T Y|_*``, the sum of singular values, as a part of both sizes:
+With centred responses X (n stimuli x p) and Y (n x q), the best rotation or reflection aligns them up to ``|X^T Y|_*``,
+the sum of singular values, relative to both sizes:
 
     ``similarity = |X^T Y|_* / (|X| |Y|)``
 
-Its arc cosine is the angle between the two shapes, a distance with symmetry and triangle inequality; the distance of
-shapes of unit size after rotation is ``sqrt(2 - 2 similarity)`` (Williams et al. 2021, equations 5 and 6).
+Its arc cosine, the angle between both shapes, is a metric; the distance of unit-size shapes after rotation is ``sqrt(2
+- 2 similarity)`` (Williams et al. 2021, equations 5 and 6).
 
 References
 ----------
@@ -36,13 +36,13 @@ def procrustes_similarity(first: ArrayLike, second: ArrayLike) -> float:
     Parameters
     ----------
     first, second : array-like, shape (n_stimuli, n_neuroids)
-        Finite; numbers of neuroids may differ: the smaller side is taken to have neuroids that do not respond.
+        Finite; the smaller side is padded with silent neuroids.
 
     Returns
     -------
     float
-        In [0, 1]; NaN where a side does not vary. Unchanged by rotations, reflections, shifts and scaling of either
-        side, and by exchanging them.
+        In [0, 1]; NaN where a side does not vary. Symmetric; invariant to rotations, reflections, shifts and scaling of
+        either side.
 
     Examples
     --------
@@ -58,15 +58,9 @@ def procrustes_similarity(first: ArrayLike, second: ArrayLike) -> float:
 def procrustes_influences(first: ArrayLike, second: ArrayLike) -> tuple[float, Influences | None]:
     """Compute the similarity, and to first order how it moves with stimuli and neuroids.
 
-    With sides of unit size, the rotated source ``X W`` and the similarity s, response ``y_ij`` as it grows moves it by
-    ``c_ij = y_ij ((X W)_ij - s y_ij)``; a stimulus, which counts in both sides, by
-    ``sum_j y_ij (X W)_ij - s (|x_i|^2 + |y_i|^2) / 2``, and a neuroid that counts twice, as if it were there again, by
-    ``sum_i c_ij / 2``.
-
-    Parameters
-    ----------
-    first, second
-        As for `procrustes_similarity`.
+    With sides of unit size, the rotated source ``X W`` and the similarity s, growth of response ``y_ij`` moves s by
+    ``c_ij = y_ij ((X W)_ij - s y_ij)``; a stimulus, which counts in both sides, by ``sum_j y_ij (X W)_ij - s (|x_i|^2 +
+    |y_i|^2) / 2``; and a duplicated neuroid by ``sum_i c_ij / 2``. Parameters as for `procrustes_similarity`.
 
     Returns
     -------
@@ -80,8 +74,8 @@ def procrustes_influences(first: ArrayLike, second: ArrayLike) -> tuple[float, I
     x, y = sides
     left, sizes, right = np.linalg.svd(x.T @ y, full_matrices=False)
     value = min(float(sizes.sum()), 1.0)
-    kept = sizes > sizes[0] * max(x.shape) * np.finfo(float).eps
-    rotated = (x @ left[:, kept]) @ right[kept]
+    aligned = sizes > sizes[0] * max(x.shape) * np.finfo(float).eps
+    rotated = (x @ left[:, aligned]) @ right[aligned]
     together = y * rotated
     own = np.einsum("ij,ij->i", x, x) + np.einsum("ij,ij->i", y, y)
     cells = together - value * y**2
@@ -92,7 +86,7 @@ def procrustes_influences(first: ArrayLike, second: ArrayLike) -> tuple[float, I
 
 
 def _shapes(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats] | None:
-    """Centre both sides and bring them to unit size; the first to at most as many columns as stimuli."""
+    """Centre both sides to unit size; the first with at most as many columns as stimuli."""
     x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
     if x.ndim != 2 or y.ndim != 2 or len(x) != len(y):
         raise ValueError(
@@ -105,5 +99,5 @@ def _shapes(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats] | None
     x, y = x / largest[0], y / largest[1]  # squares of very small responses would underflow
     if x.shape[1] > len(x):
         factor = np.asarray(np.linalg.qr(x.T, mode="r"))
-        x = factor.T  # rotated, without directions that have no responses
+        x = factor.T  # rotated, without empty directions
     return x / np.linalg.norm(x), y / np.linalg.norm(y)

@@ -2,9 +2,9 @@
 
 References
 ----------
-Kriegeskorte, Mur & Bandettini (2008), Representational similarity analysis, doi:10.3389/neuro.06.004.2008.
-Nili et al. (2014), A toolbox for representational similarity analysis, doi:10.1371/journal.pcbi.1003553.
-Schuett et al. (2023), Statistical inference on representational geometries, doi:10.7554/eLife.82566 (rho-a).
+Kriegeskorte, Mur & Bandettini (2008), Representational similarity analysis, doi:10.3389/neuro.06.004.2008. Nili et al.
+(2014), A toolbox for representational similarity analysis, doi:10.1371/journal.pcbi.1003553. Schuett et al. (2023),
+Statistical inference on representational geometries, doi:10.7554/eLife.82566 (rho-a).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = [
     "upper_triangle",
 ]
 
-# Dissimilarities that are equal, of binary features for instance, come out some 1e-16 apart: how far, and in which
-# order, depends on the order of neuroids and on their scale.
+# Equal dissimilarities, of binary features for instance, come out about 1e-16 apart, depending on the order and the
+# scale of neuroids.
 TIE = 1e-12
 _BLOCK_BYTES = 64 * 2**20
 
@@ -47,8 +47,8 @@ def correlation_distances(responses: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (n_stimuli, n_stimuli)
-        Symmetric, in [0, 2], zero on the diagonal; NaN in the rows and columns of stimuli whose pattern is constant.
-        Unchanged by adding a constant to a pattern or multiplying it with a positive number.
+        Symmetric, in [0, 2], zero on the diagonal; NaN in rows and columns of constant patterns. Invariant to adding a
+        constant to a pattern or multiplying it by a positive number.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def correlation_distances(responses: ArrayLike) -> Floats:
     n_stimuli, n_neuroids = patterns.shape
 
     def blocks() -> Iterator[Floats]:
-        """Yield the patterns in double precision, some neuroids at a time: a copy of all may not fit the memory."""
+        """Yield patterns in double precision, some neuroids at a time: a full copy may not fit into memory."""
         width = max(1, _BLOCK_BYTES // (8 * max(1, n_stimuli)))
         for start in range(0, n_neuroids, width):
             yield np.array(patterns[:, start : start + width], dtype=np.float64)
@@ -74,7 +74,7 @@ def correlation_distances(responses: ArrayLike) -> Floats:
         distances: Floats = np.zeros((n_stimuli, n_stimuli))
         for block in blocks():
             block -= mean
-            block /= largest  # unit size first: the squares of very small responses would underflow
+            block /= largest  # squares of very small responses would underflow
             distances += block @ block.T
         size = np.sqrt(np.diagonal(distances))
         distances /= size[:, None] * size
@@ -99,7 +99,7 @@ def squared_distances(responses: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (n_stimuli, n_stimuli)
-        Symmetric, at least 0, zero on the diagonal. Unchanged by rotations and shifts of the patterns.
+        Symmetric, at least 0, zero on the diagonal. Invariant to rotations and shifts of the patterns.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def squared_distances(responses: ArrayLike) -> Floats:
            [5., 0.]])
     """
     patterns = np.asarray(responses, dtype=np.float64)
-    # Distances do not change; small differences of large numbers would lose digits.
+    # Centring changes no distance and saves the digits of small differences.
     patterns = patterns - patterns.mean(axis=0)
     products = patterns @ patterns.T
     norms = np.diagonal(products)
@@ -141,18 +141,17 @@ def rdm_similarity(
     first, second : array-like, shape (n_stimuli, n_stimuli)
         Symmetric, over the same stimuli in the same order.
     labels : array-like, shape (n_stimuli,), or None
-        Pairs of stimuli with equal labels do not count, such as a stimulus and its copy in a bootstrap sample, whose
-        dissimilarity is zero by construction. None: all pairs count.
+        Pairs of stimuli with equal labels do not count, such as copies in a bootstrap sample, whose dissimilarity is
+        zero by construction. None: all pairs count.
     random_ties : bool
-        Compute rho-a instead: the mean correlation over all ways to break ties, which is smaller than Spearman's where
-        there are ties. With N pairs and mean ranks R for equal dissimilarities, ``12 / (N^3 - N) sum_k (R(x_k) - mean)
-        (R(y_k) - mean)`` (Schuett et al. 2023, section "Rank-correlation"): the denominator is that without ties.
+        Compute rho-a instead: the mean correlation over all ways to break ties, below Spearman's where there are ties.
+        With N pairs and mean ranks R for equal dissimilarities, ``12 / (N^3 - N) sum_k (R(x_k) - mean) (R(y_k) -
+        mean)`` (Schuett et al. 2023, section "Rank-correlation"): the denominator is that without ties.
 
     Returns
     -------
     float
-        In [-1, 1]; NaN with fewer than two pairs, constant dissimilarities (rho-a: 0) or any NaN among those that
-        count.
+        In [-1, 1]; NaN with fewer than two pairs, constant dissimilarities (rho-a: 0) or NaN among those that count.
     """
     x, y = _two_triangles(first, second)
     if labels is not None:
@@ -168,7 +167,7 @@ def rdm_similarity(
 
 
 def correlate_ranks(x: Floats, y: Floats, *, random_ties: bool = False) -> float:
-    """Correlate ranks, shape (n_pairs,); NaN if either are constant. With random ties, as if none were equal."""
+    """Correlate ranks, shape (n_pairs,); NaN if either are constant. `random_ties` divides as if none were equal."""
     if not random_ties:
         return _pearson(x, y)
     n = float(len(x))
@@ -176,18 +175,17 @@ def correlate_ranks(x: Floats, y: Floats, *, random_ties: bool = False) -> float
 
 
 def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) -> Floats:
-    """Compare two dissimilarity matrices again and again on stimuli drawn from them.
+    """Compare two dissimilarity matrices on several draws of stimuli.
 
     Each value equals ``rdm_similarity(first[np.ix_(draw, draw)], second[np.ix_(draw, draw)], labels=draw)``, but
-    dissimilarities are sorted only once for all draws: a drawn pair of stimuli counts as often as the product of how
-    often its two stimuli were drawn.
+    dissimilarities are sorted once: a pair counts as often as the product of its stimuli's numbers of draws.
 
     Parameters
     ----------
     first, second : array-like, shape (n_stimuli, n_stimuli)
-        As in `rdm_similarity`.
+        As for `rdm_similarity`.
     draws : array-like of int, shape (n_draws, n_drawn), or sequence of arrays
-        Positions of stimuli: with replacement for a bootstrap, without for a part of the stimuli.
+        Positions of stimuli: with replacement for a bootstrap, without for a subset.
 
     Returns
     -------
@@ -200,7 +198,7 @@ def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) 
     finite = ~(np.isnan(x) | np.isnan(y))
     rankings = [_ranking(np.where(finite, values, 0.0)) for values in (x, y)]
     result = np.empty(len(draws))  # type: ignore[arg-type] # every sequence of draws has a length
-    for index, draw in enumerate(draws):  # type: ignore[arg-type] # and can be gone through
+    for index, draw in enumerate(draws):  # type: ignore[arg-type] # and can be iterated
         times = np.bincount(np.asarray(draw, dtype=np.intp), minlength=n_stimuli).astype(np.float64)
         counts = np.multiply.outer(times, times)[above]
         if (counts > 0).sum() < 2 or counts[~finite].any():
@@ -219,14 +217,14 @@ def rsa_bounds(dissimilarities: ArrayLike, *, compat: bool = False) -> tuple[Flo
     dissimilarities : array-like, shape (n_subjects, n_pairs)
         At least two subjects; without NaN.
     compat : bool
-        Average dissimilarities, as published ceilings do, rather than their ranks. Only the mean of ranks gives an
-        upper bound of the mean Spearman correlation that no model can exceed.
+        Average dissimilarities, as published ceilings do, rather than ranks. Only the mean of ranks gives an upper
+        bound that no model's mean Spearman correlation can exceed.
 
     Returns
     -------
     upper, lower : ndarray, shape (n_subjects,)
-        Spearman correlations with the mean over all subjects and with the mean over the others; in [-1, 1], NaN for
-        subjects with constant dissimilarities.
+        Spearman correlations with the mean over all subjects and over the others; in [-1, 1], NaN for subjects with
+        constant dissimilarities.
 
     References
     ----------
@@ -257,7 +255,7 @@ def _two_triangles(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]
 
 
 def _pearson(x: Floats, y: Floats, counts: Floats | None = None) -> float:
-    """Correlate ranks, each counted several times; NaN if either is constant."""
+    """Correlate ranks, optionally counted several times each; NaN if either is constant."""
     if counts is None:
         x = x - x.mean()
         y = y - y.mean()

@@ -1,16 +1,17 @@
-"""Compute how a rank correlation of dissimilarities moves with stimuli and with the neuroids they come from.
+"""Compute how a rank correlation of dissimilarities moves with stimuli and with the neuroids behind them.
 
-With u and v, the ranks of both sides as parts of all, around 0, their mean product A moves with the weight of pair k by
+With u and v, the ranks of both sides as shares around 0, their mean product A moves with the weight of pair k by
 
     ``u_k v_k + mean_l [x_k <= x_l] v_l + mean_l [y_k <= y_l] u_l - 3 A``
 
-(Croux & Dehon 2010, section 2, with what the pair does to the ranks of others), and a stimulus with all its pairs. With
-dissimilarity y_k itself it moves by ``g(y_k) (u_k - u(y_k)) / N``, the density of dissimilarities times how far u is
-from that of pairs with about the same y: both are taken from neighbours in the order. A dissimilarity of correlations
-``1 - r`` moves with the weight of neuroid j by ``-(z_i z_i' - r (z_i^2 + z_i'^2) / 2)`` (Devlin et al. 1975).
+(Croux & Dehon 2010, section 2, plus the pair's effect on the ranks of others), and with a stimulus by all its pairs.
+With dissimilarity y_k itself A moves by ``g(y_k) (u_k - u(y_k)) / N``: the density of dissimilarities times the
+distance of u from that of pairs with similar y, both estimated from neighbours in the order. A dissimilarity of
+correlations ``1 - r`` moves with the weight of neuroid j by ``-(z_i z_i' - r (z_i^2 + z_i'^2) / 2)`` (Devlin et al.
+1975).
 
-They are far from linear in a few neuroids: up to 64 of them are left out one at a time instead, on up to 128 stimuli
-that are evenly spread. With derivatives, intervals for four neuroids hold the mean of the score in 83 % instead of 95.
+The correlation is far from linear in a few neuroids: up to 64 are left out one at a time instead, on up to 128 evenly
+spread stimuli. With derivatives, intervals for four neuroids cover the score's mean in 83 % instead of 95.
 
 References
 ----------
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["rdm_influences"]
 
-_FEW = 64  # so many neuroids are left out one at a time,
-_SOME = 128  # on so many stimuli
+_FEW = 64  # most neuroids that are left out one at a time
+_SOME = 128  # stimuli for that, at most
 
 
 def rdm_influences(
@@ -60,7 +61,7 @@ def rdm_influences(
     Returns
     -------
     similarity : float
-        What `rdm_similarity` returns.
+        Result of `rdm_similarity`.
     influences : Influences or None
         None with fewer than four stimuli or constant dissimilarities, or where the similarity is NaN.
     """
@@ -73,11 +74,11 @@ def rdm_influences(
     if np.ptp(u) == 0 or np.ptp(v) == 0 or len(np.asarray(responses)) < 4:
         return value, None
     u, v = (side / len(x) - (len(x) + 1) / (2 * len(x)) for side in (u, v))
-    found = _influences(rankings, u, v, y, responses, random_ties=random_ties)
-    if 2 < len(found.neuroids) <= _FEW:
-        without = _without_each(np.asarray(first), np.asarray(responses), found.cells, random_ties=random_ties)
-        found = found if without is None else replace(found, neuroids=without)
-    return value, found
+    influences = _influences(rankings, u, v, y, responses, random_ties=random_ties)
+    if 2 < len(influences.neuroids) <= _FEW:
+        without = _without_each(np.asarray(first), np.asarray(responses), influences.cells, random_ties=random_ties)
+        influences = influences if without is None else replace(influences, neuroids=without)
+    return value, influences
 
 
 def _influences(
@@ -91,7 +92,7 @@ def _influences(
     scale = 1 / 12 if random_ties else float(np.sqrt(lengths[0] * lengths[1]))
     pairs /= scale
     for ranking, side, length in zip(rankings, (u, v), lengths, strict=True):
-        if ranking.starts is not None and not random_ties:  # ties shorten a side: by how much depends on the pairs
+        if ranking.starts is not None and not random_ties:  # ties shorten a side, depending on the pairs
             pairs -= mean / scale * (side**2 + 2 * _above(ranking, side) - 3 * length) / (2 * length)
     square = _square(pairs, n)
     means = square.sum(axis=1) / (n - 1)
@@ -109,32 +110,32 @@ def _influences(
 
 
 def _without_each(first: Floats, responses: Floats, cells: Floats, *, random_ties: bool) -> Floats | None:
-    """Leave out each neuroid, on some of the stimuli; None where that leaves nothing that is defined.
+    """Leave out each neuroid, on some of the stimuli; None where a correlation is then undefined.
 
-    What neuroids and stimuli do together is a mean over stimuli, and larger over some of them than over all.
+    The joint effect of neuroids and stimuli is a mean over stimuli, larger over some of them than over all.
     """
     n = len(responses)
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _SOME)).astype(np.intp))
-    ranks = Ranking.of(upper_triangle(first[np.ix_(chosen, chosen)]), tolerance=TIE).ranks()
+    rows = np.unique(np.linspace(0, n - 1, min(n, _SOME)).astype(np.intp))
+    ranks = Ranking.of(upper_triangle(first[np.ix_(rows, rows)]), tolerance=TIE).ranks()
     without = []
     for neuroid in range(responses.shape[1]):
-        distances = upper_triangle(correlation_distances(np.delete(responses[chosen], neuroid, axis=1)))
+        distances = upper_triangle(correlation_distances(np.delete(responses[rows], neuroid, axis=1)))
         if np.isnan(distances).any():
             return None
         ranking = Ranking.of(distances, tolerance=TIE)
         without.append(correlate_ranks(ranks, ranking.ranks(), random_ties=random_ties))
-    found = left_out_influences(np.array(without))
-    total = float(found @ found)
+    influences = left_out_influences(np.array(without))
+    total = float(influences @ influences)
     if not np.isfinite(total):
         return None
     centred = cells - cells.mean(axis=0)
-    together = float(np.vdot(centred, centred)) * (n / len(chosen) - 1)
+    together = float(np.vdot(centred, centred)) * (n / len(rows) - 1)
     factor: float = np.sqrt(max(1 - together / total, 0.25)) if total > 0 else 1.0
-    return factor * found
+    return factor * influences
 
 
 def _square(pairs: Floats, n: int) -> Floats:
-    """Arrange what belongs to pairs as a symmetric matrix with zeros on the diagonal."""
+    """Arrange values of pairs as a symmetric matrix with zeros on the diagonal."""
     matrix = np.zeros((n, n))
     matrix[~np.tri(n, dtype=bool)] = pairs
     matrix += matrix.T
@@ -142,7 +143,7 @@ def _square(pairs: Floats, n: int) -> Floats:
 
 
 def _above(ranking: Ranking, values: Floats) -> Floats:
-    """Sum values of the entries that rank higher than each, as a part of all; equal ones count half."""
+    """Sum values of the entries that rank higher than each, as a share of all; equal ones count half."""
     ordered = values[ranking.order]
     cumulated = np.concatenate([[0.0], np.cumsum(ordered)])
     starts = np.arange(len(ordered)) if ranking.starts is None else ranking.starts

@@ -1,11 +1,11 @@
-"""Compare distances between stimuli, weighted by how well pairs of stimuli are measured together.
+"""Compare distances between stimuli, weighted by the precision of pairs of stimuli.
 
 Errors of distances that share a stimulus are correlated. With V, the covariance of distances of equal stimuli with
-independent noise, the comparison that makes the best use of the data is (Diedrichsen et al. 2021, section 2.5)
+independent noise, the most efficient comparison is (Diedrichsen et al. 2021, section 2.5)
 
     ``similarity = d1^T V^-1 d2 / sqrt(d1^T V^-1 d1 d2^T V^-1 d2)``
 
-as a cosine, or, with the mean over pairs subtracted first, as a correlation. V is ``2 I + A^T A`` up to a factor, with
+as a cosine, or, with the mean over pairs subtracted first, as a correlation. V is proportional to ``2 I + A^T A`` with
 the incidence matrix A of n stimuli and pairs, so that for row sums s of squared distances and their sum S
 
     ``(V^-1 d)_ij = (d_ij - (s_i + s_j - S / n) / n) / 2``
@@ -51,7 +51,7 @@ def whitened_similarity(first: ArrayLike, second: ArrayLike, *, centred: bool) -
         distance_product(*pair, whitened=True, centred=centred)
         for pair in ((first, second), (first, first), (second, second))
     ]
-    # Constant distances leave of their length what rounding does.
+    # The centred length of constant distances is rounding.
     sizes = [distance_product(side, side) for side in (first, second)]
     if not all(own > 1e-24 * size for own, size in zip(products[1:], sizes, strict=True)):
         return float("nan")
@@ -59,17 +59,12 @@ def whitened_similarity(first: ArrayLike, second: ArrayLike, *, centred: bool) -
 
 
 def whitened_stimulus_influences(first: ArrayLike, second: ArrayLike, *, centred: bool) -> Floats | None:
-    """Leave out each stimulus in turn.
-
-    Parameters
-    ----------
-    first, second, centred
-        As for `whitened_similarity`.
+    """Leave out each stimulus in turn; parameters as for `whitened_similarity`.
 
     Returns
     -------
     ndarray, shape (n_stimuli,), or None
-        See `left_out_influences`. None with fewer than four stimuli or where leaving one out leaves nothing defined.
+        See `left_out_influences`. None with fewer than four stimuli or where the similarity is undefined without one.
     """
     x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
     if len(x) < 4:
@@ -83,18 +78,18 @@ def whitened_stimulus_influences(first: ArrayLike, second: ArrayLike, *, centred
 def whitened_influences(
     first: ArrayLike, second: ArrayLike, responses: ArrayLike, present: ArrayLike | None = None, *, centred: bool
 ) -> Influences | None:
-    """Compute how the similarity moves with stimuli and with the neuroids that the second distances come from.
+    """Compute how the similarity moves with stimuli and with the neuroids behind the second distances.
 
     To first order in the distances of single neuroids, whose mean the distances are: with the derivative G of the
-    similarity by distances and its Laplacian ``L = diag(G 1) - G``, neuroid j with responses y has the influence
-    ``y^T L y``, of which ``y_i (L y)_i`` is in response i; for products across repetitions, likewise.
+    similarity by distances and its Laplacian ``L = diag(G 1) - G``, neuroid j with responses y has the influence ``y^T
+    L y``, with the part ``y_i (L y)_i`` for response i; likewise for products across repetitions.
 
     Parameters
     ----------
     first, second, centred
         As for `whitened_similarity`.
     responses : array-like, shape (n_repetitions, n_stimuli, n_neuroids)
-        What `second` are the `squared_distances` (one repetition) or `unbiased_distances` (several) of.
+        Responses whose `squared_distances` (one repetition) or `unbiased_distances` (several) `second` are.
     present : array-like of bool, shape (n_repetitions, n_stimuli), or None
         As for `unbiased_distances`.
 
@@ -112,13 +107,13 @@ def whitened_influences(
     laplacian = np.diag(slope.sum(axis=1)) - slope
     values = np.asarray(responses, dtype=np.float64)
     repetitions, n, q = values.shape
-    shown = np.ones((repetitions, n), dtype=bool) if present is None else np.asarray(present, dtype=bool)
-    centre = values.sum(axis=(0, 1)) / shown.sum()
-    values = np.where(shown[:, :, None], values - centre, 0.0)
+    recorded = np.ones((repetitions, n), dtype=bool) if present is None else np.asarray(present, dtype=bool)
+    centre = values.sum(axis=(0, 1)) / recorded.sum()
+    values = np.where(recorded[:, :, None], values - centre, 0.0)
     if repetitions == 1:
         cells = values[0] * (laplacian @ values[0])
     else:
-        counts = shown.astype(np.float64)
+        counts = recorded.astype(np.float64)
         laplacian /= counts.sum(axis=0)[:, None] * counts.sum(axis=0) - counts.T @ counts
         total = values.sum(axis=0)
         cells = total * (laplacian @ total)
@@ -130,7 +125,7 @@ def whitened_influences(
 
 
 def _weighted(distances: Floats, *, centred: bool) -> Floats:
-    """Multiply distances with ``V^-1``, zero on the diagonal; centred before and after."""
+    """Multiply distances by ``V^-1``, zero on the diagonal; centred before and after."""
     n = len(distances)
     off = ~np.eye(n, dtype=bool)
     values = np.where(off, distances - (distances[off].mean() if centred else 0.0), 0.0)
@@ -142,7 +137,7 @@ def _weighted(distances: Floats, *, centred: bool) -> Floats:
 def _without_each(x: Floats, y: Floats, *, centred: bool) -> Floats:
     """Compute `distance_product` without each stimulus in turn, shape (n_stimuli,), from sums over all of them.
 
-    Subtracting means first lowers the product of row sums ``S_x`` and ``S_y`` by ``S_x S_y / (4 n^2 (n - 1))``.
+    Centring first lowers the product of row sums ``S_x`` and ``S_y`` by ``S_x S_y / (4 n^2 (n - 1))``.
     """
     m = len(x) - 1
     sums_x, sums_y = x.sum(axis=1), y.sum(axis=1)

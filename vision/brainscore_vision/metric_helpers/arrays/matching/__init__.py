@@ -1,1 +1,1 @@
-"""Match single neuroids of two sides, on training stimuli, and say how alike those matched are on others."""
+"""Match single neuroids of two sides on training stimuli, and compare the matched ones on others."""

@@ -1,8 +1,7 @@
-"""Pair every neuroid of a target with a neuroid of the source that no other has, so that all correlate most.
+"""Pair every neuroid of a target with a different neuroid of the source, for the largest sum of correlations.
 
-``best = argmax_pi sum_j r(x_pi(j), y_j)`` over injective maps pi, with the correlations of the training stimuli: a
-linear sum assignment. The response of its partner, as it is, predicts a neuroid. Where several of the target prefer the
-same neuroid of the source, one gets it; `regression.single` gives it to all.
+``best = argmax_pi sum_j r(x_pi(j), y_j)`` over injective maps pi, with training correlations: a linear sum assignment.
+The partner's response predicts a neuroid. Unlike in `regression.single`, no two neuroids share a partner.
 
 References
 ----------
@@ -25,21 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["assign", "assigned_predict_splits", "partners"]
 
-UNDEFINED = -2.0  # takes the place of a correlation that is not defined: below all that are
+UNDEFINED = -2.0  # replaces undefined correlations; below all defined ones
 
 
 def assign(correlations: Floats) -> Indices:
-    """Give each neuroid of the target a neuroid of the source of its own.
+    """Assign a source neuroid of its own to each target neuroid.
 
     Parameters
     ----------
     correlations : ndarray, shape (n_neuroids, n_features)
-        NaN where undefined: such a pair is made only if nothing else is left.
+        NaN where undefined: such a pair is a last resort.
 
     Returns
     -------
     ndarray of int, shape (n_neuroids,)
-        Positions in the source, all different but for -1: the partner that was left has no correlation.
+        Positions in the source, all different; -1 where only undefined pairs remained.
 
     Raises
     ------
@@ -48,12 +47,12 @@ def assign(correlations: Floats) -> Indices:
 
     Examples
     --------
-    Both prefer the first; together they correlate most if the second neuroid leaves it to the other.
+    Both prefer the first; the sum is largest if the second neuroid leaves it to the other.
 
     >>> assign(np.array([[0.9, 0.1], [0.8, 0.7]]))
     array([0, 1])
     """
-    from scipy.optimize import linear_sum_assignment  # scipy is loaded by those who use it
+    from scipy.optimize import linear_sum_assignment  # scipy is heavy
 
     q, p = correlations.shape
     if p < q:
@@ -68,7 +67,7 @@ def assign(correlations: Floats) -> Indices:
 
 
 def partners(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
-    """Return what `assign` gives for the correlations over all stimuli.
+    """Return the result of `assign` for correlations over all stimuli.
 
     Parameters
     ----------
@@ -83,21 +82,19 @@ def partners(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
 
 
 def assigned_predict_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Floats]:
-    """Predict held-out responses by those of the partner that a neuroid is given in training, for every split.
+    """Predict held-out responses by those of the assigned partner, for every split.
 
     Parameters
     ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Finite.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Responses to the same stimuli in the same order, finite.
+    source, target
+        As for `partners`.
     splits : sequence of (train, test)
         Indices of stimuli.
 
     Returns
     -------
     list of ndarray, shape (n_test, n_neuroids)
-        In the order of the test indices; NaN for neuroids without a partner, see `assign`.
+        In the order of the test indices; NaN for neuroids without a partner.
 
     Raises
     ------
@@ -105,11 +102,11 @@ def assigned_predict_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike,
         If a training set is empty, or the target has more neuroids than the source.
     """
     blocks = ColumnBlocks.of(source)
-    chosen = [assign(correlations) for correlations in training_correlations(blocks, target, splits)]
-    used, places = np.unique(np.concatenate(chosen), return_inverse=True)
+    assignments = [assign(correlations) for correlations in training_correlations(blocks, target, splits)]
+    used, places = np.unique(np.concatenate(assignments), return_inverse=True)
     responses = blocks.columns(used[used >= 0]).astype(np.float64)
     if used[0] < 0:
         responses = np.column_stack([np.full(len(blocks), np.nan), responses])
-    parts = np.split(places, len(chosen))
+    parts = np.split(places, len(assignments))
     tests = (np.asarray(test, dtype=np.intp) for _, test in splits)
     return [responses[np.ix_(test, part)] for test, part in zip(tests, parts, strict=True)]

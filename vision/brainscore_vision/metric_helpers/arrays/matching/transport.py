@@ -1,18 +1,17 @@
-r"""Match the neuroids of two sides of any sizes, a neuroid in parts to several, so that they correlate most.
+r"""Match neuroids of two sides of any sizes, split into parts if necessary, for the largest correlation.
 
-Every neuroid of the source has the mass 1 / p, every one of the target 1 / q. The plan :math:`T` of least transport,
+Source neuroids have mass 1 / p, target neuroids 1 / q. The optimal transport plan :math:`T`,
 
 .. math:: \max_T \sum_{ij} T_{ij}\, r(x_i, y_j), \quad T_{ij} \ge 0,\ \sum_j T_{ij} = 1 / p,\ \sum_i T_{ij} = 1 / q
 
-has at most ``p + q - 1`` pairs. With equal sizes it is an assignment. Otherwise it is a linear programme. A smooth form
-of it says which neuroids of the larger side surely go to which other, and which few pairs are to be considered for the
-rest; what would gain otherwise, by the prices of the neuroids (the dual solution), is considered too until there is no
-such pair, so that the solution is one of the whole programme.
+has at most ``p + q - 1`` pairs. With equal sizes it is an assignment; otherwise a linear programme. Its entropic form
+settles neuroids with a clear partner and proposes candidate pairs for the rest. Pairs that would still gain at the dual
+prices are added until there are none, so that the plan is optimal.
 
 References
 ----------
-Khosla & Williams (2024), Soft matching distance: a metric on neural representations that captures single-neuron
-tuning, arXiv:2311.09466. Ford & Fulkerson (1958), A suggested computation for maximal multi-commodity network flows,
+Khosla & Williams (2024), Soft matching distance: a metric on neural representations that captures single-neuron tuning,
+arXiv:2311.09466. Ford & Fulkerson (1958), A suggested computation for maximal multi-commodity network flows,
 doi:10.1287/mnsc.5.1.97, for adding pairs while they gain. Cuturi (2013), Sinkhorn distances: lightspeed computation of
 optimal transport, NIPS 26, for the smooth form.
 """
@@ -35,16 +34,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Matched", "Plan", "soft_matching_splits", "transport_plan"]
 
-CANDIDATES = 6  # pairs of each neuroid of the larger side that the first programme holds
-ENTROPY, ENTROPIC_STEPS = 0.01, 100  # of the problem whose prices say which pairs these are
-TOLERANCE = 1e-9  # a pair that would gain less than this stays out
-UNSURE, FILLED = 0.2, 0.9  # parts of the rows, and of a column's room, that are not settled before, or are at most
-OPTIONS = {"presolve": False}  # which takes several times longer than the programme itself
+CANDIDATES = 6  # pairs of each neuroid of the larger side in the first programme
+ENTROPY, ENTROPIC_STEPS = 0.01, 100  # of the smooth form that proposes them
+TOLERANCE = 1e-9  # least gain of an added pair
+UNSURE, FILLED = 0.2, 0.9  # least share of unsettled rows; largest settled share of a column's room
+OPTIONS = {"presolve": False}  # presolving takes several times longer than the programme
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which neuroids are matched, and by how much.
+    """Matched pairs and their mass.
 
     Attributes
     ----------
@@ -60,12 +59,12 @@ class Plan:
 
 
 def transport_plan(correlations: Floats) -> Plan:
-    """Find the plan that correlates most.
+    """Find the plan with the largest correlation.
 
     Parameters
     ----------
     correlations : ndarray, shape (n_neuroids, n_features)
-        Finite; of target and source.
+        Finite; target by source.
 
     Returns
     -------
@@ -73,7 +72,7 @@ def transport_plan(correlations: Floats) -> Plan:
 
     Examples
     --------
-    The middle one of three neuroids of the target is shared by both of the source.
+    Both source neuroids share the middle one of three target neuroids.
 
     >>> plan = transport_plan(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
     >>> table = np.zeros((3, 2))
@@ -93,15 +92,16 @@ def transport_plan(correlations: Floats) -> Plan:
 
 @dataclass(frozen=True)
 class Matched:
-    r"""How alike matched neuroids were on the test stimuli of a split.
+    r"""Similarity of matched neuroids on the test stimuli of a split.
 
     Attributes
     ----------
     scores : ndarray, shape (n_neuroids,)
-        Of each neuroid of the target the mean correlation with what it is matched to, :math:`q \sum_i T_{ij} r_{ij}`,
-        in [-1, 1]. Their mean is the score.
+        Mean correlation of each target neuroid with its matches, :math:`q \sum_i T_{ij} r_{ij}`, in [-1, 1]. Their mean
+        is the score.
     influence : ndarray, shape (n_test, n_neuroids)
-        How each cell of the measurement moves that mean, see `correlation_influence`; NaN for fewer than three stimuli.
+        Influence of each cell of the measurement on that mean, see `correlation_influence`; NaN for fewer than three
+        stimuli.
     """
 
     scores: Floats
@@ -109,23 +109,22 @@ class Matched:
 
 
 def soft_matching_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Matched]:
-    r"""Correlate the held-out responses of neuroids that are matched in training, for every split.
+    """Correlate the held-out responses of neuroids matched in training, for every split.
 
     Parameters
     ----------
     source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
         Finite.
     target : array-like, shape (n_stimuli, n_neuroids)
-        Responses to the same stimuli in the same order, finite.
+        Finite.
     splits : sequence of (train, test)
         Indices of stimuli.
 
     Returns
     -------
     list of Matched
-        Neuroids that are constant in training are not matched; the scores of those of the target, and of those that are
-        constant over the test stimuli, are NaN. A neuroid of the source that is constant over the test stimuli
-        correlates by 0.
+        Neuroids that are constant in training are not matched. Scores of target neuroids that are constant in training
+        or test are NaN; a source neuroid that is constant in test correlates by 0.
 
     Raises
     ------
@@ -155,7 +154,7 @@ def soft_matching_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, sp
 
 
 def _programme(gain: Floats) -> tuple[Indices, Indices, Floats]:
-    """Solve the programme for more rows than columns; returns rows, columns and mass of the pairs."""
+    """Solve the programme for more rows than columns; return rows, columns and mass of the pairs."""
     m, k = gain.shape
     every = np.arange(m)
     if k == 1:
@@ -175,7 +174,7 @@ def _programme(gain: Floats) -> tuple[Indices, Indices, Floats]:
 
 
 def _settled(net: Floats) -> tuple[NDArray[np.bool_], Indices]:
-    """Tell which rows prefer a column by far, no more of each than it surely has room for, and which column."""
+    """Return which rows clearly prefer a column that surely has room for them, and the column."""
     m, k = net.shape
     best = net.argmax(axis=1)
     second, first = np.partition(net, k - 2, axis=1)[:, k - 2 :].T
@@ -188,15 +187,15 @@ def _settled(net: Floats) -> tuple[NDArray[np.bool_], Indices]:
 
 
 def _solved(gain: Floats, net: Floats, room: Floats) -> tuple[Indices, Indices, Floats, Floats]:
-    """Solve for rows of mass 1 and columns with some room; returns rows, columns and mass of the pairs, and prices."""
-    from scipy.optimize import linprog  # scipy is loaded by those who use it
+    """Solve for rows of mass 1 and columns with some room; return rows, columns and mass of the pairs, and prices."""
+    from scipy.optimize import linprog  # scipy is heavy
     from scipy.sparse import csr_array
 
     m = len(gain)
-    chosen = _candidates(gain, net, room)
+    candidates = _candidates(gain, net, room)
     supply = np.concatenate([np.ones(m), room])
     while True:
-        rows, columns = np.nonzero(chosen)
+        rows, columns = np.nonzero(candidates)
         pair = np.arange(len(rows))
         matrix = csr_array(
             (np.ones(2 * len(rows)), (np.concatenate([rows, m + columns]), np.concatenate([pair, pair]))),
@@ -208,31 +207,31 @@ def _solved(gain: Floats, net: Floats, room: Floats) -> tuple[Indices, Indices, 
                 f"The linear programme that matches {m} to {len(room)} neuroids was not solved: {solved.message}"
             )
         dual = -solved.eqlin.marginals
-        missed = (gain - dual[:m, None] - dual[m:] > TOLERANCE) & ~chosen
+        missed = (gain - dual[:m, None] - dual[m:] > TOLERANCE) & ~candidates
         if not missed.any():
             used = solved.x > TOLERANCE
             return rows[used], columns[used], solved.x[used], dual[m:]
-        chosen |= missed
-        _add_best(chosen, gain - dual[m:])
+        candidates |= missed
+        _add_best(candidates, gain - dual[m:])
 
 
 def _candidates(gain: Floats, net: Floats, room: Floats) -> NDArray[np.bool_]:
-    """Choose pairs to begin with: the best of each row and of each column, and such as make some plan."""
+    """Select initial pairs: the best of each row and column, and those of a feasible plan."""
     m, k = gain.shape
-    chosen = np.zeros((m, k), dtype=bool)
-    _add_best(chosen, net)
+    candidates = np.zeros((m, k), dtype=bool)
+    _add_best(candidates, net)
     some = min(m, 2 * (m // k + 1))
-    chosen[np.argpartition(-gain, some - 1, axis=0)[:some], np.arange(k)] = True
-    # North-west corner rule: rows and columns hold the masses up to their ends, one after the other.
+    candidates[np.argpartition(-gain, some - 1, axis=0)[:some], np.arange(k)] = True
+    # North-west corner rule: rows and columns fill up one after the other.
     ends = np.cumsum(room)
     first, last = np.searchsorted(ends, np.arange(m), side="right"), np.searchsorted(ends, np.arange(1, m + 1))
     columns = np.arange(k)
-    chosen |= (np.minimum(first, k - 1)[:, None] <= columns) & (columns <= last[:, None])
-    return chosen
+    candidates |= (np.minimum(first, k - 1)[:, None] <= columns) & (columns <= last[:, None])
+    return candidates
 
 
 def _entropic_prices(gain: Floats) -> Floats:
-    """Return prices of the columns that are nearly those of the programme, by Sinkhorn's iteration."""
+    """Approximate the prices of columns by Sinkhorn's iteration."""
     kernel = np.exp((gain - gain.max()) / ENTROPY)
     columns = np.ones(gain.shape[1])
     for _ in range(ENTROPIC_STEPS):
@@ -242,7 +241,7 @@ def _entropic_prices(gain: Floats) -> Floats:
     return prices
 
 
-def _add_best(chosen: NDArray[np.bool_], net: Floats) -> None:
-    """Choose the best few pairs of each row too."""
+def _add_best(candidates: NDArray[np.bool_], net: Floats) -> None:
+    """Add the best few pairs of each row."""
     few = min(net.shape[1], CANDIDATES)
-    chosen[np.arange(len(net))[:, None], np.argpartition(-net, few - 1, axis=1)[:, :few]] = True
+    candidates[np.arange(len(net))[:, None], np.argpartition(-net, few - 1, axis=1)[:, :few]] = True

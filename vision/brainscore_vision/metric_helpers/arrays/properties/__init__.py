@@ -1,1 +1,1 @@
-"""Describe neurons one by one: tuning, and distributions of what tuning gives."""
+"""Describe single neurons by their tuning, and compare distributions of the resulting properties."""

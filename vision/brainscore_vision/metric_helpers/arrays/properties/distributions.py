@@ -13,10 +13,10 @@ __all__ = ["bin_shares", "drawn_histograms", "ks_similarity"]
 
 
 def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Compute one minus the Kolmogorov-Smirnov distance of histograms, as a part of the largest possible one.
+    """Compute one minus the Kolmogorov-Smirnov distance of histograms, relative to the largest possible distance.
 
-    ``1 - max |P - Q| / max(1 - Q_1, Q_(n-1))`` with the cumulative shares P and Q: the denominator is the distance from
-    `q` of all mass in the first or in the last bin.
+    ``1 - max |P - Q| / max(1 - Q_1, Q_(n-1))`` with cumulative shares P and Q: the denominator is the distance of `q`
+    from a histogram with all mass in the first or in the last bin.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
     second = np.asarray(q, dtype=np.float64)
     if first.shape[-1:] != second.shape[-1:]:
         raise ValueError(f"Histograms need the same bins, got {first.shape[-1:]} and {second.shape[-1:]} of them.")
-    # Both end at 1; the last entry of the sums is only rounding.
+    # Both end at 1 up to rounding.
     cumulative = np.cumsum(second, axis=-1)[..., :-1]
     distance = np.abs(np.cumsum(first, axis=-1)[..., :-1] - cumulative).max(axis=-1, initial=0.0)
     largest = np.maximum(1.0 - cumulative, cumulative).max(axis=-1, initial=0.0)
@@ -51,46 +51,43 @@ def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
 
 
 def bin_shares(values: ArrayLike, bins: ArrayLike) -> tuple[Floats, float]:
-    """Compute the shares of values in bins, and of values that are undefined.
+    """Compute the shares of values in bins, and of undefined values.
 
     Parameters
     ----------
     values : array-like, shape (n,)
         NaN where undefined. Values beyond the first or last edge count in the outermost bins.
     bins : array-like, shape (n_bins + 1,)
-        Increasing edges; a value on an edge counts to the right of it, except on the last.
+        Increasing edges; a value on an edge counts to its right, except on the last.
 
     Returns
     -------
     shares : ndarray, shape (n_bins,)
-        Of all n values.
+        Relative to all n values.
     undefined : float
-        Share of NaN. All together add up to 1; all are NaN without values.
+        Share of NaN. All shares add up to 1, and are NaN without values.
     """
     array = np.asarray(values, dtype=np.float64)
     edges = np.asarray(bins, dtype=np.float64)
-    known = array[~np.isnan(array)]
+    defined = array[~np.isnan(array)]
     if not len(array):
         return np.full(len(edges) - 1, np.nan), float("nan")
-    counts = np.histogram(np.clip(known, edges[0], edges[-1]), bins=edges)[0]
-    return counts / len(array), 1.0 - len(known) / len(array)
+    counts = np.histogram(np.clip(defined, edges[0], edges[-1]), bins=edges)[0]
+    return counts / len(array), 1.0 - len(defined) / len(array)
 
 
 def drawn_histograms(
     values: ArrayLike, bins: ArrayLike, n_drawn: int, n_draws: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw values with replacement, again and again, and compute the histogram of each draw.
-
-    The counts of such a draw follow a multinomial distribution, from which they are drawn at once.
+    """Compute histograms of several draws of values with replacement, by multinomial counts.
 
     Parameters
     ----------
     values, bins
-        As for `bin_shares`. Undefined values are drawn too, and then do not count.
+        As for `bin_shares`. Undefined values are drawn too, but do not count.
     n_drawn : int
-        How many values a draw has.
+        Values in a draw.
     n_draws : int
-        How many draws.
     rng : numpy.random.Generator
 
     Returns

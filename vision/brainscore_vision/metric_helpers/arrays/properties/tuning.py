@@ -1,6 +1,6 @@
-"""Compute single-neuron properties from tuning curves and responses: of one neuron, or of many at once.
+"""Compute properties of one neuron or many from tuning curves and responses.
 
-Curves extend along the last axis; leading axes are neurons, in any shape. With a single curve, results are numbers.
+Curves extend along the last axis; leading axes are neurons. With a single curve, results are numbers.
 
 References
 ----------
@@ -35,7 +35,7 @@ __all__ = [
     "calc_variance_ratio",
 ]
 
-PerCurve: TypeAlias = Any  # a number for one curve, an array for several: which one only NumPy knows
+PerCurve: TypeAlias = Any  # a number for one curve, an array for several
 
 FILTERS = {
     "hanning": (0.0, 0.4, 1.0, 0.4, 0.0),
@@ -43,13 +43,13 @@ FILTERS = {
     "smooth": (0.0, 0.2, 1.0, 0.2, 0.0),
     "triangle": (0.5, 0.75, 1.0, 0.75, 0.5),
 }
-"""Weights of five neighbouring conditions; they are divided by their sum."""
+"""Weights of five neighbouring conditions, before normalisation."""
 
 _DEGREES = np.arange(-180.0, 360.0)  # three periods of orientation
-_SUPPRESSED = 0.1  # surround suppression index from which sizes of the surround are defined
-_SUMMATION = 0.95  # part of the peak response that the summation field reaches
-_PLATEAU = 0.05  # how far above its plateau the surround ends, as a part of it
-_UNTUNED = 1e-9  # part of all responses below which a vector sum is rounding
+_SUPPRESSED = 0.1  # least surround suppression index with a defined surround size
+_SUMMATION = 0.95  # share of the peak response that the summation field reaches
+_PLATEAU = 0.05  # the surround ends within this share of the plateau
+_UNTUNED = 1e-9  # share of all responses below which a vector sum is rounding
 _VARIANCE_FLOOR = 0.02  # keeps the ratio of variances finite
 
 
@@ -66,7 +66,7 @@ def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike)
     Returns
     -------
     float or ndarray, shape (...)
-        In [0, 1]: 0 for responses to one orientation only, 1 for equal ones; NaN without any response.
+        In [0, 1]: 0 for responses to one orientation, 1 for equal ones; NaN without any response.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike)
 
 
 def calc_preferred_orientation(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
-    """Compute half the angle of ``sum_k r_k exp(2 i o_k)``, of which the length makes the circular variance.
+    """Compute half the angle of ``sum_k r_k exp(2 i o_k)``, whose length gives the circular variance.
 
     Parameters
     ----------
     orientation_curve : array-like, shape (..., n_orientations)
-        Responses. What all orientations evoke alike does not matter.
+        Responses; a constant does not matter.
     orientation : array-like, shape (n_orientations,)
         Degrees, evenly spaced over 180.
 
@@ -114,7 +114,7 @@ def calc_bandwidth(
     thrsh: float = 0.5,
     mode: Literal["full", "half"] = "full",
 ) -> tuple[PerCurve, PerCurve, Floats, Floats]:
-    """Measure the width of orientation tuning on a smoothed and interpolated curve.
+    """Measure the width of orientation tuning on a smoothed, interpolated curve.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def calc_bandwidth(
     orientation : array-like, shape (n_orientations,)
         Degrees, increasing, evenly spaced over 180.
     filt_type : {'hanning', 'flat', 'smooth', 'triangle'} or None
-        How to smooth over neighbouring orientations.
+        Smoothing over neighbouring orientations.
     thrsh : float
         Part of the peak response at which the width is measured.
     mode : {'full', 'half'}
@@ -148,8 +148,8 @@ def calc_bandwidth(
     full = _interpolated(periods, tripled, _DEGREES)
     preferred = np.argmax(full[..., 180:360], axis=-1)
     peak = np.take_along_axis(full, (preferred + 180)[..., None], axis=-1)
-    before, after = _crossings(full <= peak * thrsh, preferred + 180)
-    width = np.where((before < 0) | (after >= full.shape[-1]), np.nan, (after - before).astype(np.float64))
+    last_below, after = _crossings(full <= peak * thrsh, preferred + 180)
+    width = np.where((last_below < 0) | (after >= full.shape[-1]), np.nan, (after - last_below).astype(np.float64))
     width = np.where(width > 180.0, np.nan, width)
     if mode == "half":
         width = width / 2.0
@@ -188,7 +188,7 @@ def calc_spatial_frequency_tuning(
     *,
     compat: bool = False,
 ) -> tuple[PerCurve, PerCurve, PerCurve, Floats, Floats]:
-    """Measure the peak and the width of spatial frequency tuning on a smoothed and interpolated curve.
+    """Measure the peak and the width of spatial frequency tuning on a smoothed, interpolated curve.
 
     Parameters
     ----------
@@ -197,13 +197,13 @@ def calc_spatial_frequency_tuning(
     sf : array-like, shape (n_frequencies,)
         Cycles per degree, increasing; at least four.
     filt_type : {'hanning', 'flat', 'smooth', 'triangle'} or None
-        How to smooth over neighbouring frequencies.
+        Smoothing over neighbouring frequencies.
     thrsh : float
         Part of the peak response at which the width is measured.
     mode : {'ratio', 'oct'}
         Width as ``100 low / high`` or in octaves, ``log2(high / low)``.
     compat : bool
-        In mode 'oct', give what is published as octaves, ``high / low - 1``.
+        In mode 'oct', return ``high / low - 1``, as published.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def calc_spatial_frequency_tuning(
     peak : float or ndarray, shape (...)
         Cycles per degree.
     r2 : float or ndarray, shape (...)
-        How well the smoothed curve describes the responses.
+        Share of the responses' variance that the smoothed curve explains.
     frequencies : ndarray, shape (100,)
     curve : ndarray, shape (..., 100)
         The interpolated curve.
@@ -226,14 +226,14 @@ def calc_spatial_frequency_tuning(
     curve = _interpolated(octaves, smooth, dense)
     preferred = np.argmax(curve, axis=-1)
     peak = np.take_along_axis(curve, preferred[..., None], axis=-1)
-    before, after = _crossings(curve <= peak * thrsh, preferred)
-    low = np.where(before < 0, np.nan, dense[np.maximum(before, 0)])
+    last_below, after = _crossings(curve <= peak * thrsh, preferred)
+    low = np.where(last_below < 0, np.nan, dense[np.maximum(last_below, 0)])
     high = np.where(after >= len(dense), np.nan, dense[np.minimum(after, len(dense) - 1)])
     widths = {"ratio": 2.0 ** (low - high) * 100.0, "oct": 2.0 ** (high - low) - 1.0 if compat else high - low}
     bandwidth = widths[mode]
     residual = ((responses - smooth) ** 2).sum(axis=-1)
     spread = ((responses - responses.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a flat curve has nothing to describe
+    with np.errstate(divide="ignore", invalid="ignore"):  # undefined for a flat curve
         r2 = 1.0 - residual / spread
     return bandwidth[()], (2.0 ** dense[preferred])[()], r2[()], 2.0**dense, curve
 
@@ -255,7 +255,7 @@ def calc_size_tuning(size_curve: ArrayLike, radius: ArrayLike) -> tuple[PerCurve
     surround_diameter : float or ndarray, shape (...)
         Smallest diameter beyond the peak at which the response is within 5 % of its plateau; degrees.
     ratio : float or ndarray, shape (...)
-        Of the two. All three are NaN for neurons that are not suppressed (index up to 0.1) or have no response.
+        Ratio of the two. All three are NaN for neurons without suppression (index up to 0.1) or response.
     suppression : float or ndarray, shape (...)
         ``(peak - plateau) / peak``; NaN without any response.
     """
@@ -288,7 +288,7 @@ def calc_texture_modulation(response: ArrayLike) -> tuple[PerCurve, Floats]:
     modulation : float or ndarray, shape (...)
         Mean over families, in [-1, 1] for responses that are not negative.
     by_family : ndarray, shape (..., n_families)
-        ``(texture - noise) / (texture + noise)``; NaN without any response, and then left out of the mean.
+        ``(texture - noise) / (texture + noise)``; NaN without any response, which the mean ignores.
     """
     values = np.asarray(response, dtype=np.float64)
     noise, texture = values[..., 0, :], values[..., 1, :]
@@ -321,17 +321,17 @@ def calc_sparseness(response: ArrayLike) -> float:
 
 
 def calc_variance_ratio(response: ArrayLike) -> tuple[float, float, float]:
-    """Compare how much responses vary between families of textures and between samples of a family.
+    """Compare the variance of responses between texture families and between samples of a family.
 
     Parameters
     ----------
     response : array-like, shape (n_families, n_samples) or (n_families, n_samples, n_repetitions)
-        Of one neuron, with variance that does not depend on their mean.
+        Responses of one neuron, with variance independent of the mean.
 
     Returns
     -------
     ratio, sample_share, family_share : float
-        ``(family_share + 0.02) / (sample_share + 0.02)`` and both as parts of the total variance.
+        ``(family_share + 0.02) / (sample_share + 0.02)``, and both shares of the total variance.
     """
     values = np.asarray(response, dtype=np.float64)
     residual_ms, sample_ms, family_ms = calc_variance(values)
@@ -339,7 +339,7 @@ def calc_variance_ratio(response: ArrayLike) -> tuple[float, float, float]:
     residual = residual_ms if values.ndim == 3 else 0.0
     sample = (sample_ms - residual) / repetitions
     family = (family_ms - sample_ms) / (repetitions * values.shape[1])
-    with np.errstate(divide="ignore", invalid="ignore"):  # equal responses have no parts
+    with np.errstate(divide="ignore", invalid="ignore"):  # undefined for equal responses
         total = np.float64(residual + sample + family)
         sample_share, family_share = sample / total, family / total
         ratio = (family_share + _VARIANCE_FLOOR) / (sample_share + _VARIANCE_FLOOR)
@@ -383,17 +383,17 @@ def _smoothed(padded: Floats, filt_type: str) -> Floats:
 
 def _interpolated(places: Floats, values: Floats, dense: Floats) -> Floats:
     """Interpolate with cubic splines along the last axis."""
-    from scipy.interpolate import make_interp_spline  # loading it takes longer than most metrics
+    from scipy.interpolate import make_interp_spline  # scipy is heavy
 
     result: Floats = make_interp_spline(places, values, k=3, axis=-1)(dense)
     return result
 
 
 def _crossings(low: NDArray[np.bool_], peak: Indices) -> tuple[Indices, Indices]:
-    """Find the last low place before the peak (-1 without one) and the first after it (the length without one)."""
+    """Return the last low place before the peak (-1 if none) and the first after it (the length if none)."""
     n = low.shape[-1]
     places = np.arange(n)
     middle = np.asarray(peak)[..., None]
-    before = np.where(low & (places < middle), places, -1).max(axis=-1)
+    last_below = np.where(low & (places < middle), places, -1).max(axis=-1)
     after = np.where(low & (places > middle), places, n).min(axis=-1)
-    return before, after
+    return last_below, after

@@ -1,1 +1,1 @@
-"""Fit linear maps and predict what was left out, for many splits at once."""
+"""Fit regressions and decoders, and predict the held-out stimuli of many splits at once."""

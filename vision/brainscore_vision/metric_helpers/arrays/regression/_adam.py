@@ -1,4 +1,4 @@
-"""Take optimisation steps whose sizes follow from running means of gradients and of their squares.
+"""Take optimisation steps sized by running means of gradients and of their squares.
 
 References
 ----------
@@ -22,12 +22,12 @@ _EPSILON = 1e-8
 
 
 class Adam:
-    """The state of an optimisation.
+    """State of an optimisation.
 
     Parameters
     ----------
     parameters : sequence of ndarray
-        Of any shapes; the first axis is that of problems that are solved side by side.
+        Any shapes; the first axis is that of problems solved side by side.
     """
 
     def __init__(self, parameters: Sequence[Floats]) -> None:
@@ -47,6 +47,6 @@ class Adam:
             value -= (rate / first) * mean / (np.sqrt(square / second) + _EPSILON)
 
     def keep(self, which: NDArray[np.bool_]) -> None:
-        """Go on with some of the problems only."""
+        """Continue with some of the problems."""
         self._means = [part[which] for part in self._means]
         self._squares = [part[which] for part in self._squares]

@@ -1,17 +1,17 @@
 """Find the components of partial least squares for many training sets in lockstep.
 
-Written once for NumPy and torch: arrays are those of a backend, in float64, and the first axis of a batch is the split.
+Arrays belong to a backend, in float64; the first axis of a batch is the split.
 
-Let ``S = X^T Y`` for the training stimuli of a split, of shape (features, neuroids). A component is a weight vector
-``w`` that the power iteration ``w <- S S^T w`` has reached when it stops, its scores ``t = X w``, and the deflation
-``S <- S - b r^T`` with ``b = X^T t`` and ``r = Y^T t / t^T t``. The iteration runs on the smaller side:
+Let ``S = X^T Y`` for the training stimuli of a split, of shape (features, neuroids). A component is the weight vector
+``w`` at which the power iteration ``w <- S S^T w`` stops, its scores ``t = X w``, and the deflation ``S <- S - b r^T``
+with ``b = X^T t`` and ``r = Y^T t / t^T t``. The iteration runs on the smaller side:
 
-- neuroids: every iterate is ``w ~ S c``, so that it runs on ``A = S^T S``;
-- features: it runs on ``A = S S^T``.
+* neuroids: every iterate is ``w ~ S c``, so that it runs on ``A = S^T S``;
+* features: it runs on ``A = S S^T``.
 
-What belongs to that side is called own, the rest other: ``S`` is kept as (other, own), and ``A = S^T S``. Then ``A``
-changes with a deflation by vectors of the two sides, o and v, as ``A <- A - h v^T - v h^T`` with
-``h = S^T o - |o|^2 v / 2``.
+Quantities of that side are called own, those of the other side other: ``S`` is stored as (other, own), and ``A = S^T
+S``. A deflation by vectors o and v of the two sides changes A as ``A <- A - h v^T - v h^T`` with ``h = S^T o - |o|^2 v
+/ 2``.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 __all__ = ["Components", "find_components"]
 
 MAX_ITERATIONS = 500
-TOLERANCE = 1e-6  # on the squared change of the unit weight vector
-REFRESH = 1e-4  # recompute A once down-dating has removed all but this part of it: rounding stays below 1e-11
-EXHAUSTED = 1e-12  # relative size of a covariance that is rounding and nothing else
-FIRST = 16  # columns of the target among which a start vector is looked for, where the power iteration is by features
-CHECKED_EVERY = 8  # iterations of a batch between two looks at whether it is done, which make a device wait
+TOLERANCE = 1e-6  # of the squared change of the unit weight vector
+REFRESH = 1e-4  # recompute A when down-dating leaves less than this share: rounding stays below 1e-11
+EXHAUSTED = 1e-12  # relative size of a covariance that is only rounding
+FIRST = 16  # target columns searched for a start vector, where the power iteration is by features
+CHECKED_EVERY = 8  # iterations between convergence checks, which make a device wait
 
 
 @dataclass(frozen=True)
 class Components:
-    """What `find_components` returns, as NumPy arrays; zeros for components that a split no longer has.
+    """Components of all splits as NumPy arrays; zeros for components that a split lacks.
 
     Attributes
     ----------
     scores : ndarray, shape (n_splits, n_components, n_stimuli)
-        Of all stimuli.
+        Scores of all stimuli.
     active : ndarray, shape (n_splits, n_components, n_stimuli)
-        The same, with zeros for stimuli that do not train; orthogonal.
+        Scores with zeros for stimuli that do not train; orthogonal.
     sizes : ndarray, shape (n_splits, n_components)
-        Squared lengths of the rows of `active`; 1 where there is no component.
+        Squared lengths of the rows of `active`; 1 without a component.
     loadings : ndarray, shape (n_splits, n_components, n_targets)
         Regression of the targets on the scores.
     weights : ndarray, shape (n_splits, n_components, n_sources)
@@ -78,17 +78,15 @@ def find_components(
 
     Parameters
     ----------
-    x : array, shape (n_stimuli, n_sources)
-        Of the backend; columns have mean zero over all stimuli.
-    y : array, shape (n_stimuli, n_targets)
-        The same.
+    x, y : array of the backend, shapes (n_stimuli, n_sources) and (n_stimuli, n_targets)
+        Columns have mean zero over all stimuli.
     trains : sequence of ndarray of int
         Positions of the training stimuli of each split, all different within a split.
     n_components : int
     backend : Backend
     first : array, shape (n_stimuli, some) or None
-        The first columns of the target, of which the first to covary with the source is the start vector. None: those
-        of `y`. Needed where `y` is a factor of the Gram matrix of the target.
+        First columns of the target; the start vector is the first that covaries with the source. None: those of `y`.
+        Needed where `y` is a factor of the target's Gram matrix.
     """
     state = _Lockstep(x, y, trains, n_components, backend, first)
     for k in range(n_components):
@@ -103,7 +101,7 @@ def find_components(
 
 
 class _Lockstep:
-    """The state of all splits while components are added."""
+    """State of all splits while components are added."""
 
     def __init__(
         self,
@@ -141,7 +139,7 @@ class _Lockstep:
             self.first_loadings = backend.zeros(s, n_components, self.first.shape[1])
 
     def next_weights(self, k: int) -> Array | None:
-        """Return the weight vectors of the next components, of unit length; None if nothing but rounding is left."""
+        """Return unit weight vectors of the next components; None if only rounding is left."""
         remaining = self.backend.maximum(_diagonal(self.square), 1)
         if bool((self.going & (remaining < REFRESH * self.reference)).any()):
             self._refresh(k)
@@ -161,13 +159,13 @@ class _Lockstep:
         return _unit(weights)
 
     def add(self, k: int, weights: Array, *, last: bool) -> None:
-        """Add a component to every split that has one left, and deflate; not after the last."""
-        known, known_scores, known_sizes = self.active[:, :k], self.scores[:, :k], self.sizes[:, :k]
+        """Add a component to every split that has one left; deflate unless it is the last."""
+        earlier, earlier_scores, earlier_sizes = self.active[:, :k], self.scores[:, :k], self.sizes[:, :k]
         projected = self._centred(weights @ self.x.T)
         scores = projected
-        for _ in range(2):  # once is not enough for orthogonality to machine precision, twice is
-            part = _apply(known, scores) / known_sizes
-            scores = scores - _apply(known_scores.mT, part)
+        for _ in range(2):  # orthogonal to machine precision after the second pass
+            part = _apply(earlier, scores) / earlier_sizes
+            scores = scores - _apply(earlier_scores.mT, part)
             self.mixing[:, :k, k] += part
         self.mixing[:, k, k] = 1.0
         scores = self._centred(scores)
@@ -198,14 +196,14 @@ class _Lockstep:
         self.backend.subtract_symmetric(self.square, half, own)
 
     def _start_vectors(self, k: int) -> Array:
-        """Return the covariance of the first neuroid that has any with the source, as a unit vector."""
+        """Return the covariance of the first neuroid that covaries with the source, as a unit vector."""
         vectors = self.first_covariance - self.first_loadings[:, :k].mT @ self.owns[:, :k]
         usable = (vectors**2).sum(-1) > (EXHAUSTED**2 * self.largest)[:, None]
-        chosen = _apply(vectors.mT, _first_of_each(usable, self.backend))
-        # None of the first covaries: the feature that covaries most with all of them.
+        first = _apply(vectors.mT, _first_of_each(usable, self.backend))
+        # If none of the first covaries: the feature that covaries most with all of them.
         diagonal = _diagonal(self.square)
         largest = _first_of_each(diagonal >= self.backend.maximum(diagonal, 1)[:, None], self.backend)
-        return _unit(self.backend.where(usable.any(1)[:, None], chosen, _apply(self.square, largest)))
+        return _unit(self.backend.where(usable.any(1)[:, None], first, _apply(self.square, largest)))
 
     def _refresh(self, k: int) -> None:
         since = slice(self.refreshed, k)
@@ -224,7 +222,7 @@ class _Lockstep:
 
 
 def _membership(n: int, trains: Sequence[Indices]) -> Floats:
-    """Return 1 for the training stimuli of each split and 0 for others, shape (n_splits, n_stimuli)."""
+    """Return 1 for training stimuli of each split and 0 for others, shape (n_splits, n_stimuli)."""
     members = np.zeros((len(trains), n))
     for row, train in zip(members, trains, strict=True):
         row[train] = 1.0
@@ -238,26 +236,26 @@ def _covariances(other: Array, own: Array, members: Floats, backend: Backend) ->
     mostly = members.mean(-1) > 0.5
     whole = other.T @ own if mostly.any() else None
     for index, row in enumerate(members):
-        chosen = np.flatnonzero(row == 0.0 if mostly[index] else row)
-        part = other[chosen].T @ (own[chosen] - mean[index])
-        # Sum over training of x (y - mean) = sum over all - sum over left out - (sum over training of x) mean; and the
-        # columns of x sum to zero over all stimuli.
+        rows = np.flatnonzero(row == 0.0 if mostly[index] else row)
+        part = other[rows].T @ (own[rows] - mean[index])
+        # Sum over training of x (y - mean) = sum over all - sum over left out - (sum over training of x) mean; columns
+        # of x sum to zero over all stimuli.
         result[index] = whole - part if mostly[index] else part
     return result
 
 
 def _power_iterations(squares: Array, starts: Array, going: Array, backend: Backend, *, by_neuroid: bool) -> Array:
-    """Follow scikit-learn's power iteration for the weight vector w, on A, for each split that is going.
+    """Follow scikit-learn's power iteration for the weight vector w, on A, for each active split.
 
-    By feature, an iterate is w itself and of unit length. By neuroid it is c with w = S c of unit length, that is
-    ``c^T A c = 1``. The squared change of w is 2 less twice the inner product of following iterates; it is compared
-    with a tolerance so much larger than rounding that nothing is lost by the difference.
+    By feature, an iterate is w itself, of unit length. By neuroid it is c with w = S c of unit length, that is ``c^T A
+    c = 1``. The squared change of w is 2 less twice the inner product of successive iterates, precise enough for the
+    tolerance.
     """
-    if isinstance(backend, NumpyBackend):  # one by one, which keeps each matrix in the cache
-        found = np.zeros_like(starts)
+    if isinstance(backend, NumpyBackend):  # one by one: each matrix stays in the cache
+        vectors = np.zeros_like(starts)
         for index in np.flatnonzero(going):
-            found[index] = _power_iteration(squares[index], starts[index], by_neuroid=by_neuroid)
-        return found
+            vectors[index] = _power_iteration(squares[index], starts[index], by_neuroid=by_neuroid)
+        return vectors
     vector, image = starts, _apply(squares, starts)
     if by_neuroid:
         length = _safe((vector * image).sum(-1)) ** 0.5
@@ -281,7 +279,7 @@ def _power_iterations(squares: Array, starts: Array, going: Array, backend: Back
 
 
 def _power_iteration(square: Array, vector: Array, *, by_neuroid: bool) -> Array:
-    """Do the same for one split, in NumPy, with as few operations as possible."""
+    """Follow the power iteration of one split in NumPy, with few operations."""
     image = square @ vector
     if by_neuroid:
         length = np.sqrt(vector @ image)
@@ -302,7 +300,7 @@ def _power_iteration(square: Array, vector: Array, *, by_neuroid: bool) -> Array
         image, following = following, image
         image *= 1.0 / length
     else:
-        image = following  # where the last iterate is after the exchange
+        image = following  # the last iterate, after the exchange
     return image / length if by_neuroid else vector
 
 
@@ -311,7 +309,7 @@ def _diagonal(squares: Array) -> Array:
 
 
 def _apply(matrices: Array, vectors: Array) -> Array:
-    """Multiply the matrix and the vector of each split."""
+    """Multiply each split's matrix by its vector."""
     return (matrices @ vectors[..., None])[..., 0]
 
 
@@ -320,7 +318,7 @@ def _squares(vectors: Array) -> Array:
 
 
 def _safe(values: Array) -> Array:
-    """Replace what a split without any covariance would divide by, or take the root of, by 1."""
+    """Replace values that are not positive by 1, for splits without covariance."""
     return values * (values > 0) + 1.0 * (values <= 0)
 
 
@@ -329,9 +327,9 @@ def _unit(vectors: Array) -> Array:
 
 
 def _first_of_each(chosen: Array, backend: Backend) -> Array:
-    """Return unit vectors for the first entry of each row that is true, shape (n_splits, width)."""
+    """Return unit vectors for the first true entry of each row, shape (n_splits, width)."""
     width = chosen.shape[1]
     order = backend.asarray(np.arange(width, 0, -1, dtype=np.float64))
     ranked = order * chosen
-    one = order**0  # in float64, which a number times a boolean is not everywhere
+    one = order**0  # float64, unlike a number times a boolean on some backends
     return one * (chosen & (ranked == backend.maximum(ranked, 1)[:, None]))

@@ -1,20 +1,20 @@
-r"""Compute ridge regression from several bands of features, each with a penalty of its own, chosen for each neuroid.
+r"""Compute ridge regression on several bands of features, with a penalty for each band and neuroid.
 
-A band is a set of features, such as those of a layer. With a weight :math:`w_b \ge 0` for each (they sum to 1), banded
-ridge regression is ridge regression on features of band b multiplied by :math:`\sqrt{w_b / s_b}`, where s_b is the mean
+A band is a set of features, such as those of a layer. With band weights :math:`w_b \ge 0` that sum to 1, banded ridge
+regression is ridge regression on features of band b multiplied by :math:`\sqrt{w_b / s_b}`, where s_b is the mean
 squared size of the stimuli in the band: its penalty is :math:`\alpha s_b / w_b`. Only Gram matrices are needed,
 
 .. math:: K = \sum_b (w_b / s_b)\, X_b X_b^T
 
-Weights and alpha of a neuroid are those of least leave-one-out error among the training stimuli, over some candidates
-for the weights and all alphas; `ridge_cv` says how the errors of all alphas come from one eigendecomposition of K.
-Himalaya searches alike, with folds instead of leaving one out.
+For each neuroid, weights and alpha have the least leave-one-out error among the training stimuli, over candidate
+weights and all alphas; one eigendecomposition of K gives the errors of all alphas (see `ridge_cv`). Himalaya searches
+likewise, with folds.
 
-The prediction is a sum over bands, whose parts share the explained variance by the product measure,
+The prediction is a sum over bands, which share the explained variance by the product measure,
 
 .. math:: R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2, \quad \hat y = \sum_b \hat y_b
 
-with y and all predictions centred: the parts sum to :math:`R^2`, and one is negative where its band misleads.
+with y and all predictions centred: the parts sum to :math:`R^2`, and are negative for misleading bands.
 
 References
 ----------
@@ -45,18 +45,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ALPHAS", "BandedPrediction", "band_weights", "banded_fit", "banded_predict_splits", "variance_by_band"]
 
-ALPHAS = np.logspace(-4, 5, 19)  # of a Gram matrix whose mean diagonal is 1
-CONCENTRATIONS = (0.1, 1.0)  # of the Dirichlet distributions that weights are drawn from in turn
+ALPHAS = np.logspace(-4, 5, 19)  # for a Gram matrix with mean diagonal 1
+CONCENTRATIONS = (0.1, 1.0)  # of the Dirichlet distributions of candidates, in turn
 
 
 def band_weights(n_bands: int, n_draws: int = 10, seed: int = 0) -> Floats:
-    """Return candidates for the weights of bands: all equal, each band alone, and draws.
+    """Return candidate weights of bands: equal weights, each band alone, and draws.
 
     Parameters
     ----------
     n_bands : int
     n_draws : int
-        From Dirichlet distributions with the concentrations .1 (few bands) and 1 (uniform on the simplex), in turn.
+        Draws from Dirichlet distributions with concentrations .1 (few bands) and 1 (uniform on the simplex), in turn.
     seed : int
 
     Returns
@@ -73,16 +73,16 @@ def band_weights(n_bands: int, n_draws: int = 10, seed: int = 0) -> Floats:
 
 @dataclass(frozen=True)
 class BandedPrediction:
-    """What was predicted for the test stimuli of a split.
+    """Prediction for the test stimuli of a split.
 
     Attributes
     ----------
     parts : ndarray, shape (n_bands, n_test, n_neuroids)
-        What each band adds.
+        Contribution of each band.
     mean : ndarray, shape (n_neuroids,)
-        Over the training stimuli.
+        Mean training response.
     weights : ndarray, shape (n_bands, n_neuroids)
-        What was chosen; columns sum to 1.
+        Selected weights; columns sum to 1.
     alpha : ndarray, shape (n_neuroids,)
     """
 
@@ -108,28 +108,24 @@ def banded_predict_splits(
     alphas: ArrayLike = ALPHAS,
     backend: str | Backend | None = None,
 ) -> list[BandedPrediction]:
-    """Predict held-out responses for every split, with weights and penalty chosen inside each training set.
+    """Predict held-out responses for every split, with weights and penalty selected inside each training set.
 
     Parameters
     ----------
     source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
         Finite. Read once for each band.
     bands : array-like of int, shape (n_features,)
-        To which band each feature belongs, numbered from 0.
+        Band of each feature, numbered from 0.
     target : array-like, shape (n_stimuli, n_neuroids)
-        Responses to the same stimuli in the same order, finite.
+        Finite.
     splits : sequence of (train, test)
         Indices of stimuli.
     weights : array-like, shape (n_candidates, n_bands), or None
-        Candidates, of which the first of equally good ones is chosen; None: those of `band_weights`.
+        Candidates; the first of equally good ones counts. None: `band_weights`.
     alphas : array-like, shape (n_alphas,)
-        Penalties to choose from, larger than zero, in units of the mean squared size of a stimulus.
+        Candidate penalties, larger than zero, in units of the mean squared size of a stimulus.
     backend : str, Backend or None
-        Where to compute; see `resolve`.
-
-    Returns
-    -------
-    list of BandedPrediction
+        See `resolve`.
 
     Raises
     ------
@@ -143,10 +139,10 @@ def banded_predict_splits(
     for split in as_splits(splits, len(y)):
         pairs = [gram_of_split(gram, split.train, split.test) for gram in grams]
         responses, mean = centred(y[split.train])
-        scales, dual, chosen, alpha = _chosen([within for within, _ in pairs], responses, candidates, penalties, used)
+        scales, dual, selected, alpha = _chosen([within for within, _ in pairs], responses, candidates, penalties, used)
         parts = np.stack([over @ dual for _, over in pairs])
-        parts *= (chosen / scales[:, None])[:, None, :]
-        result.append(BandedPrediction(parts, mean, chosen, alpha))
+        parts *= (selected / scales[:, None])[:, None, :]
+        result.append(BandedPrediction(parts, mean, selected, alpha))
     return result
 
 
@@ -159,7 +155,7 @@ def banded_fit(
     alphas: ArrayLike = ALPHAS,
     backend: str | Backend | None = None,
 ) -> tuple[LinearMap, Floats, Floats]:
-    """Fit all stimuli; parameters as for `banded_predict_splits`, `source` copied as a whole.
+    """Fit all stimuli; parameters as for `banded_predict_splits`, with `source` copied whole.
 
     Returns
     -------
@@ -170,30 +166,30 @@ def banded_fit(
     x, source_mean = centred(ColumnBlocks.of(source).to_array())
     y, target_mean = centred(target)
     used, grams = _grams(x, bands, backend)
-    scales, dual, chosen, alpha = _chosen(grams, y, _checked_weights(weights, len(grams)), check_alphas(alphas), used)
+    scales, dual, selected, alpha = _chosen(grams, y, _checked_weights(weights, len(grams)), check_alphas(alphas), used)
     coefficients = x.T @ dual
-    coefficients *= (chosen / scales[:, None])[np.asarray(bands, dtype=np.intp)]
-    return LinearMap(coefficients, source_mean, target_mean), chosen, alpha
+    coefficients *= (selected / scales[:, None])[np.asarray(bands, dtype=np.intp)]
+    return LinearMap(coefficients, source_mean, target_mean), selected, alpha
 
 
 def variance_by_band(parts: Floats, measured: Floats) -> Floats:
-    """Divide the variance that a prediction explains among its bands, by the product measure.
+    """Divide the explained variance among bands by the product measure.
 
     Parameters
     ----------
     parts : ndarray, shape (n_bands, n_test, n_neuroids)
-        As of `BandedPrediction`.
+        See `BandedPrediction`.
     measured : ndarray, shape (n_test, n_neuroids)
 
     Returns
     -------
     ndarray, shape (n_bands, n_neuroids)
-        Sums over bands to ``R^2 = 1 - sum (y - prediction)^2 / sum y^2`` of responses and predictions without their
-        means over the test stimuli. NaN where the responses do not vary.
+        Sums over bands to ``R^2 = 1 - sum (y - prediction)^2 / sum y^2`` of centred responses and predictions. NaN
+        where responses do not vary.
 
     Examples
     --------
-    Of two bands, one predicts the response and the other does not:
+    The first of two bands predicts the response:
 
     >>> y = np.array([[1.0], [2.0], [3.0]])
     >>> variance_by_band(np.stack([0.5 * y, 0 * y]), y)[:, 0]
@@ -233,7 +229,7 @@ def _checked_weights(weights: ArrayLike | None, n_bands: int) -> Floats:
 def _chosen(
     grams: Sequence[Floats], y: Floats, candidates: Floats, alphas: Floats, used: Backend
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Choose for each neuroid; returns sizes of the bands, dual coefficients, weights and alphas."""
+    """Select weights and alpha for each neuroid; return sizes of the bands, dual coefficients, weights and alphas."""
     n, q = y.shape
     scales = np.array([float(np.trace(gram)) / n for gram in grams])
     scales[scales <= 0] = 1.0  # a band that does not vary

@@ -4,8 +4,8 @@ A linear decoder has the probabilities ``softmax(W^T z + b)`` of the standardise
 
     ``mean cross-entropy + penalty / 2 (||W||^2 + ||b||^2)``
 
-`decoded_probabilities` finds the minimum, which is unique; `briefly_decoded_probabilities` takes a given number of
-stochastic steps towards it, as the published solution times do. Both treat all time bins of a call together.
+`decoded_probabilities` finds the unique minimum; `briefly_decoded_probabilities` takes a fixed number of stochastic
+steps towards it, as the published solution times do. Both treat all time bins of a call together.
 
 References
 ----------
@@ -43,7 +43,7 @@ def decoded_probabilities(
     Parameters
     ----------
     train : array-like, shape (n_bins, n_train, n_neuroids)
-        Responses, finite; standardised per neuroid and bin, by the training stimuli.
+        Finite; standardised per neuroid and bin, by the training stimuli.
     labels : array-like of int, shape (n_train,)
         Class of each training stimulus, from 0.
     test : array-like, shape (n_bins, n_test, n_neuroids)
@@ -56,7 +56,7 @@ def decoded_probabilities(
     ndarray, shape (n_bins, n_test, n_classes)
         Probabilities at the minimum, to about 1e-7.
     """
-    from scipy.optimize import minimize  # scipy is loaded by those who use it
+    from scipy.optimize import minimize  # scipy is heavy
 
     x, z = _standardized(train, test)
     features, applied = _compressed(x, z)
@@ -77,7 +77,7 @@ def decoded_probabilities(
         gradient = transposed @ probabilities / n_train + penalty * weights
         return entropy + 0.5 * penalty * float(flat @ flat), gradient.ravel()
 
-    # The bins do not depend on each other: the minimum of the sum is that of each.
+    # Bins are independent: minimising the sum minimises each.
     result = minimize(
         objective,
         np.zeros(int(np.prod(shape))),
@@ -91,18 +91,18 @@ def decoded_probabilities(
 def briefly_decoded_probabilities(
     train: ArrayLike, labels: ArrayLike, test: ArrayLike, n_classes: int, penalty: float = PENALTY, seed: int = 0
 ) -> Floats:
-    """Train a decoder for a short while, as published, and apply it to the test stimuli.
+    """Train a decoder briefly, as published, and apply it to the test stimuli.
 
     From random weights, 40 passes over the training stimuli in batches of 64, by Adam with a step size of 1e-4; a bin
-    is left as it is once the cross-entropy of the last batch of a pass is below 1e-4.
+    stops once the cross-entropy of a pass's last batch is below 1e-4.
 
     Parameters
     ----------
     train, labels, test, n_classes, penalty
         As for `decoded_probabilities`.
     seed : int
-        Of the first weights: normal, cut off at two standard deviations, variance 1 / n_neuroids, the same in every
-        bin. Offsets start at 1. The order of stimuli is the published one, the same in every bin.
+        Seed of the initial weights: normal, cut off at two standard deviations, variance 1 / n_neuroids, the same in
+        every bin. Offsets start at 1. The order of stimuli is the published one.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def briefly_decoded_probabilities(
 
 
 def solution_times(accuracy: ArrayLike, times: ArrayLike, threshold: ArrayLike) -> Floats:
-    """Find when each image's accuracy first reaches its threshold, by linear interpolation between time bins.
+    """Find when each image's accuracy first reaches its threshold, interpolating linearly between time bins.
 
     ``t = t_a + (threshold - a_a) / (a_b - a_a) (t_b - t_a)``, where ``b`` is the first bin at or above the threshold
     and ``a`` the best of the bins before.
@@ -171,8 +171,8 @@ def solution_times(accuracy: ArrayLike, times: ArrayLike, threshold: ArrayLike) 
     values, goal, when = (np.asarray(part, dtype=np.float64) for part in (accuracy, threshold, times))
     reached = values >= goal
     first = reached.argmax(axis=0)
-    before = (np.arange(len(values))[:, None] < first) & (values < goal)
-    candidates = np.where(before, values, -np.inf)
+    earlier = (np.arange(len(values))[:, None] < first) & (values < goal)
+    candidates = np.where(earlier, values, -np.inf)
     best = candidates.argmax(axis=0)
     columns = np.arange(values.shape[1])
     low, high = candidates[best, columns], values[first, columns]
@@ -184,12 +184,12 @@ def solution_times(accuracy: ArrayLike, times: ArrayLike, threshold: ArrayLike) 
 
 
 def _standardized(train: ArrayLike, test: ArrayLike) -> tuple[Floats, Floats]:
-    """Centre and scale both by the training stimuli; neuroids that are constant there are only centred."""
+    """Centre and scale both by the training stimuli; neuroids constant there are only centred."""
     x, z = np.asarray(train, dtype=np.float64), np.asarray(test, dtype=np.float64)
     mean = x.mean(axis=1, keepdims=True)
     x = x - mean
     deviation = np.sqrt(np.einsum("tip,tip->tp", x, x) / x.shape[1])[:, None]
-    # What rounding leaves of a constant is no signal.
+    # Rounding of a constant is no signal.
     scale: Floats = np.where(deviation > 1e-13 * np.abs(mean), deviation, 1.0)
     x /= scale
     applied: Floats = (z - mean) / scale
@@ -197,10 +197,10 @@ def _standardized(train: ArrayLike, test: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _compressed(x: Floats, z: Floats) -> tuple[Floats, Floats]:
-    """Features for training and test with the same inner products as (z, 1), not many more than stimuli.
+    """Return training and test features with the inner products of (z, 1), not many more than stimuli.
 
-    The penalised objective depends on inner products alone. Where neuroids outnumber stimuli, the rows of a Cholesky
-    factor of the Gram matrix are such features.
+    The penalised objective depends only on inner products. Where neuroids outnumber stimuli, rows of a Cholesky factor
+    of the Gram matrix are such features.
     """
     n_bins, n_train, n_neuroids = x.shape
     if n_neuroids <= 2 * n_train:

@@ -1,4 +1,4 @@
-"""Factorise symmetric matrices, and say where rounding would make the result useless."""
+"""Factorise symmetric matrices, unless rounding would make the result useless."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["factorise", "inverse_factor", "lifted_inverse_factor", "solve_factorised"]
 
-# Above this condition number of a Gram matrix, rounding may reach 1e-7 of what is predicted.
+# Above this condition number of a Gram matrix, rounding may reach 1e-7 of a prediction.
 LARGEST_CONDITION = 1e10
-POWER_ITERATIONS = 12  # enough to tell the order of magnitude of an eigenvalue that stands out, and more is not needed
+POWER_ITERATIONS = 12  # enough for the order of magnitude of a dominant eigenvalue
 
 
 def factorise(matrix: Floats, *, well_conditioned: bool = False) -> Floats | None:
@@ -25,12 +25,12 @@ def factorise(matrix: Floats, *, well_conditioned: bool = False) -> Floats | Non
     ----------
     matrix : ndarray, shape (n, n)
     well_conditioned : bool
-        Whether to insist on a condition number (estimated) below `LARGEST_CONDITION`.
+        Require an estimated condition number below `LARGEST_CONDITION`.
 
     Returns
     -------
     ndarray, shape (n, n), Fortran order, zero above the diagonal; or None
-        None if the matrix is not positive definite, or not as well conditioned as asked.
+        None if the matrix is not positive definite, or not well conditioned as required.
     """
     from scipy.linalg import lapack  # scipy is loaded by those who use it
 
@@ -66,8 +66,8 @@ def lifted_inverse_factor(
 ) -> tuple[Floats, float] | None:
     """Factorise ``G + alpha I`` of a centred Gram matrix with the constant direction lifted from zero.
 
-    The constant is an eigenvector of the centred G with eigenvalue zero. A multiple of ``1 1^T`` moves it among the
-    other eigenvalues, so that ``alpha`` may be zero, and nothing else changes.
+    The constant is an eigenvector of the centred G with eigenvalue zero. A multiple of ``1 1^T`` raises that eigenvalue
+    and changes nothing else, so that ``alpha`` may be zero.
 
     Parameters
     ----------
@@ -76,7 +76,6 @@ def lifted_inverse_factor(
     alpha : float
         Not negative.
     used : Backend
-        What factorises.
     well_conditioned : bool
         As for `factorise`.
 
@@ -85,8 +84,8 @@ def lifted_inverse_factor(
     inverse : ndarray, shape (n, n)
         Lower triangular ``M`` with ``M^T M = (G + alpha I + lift 1 1^T / n)^-1``.
     constant : float
-        Every entry of the part of that inverse along the constant direction.
-    None instead of both if the matrix is not positive definite, or not as well conditioned as asked.
+        Every entry of that inverse's part along the constant direction.
+    None instead of both if the matrix is not positive definite, or not well conditioned as required.
     """
     n = len(gram)
     lift = max(float(gram.trace()) / n, alpha)
@@ -112,7 +111,7 @@ def lifted_inverse_factor(
 
 
 def _largest_eigenvalue(product: Callable[[Floats], Floats], n: int) -> float:
-    """Estimate the largest eigenvalue of a positive definite matrix from its products with vectors, from below."""
+    """Estimate, from below, the largest eigenvalue of a positive definite matrix from products with vectors."""
     vector = np.random.default_rng(0).normal(size=n)
     size = 0.0
     for _ in range(POWER_ITERATIONS):

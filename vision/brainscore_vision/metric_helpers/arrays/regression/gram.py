@@ -1,8 +1,8 @@
 """Compute inner products of stimuli, block by block of features.
 
 Linear regression depends on features only through the Gram matrix ``X X^T`` of the centred features, of shape
-(n_stimuli, n_stimuli). For features that outnumber the stimuli it is the smaller thing to work with, all
-cross-validation splits share it, and features need never be in memory all at once.
+(n_stimuli, n_stimuli). Where features outnumber stimuli it is smaller, all splits share it, and features need never be
+in memory at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["centred_gram", "gram_factor", "gram_of_split"]
 
-SMALLEST_PIVOT = 1e-6  # smallest over largest pivot of a Cholesky factor that is trusted
+SMALLEST_PIVOT = 1e-6  # least ratio of smallest to largest pivot of a trusted Cholesky factor
 
 
 def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | None = None) -> Array:
@@ -28,16 +28,15 @@ def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | N
     Parameters
     ----------
     source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
-        Read block by block in one pass; never copied whole, whatever its type. For the inner products between training
-        and test stimuli, give both (`stack_rows`) and take `gram_of_split`.
+        Read block by block in one pass; never copied whole. For inner products between training and test stimuli, pass
+        both (`stack_rows`) and use `gram_of_split`.
     backend : str, Backend or None
-        Where to compute; see `resolve`.
+        See `resolve`.
 
     Returns
     -------
-    array, shape (n_stimuli, n_stimuli), float64
-        Symmetric; centred by the means over all stimuli, so that rows and columns sum to zero. An array of the
-        backend: a NumPy array for the default.
+    array of the backend, shape (n_stimuli, n_stimuli), float64
+        Symmetric; rows and columns sum to zero.
 
     Raises
     ------
@@ -56,7 +55,7 @@ def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | N
 
 
 def gram_of_split(gram: Floats, train: Indices, test: Indices) -> tuple[Floats, Floats]:
-    """Take the inner products of training stimuli, centred on their mean, and of test with training stimuli.
+    """Return inner products of training stimuli, centred on their mean, and of test with training stimuli.
 
     Parameters
     ----------
@@ -80,23 +79,18 @@ def gram_of_split(gram: Floats, train: Indices, test: Indices) -> tuple[Floats, 
 
 
 def gram_factor(gram: Array, *, backend: str | Backend | None = None) -> Array:
-    """Return some F of shape (n, n), columns centred, with ``F F^T`` equal to the Gram matrix of centred columns.
+    """Return F of shape (n, n), columns centred, such that ``F F^T`` is the Gram matrix of centred columns.
 
-    Where only inner products of stimuli matter, the rows of F serve as features. The Gram matrix has the null vector
-    of ones; adding a multiple of ``1 1^T`` makes it definite and amounts to one more feature that is the same for all
-    stimuli, which centring removes. Where other directions are missing too (stimuli that are equal) the eigenvectors
-    give a factor.
+    Where only inner products of stimuli matter, the rows of F serve as features. The Gram matrix has the null vector of
+    ones; adding a multiple of ``1 1^T`` makes it definite and amounts to a constant feature, which centring removes.
+    Where equal stimuli leave other directions empty, eigenvectors give a factor.
 
     Parameters
     ----------
     gram : array, shape (n, n)
-        As `centred_gram` returns it; not changed.
+        Result of `centred_gram`; not changed.
     backend : str, Backend or None
-        The one `gram` belongs to.
-
-    Returns
-    -------
-    array, shape (n, n)
+        Backend of `gram`.
     """
     used = resolve(backend)
     n = len(gram)

@@ -1,14 +1,13 @@
 """Compute ordinary least squares for many cross-validation splits from one factorisation.
 
-The numbers are those of scikit-learn's ``LinearRegression``: with an intercept, and of smallest norm where several
-solutions fit equally well. Factorisations of Gram matrices give them for a fraction of the work of a singular value
-decomposition, but with the square of its condition number; so each one is checked, and where it is not well
-conditioned another way is taken:
+Results equal scikit-learn's ``LinearRegression``: with an intercept, and of smallest norm where several solutions fit
+equally well. Factorisations of Gram matrices need a fraction of the work of a singular value decomposition, but square
+its condition number. Each is checked, and the next is used where it is ill-conditioned:
 
 1. the fit of all stimuli, and deletion of those left out (see `split_fits`);
-2. a factorisation for each split, over features, or over stimuli where features outnumber those that train;
-3. a singular value decomposition for each split. Where features outnumber stimuli they are first rotated into as many
-   columns as there are stimuli (a QR decomposition, block by block), which changes neither norms nor predictions.
+2. a factorisation for each split, over features, or over stimuli where features outnumber training stimuli;
+3. a singular value decomposition for each split. Features that outnumber stimuli are first rotated into as many columns
+as stimuli (a QR decomposition, block by block), which changes neither norms nor predictions.
 
 References
 ----------
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["least_squares_fit", "least_squares_split_fits"]
 
-MEMORY_BYTES = 2**30  # features that are linearly dependent stay as they are, to be decomposed, up to this size
+MEMORY_BYTES = 2**30  # linearly dependent features up to this size are decomposed without rotation
 
 
 def least_squares_fit(
@@ -63,7 +62,7 @@ def least_squares_fit(
     source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
     target : array-like, shape (n_stimuli, n_neuroids)
     backend : str, Backend or None
-        Where to compute; see `resolve`.
+        See `resolve`.
 
     Returns
     -------
@@ -79,7 +78,7 @@ def least_squares_fit(
         if lifted is not None:
             return DualMap(source=source, dual=lifted[0].T @ (lifted[0] @ y), target_mean=y_mean)
         if 8 * n * p > MEMORY_BYTES:
-            # With X = F Q^T, the coefficients are X^T d for the d that F gives.
+            # With X = F Q^T, the coefficients are X^T d for the solution d on F.
             inverse = _pseudo_inverse(_rotated(blocks), p)
             return DualMap(source=source, dual=inverse.T @ (inverse @ y), target_mean=y_mean)
     x, x_mean = centred(blocks.to_array())
@@ -94,21 +93,21 @@ def least_squares_split_fits(
     *,
     backend: str | Backend | None = None,
 ) -> SplitFits:
-    """Fit ordinary least squares to the training stimuli of every split, without a target: its blocks can follow.
+    """Fit ordinary least squares to the training stimuli of every split, before any target is known.
 
     Parameters
     ----------
     source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
         Predictors, finite.
     splits : sequence of (train, test)
-        Indices of stimuli. Stimuli in neither are left out; those that repeat in train count as often.
+        Indices of stimuli. Stimuli in neither are left out; repeated training stimuli count repeatedly.
     backend : str, Backend or None
-        Where to compute; see `resolve`.
+        See `resolve`.
 
     Returns
     -------
     SplitFits
-        Whose ``predict(target)`` predicts the test stimuli of each split, in the order of its test indices.
+        ``predict(target)`` predicts the test stimuli of each split, in the order of its test indices.
 
     Raises
     ------
@@ -155,7 +154,7 @@ def _each_by_features(predictors: Predictors, splits: Sequence[Split], _alpha: f
 
 
 def _projection(train: Floats, test: Floats, level: Floats) -> Floats:
-    """Make the projection of one split from its features, by whichever factorisation is well conditioned."""
+    """Project one split from its features, by the first well-conditioned factorisation."""
     x, mean = centred(train)
     over = test - mean
     n, p = x.shape
@@ -169,8 +168,8 @@ def _projection(train: Floats, test: Floats, level: Floats) -> Floats:
 
 
 def _interpolation(within: Floats, over: Floats) -> Floats | None:
-    """Fit linearly independent stimuli exactly: ``K_test,train K_train^-1`` but for the constant direction."""
-    from scipy.linalg.blas import dtrmm  # scipy is loaded by those who use it
+    """Fit linearly independent stimuli exactly: ``K_test,train K_train^-1`` except for the constant direction."""
+    from scipy.linalg.blas import dtrmm  # scipy is heavy
 
     lifted = lifted_inverse_factor(np.ascontiguousarray(within), 0.0, resolve("numpy"), well_conditioned=True)
     if lifted is None:
@@ -181,12 +180,12 @@ def _interpolation(within: Floats, over: Floats) -> Floats | None:
 
 @dataclass(frozen=True)
 class _NormalEquations:
-    """The factorised normal equations of features scaled to unit length, which no solution without a penalty notices.
+    """Factorised normal equations of features scaled to unit length, which leaves unpenalised solutions unchanged.
 
     Attributes
     ----------
     scale : ndarray, shape (n_features,)
-        What features are multiplied with; zero for those that are constant, whose coefficient is zero.
+        Factors of features; zero for constant ones.
     factor : ndarray, shape (n_features, n_features)
         Lower Cholesky factor of ``X^T X`` of the scaled features.
     """
@@ -195,19 +194,19 @@ class _NormalEquations:
     factor: Floats
 
     def solve(self, values: Floats) -> Floats:
-        """Solve ``(X^T X) w = v`` for the features as they were."""
+        """Solve ``(X^T X) w = v`` for the unscaled features."""
         return self.scale[:, None] * solve_factorised(self.factor, self.scale[:, None] * values)
 
 
 def _normal_equations(x: Floats, level: Floats) -> _NormalEquations | None:
-    """Factorise the normal equations; None if they are not well conditioned.
+    """Factorise the normal equations; None if they are ill-conditioned.
 
     Parameters
     ----------
     x : ndarray, shape (n_stimuli, n_features)
         Centred.
     level : ndarray, shape (n_features,)
-        What the features were centred by, which tells rounding from variation.
+        Means before centring, which tell rounding from variation.
     """
     gram = x.T @ x
     size = np.sqrt(gram.diagonal())
@@ -227,10 +226,10 @@ def _by_singular_values(train: Floats, test: Floats, n_features: int) -> Floats:
 
 
 def _pseudo_inverse(x: Floats, longest: int) -> Floats:
-    """Invert over the directions whose singular value is not rounding: above `longest` x epsilon of the largest."""
+    """Invert over directions with singular values above `longest` x epsilon of the largest."""
     left, sizes, right = np.linalg.svd(x, full_matrices=False)
-    kept = sizes > longest * np.finfo(np.float64).eps * sizes.max(initial=0.0)
-    inverse: Floats = (right[kept].T / sizes[kept]) @ left[:, kept].T
+    directions = sizes > longest * np.finfo(np.float64).eps * sizes.max(initial=0.0)
+    inverse: Floats = (right[directions].T / sizes[directions]) @ left[:, directions].T
     return inverse
 
 
@@ -241,7 +240,7 @@ def _rotated(source: ColumnBlocks) -> Floats:
     for block in source.centred():
         parts.append(block)
         seen, width = seen + block.shape[1], width + block.shape[1]
-        if width >= 2 * n or seen == p:  # what there is so far is decomposed again: seldom is less work
+        if width >= 2 * n or seen == p:  # rarely, since each decomposition repeats earlier work
             parts = [np.asarray(np.linalg.qr(np.hstack(parts).T, mode="r")).T]
             width = parts[0].shape[1]
     return parts[0]

@@ -1,7 +1,7 @@
-"""Represent fitted linear regressions, each by what is small: coefficients, or weights of the training responses.
+"""Represent fitted linear regressions by the smaller of coefficients and weights of the training responses.
 
-A linear regression predicts each neuroid by the same weighted sums of its training responses, so that predictions of
-any number of neuroids, and the targets they come from, need only be in memory a block at a time.
+A linear regression predicts each neuroid by the same weighted sums of its training responses, so that targets and
+predictions need only be in memory one block at a time.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class DualMap:
         """Apply the map to `source`, shape (n_stimuli, n_features); returns shape (n_stimuli, n_neuroids)."""
         tested = ColumnBlocks.of(source)
         m, (p, (n, q)) = len(tested), (tested.shape[1], self.dual.shape)
-        if p * q * (n + m) < n * m * (p + q):  # few neuroids: the coefficients are less work than the products
+        if p * q * (n + m) < n * m * (p + q):  # few neuroids: coefficients are less work than inner products
             result = np.zeros((m, q))
             for block in stack_rows(self.source, tested):
                 train, test = _centred_on_first(block, n)
@@ -90,7 +90,7 @@ class DualMap:
 
 @dataclass(frozen=True)
 class LinearSmoother:
-    """The prediction of test responses as weighted sums of training responses, ``left @ (right.T @ target)``.
+    """Prediction of test responses as weighted sums of training responses, ``left @ (right.T @ target)``.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class LinearSmoother:
     right: Floats
 
     def predict(self, target: ArrayLike) -> Floats:
-        """Predict some neuroids from their responses to all stimuli, shape (n_stimuli, width) to (n_test, width)."""
+        """Predict neuroids from their responses to all stimuli, shape (n_stimuli, width) to (n_test, width)."""
         values = np.array(target, dtype=np.float64)
         mean = values.mean(axis=0)
         values -= mean  # a large mean would cost digits
@@ -135,7 +135,7 @@ def across(train: ArrayLike | ColumnBlocks, test: ArrayLike | ColumnBlocks) -> F
 
 
 def _centred_on_first(block: NDArray[Any], n: int) -> tuple[Floats, Floats]:
-    """Subtract from all rows, in float64, the mean of the first `n`; return these and the others."""
+    """Subtract the mean of the first `n` rows from all rows, in float64; return these and the others."""
     values = np.array(block, dtype=np.float64)
     values -= values[:n].mean(axis=0)
     return values[:n], values[n:]

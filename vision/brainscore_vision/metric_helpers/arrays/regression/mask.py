@@ -1,4 +1,4 @@
-"""Fit responses by where a neuroid looks (a mask over space) and what it looks for (weights of channels).
+"""Fit responses by a neuroid's spatial mask (where it looks) and weights of channels (which feature it looks for).
 
 The response of neuroid ``k`` to features ``x`` of shape (channels, height, width) is
 
@@ -8,8 +8,8 @@ with the mask ``m_k``, the weights ``w_k`` and the offset ``b_k``. All neuroids 
 
     ``||Y - prediction||_F + a sum_k (||m_k||^2 + ||L m_k||) + b sum_k ||w_k||^2``
 
-over batches of stimuli, where ``L`` is the discrete Laplacian with zeros around the mask. The gradients are known, two
-matrix products for each batch.
+over batches of stimuli, where ``L`` is the discrete Laplacian with zeros around the mask. Gradients take two matrix
+products for each batch.
 
 References
 ----------
@@ -35,19 +35,19 @@ __all__ = ["MaskMap", "MaskSettings", "mask_fit", "mask_predict_splits"]
 
 _LEAST_EPOCHS = 40
 _LEAST_STEPS = 4000
-_BLOCK_BYTES = 2**28  # what the splits that are fitted together may hold for one batch of stimuli
+_BLOCK_BYTES = 2**28  # memory for one batch of all splits fitted together
 
 
 @dataclass(frozen=True)
 class MaskSettings:
-    """How masks are fitted.
+    """Settings of the fit.
 
     Attributes
     ----------
     learning_rate : float
         Step size of Adam; divided by 10 after every `decay_epochs` epochs.
     n_epochs : int or None
-        Passes over the training stimuli, in a new random order each. None: 40, or more where these are not 4000 steps.
+        Passes over the training stimuli, in a new random order each. None: 40, or enough for 4000 steps.
     decay_epochs : int or None
         None: five eighths of all epochs.
     batch_size : int
@@ -59,8 +59,8 @@ class MaskSettings:
     tolerance : float
         Training ends after an epoch whose last batch has a smaller norm of residuals.
     seed : int
-        Of the first masks and weights (standard normal; offsets are 0) and of the order of stimuli; every split has
-        its own draws.
+        Seed of the initial masks and weights (standard normal; offsets are 0) and of the order of stimuli; every split
+        has its own draws.
     """
 
     learning_rate: float = 0.01
@@ -73,7 +73,7 @@ class MaskSettings:
     seed: int = 0
 
     def epochs(self, n_train: int) -> tuple[int, int]:
-        """Return how many epochs there are for so many training stimuli, and after how many the rate falls."""
+        """Return the number of epochs, and that after which the rate falls."""
         steps = -(-n_train // self.batch_size)
         n_epochs = max(_LEAST_EPOCHS, -(-_LEAST_STEPS // steps)) if self.n_epochs is None else self.n_epochs
         decay = -(-5 * n_epochs // 8) if self.decay_epochs is None else self.decay_epochs
@@ -82,7 +82,7 @@ class MaskSettings:
 
 @dataclass(frozen=True)
 class MaskMap:
-    """A fitted map.
+    """Fitted masks, channel weights and offsets.
 
     Attributes
     ----------
@@ -111,15 +111,11 @@ def mask_fit(source: ArrayLike, target: ArrayLike, settings: MaskSettings | None
     source : array-like, shape (n_stimuli, n_channels, height, width)
         Features, finite.
     target : array-like, shape (n_stimuli, n_neuroids)
-        Responses to the same stimuli, finite.
+        Finite.
     settings : MaskSettings or None
-        None for the defaults.
+        None: the defaults.
     draw : int
-        Which of the draws that the seed gives; ``draw=i`` is what split ``i`` of `mask_predict_splits` has.
-
-    Returns
-    -------
-    MaskMap
+        Number of the seed's draw; that of split ``i`` in `mask_predict_splits` is ``i``.
     """
     x, y = _arrays(source, target)
     (fitted,) = _fit_together(x, y, [np.arange(len(x))], [draw], settings or MaskSettings())
@@ -144,13 +140,13 @@ def mask_predict_splits(
     Returns
     -------
     list of ndarray, shape (n_test, n_neuroids)
-        What `mask_fit` of each training set, ``draw=i`` for split ``i``, predicts. Splits with equally many training
-        stimuli are fitted together as far as 256 MB hold their batches.
+        Predictions of `mask_fit` on each training set, ``draw=i`` for split ``i``. Splits with equally many training
+        stimuli are fitted together, up to 256 MB of batches.
 
     Raises
     ------
     ValueError
-        If a training set is empty, or shapes do not fit.
+        If a training set is empty, or shapes do not match.
     """
     x, y = _arrays(source, target)
     settings = settings or MaskSettings()
@@ -182,8 +178,8 @@ def _fit_together(
 ) -> list[MaskMap]:
     """Fit several training sets of the same size.
 
-    Masks are held as (splits, pixels, neuroids), weights as (splits, channels, neuroids), so that the batch
-    (splits, stimuli * channels, pixels) multiplies them as it lies in memory.
+    Masks are stored as (splits, pixels, neuroids), weights as (splits, channels, neuroids), so that the batch (splits,
+    stimuli * channels, pixels) multiplies them without a copy.
     """
     n_channels, height, width = x.shape[1:]
     rows = np.stack(trains)
@@ -226,7 +222,7 @@ def _start(draws: Sequence[int], n_pixels: int, n_channels: int, n_neuroids: int
 
 
 def _orders(rows: Indices, draws: Sequence[int], settings: MaskSettings) -> Iterator[Indices]:
-    """Training stimuli of each split in the order of each epoch, shape (splits, stimuli)."""
+    """Yield each split's training stimuli in the order of each epoch, shape (splits, stimuli)."""
     rngs = [generator(settings.seed, "mask regression", "order", draw) for draw in draws]
     for _ in range(settings.epochs(rows.shape[1])[0]):
         yield np.stack([row[rng.permutation(len(row))] for row, rng in zip(rows, rngs, strict=True)])
@@ -235,7 +231,7 @@ def _orders(rows: Indices, draws: Sequence[int], settings: MaskSettings) -> Iter
 def _gradients(
     state: Sequence[Floats], x: Floats, y: Floats, shape: tuple[int, int], settings: MaskSettings
 ) -> tuple[list[Floats], Floats]:
-    """Gradients of the loss at a batch, and the norm of its residuals for each split."""
+    """Return gradients of the loss for a batch, and the norm of its residuals for each split."""
     masks, weights, offsets = state
     n_splits, n_stimuli, n_channels, n_pixels = x.shape
     flat = x.reshape(n_splits, -1, n_pixels)
@@ -254,7 +250,7 @@ def _gradients(
 
 
 def _laplacian(masks: Floats, shape: tuple[int, int]) -> Floats:
-    """Four times each pixel less its neighbours, zero outside; masks (splits, pixels, neuroids)."""
+    """Return four times each pixel less its neighbours, zero outside; masks (splits, pixels, neuroids)."""
     grid = masks.reshape(len(masks), *shape, -1)
     result = 4.0 * grid
     result[:, 1:] -= grid[:, :-1]

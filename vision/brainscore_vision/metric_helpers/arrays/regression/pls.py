@@ -1,23 +1,22 @@
 """Compute partial least squares regression for many cross-validation splits at once.
 
-The numbers are those of scikit-learn's ``PLSRegression(scale=False, algorithm='nipals')``: the same start vector, the
-same stop rule and so the same number of power iterations for every component. What makes it fast:
+Results equal scikit-learn's ``PLSRegression(scale=False, algorithm='nipals')``: the same start vector and stop rule,
+hence the same number of power iterations for every component. It is fast because:
 
-- With ``S = X^T Y`` the power iteration that looks for a weight vector runs on ``S^T S``, over neuroids, or on
-  ``S S^T``, over features, whichever is smaller; neither ``X`` nor ``Y`` is deflated (see `_pls_components`).
-- All splits advance together, so that products with ``X`` are matrix products, shared by the splits, and held-out
-  scores come out of the same product as training scores.
-- Where features are many, ``X`` is replaced by a factor of its Gram matrix ``X X^T``: PLS depends on the features only
-  through the inner products of stimuli. Neuroids, where they are many, likewise.
+* With ``S = X^T Y`` the power iteration runs on ``S^T S``, over neuroids, or on ``S S^T``, over features, whichever is
+smaller; neither ``X`` nor ``Y`` is deflated (see `_pls_components`).
+* All splits advance together: they share matrix products with ``X``, which give held-out and training scores at once.
+* Many features are replaced by a factor of their Gram matrix ``X X^T``, since PLS depends only on the inner products of
+stimuli. Many neuroids likewise.
 
-The stop rule ends a power iteration well before it has converged (a squared change of the weight vector below 1e-6), so
-that its result depends a little on where it starts: at the covariance of the first neuroid with the features. Therefore
-scores depend, around the third to fifth digit, on which neuroid comes first; those of scikit-learn do so exactly alike.
+The stop rule ends a power iteration well before convergence (a squared change of the weight vector below 1e-6), so that
+the result depends on its start: the covariance of the first neuroid with the features. Therefore scores depend, around
+the third to fifth digit, on which neuroid comes first, exactly as in scikit-learn.
 
 References
 ----------
-Wegelin (2000), A survey of partial least squares methods, with emphasis on the two-block case, section 4.1.
-Dayal & MacGregor (1997), Improved PLS algorithms, doi:10.1002/(SICI)1099-128X(199701)11:1<73::AID-CEM435>3.0.CO;2-#.
+Wegelin (2000), A survey of partial least squares methods, with emphasis on the two-block case, section 4.1. Dayal &
+MacGregor (1997), Improved PLS algorithms, doi:10.1002/(SICI)1099-128X(199701)11:1<73::AID-CEM435>3.0.CO;2-#.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["pls_fit", "pls_predict_splits", "pls_rotations", "pls_smooth_splits"]
 
-COPY_BYTES = 512 * 2**20  # a matrix may be copied to float64 as a whole up to this size
-STATE_BYTES = 512 * 2**20  # what is kept for all splits that advance together may take this much memory
-# Nanoseconds, measured on one core: for a multiplication with addition in a large matrix product, for the same in a
-# product with a few columns, and for reading a number from memory. Only their ratios matter.
+COPY_BYTES = 512 * 2**20  # largest matrix that is copied whole to float64
+STATE_BYTES = 512 * 2**20  # memory for the state of all splits that advance together
+# Nanoseconds on one core for a multiply-add in a large matrix product, in a product with few columns, and for reading a
+# number from memory. Only their ratios matter.
 DENSE, SKINNY, READ = 0.04, 0.09, 0.5
 
 
@@ -60,18 +59,18 @@ def pls_predict_splits(
     source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
         Predictors, finite. Large ones are read block by block, in one pass.
     target : array-like, shape (n_stimuli, n_neuroids)
-        Responses to the same stimuli in the same order, finite. For very many neuroids see `pls_smooth_splits`.
+        Finite. For very many neuroids see `pls_smooth_splits`.
     splits : sequence of (train, test)
         Indices of stimuli.
     n_components : int
-        Number of latent components; at most the number of features and of training stimuli.
-    backend : str or None
-        What computes: ``'numpy'``, ``'torch'``, ``'torch:cuda'``, ...; None for the setting, see `resolve`.
+        At most the number of features and of training stimuli.
+    backend : str, Backend or None
+        See `resolve`.
 
     Returns
     -------
     list of ndarray, shape (n_test, n_neuroids)
-        Predictions for the test stimuli of each split, in the order of its test indices.
+        Predictions for each split, in the order of its test indices.
 
     Raises
     ------
@@ -84,15 +83,15 @@ def pls_predict_splits(
         return [smoother.predict(y) for smoother in smoothers]
     pairs, sources = _pairs(source, splits, n_components)
     if _repeats(pairs):
-        # Stimuli that count more than once, as in a bootstrap, do not fit the scheme of one row for each.
+        # Repeated stimuli, as in a bootstrap, need a row for each repetition.
         return [
             pls_predict_splits(rows, values, [split], n_components, backend=backend)[0]
             for rows, values, split, _ in _each_alone(sources, y, pairs)
         ]
     centred, offset = _centred(y)
     predictions: list[Floats] = []
-    for group, found in _components(sources, centred, pairs, n_components, resolve(backend)):
-        for (train, test), scores, loadings in zip(group, found.scores, found.loadings, strict=True):
+    for group, components in _components(sources, centred, pairs, n_components, resolve(backend)):
+        for (train, test), scores, loadings in zip(group, components.scores, components.loadings, strict=True):
             predictions.append(scores[:, test].T @ loadings + (centred[train].mean(axis=0) + offset))
     return predictions
 
@@ -105,19 +104,19 @@ def pls_smooth_splits(
     *,
     backend: str | Backend | None = None,
 ) -> list[LinearSmoother]:
-    """Find what predicts held-out responses by PLS regression, for targets of any width.
+    """Find smoothers that predict held-out responses by PLS regression, for targets of any width.
 
     Parameters
     ----------
     source, splits, n_components, backend
         As for `pls_predict_splits`.
     target : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_neuroids)
-        Responses. Where there are more neuroids than stimuli they are read block by block, in one pass.
+        Read block by block, in one pass, where neuroids outnumber stimuli.
 
     Returns
     -------
     list of LinearSmoother
-        ``smoother.predict(target)`` is what `pls_predict_splits` returns for the split; it takes any columns of the
+        ``smoother.predict(target)`` equals the result of `pls_predict_splits` for the split, for any columns of the
         target.
     """
     pairs, sources = _pairs(source, splits, n_components)
@@ -137,9 +136,11 @@ def pls_smooth_splits(
     else:
         y, first = _centred(targets.to_array())[0], None
     smoothers = []
-    for group, found in _components(sources, y, pairs, n_components, used, first):
-        for (train, test), scores, active, sizes in zip(group, found.scores, found.active, found.sizes, strict=True):
-            # The mean over training stimuli is the part of the intercept.
+    for group, components in _components(sources, y, pairs, n_components, used, first):
+        for (train, test), scores, active, sizes in zip(
+            group, components.scores, components.active, components.sizes, strict=True
+        ):
+            # The last column is the intercept: the mean over training stimuli.
             mean = np.zeros((len(targets), 1))
             mean[train] = 1.0 / len(train)
             smoothers.append(
@@ -158,20 +159,7 @@ def pls_fit(
     *,
     backend: str | Backend | None = None,
 ) -> LinearMap:
-    """Fit one PLS regression on all stimuli.
-
-    Parameters
-    ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Copied as a whole, in float64; coefficients have as many rows as there are features.
-    target : array-like, shape (n_stimuli, n_neuroids)
-    n_components : int
-    backend : str or None
-        As for `pls_predict_splits`.
-
-    Returns
-    -------
-    LinearMap
+    """Fit one PLS regression on all stimuli; parameters as for `pls_predict_splits`, with `source` copied whole.
 
     Raises
     ------
@@ -187,7 +175,7 @@ def pls_fit(
 def pls_rotations(
     x: Floats, y: Floats, n_components: int, *, backend: str | Backend | None = None
 ) -> tuple[Floats, Floats]:
-    """Return rotations and loadings: with the first k of both, ``X rotations^T loadings`` is a fit of k components.
+    """Return rotations and loadings: with the first k of both, ``X rotations^T loadings`` is the fit of k components.
 
     Parameters
     ----------
@@ -204,9 +192,9 @@ def pls_rotations(
     _check_components(n_components, *x.shape)
     used = resolve(backend)
     trains = [np.arange(len(x), dtype=np.intp)]
-    found = find_components(used.asarray(x), used.asarray(y), trains, n_components, backend=used)
-    # scores = X weights inverse(mixing): the rotations of Wegelin (2000), with a triangular system of k x k.
-    return np.linalg.solve(found.mixing[0].T, found.weights[0]), found.loadings[0]
+    components = find_components(used.asarray(x), used.asarray(y), trains, n_components, backend=used)
+    # scores = X weights inverse(mixing): the rotations of Wegelin (2000), by a triangular k x k system.
+    return np.linalg.solve(components.mixing[0].T, components.weights[0]), components.loadings[0]
 
 
 def _components(
@@ -217,7 +205,7 @@ def _components(
     backend: Backend,
     first: Floats | None = None,
 ) -> Iterator[tuple[Sequence[tuple[Indices, Indices]], Components]]:
-    """Find components for as many splits at a time as fit into memory; yields them with their splits."""
+    """Find components for as many splits at a time as fit into memory; yield them with their splits."""
     targets = backend.asarray(y)
     starts = None if first is None else backend.asarray(first)
     if _gram_pays(source.shape, y.shape[1], len(pairs), n_components):
@@ -235,7 +223,7 @@ def _components(
 
 
 def _gram_pays(shape: tuple[int, int], n_targets: int, n_splits: int, n_components: int) -> bool:
-    """Whether to compute X X^T and work on n columns rather than on p."""
+    """Return whether computing X X^T and working on n columns is faster than working on p."""
     n, p = shape
     if p <= n:
         return False
@@ -247,7 +235,7 @@ def _gram_pays(shape: tuple[int, int], n_targets: int, n_splits: int, n_componen
 
 
 def _compressed(shape: tuple[int, int], n_stimuli: int) -> bool:
-    """Whether a target is so wide that inner products of stimuli replace it."""
+    """Return whether inner products of stimuli replace a wide target."""
     return shape[1] > n_stimuli and shape[1] > FIRST
 
 
@@ -266,7 +254,7 @@ def _repeats(pairs: Sequence[tuple[Indices, Indices]]) -> bool:
 
 
 def _each_alone(source: ColumnBlocks, target: Any, pairs: Sequence[tuple[Indices, Indices]]) -> Iterator[Any]:
-    """Yield source, target and positions of each split by itself, with a row for every time a stimulus counts."""
+    """Yield source, target and positions of each split, with a row for every repetition of a stimulus."""
     for train, test in pairs:
         rows = np.concatenate([train, test])
         split = np.arange(len(train)), np.arange(len(train), len(rows))

@@ -1,12 +1,12 @@
-"""Choose the number of components of partial least squares for each neuroid, inside each training set.
+"""Select the number of components of partial least squares for each neuroid, inside each training set.
 
-The fit of K components holds those of all smaller numbers: each component adds its scores times its loadings to the
-prediction and changes nothing before it. So one fit of each inner fold gives the errors of all numbers,
+The fit of K components contains those of all smaller numbers: each component adds its scores times its loadings to the
+prediction. One fit of each inner fold thus gives the errors of all numbers,
 
     ``E_jk = sum_f sum_(i in fold f) (y_ij - m_fj - sum_(c <= k) t_fic l_fcj)^2``
 
-with scores t, loadings l and means m of the fit without the fold, and the number for neuroid j is the k of least E_jk.
-The components are those of all neuroids together, as in `pls`; inner folds and the fits that predict advance together.
+with scores t, loadings l and means m of the fit without the fold; neuroid j takes the k of least E_jk. Components are
+those of all neuroids together, as in `pls`; inner folds and final fits advance together.
 
 References
 ----------
@@ -37,20 +37,19 @@ FOLDS = 5
 
 
 def inner_folds(train: ArrayLike, n_folds: int = FOLDS) -> list[tuple[Indices, Indices]]:
-    """Divide training stimuli into folds.
+    """Divide training stimuli into folds with a fixed seed.
 
     Parameters
     ----------
     train : array-like of int
-        Positions. Their order counts, so that the caller says on what the folds depend. One that repeats, as in a
-        bootstrap, is in one fold.
+        Positions; folds depend on their order. One that repeats, as in a bootstrap, is in one fold.
     n_folds : int
-        At least 2; there are no more folds than stimuli.
+        At least 2; at most the number of stimuli is used.
 
     Returns
     -------
     list of (train, test)
-        Positions, drawn with a fixed seed; each stimulus is in one of the test parts.
+        Positions; each stimulus is in one of the test parts.
 
     Raises
     ------
@@ -79,7 +78,7 @@ def pls_path_predict_splits(
     n_folds: int = FOLDS,
     backend: str | Backend | None = None,
 ) -> tuple[list[Floats], list[Indices]]:
-    """Predict held-out responses with the number of components chosen for each neuroid, for every split.
+    """Predict held-out responses with the number of components selected for each neuroid, for every split.
 
     Parameters
     ----------
@@ -88,11 +87,11 @@ def pls_path_predict_splits(
     splits : sequence of (train, test)
         Indices of stimuli.
     n_components : int
-        The largest number to choose; fewer where there are fewer features, or training stimuli in an inner fit.
+        Largest number; less with fewer features, or fewer training stimuli in an inner fit.
     n_folds : int
         See `inner_folds`.
     backend : str, Backend or None
-        Where to compute; see `resolve`.
+        See `resolve`.
 
     Returns
     -------
@@ -103,12 +102,12 @@ def pls_path_predict_splits(
     responses = ColumnBlocks.of(target)
     q = responses.shape[1]
     predictions = [np.empty((len(np.asarray(test)), q)) for _, test in splits]
-    chosen = [np.empty(q, dtype=np.intp) for _ in splits]
+    selected = [np.empty(q, dtype=np.intp) for _ in splits]
     for index, columns, part, numbers in pls_path_iterate(
         source, responses, splits, n_components, n_folds=n_folds, backend=backend
     ):
-        predictions[index][:, columns], chosen[index][columns] = part, numbers
-    return predictions, chosen
+        predictions[index][:, columns], selected[index][columns] = part, numbers
+    return predictions, selected
 
 
 def pls_path_iterate(
@@ -120,14 +119,14 @@ def pls_path_iterate(
     n_folds: int = FOLDS,
     backend: str | Backend | None = None,
 ) -> Iterator[tuple[int, slice, Floats, Indices]]:
-    """Do what `pls_path_predict_splits` does part by part, for targets whose predictions do not fit into memory.
+    """Yield the result of `pls_path_predict_splits` in parts, for predictions that do not fit into memory.
 
     Yields
     ------
     index : int
-        Of the split.
+        Number of the split.
     columns : slice
-        Of the neuroids.
+        Neuroids.
     prediction : ndarray, shape (n_test, width)
     chosen : ndarray of int, shape (width,)
     """
@@ -141,11 +140,11 @@ def pls_path_iterate(
         y, offset = centred(block)  # a large mean would cost digits
         for index, folds in enumerate(inner):
             parts = smoothers[bounds[index] : bounds[index + 1]]
-            chosen = _losses(parts, [test for _, test in folds], y).argmin(axis=0) + 1
+            selected = _losses(parts, [test for _, test in folds], y).argmin(axis=0) + 1
             scores, loadings, mean = _components(smoothers[index], y)
-            prediction = scores @ (loadings * _used(loadings, chosen))
+            prediction = scores @ (loadings * _used(loadings, selected))
             prediction += mean + offset
-            yield index, columns, prediction, chosen
+            yield index, columns, prediction, selected
 
 
 def pls_path_fit(
@@ -156,12 +155,9 @@ def pls_path_fit(
     n_folds: int = FOLDS,
     backend: str | Backend | None = None,
 ) -> tuple[LinearMap, Indices]:
-    """Fit all stimuli with the number of components chosen for each neuroid on folds of them.
+    """Fit all stimuli with the number of components selected for each neuroid on folds of them.
 
-    Parameters
-    ----------
-    source, target, n_components, n_folds, backend
-        As for `pls_path_predict_splits`, `source` copied as a whole.
+    Parameters are those of `pls_path_predict_splits`, with `source` copied whole.
 
     Returns
     -------
@@ -171,15 +167,15 @@ def pls_path_fit(
     x, source_mean = centred(source.to_array() if isinstance(source, ColumnBlocks) else source)
     y, target_mean = centred(target)
     everything = np.arange(len(x), dtype=np.intp)
-    _, (chosen,) = pls_path_predict_splits(
+    _, (selected,) = pls_path_predict_splits(
         x, y, [(everything, everything[:1])], n_components, n_folds=n_folds, backend=backend
     )
-    rotations, loadings = pls_rotations(x, y, int(chosen.max()), backend=backend)
-    return LinearMap(rotations.T @ (loadings * _used(loadings, chosen)), source_mean, target_mean), chosen
+    rotations, loadings = pls_rotations(x, y, int(selected.max()), backend=backend)
+    return LinearMap(rotations.T @ (loadings * _used(loadings, selected)), source_mean, target_mean), selected
 
 
 def _losses(smoothers: Sequence[LinearSmoother], tests: Sequence[Indices], y: Floats) -> Floats:
-    """Return sums of squared errors over all folds for every number of components, shape (n_components, width)."""
+    """Sum squared errors over all folds for every number of components, shape (n_components, width)."""
     losses = np.zeros((smoothers[0].right.shape[1] - 1, y.shape[1]))
     for smoother, test in zip(smoothers, tests, strict=True):
         scores, loadings, mean = _components(smoother, y)
@@ -191,13 +187,13 @@ def _losses(smoothers: Sequence[LinearSmoother], tests: Sequence[Indices], y: Fl
 
 
 def _components(smoother: LinearSmoother, y: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return scores of the test stimuli, loadings, and means over the training stimuli, of which a fit is made."""
-    assert smoother.left is not None  # noqa: S101 -- what PLS makes has it; the type checker does not know
+    """Return scores of the test stimuli, loadings, and means over the training stimuli."""
+    assert smoother.left is not None  # noqa: S101 -- always set by PLS; for the type checker
     *_, mean = weighted = smoother.right.T @ y
     return smoother.left[:, :-1], weighted[:-1], mean
 
 
 def _used(loadings: Floats, chosen: Indices) -> NDArray[np.bool_]:
-    """Tell which components each neuroid has, shape (n_components, n_neuroids)."""
+    """Return which components each neuroid has, shape (n_components, n_neuroids)."""
     used: NDArray[np.bool_] = np.arange(len(loadings))[:, None] < chosen
     return used

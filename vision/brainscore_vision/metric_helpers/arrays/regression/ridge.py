@@ -1,13 +1,13 @@
 """Compute ridge regression for many cross-validation splits from one factorisation.
 
-Ridge regression with an unpenalised intercept is a linear smoother; `split_fits` says how one factorisation, over
-features or over stimuli where features outnumber them, gives the predictions of all splits. (For one penalty this is
-some ten times less work than an eigendecomposition; `ridge_cv` is for many.)
+Ridge regression with an unpenalised intercept is a linear smoother: one factorisation, over features or over stimuli
+where features outnumber them, predicts all splits (see `split_fits`). For one penalty this is about ten times less work
+than an eigendecomposition; for many see `ridge_cv`.
 
 References
 ----------
-Hoerl & Kennard (1970), Ridge regression, doi:10.1080/00401706.1970.10488634.
-Saunders, Gammerman & Vovk (1998), Ridge regression learning algorithm in dual variables (ICML).
+Hoerl & Kennard (1970), Ridge regression, doi:10.1080/00401706.1970.10488634. Saunders, Gammerman & Vovk (1998), Ridge
+regression learning algorithm in dual variables (ICML).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def ridge_fit(
     alpha : float
         Penalty, larger than zero, in squared units of `source`.
     backend : str, Backend or None
-        Where to compute; see `resolve`.
+        See `resolve`.
 
     Returns
     -------
@@ -88,23 +88,19 @@ def ridge_split_fits(
     *,
     backend: str | Backend | None = None,
 ) -> SplitFits:
-    """Fit ridge regression to the training stimuli of every split, without a target: any block of neuroids can follow.
+    """Fit ridge regression to the training stimuli of every split, before any target is known.
 
     Parameters
     ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Predictors, finite.
-    splits : sequence of (train, test)
-        Indices of stimuli. Stimuli in neither are left out; those that repeat in train count as often.
+    source, splits, backend
+        As for `least_squares_split_fits`.
     alpha : float
         Penalty, larger than zero, in squared units of `source`.
-    backend : str, Backend or None
-        Where to compute; see `resolve`.
 
     Returns
     -------
     SplitFits
-        Whose ``predict(target)`` predicts the test stimuli of each split, in the order of its test indices.
+        ``predict(target)`` predicts the test stimuli of each split, in the order of its test indices.
 
     Raises
     ------
@@ -154,19 +150,19 @@ def _each_by_features(predictors: Predictors, splits: Sequence[Split], alpha: fl
 
 
 def _solve_positive(matrix: Floats, right: Floats) -> Floats:
-    """Solve a positive definite system; where rounding made it indefinite, without the directions at fault."""
+    """Solve a positive definite system; where rounding made it indefinite, without the affected directions."""
     factor = factorise(matrix.copy())
     if factor is not None:
         return solve_factorised(factor, right)
     values, vectors = np.linalg.eigh(matrix)
-    kept = values > len(matrix) * np.finfo(np.float64).eps * values[-1]
-    vectors = vectors[:, kept]
-    solution: Floats = vectors @ ((vectors.T @ right) / values[kept, None])
+    positive = values > len(matrix) * np.finfo(np.float64).eps * values[-1]
+    vectors = vectors[:, positive]
+    solution: Floats = vectors @ ((vectors.T @ right) / values[positive, None])
     return solution
 
 
 def check_alpha(alpha: float) -> None:
-    """Raise unless the penalty is larger than zero."""
+    """Raise ValueError unless the penalty is larger than zero."""
     if not alpha > 0:
         raise ValueError(f"The ridge penalty alpha is {alpha!r}; it must be larger than zero.")
 

@@ -1,22 +1,22 @@
-"""Compute ridge regression with the penalty chosen by leave-one-out cross-validation, from one eigendecomposition.
+"""Compute ridge regression with the penalty selected by leave-one-out cross-validation, from one eigendecomposition.
 
 With ``X = U S V^T`` (centred) the residuals of ridge regression and the diagonal of ``I - H`` are
 
     ``r(alpha) = y_rest + U diag(g) U^T y,   d(alpha) = d_rest + (U * U) g,   g = alpha / (S^2 + alpha)``
 
-where the rest is what no feature reaches, and ``r / d`` is the error for each stimulus had it been left out. The chosen
-alpha has the least mean square of these errors: over all neuroids together, as in scikit-learn's ``RidgeCV``, or for
-each neuroid (``alpha_per_target=True``).
+where the rest lies outside the span of the features, and ``r / d`` is the error for each stimulus had it been left out.
+The selected alpha has the least mean square of these errors: over all neuroids together, as in scikit-learn's
+``RidgeCV``, or for each neuroid (``alpha_per_target=True``).
 
-Residuals are not computed for every alpha: as functions of S^2 the many g lie in the span of few of them, up to
-rounding, which an interpolative decomposition finds. Where neuroids outnumber stimuli, the choice over all of them
-together needs only ``Y Y^T``. Targets are read in blocks.
+Residuals are not computed for every alpha: up to rounding, the many g lie in the span of a few, found by an
+interpolative decomposition. Where neuroids outnumber stimuli, a common alpha needs only ``Y Y^T``. Targets are read in
+blocks.
 
 References
 ----------
-Golub, Heath & Wahba (1979), Generalized cross-validation, doi:10.1080/00401706.1979.10489751.
-Rifkin & Lippert (2007), Notes on regularized least squares, MIT-CSAIL-TR-2007-025.
-Cheng, Gimbutas, Martinsson & Rokhlin (2005), On the compression of low rank matrices, doi:10.1137/030602678.
+Golub, Heath & Wahba (1979), Generalized cross-validation, doi:10.1080/00401706.1979.10489751. Rifkin & Lippert (2007),
+Notes on regularized least squares, MIT-CSAIL-TR-2007-025. Cheng, Gimbutas, Martinsson & Rokhlin (2005), On the
+compression of low rank matrices, doi:10.1137/030602678.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ __all__ = [
 ]
 
 BASIS_TOLERANCE = 1e-13  # of the span of the shrinkage factors
-UNRELIABLE = 1e-8  # below this part of the largest, eigenvalues of X^T X have eigenvectors that are too inexact
-NEGLIGIBLE = 1e-8  # squared singular values below this part of the smallest penalty are as good as zero
-WORK_BYTES = 16 * 2**20  # of the residuals for all penalties that are in memory at once
+UNRELIABLE = 1e-8  # eigenvalues of X^T X below this share of the largest have too inexact eigenvectors
+NEGLIGIBLE = 1e-8  # squared singular values below this share of the smallest penalty count as zero
+WORK_BYTES = 16 * 2**20  # memory for residuals of all penalties
 
 
 def ridge_cv_fit(
@@ -66,11 +66,11 @@ def ridge_cv_fit(
     source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
     target : array-like or ColumnBlocks, shape (n_stimuli, n_neuroids)
     alphas : array-like, shape (n_alphas,)
-        Penalties to choose from, larger than zero. Of several that are equally good, the first is chosen.
+        Candidate penalties, larger than zero; the first of equally good ones counts.
     alpha_per_target : bool
-        Choose for each neuroid instead of for all of them together.
+        Select for each neuroid instead of for all together.
     backend : str, Backend or None
-        Where to compute; see `resolve`.
+        See `resolve`.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def ridge_cv_predict_splits(
     alpha_per_target: bool = False,
     backend: str | Backend | None = None,
 ) -> list[Floats]:
-    """Predict held-out responses for every split, with the penalty chosen inside each training set.
+    """Predict held-out responses for every split, with the penalty selected inside each training set.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def ridge_cv_predict_splits(
     Returns
     -------
     list of ndarray, shape (n_test, n_neuroids)
-        Predictions for the test stimuli of each split, in the order of its test indices.
+        Predictions for each split, in the order of its test indices.
 
     Raises
     ------
@@ -143,14 +143,14 @@ def ridge_cv_iterate(
     alpha_per_target: bool = False,
     backend: str | Backend | None = None,
 ) -> Iterator[tuple[int, slice, Floats]]:
-    """Do what `ridge_cv_predict_splits` does part by part, for targets whose predictions do not fit into memory.
+    """Yield the result of `ridge_cv_predict_splits` in parts, for predictions that do not fit into memory.
 
     Yields
     ------
     index : int
-        Of the split.
+        Number of the split.
     columns : slice
-        Of the neuroids.
+        Neuroids.
     prediction : ndarray, shape (n_test, width)
     """
     penalties = check_alphas(alphas)
@@ -174,13 +174,7 @@ def ridge_cv_iterate(
 
 
 def check_alphas(alphas: ArrayLike) -> Floats:
-    """Return penalties as a list of numbers.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or one is not larger than zero.
-    """
+    """Return penalties as an array; raise ValueError if there are none, or one is not larger than zero."""
     penalties = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     if penalties.ndim != 1 or penalties.size == 0 or not (penalties > 0).all():
         raise ValueError(f"The penalties to choose from must be numbers larger than zero; alphas is {alphas!r}.")
@@ -207,17 +201,17 @@ class Spectrum:
 
     @property
     def spans(self) -> bool:
-        """Whether no response can leave a rest that the directions do not reach."""
+        """Whether the directions and the constant span all responses."""
         return self.right.size == 0
 
     def shrink(self, y: Floats, alpha: Floats) -> Floats:
-        """Return ``diag(1 / (S^2 + alpha)) U^T y``, shape (n_directions, width), with one alpha or one a column."""
+        """Return ``diag(1 / (S^2 + alpha)) U^T y``, shape (n_directions, width), for one alpha or one per column."""
         result: Floats = self.left.T @ y
         result /= self.squares[:, None] + alpha
         return result
 
     def shrunk(self, target: ColumnBlocks, alpha: Floats) -> tuple[Floats, Floats]:
-        """Do so for all targets; also return their means."""
+        """Apply `shrink` to all targets; also return their means."""
         result, means = np.empty((len(self.squares), target.shape[1])), np.empty(target.shape[1])
         for columns, y, mean in _blocks(target):
             result[:, columns] = self.shrink(y, alpha if len(alpha) == 1 else alpha[columns])
@@ -225,20 +219,22 @@ class Spectrum:
         return result, means
 
     def choose(self, target: ColumnBlocks, alphas: Floats, *, per_target: bool) -> Floats:
-        """Return the alphas of least mean squared leave-one-out error, shape (n_neuroids,) or, for all alike, (1,)."""
+        """Return the alphas of least mean squared leave-one-out error, shape (n_neuroids,) or (1,)."""
         if len(alphas) == 1:
             return np.repeat(alphas, target.shape[1] if per_target else 1)
         total = self.losses((y for _, y, _ in _blocks(target)) if per_target else _for_sums(target), alphas)
-        chosen: Floats = alphas[total.argmin(axis=1) if per_target else total.sum(axis=0, keepdims=True).argmin(axis=1)]
-        return chosen
+        selected: Floats = alphas[
+            total.argmin(axis=1) if per_target else total.sum(axis=0, keepdims=True).argmin(axis=1)
+        ]
+        return selected
 
     def losses(self, responses: Iterable[Floats], alphas: Floats) -> Floats:
-        """Return sums of squares over stimuli of leave-one-out errors.
+        """Return sums over stimuli of squared leave-one-out errors.
 
         Parameters
         ----------
         responses : iterable of ndarray, shape (n_train, width)
-            Centred; neuroids of one after those of the other.
+            Centred blocks of neuroids.
         alphas : ndarray, shape (n_alphas,)
 
         Returns
@@ -254,7 +250,7 @@ class Spectrum:
         return np.concatenate([loss for y in responses for loss in self._losses(y, basis, mixing, weights)])
 
     def _losses(self, y: Floats, basis: Floats, mixing: Floats, weights: Floats) -> Iterator[Floats]:
-        """Yield sums of squares over stimuli of leave-one-out errors, shape (width, n_alphas), for centred y."""
+        """Yield sums over stimuli of squared leave-one-out errors, shape (width, n_alphas), for centred y."""
         n, (k, m) = len(y), mixing.shape
         along = self.left.T @ y
         rest = None if self.spans else y - self.left @ along
@@ -271,7 +267,7 @@ class Spectrum:
 
 def _shrinkage(squares: Floats, alphas: Floats) -> tuple[Floats, Floats]:
     """Write ``g = alpha / (S^2 + alpha)`` of all alphas, shape (n_directions, n_alphas), as ``basis @ mixing``."""
-    from scipy.linalg import qr, solve_triangular  # scipy is loaded by those who use it
+    from scipy.linalg import qr, solve_triangular  # scipy is heavy
 
     factors = alphas / (squares[:, None] + alphas)
     sizes = factors.max(axis=0)
@@ -305,11 +301,13 @@ def _blocks(target: ColumnBlocks) -> Iterator[tuple[slice, Floats, Floats]]:
 def spectrum_of_gram(gram: Floats, used: Backend) -> Spectrum:
     """Decompose a source by the Gram matrix of its stimuli, shape (n_train, n_train), rows and columns of sum 0."""
     n = len(gram)
-    # The constant has eigenvalue zero, perhaps among others; lifted above all it is told apart.
+    # The constant's eigenvalue, zero like perhaps others, is lifted above all of them.
     lift = 2.0 * float(np.linalg.norm(gram)) or 1.0
     values, vectors = used.eigh(used.asarray(gram + lift / n))
-    kept = slice(0, max(1, n - 1))
-    return Spectrum(used.numpy(vectors)[:, kept], np.clip(used.numpy(values)[kept], 0.0, None), np.empty((0, 0)))
+    directions = slice(0, max(1, n - 1))
+    return Spectrum(
+        used.numpy(vectors)[:, directions], np.clip(used.numpy(values)[directions], 0.0, None), np.empty((0, 0))
+    )
 
 
 def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> Spectrum:
@@ -317,15 +315,15 @@ def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> Spectrum:
     values, vectors = used.eigh(used.asarray(x.T @ x))
     squares, right = used.numpy(values), used.numpy(vectors)
     rounding = max(NEGLIGIBLE * smallest_alpha, len(squares) * np.finfo(np.float64).eps * float(squares[-1]))
-    kept = squares > rounding
-    if (squares[kept] < UNRELIABLE * squares[-1]).any():
+    directions = squares > rounding
+    if (squares[directions] < UNRELIABLE * squares[-1]).any():
         _, sizes, transposed = np.linalg.svd(x, full_matrices=False)
         squares, right = sizes * sizes, transposed.T
-        kept = squares > rounding
-    kept[-1] = True  # of a constant source, one direction that explains nothing
-    size = np.sqrt(np.clip(squares[kept], np.finfo(np.float64).tiny, None))
-    right = right[:, kept]
-    return Spectrum(x @ (right / size), squares[kept], right * size)
+        directions = squares > rounding
+    directions[-1] = True  # a constant source keeps one empty direction
+    size = np.sqrt(np.clip(squares[directions], np.finfo(np.float64).tiny, None))
+    right = right[:, directions]
+    return Spectrum(x @ (right / size), squares[directions], right * size)
 
 
 def _split_from_features(x: Floats, split: Split, smallest_alpha: float, used: Backend) -> tuple[Spectrum, Floats]:

@@ -1,8 +1,8 @@
-"""Find, for every neuroid of a target, the one neuroid of the source that it correlates with most.
+"""Find, for every neuroid of a target, the source neuroid with the largest correlation.
 
-``best_j = argmax_i r(x_i, y_j)`` over the training stimuli; the response of that neuroid of the source, as it is, is
-the prediction. Correlations of all pairs are one matrix product. For many splits, sums over training stimuli are those
-over all stimuli less those over the stimuli left out. Sources are read in blocks.
+``best_j = argmax_i r(x_i, y_j)`` over the training stimuli; the response of that source neuroid is the prediction.
+Correlations of all pairs are one matrix product. For many splits, sums over training stimuli are those over all stimuli
+less those over the stimuli left out. Sources are read in blocks.
 
 References
 ----------
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["best_source", "best_source_predict_splits", "training_correlations"]
 
-TIE = 1e-12  # correlations that differ by less are equal: the first of them counts
-CANCELLED = 1e-6  # sums of squares below this part of those of all stimuli are computed anew
-CACHE_BYTES = 2**23  # of the source neuroids, or their correlations, that are looked at together
-PAIRS_BYTES = 512 * 2**20  # of the correlations of all pairs, for as many splits at a time
+TIE = 1e-12  # smaller differences of correlations are ties: the first counts
+CANCELLED = 1e-6  # sums of squares below this share of those of all stimuli are recomputed
+CACHE_BYTES = 2**23  # source neuroids, or their correlations, processed together
+PAIRS_BYTES = 512 * 2**20  # correlations of all pairs, for as many splits at a time
 
 
 def best_source(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
-    """Find the neuroid of the source that correlates most with each neuroid of the target.
+    """Find the source neuroid with the largest correlation for each target neuroid.
 
     Parameters
     ----------
@@ -46,32 +46,28 @@ def best_source(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
     Returns
     -------
     ndarray of int, shape (n_neuroids,)
-        Position in the source, the first of those that are equally good; -1 where no correlation is defined since the
-        target is constant, or all of the source.
+        Position in the source, the first of ties; -1 where no correlation is defined.
     """
     blocks = ColumnBlocks.of(source)
     everything = np.arange(len(blocks), dtype=np.intp)
-    (found,) = _search(blocks, target, [Split(everything, everything[:0], everything[:0], len(blocks))])
-    return found.index
+    (best,) = _search(blocks, target, [Split(everything, everything[:0], everything[:0], len(blocks))])
+    return best.index
 
 
 def best_source_predict_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Floats]:
-    """Predict held-out responses by the neuroid of the source that correlates most in training, for every split.
+    """Predict held-out responses by the source neuroid with the largest training correlation, for every split.
 
     Parameters
     ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Finite.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Responses to the same stimuli in the same order, finite.
+    source, target
+        As for `best_source`.
     splits : sequence of (train, test)
         Indices of stimuli.
 
     Returns
     -------
     list of ndarray, shape (n_test, n_neuroids)
-        Responses of the chosen neuroids to the test stimuli, in the order of the test indices; NaN for neuroids of the
-        target that are constant in training.
+        Responses of the best neuroids, in the order of the test indices; NaN for target neuroids constant in training.
 
     Raises
     ------
@@ -79,11 +75,11 @@ def best_source_predict_splits(source: ArrayLike | ColumnBlocks, target: ArrayLi
         If a training set is empty.
     """
     blocks = ColumnBlocks.of(source)
-    return [found.values for found in _search(blocks, target, as_splits(splits, len(blocks)))]
+    return [best.values for best in _search(blocks, target, as_splits(splits, len(blocks)))]
 
 
 def training_correlations(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> Iterator[Floats]:
-    """Correlate every neuroid of the source with every one of the target over the training stimuli of each split.
+    """Correlate every source neuroid with every target neuroid over the training stimuli of each split.
 
     Parameters
     ----------
@@ -93,7 +89,7 @@ def training_correlations(source: ArrayLike | ColumnBlocks, target: ArrayLike, s
     Yields
     ------
     ndarray, shape (n_neuroids, n_features)
-        Of a split. NaN where either is constant in training.
+        For each split. NaN where either is constant in training.
 
     Raises
     ------
@@ -108,7 +104,7 @@ def training_correlations(source: ArrayLike | ColumnBlocks, target: ArrayLike, s
         states = [_Training.of(split, y) for split in pairs[begin : begin + together]]
         correlations = [np.empty((y.shape[1], blocks.shape[1])) for _ in states]
         for number, first, products, raw in _products(blocks, y, states):
-            with np.errstate(divide="ignore", invalid="ignore"):  # neuroids without length are NaN
+            with np.errstate(divide="ignore", invalid="ignore"):  # constant neuroids are NaN
                 r = products / states[number].length[:, None]
             r[~np.isfinite(r)] = np.nan
             correlations[number][:, first : first + raw.shape[1]] = r
@@ -117,43 +113,43 @@ def training_correlations(source: ArrayLike | ColumnBlocks, target: ArrayLike, s
 
 @dataclass
 class _Training:
-    """What one split needs for its correlations.
+    """Target of one split.
 
     Attributes
     ----------
     split : Split
     target : ndarray, shape (n_stimuli, n_neuroids)
-        Responses to all stimuli, centred on those that train.
+        Responses to all stimuli, centred on training stimuli.
     length : ndarray, shape (n_neuroids,)
-        Of these columns over the stimuli that train; 0 where they are constant.
-    anew : ndarray of int
-        Neuroids whose responses vary so much more over all stimuli that sums less sums are too inexact.
+        Lengths of these columns over the training stimuli; 0 where constant.
+    recomputed : ndarray of int
+        Neuroids with differences of sums too inexact, since they vary far more over all stimuli.
     """
 
     split: Split
     target: Floats
     length: Floats
-    anew: Indices
+    recomputed: Indices
 
     @classmethod
     def of(cls, split: Split, y: Floats) -> _Training:
         train = y[split.train]
         target = y - train.mean(axis=0)
         length = np.sqrt(np.einsum("ij,ij->j", target[split.train], target[split.train]))
-        anew = np.flatnonzero(length**2 < CANCELLED * np.einsum("ij,ij->j", y, y))
+        recomputed = np.flatnonzero(length**2 < CANCELLED * np.einsum("ij,ij->j", y, y))
         length[constant_columns(train)] = 0.0
-        return cls(split, target, length, anew)
+        return cls(split, target, length, recomputed)
 
 
 @dataclass
 class _Found:
-    """What one split found so far.
+    """Best source neuroids of one split so far.
 
     Attributes
     ----------
     training : _Training
     index, size : ndarray, shape (n_neuroids,)
-        The best source neuroid, and its correlation times `length`.
+        Best source neuroid, and its correlation times `length`.
     values : ndarray, shape (n_test, n_neuroids)
         Its responses to the test stimuli.
     """
@@ -169,7 +165,7 @@ class _Found:
         return cls(training, np.full(q, -1, dtype=np.intp), np.full(q, -np.inf), np.full((n, q), np.nan))
 
     def offer(self, products: Floats, first: int, raw: NDArray[Any]) -> None:
-        """Take what is better than anything before.
+        """Update neuroids if one of these source neuroids is better.
 
         Parameters
         ----------
@@ -196,16 +192,16 @@ class _Found:
 def _search(source: ColumnBlocks, target: ArrayLike, splits: Sequence[Split]) -> list[_Found]:
     y, _ = centred(target)
     states = [_Training.of(split, y) for split in splits]
-    found = [_Found.nothing(state) for state in states]
+    best = [_Found.nothing(state) for state in states]
     for number, first, products, raw in _products(source, y, states):
-        found[number].offer(products, first, raw)
-    return found
+        best[number].offer(products, first, raw)
+    return best
 
 
 def _products(
     source: ColumnBlocks, y: Floats, states: Sequence[_Training]
 ) -> Iterator[tuple[int, int, Floats, NDArray[Any]]]:
-    """Yield, of some source neuroids: number of the split, place of the first, products for `_Found`, responses."""
+    """Yield split number, position of the first source neuroid, products for `_Found` and responses, for each block."""
     outside = np.zeros((len(states), len(y)))
     for row, state in zip(outside, states, strict=True):
         row[state.split.left_out] = 1.0
@@ -223,14 +219,14 @@ def _products(
 
 @dataclass(frozen=True)
 class _Block:
-    """Some neuroids of the source, and sums over all stimuli.
+    """Source neuroids, and sums over all stimuli.
 
     Attributes
     ----------
     raw, x : ndarray, shape (n_stimuli, width)
-        As given, and centred.
+        Original and centred responses.
     squares : ndarray, shape (width,)
-        Sums of squares of x; 0 for what is constant but for rounding.
+        Sums of squares of x; 0 for constants up to rounding.
     crossed : ndarray, shape (n_neuroids, width)
         Sums of products with the centred target.
     sums, squared : ndarray, shape (n_splits, width)
@@ -253,22 +249,22 @@ class _Block:
         return cls(raw, x, squares, y.T @ x, outside @ x, outside @ square)
 
     def less(self, state: _Training, number: int) -> Floats:
-        """Return products as `_Found` takes them, from sums over all stimuli less those over the ones left out."""
+        """Return products for `_Found`, from sums over all stimuli less those over the ones left out."""
         split = state.split
         squares = self.squares - self.squared[number] - self.sums[number] ** 2 / len(split.train)
-        anew = ~(squares > CANCELLED * self.squares)
-        squares[anew] = 1.0
+        recomputed = ~(squares > CANCELLED * self.squares)
+        squares[recomputed] = 1.0
         products = state.target[split.left_out].T @ self.x[split.left_out]
         np.subtract(self.crossed, products, out=products)
         products /= np.sqrt(squares)
-        if len(state.anew):
-            products[state.anew] = self.own(state, neuroids=state.anew)
-        if anew.any():
-            products[:, anew] = self.own(state, anew)
+        if len(state.recomputed):
+            products[state.recomputed] = self.own(state, neuroids=state.recomputed)
+        if recomputed.any():
+            products[:, recomputed] = self.own(state, recomputed)
         return products
 
     def own(self, state: _Training, columns: Any = slice(None), neuroids: Any = slice(None)) -> Floats:
-        """Return them from the stimuli that train."""
+        """Return products from the training stimuli."""
         values = self.raw[state.split.train][:, columns]
         x, _ = centred(values)
         products = state.target[state.split.train][:, neuroids].T @ x

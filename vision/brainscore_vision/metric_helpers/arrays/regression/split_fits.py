@@ -1,14 +1,14 @@
-"""Predict left-out stimuli for many cross-validation splits from fits that know no target yet.
+"""Predict left-out stimuli for many cross-validation splits from fits made before any target is known.
 
-Least-squares fits with an unpenalised intercept are linear smoothers: what they predict is a matrix times the training
-responses. That matrix depends on the source alone, so that it is made once and applied to targets block by block.
+Least-squares fits with an unpenalised intercept are linear smoothers: predictions are a matrix times the training
+responses. The matrix depends only on the source, and is applied to targets block by block.
 
-Two forms are used. With ``H`` the smoother of all stimuli, the prediction for stimuli that are then left out is
+With ``H`` the smoother of all stimuli, the prediction for stimuli that are then left out is
 
     ``prediction_out = y_out - [(I - H)_out,out]^-1 [(I - H) y]_out``       (`DeletionFits`)
 
-which costs one small solve for a split. Where this does not apply (training stimuli that repeat, a fit of all stimuli
-that is singular though those of the parts are not) every split has its own matrix:
+which costs one small solve per split. Where this does not apply (repeated training stimuli, a singular fit of all
+stimuli) every split has its own matrix:
 
     ``prediction_test = mean(y_train) + T (y_train - mean(y_train))``       (`ProjectionFits`)
 
@@ -60,7 +60,7 @@ class Split:
     train, test : ndarray of int
         In the caller's order.
     left_out : ndarray of int
-        All stimuli that are not in `train`, sorted.
+        All stimuli outside `train`, sorted.
     n : int
         Number of all stimuli.
     """
@@ -72,19 +72,13 @@ class Split:
 
     @property
     def by_deletion(self) -> bool:
-        """Whether deleting the left-out stimuli from a fit of all gives this split, for less than a fit of its own."""
+        """Whether deletion from a fit of all stimuli gives this split, for less work than its own fit."""
         once = len(self.train) + len(self.left_out) == self.n
         return once and 2 * len(self.left_out) <= self.n and not np.isin(self.test, self.train).any()
 
 
 def as_splits(splits: Splits, n: int) -> list[Split]:
-    """Turn pairs of indices into splits of `n` stimuli.
-
-    Raises
-    ------
-    ValueError
-        If a training set is empty.
-    """
+    """Turn pairs of indices into splits of `n` stimuli; raise ValueError if a training set is empty."""
     result = []
     for number, (train, test) in enumerate(splits):
         rows = np.asarray(train, dtype=np.intp)
@@ -104,7 +98,7 @@ class SplitFits(Protocol):
         Parameters
         ----------
         target : array-like, shape (n_stimuli, n_neuroids)
-            Responses to all stimuli; a block of the neuroids is enough.
+            Responses to all stimuli; a block of neuroids is enough.
 
         Returns
         -------
@@ -146,7 +140,7 @@ class DeletionFits:
 
 @dataclass(frozen=True)
 class ProjectionFits:
-    """Fits of each split on its own.
+    """Separate fits of all splits.
 
     Attributes
     ----------
@@ -283,23 +277,23 @@ def deletion_by_stimuli(
 def deletion_by_features(
     x: Floats, factor: Floats, splits: Sequence[Split], *, well_conditioned: bool = False
 ) -> DeletionFits | None:
-    """Delete left-out stimuli from the fit whose normal equations are factorised.
+    """Delete left-out stimuli from the fit with factorised normal equations.
 
     Parameters
     ----------
     x : ndarray, shape (n_stimuli, n_features)
         Centred.
     factor : ndarray, shape (n_features, n_features)
-        Lower Cholesky factor of ``X^T X``, plus the penalty if there is one.
+        Lower Cholesky factor of ``X^T X``, plus the penalty if any.
     splits : sequence of Split
     well_conditioned : bool
-        See `factorise`; of the system that deletes the stimuli of each split.
+        See `factorise`; applies to the system of each split.
 
     Returns
     -------
     DeletionFits, or None where a system cannot be factorised
     """
-    from scipy.linalg.blas import dtrsm  # scipy is loaded by those who use it
+    from scipy.linalg.blas import dtrsm  # scipy is heavy
 
     used = np.unique(np.concatenate([split.left_out for split in splits]))
     whitened = np.asarray(dtrsm(1.0, factor, x[used].T, lower=1, overwrite_b=1)).T  # (n_used, p), C order

@@ -1,1 +1,1 @@
-"""Say how well measurements repeat, and which ceilings follow."""
+"""Estimate the reliability of repeated measurements, and the ceilings that follow."""

@@ -1,14 +1,14 @@
-r"""Compare predictions of held-out responses with the responses, free of the biases of few stimuli and much noise.
+r"""Compare predictions of held-out responses with the responses, unbiased by few stimuli and much noise.
 
-Predictions come from k folds, each predicted from the others. The mean over the training stimuli is the lower, the
-higher the mean over the test stimuli happens to be, so that predictions and responses of different folds are
-negatively correlated where nothing is predicted (with folds of one stimulus the correlation is -1). Every fold's own
-mean is therefore removed from both sides, after which :math:`E[\sum_i f_i y_i] = 0` for responses without signal.
+Each of k folds is predicted from the others. The higher the mean over test stimuli, the lower the mean over training
+stimuli, so that without any signal, predictions and responses of different folds are negatively correlated (by -1 for
+folds of one stimulus). Removing every fold's own mean from both sides gives :math:`E[\sum_i f_i y_i] = 0` for responses
+without signal.
 
 References
 ----------
-Spearman (1904), doi:10.2307/1412159 (products between measurements whose noise is independent). Sahani & Linden (2003),
-How linear are auditory cortical responses?, NIPS 15 (signal power explained). Schoppe et al. (2016),
+Spearman (1904), doi:10.2307/1412159 (products between measurements with independent noise). Sahani & Linden (2003), How
+linear are auditory cortical responses?, NIPS 15 (signal power explained). Schoppe et al. (2016),
 doi:10.3389/fncom.2016.00010. Pospisil & Bair (2021), doi:10.1371/journal.pcbi.1009212.
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Shares", "explained_share", "pooled_correlation", "r2_er", "signal_products", "within_folds"]
 
-ROUNDING = 1e-26  # part of all squares below which what is left of a constant is rounding
+ROUNDING = 1e-26  # share of all squares below which a centred constant is rounding
 
 
 class Shares(NamedTuple):
-    """What is explained, and of what: two parts of a ratio, for each stimulus and neuroid or for each neuroid."""
+    """Explained and total signal, for each stimulus and neuroid or for each neuroid."""
 
     explained: Floats
     signal: Floats
@@ -42,7 +42,7 @@ def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
     ----------
     values : array-like, shape (n_stimuli, n_neuroids)
     folds : sequence of ndarray of int
-        Positions of stimuli; together all of them once.
+        Positions of stimuli; together each once.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
 def pooled_correlation(prediction: ArrayLike, response: ArrayLike, folds: Sequence[Indices]) -> tuple[Floats, Floats]:
     r"""Correlate over the stimuli of all folds together, within folds.
 
-    :math:`r = \sum_i f_i y_i / \sqrt{\sum_i f_i^2 \sum_i y_i^2}`, from each of which the mean over its fold is removed.
+    :math:`r = \sum_i f_i y_i / \sqrt{\sum_i f_i^2 \sum_i y_i^2}` after removing the means of folds.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def pooled_correlation(prediction: ArrayLike, response: ArrayLike, folds: Sequen
     r : ndarray, shape (n_neuroids,)
         In [-1, 1]; NaN where either side is constant within all folds.
     influence : ndarray, shape (n_stimuli, n_neuroids)
-        How much r moves when the weight of a stimulus moves, to first order, the fits left as they are:
-        ``z_f z_y - r (z_f^2 + z_y^2) / 2`` with both sides of unit length. Sums to 0 over stimuli.
+        Derivative of r by the weight of a stimulus, with fixed fits: ``z_f z_y - r (z_f^2 + z_y^2) / 2`` with both
+        sides of unit length. Sums to 0 over stimuli.
 
     Examples
     --------
@@ -98,47 +98,47 @@ def pooled_correlation(prediction: ArrayLike, response: ArrayLike, folds: Sequen
 def signal_products(
     predictions: tuple[ArrayLike, ArrayLike], responses: tuple[ArrayLike, ArrayLike], folds: Sequence[Indices]
 ) -> Shares:
-    r"""Estimate how much of the signal is explained by products of which no noise meets itself.
+    r"""Estimate the explained signal by products in which noise never meets itself.
 
-    With halves A and B of the repetitions, :math:`f_A` predicted from the responses :math:`y_A` to other stimuli,
+    With halves A and B of the repetitions, and :math:`f_A` predicted from the responses :math:`y_A` to other stimuli,
 
     .. math:: e_i = f_{Ai} y_{Bi} + f_{Bi} y_{Ai} - f_{Ai} f_{Bi}, \qquad s_i = y_{Ai} y_{Bi}
 
     whose sums have the expected values :math:`\sum_i s_i^2 - \sum_i (s_i - g_i)^2` and :math:`\sum_i s_i^2`, where
-    :math:`s` is the signal and :math:`g` the mean prediction over the noise of the training responses: what noise does
-    to the measurement and to the fit cancels, whatever regression predicts. A mean over its fold is removed from each.
+    :math:`s` is the signal and :math:`g` the mean prediction over the noise of the training responses. Effects of noise
+    on the measurement and on the fit cancel, for any regression. Fold means are removed from each.
 
     Parameters
     ----------
     predictions, responses : pair of array-like, shape (n_stimuli, n_neuroids)
-        Of half A and of half B; in the units of the responses.
+        For half A and half B, in units of the responses.
     folds : sequence of ndarray of int
         As for `within_folds`.
 
     Returns
     -------
     Shares
-        Of shape (n_stimuli, n_neuroids); sums over stimuli are what counts.
+        Shape (n_stimuli, n_neuroids); only sums over stimuli are meaningful.
     """
     f_a, f_b, y_a, y_b = (within_folds(values, folds) for values in (*predictions, *responses))
     return Shares(f_a * y_b + f_b * y_a - f_a * f_b, y_a * y_b)
 
 
 def explained_share(products: Shares, means: ArrayLike) -> tuple[float, Shares]:
-    r"""Divide the summed signal that is explained by the summed signal, without the bias of a ratio.
+    r"""Divide the summed explained signal by the summed signal, without the bias of a ratio.
 
     .. math:: R = \frac{\sum_j w_j \sum_i e_{ij}}{\sum_j w_j \sum_i s_{ij}}, \qquad
         \text{share} = n R - (n - 1) \overline{R_{-i}}
 
-    with :math:`w_j` one over the variance of the mean responses of a neuroid, which makes :math:`w_j \sum_i s_{ij}` its
-    reliability. Where signal is little, R is too high: weights are low where the signal happens to seem large, and
-    :math:`E[1/x] > 1 / E[x]`. The jackknife over stimuli, with :math:`R_{-i}` computed without stimulus i, weights
-    included, takes the part of that away that falls as 1/n (Quenouille 1956, doi:10.1093/biomet/43.3-4.353).
+    with :math:`w_j` one over the variance of a neuroid's mean responses, so that :math:`w_j \sum_i s_{ij}` is its
+    reliability. With little signal R is too high: weights are low where the signal happens to seem large, and
+    :math:`E[1/x] > 1 / E[x]`. The jackknife over stimuli, with :math:`R_{-i}` (including weights) computed without
+    stimulus i, removes the bias of order 1/n (Quenouille 1956, doi:10.1093/biomet/43.3-4.353).
 
     Parameters
     ----------
     products : Shares
-        Of shape (n_stimuli, n_neuroids), as of `signal_products`, over the degrees of freedom, so that sums are
+        Shape (n_stimuli, n_neuroids), from `signal_products`, divided by the degrees of freedom so that sums are
         variances.
     means : array-like, shape (n_stimuli, n_neuroids)
         Mean responses over repetitions; at least three stimuli.
@@ -146,24 +146,25 @@ def explained_share(products: Shares, means: ArrayLike) -> tuple[float, Shares]:
     Returns
     -------
     share : float
-        NaN where the summed signal is not positive, as of all stimuli or without one of them.
+        NaN where the summed signal, with or without each stimulus, is not positive.
     weighted : Shares
-        Of shape (n_stimuli, n_neuroids): the products times the weights. Sums of `signal` are reliabilities, too low by
-        about 1/n of what they are.
+        Shape (n_stimuli, n_neuroids): products times weights. Sums of `signal` are reliabilities, too low by about 1/n.
     """
     y = np.asarray(means, dtype=np.float64)
     n = len(y)
     centred = y - y.mean(axis=0)
     squares = (centred**2).sum(axis=0)
-    without = (squares - centred**2 * n / (n - 1)) / (n - 2)  # variances over the others, for each stimulus
+    without = (squares - centred**2 * n / (n - 1)) / (n - 2)  # variances without each stimulus
     variance = squares / (n - 1)
     explained, signal = (part.sum(axis=0) for part in products)
-    left = [((whole - part) / without).sum(axis=1) for whole, part in zip((explained, signal), products, strict=True)]
+    partial = [
+        ((whole - part) / without).sum(axis=1) for whole, part in zip((explained, signal), products, strict=True)
+    ]
     weighted = Shares(products.explained / variance, products.signal / variance)
     total = float(weighted.signal.sum())
-    if total <= 0 or not (left[1] > 0).all():
+    if total <= 0 or not (partial[1] > 0).all():
         return float("nan"), weighted
-    share = n * float(weighted.explained.sum()) / total - (n - 1) * float((left[0] / left[1]).mean())
+    share = n * float(weighted.explained.sum()) / total - (n - 1) * float((partial[0] / partial[1]).mean())
     return share, weighted
 
 
@@ -177,24 +178,24 @@ def r2_er(
 
     where :math:`v_i` is the variance of the noise in the mean response :math:`y_i`, and :math:`m_i` the size of the
     fold of stimulus i. With one fold and equal :math:`v` this is the published formula; noise that differs between
-    stimuli, as of spike counts, is weighted as it comes in. Unlike there, the numerator has the sign of
-    :math:`\sum_i f_i y_i`, so that predictions that go the wrong way are not rewarded.
+    stimuli, as of spike counts, is weighted accordingly. Unlike there, the numerator has the sign of :math:`\sum_i f_i
+    y_i`, so that anticorrelated predictions are not rewarded.
 
     Parameters
     ----------
     prediction, means : array-like, shape (n_stimuli, n_neuroids)
-        A prediction without noise of its own, and the mean responses over repetitions.
+        Noise-free prediction, and mean responses over repetitions.
     noise_of_means : array-like, shape (n_stimuli, n_neuroids)
-        Variance of each mean around what is expected, see `RepeatedResponses`.
+        Variance of each mean around its expectation, see `RepeatedResponses`.
     folds : sequence of ndarray of int
         As for `within_folds`.
 
     Returns
     -------
     total : Shares
-        Of shape (n_neuroids,): numerator and denominator. NaN where the prediction is constant.
+        Shape (n_neuroids,): numerator and denominator. NaN where the prediction is constant.
     influence : Shares
-        Of shape (n_stimuli, n_neuroids): what each stimulus adds to them, to first order, the fits left as they are.
+        Shape (n_stimuli, n_neuroids): contribution of each stimulus, to first order, with fixed fits.
 
     Examples
     --------
@@ -205,9 +206,9 @@ def r2_er(
     """
     f, y = within_folds(prediction, folds), within_folds(means, folds)
     noise = np.asarray(noise_of_means, dtype=np.float64)
-    left = np.empty(len(f))
+    unbiased = np.empty(len(f))
     for fold in folds:
-        left[fold] = 1 - 1 / len(fold)
+        unbiased[fold] = 1 - 1 / len(fold)
     squares = np.einsum("ij,ij->j", f, f)
     whole = np.einsum("ij,ij->j", *[np.asarray(prediction, dtype=np.float64)] * 2)
     squares = np.where(squares > ROUNDING * whole, squares, np.nan)
@@ -215,5 +216,5 @@ def r2_er(
     sign = np.sign(product)
     explained = sign * (product**2 - np.einsum("ij,ij->j", f**2, noise)) / squares
     of_stimuli = (sign * (2 * product * f * y - f**2 * noise) - explained * f**2) / squares
-    signal = y**2 - left[:, None] * noise
+    signal = y**2 - unbiased[:, None] * noise
     return Shares(explained, signal.sum(axis=0)), Shares(of_stimuli, signal)

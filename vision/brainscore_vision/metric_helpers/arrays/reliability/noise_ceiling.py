@@ -5,7 +5,7 @@ A measurement of stimulus :math:`i` in repetition :math:`k` is :math:`y_{ik} = \
 
 .. math:: \sigma_s^2 = V - \overline{\sigma_i^2 / n_i}, \qquad \rho = \sigma_s^2 / V
 
-where :math:`\rho`, the reliability, is the highest squared correlation with the mean that any prediction can expect.
+where the reliability :math:`\rho` is the highest expected squared correlation of any prediction with the mean.
 
 References
 ----------
@@ -47,9 +47,9 @@ class RepeatedResponses:
     Attributes
     ----------
     means : ndarray, shape (n_stimuli, n_neuroids)
-        Over repetitions.
+        Means over repetitions.
     noise : ndarray, shape (n_stimuli, n_neuroids)
-        Variance of a single repetition, unbiased. A stimulus that was shown once has the pooled variance.
+        Unbiased variance of a single repetition; the pooled variance for stimuli shown once.
     counts : ndarray, shape (n_stimuli,)
         Repetitions of each stimulus.
     crossed : bool
@@ -63,20 +63,19 @@ class RepeatedResponses:
 
     @property
     def noise_of_means(self) -> Floats:
-        """Variance of each mean around what it would be without noise, shape (n_stimuli, n_neuroids)."""
+        """Variance of each mean around its noise-free value, shape (n_stimuli, n_neuroids)."""
         return self.noise / self.counts[:, None]
 
 
 def repeated_responses(
     responses: ArrayLike, stimulus: ArrayLike, repetition: ArrayLike | None = None
 ) -> RepeatedResponses:
-    r"""Compute mean and noise variance of each stimulus and neuroid.
+    """Compute mean and noise variance of each stimulus and neuroid.
 
-    If every stimulus was shown once in every repetition, a repetition as a whole may be higher or lower than others
-    (drift, arousal): that shifts all means alike and is no noise to a correlation over stimuli. It is removed, as in a
-    two-way analysis of variance; this is the estimator of Sahani and Linden (2003), and the reliability that follows
-    is Cronbach's alpha. With other designs, repetitions differ between stimuli, drift is noise, and the variance
-    within each stimulus is taken.
+    If every stimulus was shown once in every repetition, whole repetitions may differ (drift, arousal). That shifts all
+    means alike, is no noise to a correlation over stimuli, and is removed as in a two-way analysis of variance: the
+    estimator of Sahani and Linden (2003), whose reliability is Cronbach's alpha. In other designs drift is noise, and
+    the variance within each stimulus is used.
 
     Parameters
     ----------
@@ -85,11 +84,7 @@ def repeated_responses(
     stimulus : array-like of int, shape (n_presentations,)
         0 to n_stimuli - 1, each at least once.
     repetition : array-like of int, shape (n_presentations,), or None
-        0 to n_repetitions - 1; None: repetitions are not comparable between stimuli.
-
-    Returns
-    -------
-    RepeatedResponses
+        0 to n_repetitions - 1; None: repetitions of different stimuli are unrelated.
 
     Raises
     ------
@@ -113,7 +108,7 @@ def repeated_responses(
         shift = np.zeros((int(counts[0]), values.shape[1]))
         np.add.at(shift, which, residuals)
         residuals -= (shift / len(counts))[which]
-        # The shifts are estimated from the same residuals: (stimuli - 1) / stimuli of the freedom is left.
+        # Shifts estimated from the same residuals leave (stimuli - 1) / stimuli of the freedom.
         freedom = freedom * (1 - 1 / len(counts))
     squares = np.add.reduceat(residuals**2, starts, axis=0)
     pooled = squares.sum(axis=0) / freedom.sum()
@@ -138,11 +133,11 @@ class VarianceComponents:
     Attributes
     ----------
     signal : ndarray
-        Variance over stimuli without noise; unbiased, hence negative now and then where there is little.
+        Noise-free variance over stimuli; unbiased, hence sometimes negative.
     noise : ndarray
         Variance of a single repetition, averaged over stimuli.
     total : ndarray
-        Variance over stimuli of the means over repetitions: signal and what noise is left in the means.
+        Variance over stimuli of the means over repetitions: signal and remaining noise.
     """
 
     signal: Floats
@@ -162,9 +157,9 @@ def variance_components(responses: RepeatedResponses, weights: ArrayLike | None 
     Parameters
     ----------
     responses : RepeatedResponses
-        Of at least two stimuli.
+        At least two stimuli.
     weights : array-like, shape (n_resamples, n_stimuli), or None
-        How often each stimulus counts in each resample, rows with equal sums; None: each once.
+        Weight of each stimulus in each resample, rows with equal sums; None: each once.
 
     Returns
     -------
@@ -175,7 +170,7 @@ def variance_components(responses: RepeatedResponses, weights: ArrayLike | None 
     w = np.ones((1, len(centred))) if weights is None else np.asarray(weights, dtype=np.float64)
     n = w.sum(axis=1, keepdims=True)
     total = (w @ centred**2 - (w @ centred) ** 2 / n) / (n - 1)
-    total[total <= 1e-13 * np.mean(responses.means**2, axis=0)] = 0.0  # what rounding leaves of a constant
+    total[total <= 1e-13 * np.mean(responses.means**2, axis=0)] = 0.0  # rounding of a constant
     noise_of_means = w @ responses.noise_of_means / n
     noise = w @ responses.noise / n
     parts = [total - noise_of_means, noise, total]
@@ -185,15 +180,15 @@ def variance_components(responses: RepeatedResponses, weights: ArrayLike | None 
 def reliability_influence(responses: RepeatedResponses, n_averaged: int | None = None) -> Floats:
     r"""Return how each stimulus moves the reliability of each neuroid.
 
-    The derivatives by the weight of stimulus :math:`i` of the parts of :math:`\rho = 1 - N / V` are
-    :math:`c_i^2 - V` of :math:`V` and :math:`\sigma_i^2 / n_i - N` of :math:`N`, with :math:`c_i` the centred mean.
+    The derivatives by the weight of stimulus :math:`i` of the parts of :math:`\rho = 1 - N / V` are :math:`c_i^2 - V`
+    for :math:`V` and :math:`\sigma_i^2 / n_i - N` for :math:`N`, with the centred mean :math:`c_i`.
 
     Parameters
     ----------
     responses : RepeatedResponses
-        Of at least two stimuli.
+        At least two stimuli.
     n_averaged : int or None
-        Of the mean over how many repetitions; None: over those that each stimulus has.
+        Number of averaged repetitions; None: those of each stimulus.
 
     Returns
     -------
@@ -201,17 +196,17 @@ def reliability_influence(responses: RepeatedResponses, n_averaged: int | None =
         Each column sums to 0, and its squares to about the variance of the reliability. NaN for constant responses.
     """
     n = len(responses.counts)
-    found = variance_components(responses)
+    components = variance_components(responses)
     means = responses.means - responses.means.mean(axis=0)
-    of_total = means**2 * (n / (n - 1)) - found.total
-    of_rest = responses.noise_of_means - (found.total - found.signal)
+    of_total = means**2 * (n / (n - 1)) - components.total
+    of_rest = responses.noise_of_means - (components.total - components.signal)
     with np.errstate(divide="ignore", invalid="ignore"):  # constant: NaN
         if n_averaged is None:
-            influence = ((1 - found.reliability) * of_total - of_rest) / found.total
+            influence = ((1 - components.reliability) * of_total - of_rest) / components.total
         else:
-            noise, of_noise = found.noise / n_averaged, (responses.noise - found.noise) / n_averaged
-            influence = (noise * (of_total - of_rest) - found.signal * of_noise) / (found.signal + noise) ** 2
-        influence = np.where(found.total > 0, influence, np.nan)
+            noise, of_noise = components.noise / n_averaged, (responses.noise - components.noise) / n_averaged
+            influence = (noise * (of_total - of_rest) - components.signal * of_noise) / (components.signal + noise) ** 2
+        influence = np.where(components.total > 0, influence, np.nan)
     return np.asarray(influence / np.sqrt(n * (n - 1.0)), dtype=np.float64)
 
 
@@ -223,7 +218,7 @@ def ncsnr(components: VarianceComponents) -> Floats:
     Returns
     -------
     ndarray, shape (..., n_neuroids)
-        At least 0 (negative estimates of the signal variance count as 0); infinite without noise.
+        At least 0 (negative signal variances count as 0); infinite without noise.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sqrt(np.maximum(components.signal, 0.0) / components.noise)
@@ -237,22 +232,21 @@ def leave_one_out_correlations(responses: ArrayLike, present: ArrayLike | None =
     responses : array-like, shape (n_subjects, n_stimuli, n_columns)
         Finite where present.
     present : array-like of bool, shape (n_subjects, n_stimuli), or None
-        Whether a subject has responses to a stimulus; None if all have. For each subject those stimuli count that it
-        and at least one other have.
+        Whether a subject has responses to a stimulus; None: all have. Stimuli count if another subject has them too.
 
     Returns
     -------
     lower, upper : ndarray, shape (n_subjects, n_columns)
-        With the others, and with all including the subject itself (Nili et al. 2014); Pearson over stimuli, NaN where
-        either is constant.
+        Pearson over stimuli with the others, and with all including the subject (Nili et al. 2014); NaN where either is
+        constant.
     """
     values = np.asarray(responses, dtype=np.float64)
-    shown = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
-    values = np.where(shown[:, :, None], values, 0.0)
-    total, count = values.sum(axis=0), shown.sum(axis=0)
+    recorded = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
+    values = np.where(recorded[:, :, None], values, 0.0)
+    total, count = values.sum(axis=0), recorded.sum(axis=0)
     lower, upper = np.empty((2, len(values), values.shape[2]))
     for subject, own in enumerate(values):
-        used = shown[subject] & (count > 1)
+        used = recorded[subject] & (count > 1)
         mine, ours, n = own[used], total[used], count[used][:, None]
         lower[subject] = pearson_columns(mine, (ours - mine) / (n - 1))
         upper[subject] = pearson_columns(mine, ours / n)

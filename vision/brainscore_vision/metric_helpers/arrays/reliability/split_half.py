@@ -2,9 +2,8 @@
 
 References
 ----------
-Spearman (1910), Correlation calculated from faulty data, doi:10.1111/j.2044-8295.1910.tb00206.x.
-Brown (1910), Some experimental results in the correlation of mental abilities,
-doi:10.1111/j.2044-8295.1910.tb00207.x.
+Spearman (1910), Correlation calculated from faulty data, doi:10.1111/j.2044-8295.1910.tb00206.x. Brown (1910), Some
+experimental results in the correlation of mental abilities, doi:10.1111/j.2044-8295.1910.tb00207.x.
 """
 
 from __future__ import annotations
@@ -33,38 +32,38 @@ __all__ = [
 ]
 
 _BLOCK_VALUES = 2**24
-"""How many sums of halves are held at a time."""
+"""Sums of halves held at a time."""
 
 _SMALL = 1e-8
-"""Part of all squares below which the squares of a half are not had as a difference."""
+"""Share of all squares below which the squares of a half are too inexact as a difference."""
 
 _STEP = 1e-4
-"""Change of a correlation by which slopes are taken."""
+"""Change of a correlation for numerical slopes."""
 
 _ROUNDING = 1e-20
-"""Part of the squared mean below which squares may be what rounding leaves of a constant."""
+"""Share of the squared mean below which squares may be rounding of a constant."""
 
 
 def random_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np.bool_]:
-    """Choose half of n units, rounded down, again and again; shape (n_halves, n), True for the first half."""
-    chosen: NDArray[np.bool_] = rng.random((n_halves, n)).argsort(axis=1).argsort(axis=1) < n // 2
-    return chosen
+    """Draw half of n units, rounded down, several times; shape (n_halves, n), True for the first half."""
+    halves: NDArray[np.bool_] = rng.random((n_halves, n)).argsort(axis=1).argsort(axis=1) < n // 2
+    return halves
 
 
 def distinct_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np.bool_]:
-    """Divide n units into two halves, no division twice where there are few.
+    """Divide n units into two halves; with up to ten units no division occurs twice.
 
     Parameters
     ----------
     n_halves : int
-        How many divisions at most.
+        Largest number of divisions.
     n : int
         At least 2; the first half is rounded down.
 
     Returns
     -------
     ndarray of bool, shape (n_divisions, n)
-        True for the first half. With up to ten units all divisions that exist, in random order, up to `n_halves`.
+        True for the first half. With up to ten units all existing divisions in random order, up to `n_halves`.
 
     Examples
     --------
@@ -73,9 +72,9 @@ def distinct_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[
     """
     if n > 10:
         return random_halves(rng, n_halves, n)
-    chosen = [half for half in itertools.combinations(range(n), n // 2) if n % 2 or half[0] == 0]
-    halves = np.zeros((len(chosen), n), dtype=bool)
-    for half, members in zip(halves, chosen, strict=True):
+    divisions = [half for half in itertools.combinations(range(n), n // 2) if n % 2 or half[0] == 0]
+    halves = np.zeros((len(divisions), n), dtype=bool)
+    for half, members in zip(halves, divisions, strict=True):
         half[list(members)] = True
     return halves[rng.permutation(len(halves))[:n_halves]]
 
@@ -90,7 +89,7 @@ def spearman_brown(correlation: ArrayLike, factor: ArrayLike = 2.0) -> Floats:
     correlation : array-like, any shape
         Reliability of the short measurement, in (-1, 1].
     factor : float or array-like that broadcasts with it
-        2 when halves stand for the whole.
+        2 to step up from halves.
 
     Returns
     -------
@@ -102,7 +101,7 @@ def spearman_brown(correlation: ArrayLike, factor: ArrayLike = 2.0) -> Floats:
     >>> spearman_brown([0.5, 0.0])
     array([0.66666667, 0.        ])
     """
-    r, times = (np.asarray(each, dtype=np.float64) for each in (correlation, factor))
+    r, times = (np.asarray(value, dtype=np.float64) for value in (correlation, factor))
     with np.errstate(divide="ignore", invalid="ignore"):  # r = -1 has the limit -inf
         stepped: Floats = times * r / (1.0 + (times - 1.0) * r)
     return stepped
@@ -111,16 +110,16 @@ def spearman_brown(correlation: ArrayLike, factor: ArrayLike = 2.0) -> Floats:
 def step_up(correlation: ArrayLike, first_size: ArrayLike, second_size: ArrayLike) -> Floats:
     """Predict the reliability of the mean of all repetitions from the correlation of two unequal parts.
 
-    With single-repetition reliability ``x``, parts of ``a`` and ``b`` repetitions correlate with
-    ``r = sqrt(a b) x / sqrt((1 + (a - 1) x)(1 + (b - 1) x))``. The formula solves this for ``x``, then applies
-    Spearman-Brown with factor ``a + b``. For ``a = b`` it is the usual ``2 r / (1 + r)``.
+    With single-repetition reliability ``x``, parts of ``a`` and ``b`` repetitions correlate with ``r = sqrt(a b) x /
+    sqrt((1 + (a - 1) x)(1 + (b - 1) x))``. This is solved for ``x``, then stepped up by Spearman-Brown with factor ``a
+    + b``. For ``a = b`` it is ``2 r / (1 + r)``.
 
     Parameters
     ----------
     correlation : array-like, any shape
-        Correlation between the mean over `first_size` and the mean over `second_size` other repetitions.
+        Correlation between the means over `first_size` and over `second_size` other repetitions.
     first_size, second_size : number or array-like that broadcasts with it
-        Numbers of repetitions, at least 1; where stimuli differ, their harmonic mean (see `harmonic_counts`).
+        Numbers of repetitions, at least 1; their harmonic mean where stimuli differ (see `harmonic_counts`).
 
     Returns
     -------
@@ -132,7 +131,7 @@ def step_up(correlation: ArrayLike, first_size: ArrayLike, second_size: ArrayLik
     >>> float(step_up(0.5, 3, 3).round(6)), float(step_up(0.5, 1, 2).round(6))
     (0.666667, 0.686141)
     """
-    r, a, b = (np.asarray(each, dtype=np.float64) for each in (correlation, first_size, second_size))
+    r, a, b = (np.asarray(value, dtype=np.float64) for value in (correlation, first_size, second_size))
     if np.array_equal(a, b, equal_nan=True):
         return spearman_brown(r)
     leading = a * b - r * r * (a - 1) * (b - 1)
@@ -143,9 +142,9 @@ def step_up(correlation: ArrayLike, first_size: ArrayLike, second_size: ArrayLik
 
 
 def correlation_slopes(function: Callable[[Floats], Floats], correlation: Floats) -> Floats:
-    """Return the derivatives of a function of correlations, by differences.
+    """Differentiate a function of correlations numerically.
 
-    The step is halved at 1 and -1, so that a correlation stays one.
+    The step is halved at 1 and -1 to stay within the range.
 
     Examples
     --------
@@ -158,21 +157,20 @@ def correlation_slopes(function: Callable[[Floats], Floats], correlation: Floats
 
 
 def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: ArrayLike | None = None) -> Floats:
-    """Correlate, per neuroid, the mean over some repetitions with the mean over all the others.
+    """Correlate, per neuroid, the mean over some repetitions with the mean over the others.
 
-    The sums over all first halves and over all repetitions are one matrix product; the second halves are what is left.
-    With ``f`` the centred sum of a half and ``t`` that of all repetitions,
-    ``r = (f.t - f.f) / sqrt(f.f (t.t - 2 f.t + f.f))``.
+    The sums over first halves and over all repetitions are one matrix product; second halves are the difference. With
+    the centred sums ``f`` of a half and ``t`` of all repetitions, ``r = (f.t - f.f) / sqrt(f.f (t.t - 2 f.t + f.f))``.
 
     Parameters
     ----------
     responses : array-like, shape (n_repetitions, n_stimuli, n_neuroids)
-        Finite where present. Not copied if it is a C-contiguous array of float64 and all are present.
+        Finite where present. Not copied if C-contiguous, float64 and complete.
     halves : array-like of bool, shape (n_splits, n_repetitions)
-        True for the repetitions of the first half; the others are the second half.
+        True for the repetitions of the first half.
     present : array-like of bool, shape (n_repetitions, n_stimuli[, n_neuroids]), or None
-        Whether a stimulus was shown in a repetition, and recorded from a neuroid; None if all were. A stimulus that is
-        missing from a half altogether does not count in that split, for that neuroid.
+        Whether a stimulus was shown in a repetition, and recorded from a neuroid; None: all were. A stimulus missing
+        from a half does not count in that split, for that neuroid.
 
     Returns
     -------
@@ -195,28 +193,26 @@ def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: Ar
 def half_means(
     responses: ArrayLike, halves: ArrayLike, present: ArrayLike | None = None
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield what `split_half_correlations` correlates: of every split the means over both halves.
-
-    Parameters as there.
+    """Yield the means over both halves of every split that `split_half_correlations` correlates; parameters as there.
 
     Yields
     ------
     first, second : ndarray, shape (n_stimuli, n_neuroids)
-        A stimulus that does not count is put at the mean over those that do, where it has no part in a correlation.
+        Stimuli that do not count are set to the mean of the others, which leaves correlations unchanged.
     """
     values = np.asarray(responses, dtype=np.float64)
     if present is None or np.all(present):
         yield from _complete_means(values, np.asarray(halves, dtype=bool))
         return
-    shown = np.asarray(present, dtype=bool)
-    shown = shown if shown.ndim == 3 else shown[:, :, None]
-    flat = np.where(shown, values, 0.0).reshape(len(values), -1)
+    recorded = np.asarray(present, dtype=bool)
+    recorded = recorded if recorded.ndim == 3 else recorded[:, :, None]
+    flat = np.where(recorded, values, 0.0).reshape(len(values), -1)
     for half in np.asarray(halves, dtype=bool):
         weights = np.stack([half, ~half]).astype(np.float64)
-        counts = np.tensordot(weights, shown, 1)
+        counts = np.tensordot(weights, recorded, 1)
         both = np.logical_and(*(counts > 0))
         means = (weights @ flat).reshape(2, *values.shape[1:]) / np.maximum(counts, 1.0)
-        first, second = (_where_known(both, each) for each in means)
+        first, second = (_where_known(both, mean) for mean in means)
         yield first, second
 
 
@@ -240,9 +236,9 @@ def _complete_halves(values: Floats, first: NDArray[np.bool_], total: Floats, to
     ft = np.einsum("snq,nq->sq", sums, total_centred)
     tt = np.einsum("nq,nq->q", total_centred, total_centred)
     gg = tt - 2 * ft + ff
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # what is not well defined is redone below
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # ill-defined entries are recomputed below
         r = np.clip((ft - ff) / (np.sqrt(ff) * np.sqrt(gg)), -1.0, 1.0)
-        # Differences lose digits where one half varies little beside the other; and is it constant, beside its mean?
+        # Differences lose digits where one half varies much less than the other, or than its mean.
         level = n_stimuli * (mean[:, 0] ** 2 + total.mean(axis=0) ** 2)
         least = np.maximum(_SMALL * (ff + tt), _ROUNDING * level)
         delicate = ~((ff > least) & (gg > least) & np.isfinite(r))
@@ -254,41 +250,41 @@ def _complete_halves(values: Floats, first: NDArray[np.bool_], total: Floats, to
     return np.asarray(r, dtype=np.float64)
 
 
-def _incomplete_halves(values: Floats, first: NDArray[np.bool_], shown: NDArray[np.bool_]) -> Floats:
-    """Correlate halves in which some presentations are missing; (splits, neuroids)."""
+def _incomplete_halves(values: Floats, first: NDArray[np.bool_], recorded: NDArray[np.bool_]) -> Floats:
+    """Correlate halves with missing presentations; (splits, neuroids)."""
     n_repetitions, n_stimuli, n_neuroids = values.shape
-    flat = np.where(shown if shown.ndim == 3 else shown[:, :, None], values, 0.0).reshape(n_repetitions, -1)
+    flat = np.where(recorded if recorded.ndim == 3 else recorded[:, :, None], values, 0.0).reshape(n_repetitions, -1)
     result = np.empty((len(first), n_neuroids))
     for row, half in zip(result, first, strict=True):
         weights = np.stack([half, ~half]).astype(np.float64)
-        counts = np.tensordot(weights, shown, 1)
+        counts = np.tensordot(weights, recorded, 1)
         both = np.logical_and(*(counts > 0))
         sums = (weights @ flat).reshape(2, n_stimuli, n_neuroids)
-        if shown.ndim == 2:
+        if recorded.ndim == 2:
             row[:] = pearson_columns(*(sums[:, both] / counts[:, both, None]))
         else:
             row[:] = _pearson_where(both, *(sums / np.maximum(counts, 1.0)))
     return result
 
 
-def _pearson_where(known: NDArray[np.bool_], first: Floats, second: Floats) -> Floats:
-    """Correlate columns over the rows that are known, which differ between columns; all of shape (rows, columns)."""
-    return pearson_columns(_where_known(known, first), _where_known(known, second))
+def _pearson_where(defined: NDArray[np.bool_], first: Floats, second: Floats) -> Floats:
+    """Correlate columns over the rows that are defined, which differ between columns; all of shape (rows, columns)."""
+    return pearson_columns(_where_known(defined, first), _where_known(defined, second))
 
 
-def _where_known(known: NDArray[np.bool_], values: Floats) -> Floats:
-    """Put what is not known at the mean of the rest, where it has no part in any of the sums of a correlation."""
-    if known.all():
+def _where_known(defined: NDArray[np.bool_], values: Floats) -> Floats:
+    """Set undefined values to the mean of the others, which leaves correlations unchanged."""
+    if defined.all():
         return values
-    mean = (values * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    filled: Floats = np.where(known, values, mean)
+    mean = (values * defined).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
+    filled: Floats = np.where(defined, values, mean)
     return filled
 
 
 def harmonic_counts(halves: ArrayLike, present: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return how many repetitions stimuli have in the first halves, in the second halves, and altogether.
+    """Return the harmonic mean number of repetitions in the first halves, in the second halves, and in total.
 
-    The noise of means over ``n_i`` repetitions of stimulus i is that of means over their harmonic mean.
+    Means over ``n_i`` repetitions of stimulus i are as noisy as means over the harmonic mean of ``n_i``.
 
     Parameters
     ----------
@@ -298,16 +294,16 @@ def harmonic_counts(halves: ArrayLike, present: ArrayLike) -> tuple[Floats, Floa
     Returns
     -------
     first, second : ndarray, shape (n_splits, n_neuroids or 1)
-        Harmonic means over the stimuli that both halves have; NaN if there is none.
+        Harmonic means over the stimuli in both halves; NaN if there is none.
     together : ndarray, shape (n_neuroids or 1,)
         Over all stimuli that were shown, and recorded from the neuroid.
     """
-    shown = np.asarray(present, dtype=bool)
-    shown = shown if shown.ndim == 3 else shown[:, :, None]
-    together = shown.sum(axis=0)
+    recorded = np.asarray(present, dtype=bool)
+    recorded = recorded if recorded.ndim == 3 else recorded[:, :, None]
+    together = recorded.sum(axis=0)
     sizes = []
     for half in np.asarray(halves, dtype=bool):
-        counts = np.tensordot(half.astype(np.float64), shown, 1)
+        counts = np.tensordot(half.astype(np.float64), recorded, 1)
         counts = np.stack([counts, together - counts])
         sizes.append(_harmonic_means(counts, np.logical_and(*(counts > 0))))
     first, second = np.moveaxis(np.array(sizes), 1, 0)
@@ -315,7 +311,7 @@ def harmonic_counts(halves: ArrayLike, present: ArrayLike) -> tuple[Floats, Floa
 
 
 def _harmonic_means(counts: Floats, counted: NDArray[np.bool_]) -> Floats:
-    """Take harmonic means over stimuli, the last axis but one, of those that are counted."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # where nothing counts the mean is NaN
+    """Take harmonic means over counted stimuli, the last axis but one."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN where nothing counts
         means: Floats = counted.sum(axis=-2) / np.where(counted, 1 / counts, 0.0).sum(axis=-2)
     return means

@@ -77,7 +77,7 @@ def test_finds_the_published_optimum(seed):
     assert fit.r2 == pytest.approx(r2_score(y, cumulative_gaussian(x, *fit.parameters)))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 10_000))
 @example(335)  # far below the measured range
 @example(506)  # a shallow optimum beside a step
@@ -99,7 +99,7 @@ def test_no_start_of_a_plain_search_does_better(seed):
             assert best <= found.fun + 1e-7
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 10_000), scale=st.floats(0.01, 1000), shift=st.floats(-50, 50))
 def test_the_unit_of_the_levels_does_not_matter(seed, scale, shift):
     x, y = data(seed)

@@ -158,7 +158,7 @@ def test_bounds_by_hand():
     np.testing.assert_allclose(lower, 0.5)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_no_model_exceeds_the_upper_bound(seed):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,8 @@ import pytest
 from brainscore_core.records.comparison import compare_records
 from brainscore_core.statistics.averages import average_tree
 from brainscore_core.statistics.joint_errors import JointErrors
-from brainscore_web.leaderboard.board import DETAILS, average_of, leaf_of
+from brainscore_web.leaderboard.columns import DETAILS, column_of_average, column_of_records
+from brainscore_web.leaderboard.computing import _Mean, _Part
 from brainscore_web.leaderboard.made_up import MadeUp
 
 MADE = MadeUp.of("30x14", seed=3)
@@ -28,7 +29,7 @@ def close(first, second, tolerance=1e-12):
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS[:4])
 def test_a_benchmark_is_what_comparing_its_records_says(benchmark):
-    column = leaf_of(OF[benchmark]).column
+    column = column_of_records(OF[benchmark]).column
     (compared,) = compare_records(OF[benchmark].values(), column.models)
     assert close(column.value, [each.value for each in compared.scores], 0)
     assert close(column.low, [low for low, _ in compared.intervals], 0)
@@ -56,26 +57,24 @@ def test_averages_are_those_of_core(change):
         }
         for number, benchmark in enumerate(BENCHMARKS[:6])
     }
-    computed = {}
-    for name in of:
-        computed[name] = leaf_of(of[name])
+    computed = {name: column_of_records(of[name]) for name in of}
     names = list(of)
     parents = {names[0]: "one", names[1]: "one", names[2]: "two", names[3]: "two", names[4]: "top"}
     parents |= {names[5]: "top", "one": "top", "two": "top"}
-    one = _average([computed[names[0]], computed[names[1]]])
-    two = _average([computed[names[2]], computed[names[3]]])
-    found = _average([one, two, computed[names[4]], computed[names[5]]])
-    top, estimates = found.column, found.estimates
+    parts = {name: (each.column, each.scores) for name, each in computed.items()}
+    parts["one"] = _average([parts[names[0]], parts[names[1]]])[:2]
+    parts["two"] = _average([parts[names[2]], parts[names[3]]])[:2]
+    top, scores, joint = _average([parts[name] for name in ("one", "two", names[4], names[5])])
     wanted = []
     for model in top.models:
-        scores = {name: of[name][model].estimate() for name in names if model in of[name]}
-        wanted.append(average_tree(scores, parents)["top"])
+        own = {name: of[name][model].estimate() for name in names if model in of[name]}
+        wanted.append(average_tree(own, parents)["top"])
     assert close(top.value, [each.value for each in wanted])
-    assert close(estimates.error, [each.error for each in wanted], 1e-9)
-    assert close(top.low, [each.interval()[0] for each in wanted], 1e-8)
-    joint = JointErrors.of_estimates(wanted)
+    assert close(scores.error, [each.error for each in wanted])
+    assert close(top.low, [each.interval()[0] for each in wanted])
     with np.errstate(invalid="ignore"):
-        assert np.allclose(found.joint.pair_errors, joint.pair_errors, rtol=1e-7, atol=1e-9, equal_nan=True)
+        expected = JointErrors.of_estimates(wanted).pair_errors
+        assert np.allclose(joint.pair_errors, expected, rtol=1e-12, atol=1e-12, equal_nan=True)
     assert {"a", "p"} <= set(top.code)
     assert max(top.n) == 6
     if change == "errors":
@@ -86,7 +85,8 @@ def test_a_model_without_any_score_below_has_no_average():
     of = {model: dataclasses.replace(each, score=None, message="no") for model, each in OF[BENCHMARKS[0]].items()}
     only = sorted(of)[:3]
     others = {model: each for model, each in OF[BENCHMARKS[1]].items() if model not in only}
-    column = _average([leaf_of(each) for each in (others, of)]).column
+    computed = [column_of_records(each) for each in (others, of)]
+    column = _average([(each.column, each.scores) for each in computed])[0]
     for model, value, code, missing in zip(column.models, column.value, column.code, column.missing, strict=True):
         if model in only:
             assert (value, code, missing) == (None, "-", 2)
@@ -96,14 +96,22 @@ def test_a_model_without_any_score_below_has_no_average():
 
 
 def _average(parts):
-    return average_of([each.column for each in parts], (each.estimates for each in parts))
+    """Average (column, scores) as a build does; return the column, the scores and their joint errors."""
+    mean = _Mean(
+        {model: place for place, model in enumerate(sorted({m for column, _ in parts for m in column.models}))}
+    )
+    for column, scores in parts:
+        mean.add(_Part(column.models, scores, column.missing, max(column.n)))
+    part = mean.result()
+    column, joint = column_of_average(part.models, part.scores, part.missing, part.n_below)
+    return column, part.scores, joint
 
 
 def test_ranks_count_who_is_better_and_equal_scores_share_theirs():
     records = {}
     for model, score in {"a": 0.5, "b": 0.7, "c": 0.5, "d": 0.1}.items():
         records[model] = dataclasses.replace(RECORDS[0], model=model, score=score, error=None, influence=None)
-    column = leaf_of(records).column
+    column = column_of_records(records).column
     assert column.rank == [2, 1, 2, 4]
     assert column.rank_low == [1] * 4
     assert column.rank_high == [4] * 4  # without errors, nobody is told apart
@@ -120,7 +128,7 @@ def test_every_record_has_its_code_and_its_reason():
         "left": dataclasses.replace(base, score=None, status="skipped:private data"),
         "broken": None,
     }
-    computed = leaf_of({model: each and dataclasses.replace(each, model=model) for model, each in of.items()})
+    computed = column_of_records({model: each and dataclasses.replace(each, model=model) for model, each in of.items()})
     leaf, column = computed.leaf, computed.column
     told = dict(zip(column.models, zip(column.code, leaf.details["reason"], strict=True), strict=True))
     assert {model: code for model, (code, _) in told.items()} == {
@@ -141,7 +149,7 @@ def test_every_record_has_its_code_and_its_reason():
 
 def test_what_may_not_be_shown_is_not_there():
     records = OF[BENCHMARKS[0]]
-    whole, score, nothing = (leaf_of(records, shows=shows) for shows in ("all", "score", "nothing"))
+    whole, score, nothing = (column_of_records(records, shows=shows) for shows in ("all", "score", "nothing"))
     assert score.column == whole.column
     assert any(value is not None for value in whole.leaf.details["raw"])
     assert not any(
@@ -155,7 +163,7 @@ def test_what_may_not_be_shown_is_not_there():
 
 def test_groups_tell_who_differs():
     """A model has letters if it has a score; the best has the first."""
-    column = leaf_of(OF[BENCHMARKS[2]]).column
+    column = column_of_records(OF[BENCHMARKS[2]]).column
     assert [bool(group) for group in column.group] == [value is not None for value in column.value]
     best = max((value, place) for place, value in enumerate(column.value) if value is not None)[1]
     assert column.group[best].startswith("a")

@@ -1,0 +1,178 @@
+"""Average the scores of many models at once over the nodes of a tree.
+
+The average of a node is linear in what is right below it: values, influences of stimuli and units, and errors whose
+correlations are unknown are the means of those of its children. It equals
+`brainscore_core.statistics.averages.average_tree` with ``missing="zero"``, applied to each model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.statistics.influence import LEVEL, satterthwaite
+from brainscore_core.statistics.joint_errors import JointErrors
+from brainscore_core.statistics.sketch import WIDTH, sketch_arrays
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
+    Places = npt.NDArray[np.intp]
+
+__all__ = ["MeanOfScores", "ModelScores"]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelScores:
+    """Scores of several models on one node, their errors, and how these errors covary.
+
+    Attributes
+    ----------
+    value, error, df : ndarray, shape (n_models,)
+        Score, standard error and its degrees of freedom; NaN if there is no score or no error.
+    steps : ndarray of int8 or float64, shape (n_models, 3, WIDTH)
+        Influences in units of `scale`, see `brainscore_core.statistics.sketch`; 0 if unknown.
+    scale : ndarray, shape (n_models, 3)
+    freedom : ndarray, shape (n_models, 2)
+        Degrees of freedom over stimuli and over units.
+    matched : ndarray of bool, shape (n_models,)
+        Whether influences are known.
+    apart, total, spread : ndarray, shape (n_models,)
+        Weighted sums over benchmarks of: errors without influences; all errors; all errors, each divided by the root
+        of its degrees of freedom.
+    """
+
+    value: Floats
+    error: Floats
+    df: Floats
+    steps: npt.NDArray[Any]
+    scale: Floats
+    freedom: Floats
+    matched: Bools
+    apart: Floats
+    total: Floats
+    spread: Floats
+
+    @classmethod
+    def of_scores(cls, value: Floats, error: Floats, df: Floats, sketches: Sequence[str | None]) -> ModelScores:
+        """Take scores on one benchmark, with the texts of the sketches of their influences.
+
+        Each sketch is scaled to its error, which is exact.
+
+        Raises
+        ------
+        CorruptFileError
+            If a text is not a sketch.
+        """
+        n = len(value)
+        steps, scale = np.zeros((n, 3, WIDTH), np.int8), np.zeros((n, 3))
+        freedom, matched = np.full((n, 2), np.inf), np.zeros(n, dtype=bool)
+        known = np.isfinite(value) & np.isfinite(error)
+        places = np.array([place for place in np.flatnonzero(known) if sketches[place] is not None], dtype=np.intp)
+        if len(places):
+            of_known, scales, free = sketch_arrays([sketches[place] or "" for place in places])
+            exact = of_known.astype(np.float32)  # sums of 1024 products of int8 are exact
+            own = np.sqrt(_variance(np.vecdot(exact, exact) * scales**2))
+            has_error = own > 0
+            places, own = places[has_error], own[has_error]
+            steps[places], freedom[places] = of_known[has_error], free[has_error]
+            scale[places] = scales[has_error] * (error[places] / own)[:, None]
+            matched[places] = True
+        total = np.where(known, error, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.where((total > 0) & (df > 0), total / np.sqrt(df), 0.0)
+        apart = np.where(matched, 0.0, total)
+        error = np.where(known, error, np.nan)
+        return cls(value, error, df, steps, scale, freedom, matched, apart, total, spread)
+
+    def unmatched(self, places: Bools) -> ModelScores:
+        """Forget the influences of some models, whose names could denote others' stimuli and units."""
+        places = places & self.matched
+        return replace(
+            self,
+            scale=np.where(places[:, None], 0.0, self.scale),
+            freedom=np.where(places[:, None], np.inf, self.freedom),
+            matched=self.matched & ~places,
+            apart=np.where(places, self.total, self.apart),
+        )
+
+    def intervals(self, level: float = LEVEL) -> Floats:
+        """Return value ± error times the quantile of Student's t, shape (n_models, 2); NaN without an error."""
+        from scipy.special import stdtrit  # heavy
+
+        margin = np.where(self.error > 0, self.error * stdtrit(self.df, (1 + level) / 2), self.error)
+        return np.column_stack([self.value - margin, self.value + margin])
+
+    def joint(self) -> JointErrors:
+        """Return how the scores err together, as `JointErrors.of_estimates` does."""
+        n = len(self.value)
+        # Exact in float32 too: each sum of products of int8 is an integer of at most 2**24.
+        kind_of_float = np.float32 if self.steps.dtype == np.int8 else np.float64
+        moments = np.empty((3, n, n))
+        for kind, of_kind in enumerate(moments):
+            steps = self.steps[:, kind].astype(kind_of_float)
+            np.multiply(steps @ steps.T, self.scale[:, kind, None], out=of_kind)
+            of_kind *= self.scale[:, kind]
+        freedom = self.freedom[self.matched].min(axis=0) if self.matched.any() else np.full(2, np.inf)
+        apart = np.where(np.isfinite(self.error), self.apart**2, np.nan)
+        return JointErrors(moments, (float(freedom[0]), float(freedom[1])), apart, self.df)
+
+
+class MeanOfScores:
+    """The mean over the children of a node, added one at a time because each takes many megabytes."""
+
+    def __init__(self, n_models: int) -> None:
+        self._values: list[Floats] = []
+        self._buckets = np.zeros((n_models, 3, WIDTH))
+        self._sums = {name: np.zeros(n_models) for name in ("apart", "total", "spread")}
+        self._freedom = np.full((n_models, 2), np.inf)
+        self._matched, self._unknown = (np.zeros(n_models, dtype=bool) for _ in range(2))
+
+    def add(self, places: Places, scores: ModelScores) -> None:
+        """Add a child; `places` are those of its models among all."""
+        values = np.full(len(self._freedom), np.nan)
+        values[places] = scores.value
+        self._values.append(values)
+        for row, steps, scale in zip(places.tolist(), scores.steps, scores.scale, strict=True):
+            self._buckets[row] += steps * scale[:, None]
+        for name, total in self._sums.items():
+            total[places] += getattr(scores, name)
+        self._freedom[places] = np.minimum(self._freedom[places], scores.freedom)
+        self._matched[places] |= scores.matched
+        self._unknown[places] |= np.isfinite(scores.value) & ~np.isfinite(scores.error)
+
+    def result(self, places: Places) -> ModelScores:
+        """Return the mean of the models at some places; a missing score counts as 0, unless all are missing."""
+        n_children = len(self._values)
+        values = np.array(self._values)[:, places]
+        present = np.isfinite(values).any(axis=0)
+        sums = [math.fsum(column) for column in np.nan_to_num(values).T.tolist()]
+        value = np.where(present, np.array(sums) / n_children, np.nan)
+        apart, total, spread = (self._sums[name][places] / n_children for name in ("apart", "total", "spread"))
+        unknown, freedom = self._unknown[places], self._freedom[places]
+        matched = self._matched[places] & ~unknown
+        buckets = self._buckets[places] / n_children
+        buckets[~matched] = 0.0
+        moments = np.vecdot(buckets, buckets)
+        error = np.where(unknown | ~present, np.nan, np.sqrt(_variance(moments)) + apart)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df = np.where(spread > 0, (total / spread) ** 2, np.inf)
+        for place in np.flatnonzero(matched & (apart == 0)):
+            stimuli, units = freedom[place].tolist()
+            exact = satterthwaite(moments[place].tolist(), (stimuli, units), float(error[place]) ** 2)
+            df[place] = exact if math.isfinite(exact) else df[place]
+        scale = np.ones((len(places), 3))
+        return ModelScores(value, error, df, buckets, scale, freedom, matched, apart, total, spread)
+
+
+def _variance(moments: Floats) -> Floats:
+    """Return variances from those over stimuli, units and cells (last axis), never below that over one factor."""
+    of_stimuli, of_units, of_cells = np.moveaxis(moments, -1, 0)
+    variance: Floats = np.maximum(np.maximum(of_stimuli + of_units - of_cells, of_stimuli), of_units)
+    return variance

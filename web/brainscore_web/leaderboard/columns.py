@@ -1,0 +1,313 @@
+"""Compute the columns of the board: the scores of all models on a benchmark or on average, with intervals and ranks.
+
+A benchmark without any score is in no average, since it would add the same zero for every model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.statistics.model_scores import ModelScores
+from brainscore_core.statistics.tests import Comparison, letters
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from brainscore_core.records.record import ScoreRecord
+    from brainscore_core.statistics.joint_errors import JointErrors
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["CODES", "DETAILS", "Column", "Leaf", "LeafColumn", "column_of_average", "column_of_records"]
+
+CODES = {
+    "s": "scored",
+    "n": "not applicable",
+    "f": "failed",
+    "q": "not run",
+    "r": "running",
+    "h": "hidden",
+    "a": "average of all its parts",
+    "p": "average of which some parts are missing",
+    "-": "average without any part",
+}
+"""What one character says about a model on a node."""
+
+DETAILS = (
+    *("raw", "ceiling", "error", "raw_error", "stimulus_error", "split_error"),
+    *("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "layers", "version", "created", "duration_s"),
+    *("peak_memory_bytes", "status", "message", "error_over", "reason", "model_revision", "benchmark_revision"),
+    *("environment", "library", "weights", "normalization"),
+)
+"""What is shown about one score beside its value; each is None where it is not known."""
+
+_ONLY_WITH_ALL = frozenset(DETAILS) - {"version", "created", "status", "reason", "model_revision", "benchmark_revision"}
+_MOST_LETTERS = 3
+_OF_CHOICE = {"benchmark": str, "simulated": bool, "runner_up": str, "margin": float, "separable": bool}
+"""What is shown of how a layer was chosen, beside the interval of the margin, and of which type it has to be."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the board shows of each model on one node; lists are in the order of `models`.
+
+    Attributes
+    ----------
+    value, low, high : list of float or None
+        Score, and its 95 % interval.
+    code : str
+        One of `CODES` for each model.
+    missing, n : list of int
+        How many benchmarks below count, and how many of these have no score of the model.
+    rank : list of int or None
+        One more than the number of models with a higher score.
+    rank_low, rank_high : list of int or None
+        Between which ranks the model truly lies, with 95 %.
+    group : list of str
+        Letters of the groups of models that do not differ significantly: ``'ab'``, or ``'c-k'`` for all from c to k;
+        two models differ if they share none. Empty without a score.
+    reliability : dict
+        ``value``, ``low``, ``high``, ``reason`` and ``is_bound``, see `brainscore_core.statistics.tests.Reliability`.
+    """
+
+    models: tuple[str, ...]
+    value: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+    code: str
+    missing: list[int]
+    n: list[int]
+    rank: list[int | None]
+    rank_low: list[int | None]
+    rank_high: list[int | None]
+    group: list[str]
+    reliability: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A benchmark: what is known about each score, and what its records say about itself.
+
+    Attributes
+    ----------
+    details : dict of str to list
+        Each of `DETAILS`, for each model of the column; of a leaf that is kept, ``created`` and ``version`` alone.
+    layers : list of dict or None
+        Region -> ``layer``, ``origin`` and, if it was chosen, ``benchmark``, ``simulated``, ``runner_up``, ``margin``,
+        ``margin_interval`` and ``separable``, as the records have it. Empty of a leaf that is kept, see
+        `brainscore_web.leaderboard.data_files.Board`.
+    facts : dict
+        ``simulated``, ``version``, ``ceiling``, ``of_ceiling`` (``error``, ``low``, ``high``, ``over`` what these are,
+        ``reason`` why there are none, ``how`` it was estimated), ``n_stimuli``, ``n_neuroids``, ``n_subjects``,
+        ``fails`` (class -> number of models).
+    problems : list of str
+        Which records cannot be read, and why.
+    """
+
+    details: dict[str, list[Any]]
+    layers: list[dict[str, Any] | None]
+    facts: dict[str, Any]
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class LeafColumn:
+    """A benchmark: its column, its details, and what averages and comparisons need.
+
+    `scores` are for averages over benchmarks: influences whose stimuli and units have no names are left out.
+    """
+
+    column: Column
+    leaf: Leaf
+    scores: ModelScores
+    joint: JointErrors
+
+
+def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") -> LeafColumn:
+    """Compute a benchmark from its records.
+
+    Parameters
+    ----------
+    records : mapping of str to ScoreRecord or None
+        Record of each model; None: unreadable.
+    shows : {'all', 'score', 'nothing'}
+        See `brainscore_web.leaderboard.catalogue.BenchmarkEntry`.
+    """
+    models = tuple(sorted(records))
+    of_models = [records[model] for model in models]
+    versions = [record.benchmark_version for record in of_models if record is not None and record.score is not None]
+    newest = max((version for version in versions if version is not None), default=None)
+    counted = [
+        record if shows != "nothing" and record is not None and record.benchmark_version == newest else None
+        for record in of_models
+    ]
+    scores = ModelScores.of_scores(
+        _numbers([record and record.score for record in counted], math.nan),
+        _numbers([record and record.error for record in counted], math.nan),
+        _numbers([record and record.error_df for record in counted], math.inf),
+        [record and record.influence for record in counted],
+    )
+    nameless = [record is None or None in (record.stimulus_set, record.assembly) for record in counted]
+    intervals = scores.intervals()
+    for place, record in enumerate(counted):
+        if record is not None and record.score is not None and record.interval is not None:
+            intervals[place] = record.interval
+    code = "".join("h" if shows == "nothing" else _code(record, newest) for record in of_models)
+    comparison = Comparison(scores.value, scores.joint())
+    column = _column(models, comparison, intervals, code, [int(char != "s") for char in code], 1)
+    details: dict[str, list[Any]] = {name: [] for name in DETAILS}
+    for record in of_models:
+        for name, value in _details(record, newest, shows).items():
+            details[name].append(value)
+    layers = [None if record is None or shows != "all" else _layers(record) for record in of_models]
+    leaf = Leaf(details, layers, _facts(of_models, counted, shows))
+    return LeafColumn(column, leaf, scores.unmatched(np.array(nameless, dtype=bool)), comparison.joint)
+
+
+def column_of_average(
+    models: tuple[str, ...], scores: ModelScores, missing: Sequence[int], n_below: int
+) -> tuple[Column, JointErrors]:
+    """Compute a node from the mean of what is below it.
+
+    Parameters
+    ----------
+    missing : sequence of int
+        For each model the number of benchmarks below that have no score of it.
+    n_below : int
+        Number of benchmarks below that count.
+    """
+    code = "".join("-" if lacks == n_below else "p" if lacks else "a" for lacks in missing)
+    comparison = Comparison(scores.value, scores.joint())
+    return _column(models, comparison, scores.intervals(), code, list(missing), n_below), comparison.joint
+
+
+def _column(
+    models: tuple[str, ...], comparison: Comparison, intervals: Floats, code: str, missing: list[int], n_below: int
+) -> Column:
+    rank_intervals, reliability = comparison.rank_intervals(), comparison.reliability()
+    return Column(
+        models,
+        *(_floats(numbers) for numbers in (comparison.scores, *intervals.T)),
+        code,
+        missing,
+        [n_below] * len(models),
+        *(_integers(numbers) for numbers in (comparison.ranks, *rank_intervals.T)),
+        letters(comparison.groups(exact=False), most=_MOST_LETTERS),
+        {
+            **{name: _finite(getattr(reliability, name)) for name in ("value", "low", "high")},
+            "reason": reliability.reason or None,
+            "is_bound": reliability.is_bound,
+        },
+    )
+
+
+def _code(record: ScoreRecord | None, newest: int | None) -> str:
+    if record is None or record.status.startswith("skipped:"):
+        return "q"
+    if not record.is_scored:
+        return "f"
+    if record.score is None:
+        return "n"
+    return "s" if record.benchmark_version == newest else "q"
+
+
+def _reason(record: ScoreRecord, newest: int | None) -> str | None:
+    """Return why there is no score, or no error or interval of it."""
+    if record.score is None:
+        return record.message or record.status
+    if record.benchmark_version != newest:
+        return f"scored on version {record.benchmark_version} of the benchmark, which is now {newest}"
+    return record.error_nan_reason or record.interval_nan_reason
+
+
+def _details(record: ScoreRecord | None, newest: int | None, shows: str) -> dict[str, Any]:
+    if record is None or shows == "nothing":
+        return dict.fromkeys(DETAILS) | ({} if record is not None else {"reason": "its record cannot be read"})
+    fields = vars(record)
+    details = {name: fields.get(name) for name in DETAILS}
+    details["layers"] = "; ".join(f"{region}: {_text(of)}" for region, of in sorted(record.layers.items())) or None
+    details["version"] = record.benchmark_version
+    details["error_over"] = ", ".join(record.error_over) or None
+    details["reason"] = _reason(record, newest)
+    details["message"] = record.message or None
+    return details if shows == "all" else {name: None if name in _ONLY_WITH_ALL else details[name] for name in DETAILS}
+
+
+def _layers(record: ScoreRecord) -> dict[str, Any] | None:
+    layers = {}
+    for region, layer in sorted(record.layers.items()):
+        origin = record.layer_origin.get(region)
+        about = origin if isinstance(origin, Mapping) else {"from": origin}
+        how = about.get("from")
+        layers[region] = {"layer": _text(layer), "origin": None if how is None else _text(how), **_choice(about)}
+    return layers or None
+
+
+def _choice(origin: Mapping[str, object]) -> dict[str, Any]:
+    """Return the fields of a choice of layer that have the right type; a record may hold anything."""
+    choice = {name: origin[name] for name, kind in _OF_CHOICE.items() if isinstance(origin.get(name), kind)}
+    interval = origin.get("margin_interval")
+    if isinstance(interval, list) and len(interval) == 2 and all(isinstance(end, float) for end in interval):
+        choice["margin_interval"] = interval
+    numbers: list[Any] = [*choice.get("margin_interval", ()), choice.get("margin", 0.0)]  # type: ignore[misc]
+    return choice if all(math.isfinite(number) for number in numbers) else {}
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _facts(
+    records: Sequence[ScoreRecord | None],
+    counted: Sequence[ScoreRecord | None],
+    shows: str,
+) -> dict[str, Any]:
+    readable = [each for each in records if each is not None]
+    scored = [each for each in counted if each is not None and each.score is not None]
+    latest = max(scored, key=lambda each: (each.created, each.model), default=None)
+    fails: dict[str, int] = {}
+    for each in readable:
+        kind, _, name = each.status.partition(":")
+        if kind == "failed":
+            fails[name] = fails.get(name, 0) + 1
+    sizes = ("ceiling", "n_stimuli", "n_neuroids", "n_subjects")
+    return {
+        "simulated": any(each.simulated for each in readable),
+        "version": None if latest is None else latest.benchmark_version,
+        **{name: getattr(latest, name) if latest is not None and shows == "all" else None for name in sizes},
+        "of_ceiling": _of_ceiling(latest) if latest is not None and shows == "all" else None,
+        "fails": dict(sorted(fails.items())),
+    }
+
+
+def _of_ceiling(record: ScoreRecord) -> dict[str, Any]:
+    low, high = record.ceiling_interval or (None, None)
+    return {
+        "error": record.ceiling_error,
+        "low": low,
+        "high": high,
+        "over": list(record.ceiling_error_over),
+        "reason": record.ceiling_nan_reason,
+        "how": record.ceiling_estimator,
+    }
+
+
+def _numbers(values: Sequence[float | None], otherwise: float) -> Floats:
+    return np.array([otherwise if value is None else value for value in values], dtype=np.float64)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _floats(values: Floats) -> list[float | None]:
+    return [_finite(value) for value in values.tolist()]
+
+
+def _integers(values: Floats) -> list[int | None]:
+    return [int(value) if math.isfinite(value) else None for value in values.tolist()]

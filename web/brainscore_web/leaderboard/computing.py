@@ -1,0 +1,234 @@
+"""Compute all columns of the board; each record is read once, and each node as soon as all below it are computed.
+
+What later steps need of single nodes, the details of scores and the errors of all pairs of models, waits in a scratch
+folder.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.errors import ConfigurationError, CorruptFileError
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.statistics.model_scores import MeanOfScores, ModelScores
+from brainscore_web.leaderboard.columns import Column, Leaf, column_of_average, column_of_records
+from brainscore_web.leaderboard.pairs import Codes, encode
+from brainscore_web.leaderboard.sources import Source, pair_of
+from brainscore_web.leaderboard.tree import UNAVERAGED, Node, tree_of
+
+if TYPE_CHECKING:
+    from brainscore_core.statistics.joint_errors import JointErrors
+    from brainscore_web.leaderboard.catalogue import Catalogue
+    from brainscore_web.leaderboard.workers import Workers
+
+__all__ = ["ComputedBoard", "Scratch", "compute"]
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Files of single nodes during a build, below one folder.
+
+    Attributes
+    ----------
+    numbers : dict of str to int
+        Identifier of a node -> number of its files.
+    """
+
+    folder: Path
+    numbers: dict[str, int]
+
+    def _file(self, identifier: str, kind: str) -> Path:
+        return self.folder / f"{self.numbers[identifier]}.{kind}"
+
+    def put_codes(self, identifier: str, joint: JointErrors) -> None:
+        """Write the codes of all pairs of a node's models."""
+        encode(joint).tofile(self._file(identifier, "codes"))
+
+    def codes(self, identifier: str, n_models: int) -> Codes:
+        """Return the codes of all pairs of a node's models, shape (n_models, n_models)."""
+        return np.fromfile(self._file(identifier, "codes"), np.uint16).reshape(n_models, n_models)
+
+    def put_details(self, identifier: str, details: dict[str, list[Any]]) -> None:
+        """Write what is shown of each score of a benchmark."""
+        self._file(identifier, "details").write_bytes(pickle.dumps(details, pickle.HIGHEST_PROTOCOL))
+
+    def details(self, identifier: str) -> dict[str, list[Any]]:
+        """Return what is shown of each score of a benchmark; empty without records."""
+        file = self._file(identifier, "details")
+        content: dict[str, list[Any]] = pickle.loads(file.read_bytes()) if file.is_file() else {}  # noqa: S301  # ours
+        return content
+
+
+@dataclass
+class ComputedBoard:
+    """The columns of all nodes with records, by identifier, and what is known of each benchmark."""
+
+    scratch: Scratch
+    columns: dict[str, Column] = field(default_factory=dict)
+    leaves: dict[str, Leaf] = field(default_factory=dict)
+
+    def place(self, catalogue: Catalogue) -> list[Node]:
+        """Return the nodes of the board; only benchmarks with a score count."""
+        simulated = [name for name, leaf in self.leaves.items() if leaf.facts["simulated"]]
+        scored = [name for name in self.leaves if "s" in self.columns[name].code]
+        return tree_of(catalogue, simulated=simulated, scored=scored)
+
+
+@dataclass(frozen=True)
+class _LeafTask:
+    identifier: str
+    shows: str
+    paths: tuple[str, ...]
+    source: Source
+    scratch: Scratch
+
+
+def compute(
+    source: Source, catalogue: Catalogue, paths: dict[str, list[str]], scratch: Path, workers: Workers
+) -> ComputedBoard:
+    """Compute the columns of all benchmarks and averages.
+
+    Parameters
+    ----------
+    paths : dict of str to list of str
+        Benchmark -> paths of its records.
+    scratch : Path
+        An empty folder.
+    """
+    # Which benchmarks are simulated or scored is known once their records are read; the tree is placed again then.
+    nodes = tree_of(catalogue)
+    board = ComputedBoard(Scratch(scratch, {node.identifier: number for number, node in enumerate(nodes)}))
+    shows = {entry.identifier: entry.shows for entry in catalogue.benchmarks}
+    leaves = [place for place, node in enumerate(nodes) if node.leaf and paths.get(node.identifier)]
+    tasks = (
+        _LeafTask(name, shows[name], tuple(paths[name]), source, board.scratch)
+        for name in (nodes[place].identifier for place in leaves)
+    )
+    models = {entry.identifier for entry in catalogue.models}
+    averages = _Averages(nodes, models, board.scratch, workers)
+    for place, (column, leaf, scores) in zip(leaves, workers.map(_compute_leaf, tasks), strict=True):
+        name = nodes[place].identifier
+        board.columns[name], board.leaves[name] = column, leaf
+        averages.start(place)
+        if "s" in column.code and not leaf.facts["simulated"]:
+            averages.add(_Part(column.models, scores, column.missing, 1))
+    board.columns |= averages.finish()
+    return board
+
+
+def _compute_leaf(task: _LeafTask) -> tuple[Column, Leaf, ModelScores]:
+    problems: list[str] = []
+    computed = column_of_records(dict(_records(task, problems)), shows=task.shows)
+    details = computed.leaf.details
+    task.scratch.put_details(task.identifier, details)
+    task.scratch.put_codes(task.identifier, computed.joint)
+    short = {name: details[name] for name in ("created", "version")}
+    return computed.column, Leaf(short, computed.leaf.layers, computed.leaf.facts, problems), computed.scores
+
+
+def _records(task: _LeafTask, problems: list[str]) -> Iterator[tuple[str, ScoreRecord | None]]:
+    contents = task.source.read(task.paths)
+    for path in task.paths:
+        pair = pair_of(path) or ("", "")
+        try:
+            record = ScoreRecord.from_json(next(contents), path)
+        except FileNotFoundError:
+            raise ConfigurationError(f"{path} was removed while it was read. Build again.") from None
+        except CorruptFileError as error:
+            problems.append(str(error))
+            record = None
+        if record is not None and (record.benchmark, record.model) != pair:
+            problems.append(f"{path} holds the record of another pair.")
+            record = None
+        yield pair[1], record
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A child of a node: its models, their scores, and for each the number of benchmarks without a score."""
+
+    models: tuple[str, ...]
+    scores: ModelScores
+    missing: Sequence[int]
+    n_below: int
+
+
+class _Averages:
+    """The averages of a tree whose leaves come depth first: no more nodes wait for parts than the tree is deep."""
+
+    def __init__(self, nodes: list[Node], models: Iterable[str], scratch: Scratch, workers: Workers) -> None:
+        self._nodes, self._scratch, self._workers = nodes, scratch, workers
+        self._position = {model: place for place, model in enumerate(sorted(models))}
+        self._open: list[tuple[int, _Mean]] = []
+        self._futures: dict[str, Future[Column]] = {}
+
+    def start(self, leaf: int) -> None:
+        """Open the nodes above a leaf, and finish those that it is not below."""
+        path: list[int] = []
+        place = self._nodes[leaf].parent
+        while place >= 0:
+            path.insert(0, place)
+            place = self._nodes[place].parent
+        while self._open and self._open[-1][0] not in path:
+            self._close()
+        self._open += [(place, _Mean(self._position)) for place in path[len(self._open) :]]
+
+    def add(self, part: _Part) -> None:
+        """Add scores to the lowest open node, unless its root has no average."""
+        if self._open and self._nodes[self._open[0][0]].identifier not in UNAVERAGED:
+            self._open[-1][1].add(part)
+
+    def _close(self) -> None:
+        place, mean = self._open.pop()
+        part = mean.result()
+        if part is None:
+            return
+        name = self._nodes[place].identifier
+        self._futures[name] = self._workers.submit(_compute_average, name, part, self._scratch)
+        self.add(part)
+
+    def finish(self) -> dict[str, Column]:
+        """Finish all nodes and return their columns."""
+        while self._open:
+            self._close()
+        return {name: future.result() for name, future in self._futures.items()}
+
+
+class _Mean:
+    """The mean of the parts of one node, over all models that any of them has."""
+
+    def __init__(self, position: Mapping[str, int]) -> None:
+        self._position = position
+        self._mean = MeanOfScores(len(position))
+        self._present = np.zeros(len(position), dtype=bool)
+        self._missing = np.zeros(len(position), dtype=int)
+        self._n_below = 0
+
+    def add(self, part: _Part) -> None:
+        places = np.array([self._position[model] for model in part.models], dtype=np.intp)
+        self._mean.add(places, part.scores)
+        self._present[places] = True
+        self._missing += part.n_below
+        self._missing[places] += np.array(part.missing) - part.n_below
+        self._n_below += part.n_below
+
+    def result(self) -> _Part | None:
+        """Return the mean; None without parts."""
+        if not self._n_below:
+            return None
+        places = np.flatnonzero(self._present)
+        models = tuple(model for model, place in self._position.items() if self._present[place])
+        return _Part(models, self._mean.result(places), self._missing[places].tolist(), self._n_below)
+
+
+def _compute_average(name: str, part: _Part, scratch: Scratch) -> Column:
+    column, joint = column_of_average(part.models, part.scores, part.missing, part.n_below)
+    scratch.put_codes(name, joint)
+    return column
