@@ -105,7 +105,9 @@ def _joined(results: Sequence[xr.DataArray], dim: str) -> Score:
 def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, object]]) -> Score:
     names = list(labels[0])
     if not names:
-        return _without_attrs(results[0])
+        score = Score(results[0])
+        score.attrs = {}
+        return score
     dims = [str(dim) for dim in results[0].dims]
     results, inner = same_labels(results, dims)
     levels = {name: list(dict.fromkeys(label[name] for label in labels)) for name in names}
@@ -152,9 +154,3 @@ def _spread(result: xr.DataArray, dim: str, keys: Sequence[object], union: Seque
 
 def _equal_tables(first: Coords, second: Coords) -> bool:
     return first.keys() == second.keys() and all(np.array_equal(first[name][1], second[name][1]) for name in first)
-
-
-def _without_attrs(score: xr.DataArray) -> Score:
-    result = Score(score)
-    result.attrs = {}
-    return result

@@ -37,8 +37,6 @@ class Engine:
 
     Attributes
     ----------
-    estimator : SplitPredictor
-    correlation : PearsonR
     stimulus_coord : str
         Coordinate that aligns source and target.
     bins : str or None
@@ -111,7 +109,6 @@ class Problem:
 
     Attributes
     ----------
-    engine : Engine
     source, target : ndarray or ColumnBlocks, shape (n_stimuli, n_columns), or ndarray (n_bins, n_stimuli, n_columns)
     splits : sequence of (train, test)
     stimuli : ndarray, shape (n_stimuli,)

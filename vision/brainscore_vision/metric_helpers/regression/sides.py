@@ -129,7 +129,6 @@ class Side:
         Parameters
         ----------
         r : ndarray, shape (n_used,) or (n_splits, n_used) or (n_splits, n_bins, n_used)
-        neuroids : Neuroids
 
         Returns
         -------

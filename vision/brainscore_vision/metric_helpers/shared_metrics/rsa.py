@@ -21,7 +21,7 @@ from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
+    from brainscore_vision.metric_helpers.arrays.types import Floats
 
 __all__ = ["RSACeiling", "split_subjects"]
 
@@ -124,7 +124,8 @@ class RSACeiling(Ceiling):
             )
         squares = [self._square(part) for part in parts.values()]
         stimuli = squares[0].stimuli
-        values = np.stack([_in_order(square, stimuli) for square in squares])
+        orders = [matching_order(stimuli, square.stimuli) for square in squares]
+        values = np.stack([square.values[np.ix_(order, order)] for square, order in zip(squares, orders, strict=True)])
         undefined = undefined_stimuli(*values)
         defined = ~undefined
         if defined.sum() < 3:
@@ -175,9 +176,3 @@ class RSACeiling(Ceiling):
 
 def _first(result: float | tuple[float, ...]) -> float:
     return float(result[0] if isinstance(result, tuple) else result)
-
-
-def _in_order(square: SquareRDM, stimuli: Labels) -> Floats:
-    order = matching_order(stimuli, square.stimuli)
-    values: Floats = square.values[np.ix_(order, order)]
-    return values

@@ -138,7 +138,7 @@ def half_sample_interval(
     >>> low < float(score) < high, score.attrs["interval_method"]
     (True, 'half samples')
     """
-    names = _default_over(target) if over is None else list(over)
+    names = [dim for dim in ("presentation", "neuroid") if dim in target.dims] if over is None else list(over)
     result = statistic(source, target, *others)
     score = result if isinstance(result, Score) else Score(result)
     spread = _half_sample_spread(statistic, [source, target, *others], names, n_resamples, seed)
@@ -154,10 +154,6 @@ def percentiles(samples: Floats, level: float) -> Interval:
         return float("nan"), float("nan")
     low, high = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
-
-
-def _default_over(target: xr.DataArray) -> list[str]:
-    return [dim for dim in ("presentation", "neuroid") if dim in target.dims]
 
 
 # --- held-out predictions

@@ -42,10 +42,8 @@ def confusion_matrices(
     ----------
     truth, answer : array-like of int, shape (n_trials,)
         Object shown and object chosen; negative numbers do not count.
-    n_objects : int
     group : array-like of int, shape (n_trials,), or None
         Observer of each trial; None: one group.
-    n_groups : int
 
     Returns
     -------
@@ -125,7 +123,6 @@ def choice_rates(
     offered : two array-likes of int, shape (n_trials,)
         The two objects on offer.
     truth : array-like of int, shape (n_images,)
-    n_objects : int
     group : array-like of int, shape (..., n_trials), or None
         Part of each trial, such as a half; leading axes hold other divisions of the same trials.
     n_groups : int

@@ -102,7 +102,6 @@ class Side:
     Attributes
     ----------
     matrix : ndarray, shape (n, p) or (n, n)
-    is_gram : bool
     norms : ndarray, shape (n,)
         Squared sizes of the centred patterns.
     """

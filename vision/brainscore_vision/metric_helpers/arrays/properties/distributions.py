@@ -87,8 +87,6 @@ def drawn_histograms(
         As for `bin_shares`. Undefined values are drawn too, but do not count.
     n_drawn : int
         Values in a draw.
-    n_draws : int
-    rng : numpy.random.Generator
 
     Returns
     -------

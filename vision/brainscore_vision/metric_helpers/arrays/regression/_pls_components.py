@@ -82,8 +82,6 @@ def find_components(
         Columns have mean zero over all stimuli.
     trains : sequence of ndarray of int
         Positions of the training stimuli of each split, all different within a split.
-    n_components : int
-    backend : Backend
     first : array, shape (n_stimuli, some) or None
         First columns of the target; the start vector is the first that covaries with the source. None: those of `y`.
         Needed where `y` is a factor of the target's Gram matrix.
@@ -116,7 +114,9 @@ class _Lockstep:
         self.backend, self.x, self.y = backend, x, y
         self.by_neuroid = first is None and q <= p
         other, own = (x, y) if self.by_neuroid else (y, x)
-        members = _membership(n, trains)
+        members = np.zeros((s, n))  # 1 for training stimuli of each split
+        for row, train in zip(members, trains, strict=True):
+            row[train] = 1.0
         self.mask = backend.asarray(members)
         self.count = self.mask.sum(-1)
         self.covariance = _covariances(other, own, members, backend)
@@ -219,14 +219,6 @@ class _Lockstep:
 
     def _centred(self, rows: Array) -> Array:
         return rows - ((rows * self.mask).sum(-1) / self.count)[:, None]
-
-
-def _membership(n: int, trains: Sequence[Indices]) -> Floats:
-    """Return 1 for training stimuli of each split and 0 for others, shape (n_splits, n_stimuli)."""
-    members = np.zeros((len(trains), n))
-    for row, train in zip(members, trains, strict=True):
-        row[train] = 1.0
-    return members
 
 
 def _covariances(other: Array, own: Array, members: Floats, backend: Backend) -> Array:

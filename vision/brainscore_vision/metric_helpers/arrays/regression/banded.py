@@ -54,10 +54,8 @@ def band_weights(n_bands: int, n_draws: int = 10, seed: int = 0) -> Floats:
 
     Parameters
     ----------
-    n_bands : int
     n_draws : int
         Draws from Dirichlet distributions with concentrations .1 (few bands) and 1 (uniform on the simplex), in turn.
-    seed : int
 
     Returns
     -------

@@ -47,7 +47,6 @@ def decoded_probabilities(
     labels : array-like of int, shape (n_train,)
         Class of each training stimulus, from 0.
     test : array-like, shape (n_bins, n_test, n_neuroids)
-    n_classes : int
     penalty : float
         Larger than zero.
 

@@ -75,7 +75,6 @@ def lifted_inverse_factor(
         Overwritten.
     alpha : float
         Not negative.
-    used : Backend
     well_conditioned : bool
         As for `factorise`.
 

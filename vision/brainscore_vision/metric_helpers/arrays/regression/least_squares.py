@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,10 +116,6 @@ def least_squares_split_fits(
         If a training set is empty.
     """
     return fit_splits(SOLVERS, source, splits, 0.0, backend)
-
-
-def _deletion_by_stimuli(predictors: Predictors, splits: Sequence[Split], alpha: float) -> DeletionFits | None:
-    return deletion_by_stimuli(predictors, splits, alpha, well_conditioned=True)
 
 
 def _each_by_stimuli(predictors: Predictors, splits: Sequence[Split], _alpha: float) -> ProjectionFits:
@@ -247,6 +244,6 @@ def _rotated(source: ColumnBlocks) -> Floats:
 
 
 SOLVERS: Solvers = {
-    "stimuli": {"deletion": _deletion_by_stimuli, "each split": _each_by_stimuli},
+    "stimuli": {"deletion": partial(deletion_by_stimuli, well_conditioned=True), "each split": _each_by_stimuli},
     "features": {"deletion": _deletion_by_features, "each split": _each_by_features},
 }

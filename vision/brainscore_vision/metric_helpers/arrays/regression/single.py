@@ -117,7 +117,6 @@ class _Training:
 
     Attributes
     ----------
-    split : Split
     target : ndarray, shape (n_stimuli, n_neuroids)
         Responses to all stimuli, centred on training stimuli.
     length : ndarray, shape (n_neuroids,)
@@ -147,7 +146,6 @@ class _Found:
 
     Attributes
     ----------
-    training : _Training
     index, size : ndarray, shape (n_neuroids,)
         Best source neuroid, and its correlation times `length`.
     values : ndarray, shape (n_test, n_neuroids)

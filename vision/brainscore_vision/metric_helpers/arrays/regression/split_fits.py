@@ -113,7 +113,6 @@ class DeletionFits:
 
     Attributes
     ----------
-    splits : list of Split
     factors : list of ndarray, shape (n_left_out, n_left_out)
         Lower Cholesky factors of the blocks of ``I - H``, or of a multiple of it.
     residual : callable
@@ -144,7 +143,6 @@ class ProjectionFits:
 
     Attributes
     ----------
-    splits : list of Split
     projections : list of ndarray, shape (n_test, n_train)
     """
 
@@ -169,7 +167,6 @@ class Predictors:
     ----------
     blocks : ColumnBlocks, shape (n_stimuli, n_features)
         Predictors before centring.
-    backend : Backend
     gram : array of the backend, shape (n_stimuli, n_stimuli)
         Inner products, where features outnumber stimuli.
     features : ndarray, shape (n_stimuli, n_features)
@@ -240,7 +237,6 @@ def deletion_by_stimuli(
     ----------
     predictors : Predictors
         With inner products.
-    splits : list of Split
     alpha : float
         Not negative.
     well_conditioned : bool

@@ -263,13 +263,9 @@ def _incomplete_halves(values: Floats, first: NDArray[np.bool_], recorded: NDArr
         if recorded.ndim == 2:
             row[:] = pearson_columns(*(sums[:, both] / counts[:, both, None]))
         else:
-            row[:] = _pearson_where(both, *(sums / np.maximum(counts, 1.0)))
+            means = sums / np.maximum(counts, 1.0)
+            row[:] = pearson_columns(*(_where_known(both, mean) for mean in means))
     return result
-
-
-def _pearson_where(defined: NDArray[np.bool_], first: Floats, second: Floats) -> Floats:
-    """Correlate columns over the rows that are defined, which differ between columns; all of shape (rows, columns)."""
-    return pearson_columns(_where_known(defined, first), _where_known(defined, second))
 
 
 def _where_known(defined: NDArray[np.bool_], values: Floats) -> Floats:
