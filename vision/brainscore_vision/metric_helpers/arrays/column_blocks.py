@@ -21,18 +21,16 @@ _PIECE_BYTES = 64 * 2**20  # rows of larger ones are read in such pieces
 class ColumnBlocks:
     """A matrix whose columns come in blocks, with only one block in memory at a time.
 
-    Every pass over the matrix (metrics take one to three) requests the blocks again: their source must yield the same
-    each time.
+    Every pass over the matrix (metrics take one to three) requests the same blocks again.
 
     Parameters
     ----------
     blocks : callable
-        ``blocks()`` returns an iterable of arrays of shape (n_stimuli, any width), from left to right: stored, read
-        from a file, or computed.
+        ``blocks()`` returns an iterable of arrays of shape (n_stimuli, any width), from left to right.
     shape : (int, int)
         Numbers of stimuli and of all columns.
     width : int or None
-        Most columns of a block in iteration, whatever `blocks` yields; None: 32 MiB in float64.
+        Most columns of a block in iteration; None: 32 MiB in float64.
 
     Attributes
     ----------
@@ -258,7 +256,6 @@ def as_matrix(values: ArrayLike) -> NDArray[Any]:
 
 
 def _of_width(source: ColumnBlocks, width: int) -> Iterator[NDArray[Any]]:
-    """Yield blocks of exactly this width, except the last."""
     rest: NDArray[Any] | None = None
     for block in source:
         whole = block if rest is None else np.concatenate([rest, block], axis=1)

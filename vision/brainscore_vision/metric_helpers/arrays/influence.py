@@ -1,9 +1,9 @@
 """Compute how single stimuli and neuroids move correlations, medians over neuroids, and means over splits.
 
-The influence of an observation is the derivative of a statistic by its weight (Hampel 1974). For a Pearson correlation
-of standardised columns it is :math:`z_x z_y - r (z_x^2 + z_y^2) / 2` (Devlin, Gnanadesikan & Kettenring 1975). The
-jackknife of the median is inconsistent; the median averaged over all samples with replacement, a weighted mean of order
-statistics (Harrell & Davis 1982), is smooth and takes its place.
+The influence of an observation is the derivative of a statistic by its weight. For a Pearson correlation of
+standardised columns it is :math:`z_x z_y - r (z_x^2 + z_y^2) / 2`. The jackknife of the median is inconsistent; the
+median averaged over all samples with replacement, a smooth weighted mean of order statistics (Harrell & Davis 1982),
+takes its place.
 
 References
 ----------
@@ -187,8 +187,7 @@ def median_of_correlations(
 ) -> OnMedians:
     """Return the influence of cells on the mean over parts of the median over neuroids of correlations.
 
-    Where the order of neuroids differs between parts, the mean of medians depends on more of them than one median does:
-    its degrees of freedom are those of a median times the effective number of medians, the mean square of their
+    The degrees of freedom are those of one median times the effective number of medians, the mean square of their
     influences over the square of the mean.
 
     Parameters

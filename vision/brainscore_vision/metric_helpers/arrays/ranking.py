@@ -18,11 +18,10 @@ _SIGN = np.uint64(1 << 63)
 
 
 def sort_order(values: ArrayLike) -> Indices:
-    """Return the positions of numbers from the smallest to the largest.
+    """Return the positions of numbers from the smallest to the largest, exactly.
 
-    Sorting numbers is about twice as fast as sorting positions. Each number (as many leading bits as fit) and its
-    position are packed into one 64-bit key, and keys are sorted. The few numbers that differ only in the bits cut off
-    are then corrected, so that the order is exact.
+    Twice as fast as sorting positions: 64-bit keys of each number's leading bits and its position are sorted, and the
+    few numbers that differ only in the bits cut off are corrected.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Derive random generators from one seed and the name of the draw.
 
-Every new draw comes from ``generator(seed, *path)``, where the path names the draw, such as ``generator(0, "interval",
-"presentation")``. Draws with different paths are independent although they share the seed, and a new draw changes no
-other. Generators that the published system fixes (``random_state=1`` of cross-validation splits) stay.
+Every new draw comes from ``generator(seed, *path)``, where the path names it, such as ``generator(0, "interval",
+"presentation")``. Draws with different paths are independent although they share the seed. Generators that the
+published system fixes stay.
 
 ====================================================  ==============================================================
 seed                                                  draw

@@ -140,7 +140,6 @@ def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[
 
 
 def _spread(result: xr.DataArray, dim: str, keys: Sequence[object], union: Sequence[object]) -> xr.DataArray:
-    """Place a result's entries among those of all results."""
     axis = result.get_axis_num(dim)
     shape = list(result.shape)
     shape[axis] = len(union)

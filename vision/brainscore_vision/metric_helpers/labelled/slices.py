@@ -225,7 +225,6 @@ class SpanTime(SpanOps):
 
 
 def _stacked(results: Sequence[xr.DataArray], dims: Sequence[str], sizes: Sequence[int], outer: Coords) -> xr.DataArray:
-    """Arrange results in C order of `dims`, and their attrs."""
     inner_dims = [str(dim) for dim in results[0].dims]
     placed, inner = same_labels(results, inner_dims)
     values = np.stack([result.values for result in placed])

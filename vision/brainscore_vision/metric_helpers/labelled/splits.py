@@ -1,11 +1,8 @@
 """Divide the values of a coordinate into training and test values.
 
-Distinct values are divided in sorted order (as `numpy.unique` sorts), with their classes, so that splits and scores do
-not depend on the order or the number of presentations.
-
-Published differences: the published system divides positions of presentations in their given order, so that scores
-depend on it. So does ``compat=True`` (repeated values are divided once each even then, so that no stimulus both trains
-and tests). Sorted rows give the same splits either way.
+Distinct values are divided in sorted order, with their classes, so that splits do not depend on the order or the number
+of presentations. The published system divides positions of presentations, so that scores depend on their order; so does
+``compat=True``, except that repeated values are divided once, so that no stimulus both trains and tests.
 """
 
 from __future__ import annotations
@@ -92,19 +89,17 @@ class Split:
     split_coord : str
         Coordinate whose values are divided.
     stratification_coord : str or None
-        Coordinate whose classes are kept in proportion; None or '' for none. If the assembly lacks it, or classes are
-        too small, values are shuffled plainly and ``Score.attrs['stratification']`` gives the reason.
+        Coordinate whose classes are kept in proportion; None or '' for none. If it is missing or classes are too small,
+        values are shuffled plainly, with the reason in ``Score.attrs['stratification']``.
     kfold : bool
         Use every value once for testing, in `splits` folds.
     unique_split_values : bool
         With `compat`, divide distinct values in sorted order.
-    random_state : int
-        Seed of the draws.
     preprocess_indices : callable or None
-        ``f(train, test, assembly) -> (train, test)``, changes every split. Takes and returns positions in the assembly,
-        one for each value: that of its first presentation.
+        ``f(train, test, assembly) -> (train, test)``, changes every split: positions in the assembly of each value's
+        first presentation.
     compat : bool
-        Divide values in the order of the assembly, as published, see the module.
+        Divide values in the order of the assembly, as published.
     """
 
     class Defaults:

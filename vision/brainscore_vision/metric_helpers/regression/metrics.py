@@ -124,10 +124,9 @@ class CrossRegressedCorrelation(RegressedCorrelation):
 
     Notes
     -----
-    If a test set has fewer than ten stimuli, the predictions of all test sets are correlated together (see
-    `Problem.is_pooled`), unless the splits are `compat`: ``raw`` then has one split, and ``split_error`` is NaN. This
-    does not apply to predictions without a common unit, as of ``neuron_to_neuron``, or overridden steps.
-    ``attrs['small_test_sets']`` reports it.
+    If a test set has fewer than ten stimuli, predictions of all test sets are correlated together (see
+    `Problem.is_pooled`), unless splits are `compat`, predictions have no common unit (``neuron_to_neuron``) or a step
+    is overridden: ``raw`` then has one split, ``split_error`` is NaN, and ``attrs['small_test_sets']`` reports it.
     """
 
     def __init__(

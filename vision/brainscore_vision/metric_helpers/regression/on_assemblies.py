@@ -124,7 +124,6 @@ class XarrayRegression:
         return NeuroidAssembly(values, coords=coords, dims=[presentation, self._neuroid_dim])
 
     def _checked(self, assembly: xr.DataArray, *, role: str) -> xr.DataArray | Floats:
-        """Return the regression's input, stimuli first."""
         values = matrix(assembly, self.expected_dims, role=role)
         if not np.isfinite(values).all():
             raise AssemblyError(

@@ -116,9 +116,8 @@ class Problem:
     notes : mapping
         Entries for ``Score.attrs`` about the splits.
     is_pooled : bool
-        Whether predictions of all (small) test sets are correlated together, each less the mean of its training
-        responses: that mean is low where test responses happen to be high, so that predictions from noise would
-        correlate negatively.
+        Whether predictions of all (small) test sets are correlated together, less the means of training responses,
+        which are low where test responses happen to be high: predictions from noise would correlate negatively.
     """
 
     engine: Engine

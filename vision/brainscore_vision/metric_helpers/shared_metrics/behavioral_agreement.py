@@ -326,7 +326,6 @@ def _over_conditions(values: Floats, influences: Floats) -> Floats:
 
 
 def _table(pairs: Floats) -> Floats:
-    """Arrange the values of pairs as a symmetric table."""
     n = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
     table = np.full((n, n), np.nan)
     left, right = np.triu_indices(n, k=1)

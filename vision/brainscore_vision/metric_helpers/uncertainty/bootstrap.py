@@ -1,8 +1,4 @@
-"""Attach a bootstrap standard error to a score.
-
-The error is the expected change of the score for newly sampled stimuli, subjects or other units. For intervals, and for
-metrics that fit, see `brainscore_vision.metric_helpers.uncertainty.intervals`.
-"""
+"""Attach a bootstrap standard error to a score; for intervals see `uncertainty.intervals`."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
 r"""Estimate the standard error of a statistic of subjects' answers to stimuli, over new subjects and new stimuli.
 
-With the influence :math:`x_{si}` of each answer (see `brainscore_vision.metric_helpers.arrays.behavior.influence`),
+With the influence :math:`x_{si}` of each answer (see `arrays.behavior.influence`),
 
 .. math:: V = \frac{S}{S-1} \sum_s x_{s\cdot}^2 + \frac{N}{N-1} \sum_i x_{\cdot i}^2 - I, \qquad
     I = \frac{\sum_{si} x_{si}^2 - \sum_s x_{s\cdot}^2 / n - \sum_i x_{\cdot i}^2 / m}{(1 - 1/n)(1 - 1/m)},
 
-where a subject gives :math:`n` answers and a stimulus gets :math:`m`. Both sums contain the variance of single answers,
-which counts once: :math:`I`, their sum of squares without subject and stimulus effects. This is the two-way cluster
-formula with the expectations of the analysis of variance, which matter for few subjects.
+where a subject gives :math:`n` answers and a stimulus gets :math:`m`: the two-way cluster formula with the expectations
+of the analysis of variance, which matter for few subjects. :math:`I`, the squares of single answers without subject and
+stimulus effects, is in both sums and counts once.
 
 References
 ----------
 Cameron, Gelbach & Miller (2011), Robust inference with multiway clustering, doi:10.1198/jbes.2010.07136; Satterthwaite
-(1946), An approximate distribution of estimates of variance components, doi:10.2307/3002019; Brown, Cai & DasGupta
-(2001), Interval estimation for a binomial proportion, section 3.1.1, doi:10.1214/ss/1009213286; Hall (1992), On the
-removal of skewness by transformation, doi:10.1111/j.2517-6161.1992.tb01876.x.
+(1946), doi:10.2307/3002019; Brown, Cai & DasGupta (2001), Interval estimation for a binomial proportion, section 3.1.1,
+doi:10.1214/ss/1009213286; Hall (1992), On the removal of skewness by transformation,
+doi:10.1111/j.2517-6161.1992.tb01876.x.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def spread_of_sum(*parts: Spread) -> Spread:
 
 
 def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> Spread:
-    """Estimate the standard error over new subjects and new stimuli.
+    """Estimate the standard error over new subjects and new stimuli, at least that over either alone.
 
     Parameters
     ----------
@@ -115,9 +115,8 @@ def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> S
     Returns
     -------
     Spread
-        With Satterthwaite's degrees of freedom. NaN for fewer than two subjects or two stimuli. At least the error over
-        subjects alone or stimuli alone. Where stimuli get fewer than two answers on average, effects of answers and of
-        stimuli are inseparable: I is then the plain sum of squares.
+        With Satterthwaite's degrees of freedom. NaN for fewer than two subjects or two stimuli. With fewer than two
+        answers per stimulus, effects of answers and stimuli are inseparable: I is then the plain sum of squares.
     """
     x = np.asarray(influences, dtype=np.float64)
     present = np.ones(x.shape, dtype=bool) if counted is None else np.asarray(counted) > 0
@@ -144,9 +143,9 @@ def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> S
 def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: ArrayLike | None = None) -> Spread:
     r"""Estimate the standard error of a median over variables, over new subjects, new stimuli and new variables.
 
-    Answers move a median by :math:`x = \sum_j w_j x_j`, where :math:`w_j` is its derivative by the value of a variable.
-    Effects specific to variables are also in the variance over variables, :math:`\sum_j d_j^2` with the influence
-    :math:`d_j` of a whole variable, and count once: with V of `crossed_spread`
+    Answers move a median by :math:`x = \sum_j w_j x_j`, with the derivative :math:`w_j` by variable j. Effects specific
+    to variables are also in the variance over variables, :math:`\sum_j d_j^2` with the influence :math:`d_j` of a whole
+    variable, and count once: with V of `crossed_spread`
 
     .. math:: V_{all} = \max\Big(0, V(x) - \frac{\sum_j V(w_j (x_j - x))}{1 - \sum_j w_j^2}\Big) + \sum_j d_j^2
 
@@ -158,11 +157,6 @@ def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: Arr
         Influence of every answer on each value.
     counted
         As for `crossed_spread`.
-
-    Returns
-    -------
-    Spread
-        NaN for fewer than two subjects or two stimuli.
     """
     x = np.asarray(influences, dtype=np.float64)
     of_each, weights = median_influence(np.asarray(values, dtype=np.float64))
@@ -256,9 +250,8 @@ def attach_spread(
     Returns
     -------
     Score
-        `score`, with attrs ``error`` (float), ``error_over``, ``error_df``, ``interval`` (low, high),
-        ``interval_level`` and ``interval_method``. Unless the error is positive, ``error`` is NaN and
-        ``error_nan_reason`` explains it: unanimous answers do not show how much others would differ.
+        `score`, with attrs ``error`` (NaN with an ``error_nan_reason`` unless positive), ``error_over``, ``error_df``,
+        ``interval`` (low, high), ``interval_level`` and ``interval_method``.
     """
     defined = bool(np.isfinite(spread.error) and spread.error > 0 and np.isfinite(score.item()))
     score.attrs.update(error=spread.error if defined else float("nan"), error_over=list(over), error_df=spread.df)

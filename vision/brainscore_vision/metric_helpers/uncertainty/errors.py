@@ -67,10 +67,9 @@ def standard_error(values: ArrayLike) -> float:
 def standard_error_of_median(values: ArrayLike) -> float:
     """Return the bootstrap standard error of the median, without drawing.
 
-    Over all samples of size n with replacement, the median is the i-th smallest value ``x_i`` with probability ``p_i =
-    I(i/n) - I((i-1)/n)``, where I is the distribution function of Beta((n+1)/2, (n+1)/2); the error is the standard
-    deviation of that distribution. For odd n this is the limit of the bootstrap; for even n it lies between the errors
-    of the two middle order statistics.
+    In samples with replacement, the median is the i-th smallest value with probability ``p_i = I(i/n) - I((i-1)/n)``,
+    where I is the distribution function of Beta((n+1)/2, (n+1)/2); the error is the standard deviation of that
+    distribution. For odd n this is the limit of the bootstrap.
 
     Parameters
     ----------

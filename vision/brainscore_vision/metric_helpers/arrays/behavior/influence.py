@@ -1,14 +1,13 @@
 """Compute how much the agreement of observers moves with the weight of each answer.
 
-The *influence* of an answer (one subject, one stimulus) is the derivative of a weighted statistic by the weight of that
-answer, at equal weights. To first order, a sum of influences is the difference between the statistics of this and of a
-new sample, so that their squares estimate the variance (`brainscore_vision.metric_helpers.uncertainty.crossed`).
+The *influence* of an answer (one subject, one stimulus) is the derivative of a weighted statistic by its weight.
+Squared influences estimate the variance over new samples (`brainscore_vision.metric_helpers.uncertainty.crossed`).
 
 References
 ----------
 Hampel (1974), The influence curve and its role in robust estimation, doi:10.1080/01621459.1974.10482962; Efron (1982),
 The jackknife, the bootstrap and other resampling plans, chapter 6, doi:10.1137/1.9781611970319; for pairs of subjects
-Hoeffding (1948), A class of statistics with asymptotically normal distribution, doi:10.1214/aoms/1177730196.
+Hoeffding (1948), doi:10.1214/aoms/1177730196.
 """
 
 from __future__ import annotations
@@ -123,9 +122,9 @@ def subject_influences(values: ArrayLike, by_stimulus: ArrayLike, counted: Array
 def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike) -> Floats:
     """Differentiate a mean over pairs of subjects by the weight of each answer.
 
-    A pair weighs as much as the product of its subjects' weights: a subject moves the mean by twice the deviation of
-    its pairs, a stimulus by its mean influence on all pairs. A subject is part of the mean that it deviates from, hence
-    the factor ``(n - 1) / (n - 2)`` on its own contribution, as in the jackknife.
+    A subject moves the mean by twice the deviation of its pairs, a stimulus by its mean influence on all pairs. A
+    subject is part of the mean that it deviates from, hence the factor ``(n - 1) / (n - 2)`` on its own part, as in the
+    jackknife.
 
     Parameters
     ----------
@@ -139,7 +138,7 @@ def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike
     Returns
     -------
     ndarray, shape (n_subjects, n_stimuli)
-        As for `subject_influences`. NaN for fewer than three subjects, who are a single pair.
+        As for `subject_influences`. NaN for fewer than three subjects.
     """
     pairs = np.array(table, dtype=np.float64)
     np.fill_diagonal(pairs, np.nan)

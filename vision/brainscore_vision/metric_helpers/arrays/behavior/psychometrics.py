@@ -173,8 +173,8 @@ def fit_cumulative_gaussian(
 ) -> PsychometricFit:
     """Fit `cumulative_gaussian` by maximum binomial likelihood.
 
-    A quasi-Newton search with exact derivatives (L-BFGS-B) starts from the best step and up to 20 points of a grid over
-    all parameters; the best optimum counts. Nothing is random.
+    A quasi-Newton search with exact derivatives (L-BFGS-B) starts from the best step and up to 20 points of a grid.
+    Nothing is random.
 
     Parameters
     ----------
@@ -194,9 +194,8 @@ def fit_cumulative_gaussian(
     Returns
     -------
     PsychometricFit
-        With a slope that is not negative and a mean within two ranges of the measured range. Where the data are a step,
-        all steep functions fit alike: then the slope is 20 standard deviations per smallest gap, and the mean is in the
-        middle of the gap.
+        Slope not negative, mean within two ranges of the measured one. To a step, all steep functions fit alike: the
+        slope is then 20 standard deviations per smallest gap, the mean in the middle of the gap.
 
     Raises
     ------

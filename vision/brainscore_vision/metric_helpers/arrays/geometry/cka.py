@@ -1,13 +1,10 @@
 """Compute centered kernel alignment with a linear kernel, and its jackknife.
 
-With centred responses X (n stimuli x p) and Y (n x q), Gram matrices K = X X^T and L = Y Y^T, and squared pattern sizes
-k_i = K_ii and l_i = L_ii, both estimates of HSIC follow from the sum ``S = sum_ij K_ij L_ij = |X^T Y|^2``, since rows
-of K and L sum to zero:
+With centred responses X (n stimuli x p) and Y (n x q), Gram matrices K = X X^T and L = Y Y^T, and k_i = K_ii and l_i =
+L_ii, both estimates of HSIC follow from ``S = sum_ij K_ij L_ij = |X^T Y|^2``:
 
 * biased: ``S``
 * unbiased: ``S - n / (n - 2) sum_i k_i l_i + sum_i k_i sum_i l_i / ((n - 1) (n - 2))``, times ``1 / (n (n - 3))``
-
-``S`` costs n p q where neuroids are fewer than stimuli. No product with a centring matrix is formed.
 
 References
 ----------

@@ -96,9 +96,9 @@ def weighted_neuroids(
 ) -> Floats:
     """Compute how alignment moves with each neuroid of the second side, by removing three quarters of its weight.
 
-    Alignment is far from linear in neuroids that dominate it. In simulations of Gaussian noise (``perf/coverage.py``,
-    300 data sets), intervals from leaving neuroids out cover the estimator's mean in 88 to 97 %, those from the
-    derivative in 90 to 100 %, and these in 94 to 97 % of designs.
+    Alignment is far from linear in dominant neuroids. In simulations (``perf/coverage.py``, 300 data sets), intervals
+    from leaving neuroids out cover the mean in 88 to 97 %, those from the derivative in 90 to 100 %, and these in 94 to
+    97 % of designs with Gaussian noise.
 
     Parameters
     ----------

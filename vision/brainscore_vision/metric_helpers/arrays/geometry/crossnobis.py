@@ -71,18 +71,18 @@ def noise_covariance(
 ) -> tuple[Floats, float]:
     """Estimate the covariance of the noise from deviations of repetitions from their mean.
 
-    With residuals z in units of their standard deviation, N of them with f degrees of freedom, the variance of a
-    correlation r_ij is estimated by ``N / f^3 (sum_k (z_ki z_kj)^2 - f^2 r_ij^2 / N)``: for f = N - 1 the formula of
-    Schaefer & Strimmer, where rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage. With f much below N, as with two
-    repetitions, residuals are copies of each other; treated as N independent ones, they would halve the variance.
+    With N residuals z in units of their standard deviation and f degrees of freedom, the variance of a correlation r_ij
+    is estimated by ``N / f^3 (sum_k (z_ki z_kj)^2 - f^2 r_ij^2 / N)``: for f = N - 1 the formula of Schaefer & Strimmer
+    (rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage). N independent residuals would halve it for two
+    repetitions, whose residuals are copies of each other.
 
     Parameters
     ----------
     responses, present
         As for `unbiased_distances`.
     kind : {'shrinkage', 'diagonal'}
-        Shrink correlations between neuroids towards zero by the amount that minimises their expected squared error
-        (Schaefer & Strimmer 2005), or set them to zero. Variances do not change.
+        Shrink correlations between neuroids towards zero by the amount of least expected squared error (Schaefer &
+        Strimmer 2005), or set them to zero. Variances do not change.
 
     Returns
     -------

@@ -4,14 +4,13 @@ With u and v, the ranks of both sides as shares around 0, their mean product A m
 
     ``u_k v_k + mean_l [x_k <= x_l] v_l + mean_l [y_k <= y_l] u_l - 3 A``
 
-(Croux & Dehon 2010, section 2, plus the pair's effect on the ranks of others), and with a stimulus by all its pairs.
-With dissimilarity y_k itself A moves by ``g(y_k) (u_k - u(y_k)) / N``: the density of dissimilarities times the
-distance of u from that of pairs with similar y, both estimated from neighbours in the order. A dissimilarity of
-correlations ``1 - r`` moves with the weight of neuroid j by ``-(z_i z_i' - r (z_i^2 + z_i'^2) / 2)`` (Devlin et al.
-1975).
+(Croux & Dehon 2010, section 2, plus effects on other ranks), and with dissimilarity y_k by ``g(y_k) (u_k - u(y_k)) /
+N``: the density of dissimilarities times the distance of u from that of pairs with similar y, estimated from neighbours
+in the order. A dissimilarity ``1 - r`` moves with the weight of neuroid j by ``-(z_i z_i' - r (z_i^2 + z_i'^2) / 2)``
+(Devlin et al. 1975).
 
-The correlation is far from linear in a few neuroids: up to 64 are left out one at a time instead, on up to 128 evenly
-spread stimuli. With derivatives, intervals for four neuroids cover the score's mean in 83 % instead of 95.
+The correlation is far from linear in a few neuroids: up to 64 are left out one at a time instead, on up to 128 stimuli.
+With derivatives, intervals for four neuroids cover the score's mean in 83 % instead of 95.
 
 References
 ----------

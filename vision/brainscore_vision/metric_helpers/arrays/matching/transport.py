@@ -4,16 +4,14 @@ Source neuroids have mass 1 / p, target neuroids 1 / q. The optimal transport pl
 
 .. math:: \max_T \sum_{ij} T_{ij}\, r(x_i, y_j), \quad T_{ij} \ge 0,\ \sum_j T_{ij} = 1 / p,\ \sum_i T_{ij} = 1 / q
 
-has at most ``p + q - 1`` pairs. With equal sizes it is an assignment; otherwise a linear programme. Its entropic form
-settles neuroids with a clear partner and proposes candidate pairs for the rest. Pairs that would still gain at the dual
-prices are added until there are none, so that the plan is optimal.
+is an assignment for equal sizes, otherwise a linear programme. Its entropic form settles neuroids with a clear partner
+and proposes candidates for the rest; pairs that still gain at the dual prices are added until the plan is optimal.
 
 References
 ----------
 Khosla & Williams (2024), Soft matching distance: a metric on neural representations that captures single-neuron tuning,
-arXiv:2311.09466. Ford & Fulkerson (1958), A suggested computation for maximal multi-commodity network flows,
-doi:10.1287/mnsc.5.1.97, for adding pairs while they gain. Cuturi (2013), Sinkhorn distances: lightspeed computation of
-optimal transport, NIPS 26, for the smooth form.
+arXiv:2311.09466. Ford & Fulkerson (1958), doi:10.1287/mnsc.5.1.97, for adding pairs while they gain. Cuturi (2013),
+Sinkhorn distances: lightspeed computation of optimal transport, NIPS 26, for the smooth form.
 """
 
 from __future__ import annotations
@@ -242,6 +240,5 @@ def _entropic_prices(gain: Floats) -> Floats:
 
 
 def _add_best(candidates: NDArray[np.bool_], net: Floats) -> None:
-    """Add the best few pairs of each row."""
     few = min(net.shape[1], CANDIDATES)
     candidates[np.arange(len(net))[:, None], np.argpartition(-net, few - 1, axis=1)[:, :few]] = True

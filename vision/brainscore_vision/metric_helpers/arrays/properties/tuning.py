@@ -382,7 +382,6 @@ def _smoothed(padded: Floats, filt_type: str) -> Floats:
 
 
 def _interpolated(places: Floats, values: Floats, dense: Floats) -> Floats:
-    """Interpolate with cubic splines along the last axis."""
     from scipy.interpolate import make_interp_spline  # scipy is heavy
 
     result: Floats = make_interp_spline(places, values, k=3, axis=-1)(dense)

@@ -1,6 +1,4 @@
-"""Find the components of partial least squares for many training sets in lockstep.
-
-Arrays belong to a backend, in float64; the first axis of a batch is the split.
+"""Find the components of partial least squares for many training sets in lockstep, on NumPy or torch in float64.
 
 Let ``S = X^T Y`` for the training stimuli of a split, of shape (features, neuroids). A component is the weight vector
 ``w`` at which the power iteration ``w <- S S^T w`` stops, its scores ``t = X w``, and the deflation ``S <- S - b r^T``
@@ -9,9 +7,8 @@ with ``b = X^T t`` and ``r = Y^T t / t^T t``. The iteration runs on the smaller 
 * neuroids: every iterate is ``w ~ S c``, so that it runs on ``A = S^T S``;
 * features: it runs on ``A = S S^T``.
 
-Quantities of that side are called own, those of the other side other: ``S`` is stored as (other, own), and ``A = S^T
-S``. A deflation by vectors o and v of the two sides changes A as ``A <- A - h v^T - v h^T`` with ``h = S^T o - |o|^2 v
-/ 2``.
+That side is called own, the other side other: ``S`` is stored as (other, own), and ``A = S^T S``. A deflation by
+vectors o and v of the two sides changes A as ``A <- A - h v^T - v h^T`` with ``h = S^T o - |o|^2 v / 2``.
 """
 
 from __future__ import annotations
@@ -99,8 +96,6 @@ def find_components(
 
 
 class _Lockstep:
-    """State of all splits while components are added."""
-
     def __init__(
         self,
         x: Array,
@@ -301,7 +296,6 @@ def _diagonal(squares: Array) -> Array:
 
 
 def _apply(matrices: Array, vectors: Array) -> Array:
-    """Multiply each split's matrix by its vector."""
     return (matrices @ vectors[..., None])[..., 0]
 
 

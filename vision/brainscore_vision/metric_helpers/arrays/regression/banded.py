@@ -1,16 +1,13 @@
 r"""Compute ridge regression on several bands of features, with a penalty for each band and neuroid.
 
-A band is a set of features, such as those of a layer. With band weights :math:`w_b \ge 0` that sum to 1, banded ridge
-regression is ridge regression on features of band b multiplied by :math:`\sqrt{w_b / s_b}`, where s_b is the mean
-squared size of the stimuli in the band: its penalty is :math:`\alpha s_b / w_b`. Only Gram matrices are needed,
+With weights :math:`w_b \ge 0` of bands (sets of features, such as layers) that sum to 1, this is ridge regression on
+features of band b multiplied by :math:`\sqrt{w_b / s_b}`, where s_b is the mean squared size of the stimuli in the
+band: its penalty is :math:`\alpha s_b / w_b`. Only Gram matrices are needed,
 
 .. math:: K = \sum_b (w_b / s_b)\, X_b X_b^T
 
-For each neuroid, weights and alpha have the least leave-one-out error among the training stimuli, over candidate
-weights and all alphas; one eigendecomposition of K gives the errors of all alphas (see `ridge_cv`). Himalaya searches
-likewise, with folds.
-
-The prediction is a sum over bands, which share the explained variance by the product measure,
+Candidate weights and alpha of least leave-one-out error are selected for each neuroid, from one eigendecomposition of K
+for all alphas (see `ridge_cv`). Bands share the explained variance by the product measure,
 
 .. math:: R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2, \quad \hat y = \sum_b \hat y_b
 
@@ -19,9 +16,8 @@ with y and all predictions centred: the parts sum to :math:`R^2`, and are negati
 References
 ----------
 Dupré la Tour, Eickenberg, Nunez-Elizalde & Gallant (2022), Feature-space selection with banded ridge regression,
-doi:10.1016/j.neuroimage.2022.119728. Nunez-Elizalde, Huth & Gallant (2019), Voxelwise encoding models with
-non-spherical multivariate normal priors, doi:10.1016/j.neuroimage.2019.04.012. Pratt (1987), Dividing the indivisible:
-using simple symmetry to partition variance explained, for the product measure.
+doi:10.1016/j.neuroimage.2022.119728. Nunez-Elizalde, Huth & Gallant (2019), doi:10.1016/j.neuroimage.2019.04.012. Pratt
+(1987), Dividing the indivisible, for the product measure.
 """
 
 from __future__ import annotations

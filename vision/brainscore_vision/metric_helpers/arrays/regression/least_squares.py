@@ -1,13 +1,12 @@
 """Compute ordinary least squares for many cross-validation splits from one factorisation.
 
 Results equal scikit-learn's ``LinearRegression``: with an intercept, and of smallest norm where several solutions fit
-equally well. Factorisations of Gram matrices need a fraction of the work of a singular value decomposition, but square
-its condition number. Each is checked, and the next is used where it is ill-conditioned:
+equally well. Factorisations of Gram matrices are faster than singular value decompositions, but square the condition
+number. Each is checked, and the next is used where it is ill-conditioned:
 
 1. the fit of all stimuli, and deletion of those left out (see `split_fits`);
 2. a factorisation for each split, over features, or over stimuli where features outnumber training stimuli;
-3. a singular value decomposition for each split. Features that outnumber stimuli are first rotated into as many columns
-as stimuli (a QR decomposition, block by block), which changes neither norms nor predictions.
+3. a singular value decomposition for each split, of features rotated into at most as many columns as stimuli.
 
 References
 ----------

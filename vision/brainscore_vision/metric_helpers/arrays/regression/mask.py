@@ -231,7 +231,6 @@ def _orders(rows: Indices, draws: Sequence[int], settings: MaskSettings) -> Iter
 def _gradients(
     state: Sequence[Floats], x: Floats, y: Floats, shape: tuple[int, int], settings: MaskSettings
 ) -> tuple[list[Floats], Floats]:
-    """Return gradients of the loss for a batch, and the norm of its residuals for each split."""
     masks, weights, offsets = state
     n_splits, n_stimuli, n_channels, n_pixels = x.shape
     flat = x.reshape(n_splits, -1, n_pixels)

@@ -3,15 +3,13 @@
 Results equal scikit-learn's ``PLSRegression(scale=False, algorithm='nipals')``: the same start vector and stop rule,
 hence the same number of power iterations for every component. It is fast because:
 
-* With ``S = X^T Y`` the power iteration runs on ``S^T S``, over neuroids, or on ``S S^T``, over features, whichever is
-smaller; neither ``X`` nor ``Y`` is deflated (see `_pls_components`).
-* All splits advance together: they share matrix products with ``X``, which give held-out and training scores at once.
-* Many features are replaced by a factor of their Gram matrix ``X X^T``, since PLS depends only on the inner products of
-stimuli. Many neuroids likewise.
+* With ``S = X^T Y`` the power iteration runs on the smaller of ``S^T S`` and ``S S^T``; neither ``X`` nor ``Y`` is
+deflated (see `_pls_components`).
+* All splits share matrix products with ``X``, which give held-out and training scores at once.
+* Many features, or neuroids, are replaced by a factor of their Gram matrix: PLS depends only on inner products.
 
-The stop rule ends a power iteration well before convergence (a squared change of the weight vector below 1e-6), so that
-the result depends on its start: the covariance of the first neuroid with the features. Therefore scores depend, around
-the third to fifth digit, on which neuroid comes first, exactly as in scikit-learn.
+The stop rule (a squared change of the weight vector below 1e-6) ends a power iteration before convergence, so that
+results depend, around the third to fifth digit, on its start and hence on the first neuroid, as in scikit-learn.
 
 References
 ----------
@@ -223,7 +221,6 @@ def _components(
 
 
 def _gram_pays(shape: tuple[int, int], n_targets: int, n_splits: int, n_components: int) -> bool:
-    """Return whether computing X X^T and working on n columns is faster than working on p."""
     n, p = shape
     if p <= n:
         return False
@@ -235,7 +232,6 @@ def _gram_pays(shape: tuple[int, int], n_targets: int, n_splits: int, n_componen
 
 
 def _compressed(shape: tuple[int, int], n_stimuli: int) -> bool:
-    """Return whether inner products of stimuli replace a wide target."""
     return shape[1] > n_stimuli and shape[1] > FIRST
 
 

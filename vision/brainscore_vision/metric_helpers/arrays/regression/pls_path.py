@@ -1,12 +1,11 @@
 """Select the number of components of partial least squares for each neuroid, inside each training set.
 
-The fit of K components contains those of all smaller numbers: each component adds its scores times its loadings to the
-prediction. One fit of each inner fold thus gives the errors of all numbers,
+The fit of K components contains those of all smaller numbers, so that one fit of each inner fold gives all errors,
 
     ``E_jk = sum_f sum_(i in fold f) (y_ij - m_fj - sum_(c <= k) t_fic l_fcj)^2``
 
 with scores t, loadings l and means m of the fit without the fold; neuroid j takes the k of least E_jk. Components are
-those of all neuroids together, as in `pls`; inner folds and final fits advance together.
+those of all neuroids together, as in `pls`.
 
 References
 ----------
@@ -187,13 +186,11 @@ def _losses(smoothers: Sequence[LinearSmoother], tests: Sequence[Indices], y: Fl
 
 
 def _components(smoother: LinearSmoother, y: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return scores of the test stimuli, loadings, and means over the training stimuli."""
     assert smoother.left is not None  # noqa: S101 -- always set by PLS; for the type checker
     *_, mean = weighted = smoother.right.T @ y
     return smoother.left[:, :-1], weighted[:-1], mean
 
 
 def _used(loadings: Floats, chosen: Indices) -> NDArray[np.bool_]:
-    """Return which components each neuroid has, shape (n_components, n_neuroids)."""
     used: NDArray[np.bool_] = np.arange(len(loadings))[:, None] < chosen
     return used

@@ -4,13 +4,12 @@ With ``X = U S V^T`` (centred) the residuals of ridge regression and the diagona
 
     ``r(alpha) = y_rest + U diag(g) U^T y,   d(alpha) = d_rest + (U * U) g,   g = alpha / (S^2 + alpha)``
 
-where the rest lies outside the span of the features, and ``r / d`` is the error for each stimulus had it been left out.
-The selected alpha has the least mean square of these errors: over all neuroids together, as in scikit-learn's
-``RidgeCV``, or for each neuroid (``alpha_per_target=True``).
+where the rest lies outside the span of the features, and ``r / d`` is the leave-one-out error. The alpha of least mean
+squared error is selected over all neuroids together, as in scikit-learn's ``RidgeCV``, or for each
+(``alpha_per_target=True``).
 
-Residuals are not computed for every alpha: up to rounding, the many g lie in the span of a few, found by an
-interpolative decomposition. Where neuroids outnumber stimuli, a common alpha needs only ``Y Y^T``. Targets are read in
-blocks.
+Up to rounding, the many g lie in the span of a few, found by an interpolative decomposition. Where neuroids outnumber
+stimuli, a common alpha needs only ``Y Y^T``. Targets are read in blocks.
 
 References
 ----------
@@ -290,7 +289,6 @@ def _for_sums(target: ColumnBlocks) -> Iterator[Floats]:
 
 
 def _blocks(target: ColumnBlocks) -> Iterator[tuple[slice, Floats, Floats]]:
-    """Yield positions, centred values and means of blocks of targets."""
     first = 0
     for block in target:
         y, mean = centred(block)
@@ -311,7 +309,6 @@ def spectrum_of_gram(gram: Floats, used: Backend) -> Spectrum:
 
 
 def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> Spectrum:
-    """Decompose centred features, fewer than stimuli."""
     values, vectors = used.eigh(used.asarray(x.T @ x))
     squares, right = used.numpy(values), used.numpy(vectors)
     rounding = max(NEGLIGIBLE * smallest_alpha, len(squares) * np.finfo(np.float64).eps * float(squares[-1]))

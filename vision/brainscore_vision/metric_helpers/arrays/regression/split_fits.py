@@ -1,14 +1,11 @@
 """Predict left-out stimuli for many cross-validation splits from fits made before any target is known.
 
-Least-squares fits with an unpenalised intercept are linear smoothers: predictions are a matrix times the training
-responses. The matrix depends only on the source, and is applied to targets block by block.
-
-With ``H`` the smoother of all stimuli, the prediction for stimuli that are then left out is
+Least-squares fits with an intercept are linear smoothers: predictions are a matrix, which depends only on the source,
+times the training responses. With ``H`` the smoother of all stimuli, the prediction for stimuli left out is
 
     ``prediction_out = y_out - [(I - H)_out,out]^-1 [(I - H) y]_out``       (`DeletionFits`)
 
-which costs one small solve per split. Where this does not apply (repeated training stimuli, a singular fit of all
-stimuli) every split has its own matrix:
+at the cost of one small solve. Otherwise (repeated training stimuli, a singular fit of all) a split has its own matrix:
 
     ``prediction_test = mean(y_train) + T (y_train - mean(y_train))``       (`ProjectionFits`)
 

@@ -104,9 +104,9 @@ def signal_products(
 
     .. math:: e_i = f_{Ai} y_{Bi} + f_{Bi} y_{Ai} - f_{Ai} f_{Bi}, \qquad s_i = y_{Ai} y_{Bi}
 
-    whose sums have the expected values :math:`\sum_i s_i^2 - \sum_i (s_i - g_i)^2` and :math:`\sum_i s_i^2`, where
-    :math:`s` is the signal and :math:`g` the mean prediction over the noise of the training responses. Effects of noise
-    on the measurement and on the fit cancel, for any regression. Fold means are removed from each.
+    whose sums have the expected values :math:`\sum_i s_i^2 - \sum_i (s_i - g_i)^2` and :math:`\sum_i s_i^2`, with the
+    signal :math:`s` and the mean prediction :math:`g` over training noise, for any regression. Fold means are removed
+    from each.
 
     Parameters
     ----------
@@ -131,15 +131,14 @@ def explained_share(products: Shares, means: ArrayLike) -> tuple[float, Shares]:
         \text{share} = n R - (n - 1) \overline{R_{-i}}
 
     with :math:`w_j` one over the variance of a neuroid's mean responses, so that :math:`w_j \sum_i s_{ij}` is its
-    reliability. With little signal R is too high: weights are low where the signal happens to seem large, and
-    :math:`E[1/x] > 1 / E[x]`. The jackknife over stimuli, with :math:`R_{-i}` (including weights) computed without
-    stimulus i, removes the bias of order 1/n (Quenouille 1956, doi:10.1093/biomet/43.3-4.353).
+    reliability. With little signal R is too high, since :math:`E[1/x] > 1 / E[x]`; the jackknife over stimuli
+    (:math:`R_{-i}`, with weights, omits stimulus i) removes the bias of order 1/n (Quenouille 1956,
+    doi:10.1093/biomet/43.3-4.353).
 
     Parameters
     ----------
     products : Shares
-        Shape (n_stimuli, n_neuroids), from `signal_products`, divided by the degrees of freedom so that sums are
-        variances.
+        Shape (n_stimuli, n_neuroids), from `signal_products`, divided by the degrees of freedom.
     means : array-like, shape (n_stimuli, n_neuroids)
         Mean responses over repetitions; at least three stimuli.
 
@@ -176,10 +175,9 @@ def r2_er(
     .. math:: r^2_{ER} = \frac{(\sum_i f_i y_i)^2 / \sum_i f_i^2 - \sum_i f_i^2 v_i / \sum_i f_i^2}
         {\sum_i y_i^2 - \sum_i (1 - 1/m_i) v_i}
 
-    where :math:`v_i` is the variance of the noise in the mean response :math:`y_i`, and :math:`m_i` the size of the
-    fold of stimulus i. With one fold and equal :math:`v` this is the published formula; noise that differs between
-    stimuli, as of spike counts, is weighted accordingly. Unlike there, the numerator has the sign of :math:`\sum_i f_i
-    y_i`, so that anticorrelated predictions are not rewarded.
+    with the noise variance :math:`v_i` of the mean response :math:`y_i`, and the size :math:`m_i` of the fold of
+    stimulus i: the published formula for one fold and equal :math:`v`. Unlike there, the numerator has the sign of
+    :math:`\sum_i f_i y_i`, so that anticorrelated predictions are not rewarded.
 
     Parameters
     ----------

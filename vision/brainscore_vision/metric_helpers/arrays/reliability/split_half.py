@@ -226,7 +226,6 @@ def _complete_means(values: Floats, halves: NDArray[np.bool_]) -> Iterator[tuple
 
 
 def _complete_halves(values: Floats, first: NDArray[np.bool_], total: Floats, total_centred: Floats) -> Floats:
-    """Correlate halves that hold all stimuli; (splits, neuroids)."""
     n_repetitions, n_stimuli, n_neuroids = values.shape
     sums = first.astype(np.float64) @ values.reshape(n_repetitions, -1)
     sums = sums.reshape(len(first), n_stimuli, n_neuroids)
@@ -251,7 +250,6 @@ def _complete_halves(values: Floats, first: NDArray[np.bool_], total: Floats, to
 
 
 def _incomplete_halves(values: Floats, first: NDArray[np.bool_], recorded: NDArray[np.bool_]) -> Floats:
-    """Correlate halves with missing presentations; (splits, neuroids)."""
     n_repetitions, n_stimuli, n_neuroids = values.shape
     flat = np.where(recorded if recorded.ndim == 3 else recorded[:, :, None], values, 0.0).reshape(n_repetitions, -1)
     result = np.empty((len(first), n_neuroids))
