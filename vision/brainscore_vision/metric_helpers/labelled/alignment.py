@@ -11,6 +11,7 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.metrics import described
+from brainscore_core.supported_data_standards.brainio.assemblies import walk_coords
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
@@ -91,8 +92,6 @@ def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_co
 
 def coords_along(assembly: xr.DataArray, dim: str) -> Coords:
     """Return the coordinates along one dimension as ``name -> (dim, values)``, ready for a constructor."""
-    from brainscore_core.supported_data_standards.brainio.assemblies import walk_coords
-
     return {name: (dim, values) for name, dims, values in walk_coords(assembly) if tuple(dims) == (dim,)}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Coords,
@@ -24,7 +25,6 @@ from brainscore_vision.metric_helpers.regression.estimators import SplitPredicto
 if TYPE_CHECKING:
     import xarray as xr
 
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
     from brainscore_vision.metric_helpers.arrays.types import Floats
 
 __all__ = ["Correlation", "Regression", "XarrayCorrelation", "XarrayRegression"]
@@ -112,8 +112,6 @@ class XarrayRegression:
         RuntimeError
             Before `fit`.
         """
-        from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-
         if self._target_neuroid_values is None:
             raise RuntimeError("The regression has not been fitted yet: call fit(source, target) first.")
         source = squeeze_time_bin(source)

@@ -117,7 +117,7 @@ def test_what_has_no_error_says_why():
     assert np.isfinite(float(score))
     assert np.isnan(score.attrs["error"])
     assert "single neuroid" in score.attrs["error_nan_reason"]
-    assert "leaves nothing" in score_of(source[:, :4], target[:, :4]).attrs["error_nan_reason"]
+    assert "undefined without some" in score_of(source[:, :4], target[:, :4]).attrs["error_nan_reason"]
     undefined = [score_of(source, np.random.default_rng(seed).normal(size=(4, 30, 15))) for seed in range(10)]
     undefined = [score for score in undefined if np.isnan(float(score))]
     assert undefined

@@ -191,7 +191,7 @@ def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Flo
     ndarray, shape (..., n_images, n_objects)
         NaN where the rate or the reverse one is unknown, or both are infinite with the same sign.
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri  # scipy is heavy
 
     values = np.asarray(rates, dtype=np.float64)
     reverse = np.swapaxes(object_means(values, truth)[..., :, np.asarray(truth)], -1, -2)
@@ -214,7 +214,7 @@ def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Fl
     -------
     ndarray, shape (..., n_objects, n_objects)
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri  # scipy is heavy
 
     means = object_means(rates, truth)
     with np.errstate(invalid="ignore"):  # infinity minus infinity

@@ -60,7 +60,7 @@ def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, g
     >>> float(cumulative_gaussian(2.0, slope=1.0, mean=2.0, lapse=0.1))
     0.7
     """
-    from scipy.special import ndtr
+    from scipy.special import ndtr  # scipy is heavy
 
     values: Floats = guess + (1 - guess - lapse) * ndtr(slope * (np.asarray(x, dtype=np.float64) - mean))
     return values
@@ -76,7 +76,7 @@ def inverse_cumulative_gaussian(
     >>> round(float(inverse_cumulative_gaussian(0.7, slope=1.0, mean=2.0, lapse=0.1)), 6)
     2.0
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri  # scipy is heavy
 
     with np.errstate(invalid="ignore", divide="ignore"):  # unreachable shares; a flat function
         height = (np.asarray(share, dtype=np.float64) - guess) / (1 - guess - lapse)
@@ -247,7 +247,7 @@ def _starts(
     Steep functions have an optimum in every gap between levels: means are the levels and the middles of gaps. Shallow
     and steep optima are far apart: the best point for every slope finds both.
     """
-    from scipy.special import ndtr
+    from scipy.special import ndtr  # scipy is heavy
 
     lapses = lapse_bounds[0] + np.ptp(lapse_bounds) * np.linspace(0, 1, _GRID_LAPSES) ** 2  # most lapses are small
     slopes = np.geomspace(0.25, max(steepest, 10.0), _GRID_SLOPES).clip(max=steepest)
@@ -277,7 +277,7 @@ def _best_step(
 
     Searches do not find it: derivatives vanish almost everywhere around it.
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri  # scipy is heavy
 
     def cost(p: Floats) -> Floats:
         loss: Floats = -weights * (shares * np.log(p) + (1 - shares) * np.log1p(-p))
@@ -305,7 +305,7 @@ def _negative_log_likelihood(
     parameters: Floats, unit: Floats, shares: Floats, weights: Floats, guess: float
 ) -> tuple[float, Floats]:
     """Return the value and the three derivatives."""
-    from scipy.special import ndtr
+    from scipy.special import ndtr  # scipy is heavy
 
     slope, mean, lapse = parameters
     z = slope * (unit - mean)

@@ -187,7 +187,7 @@ def _settled(net: Floats) -> tuple[NDArray[np.bool_], Indices]:
 def _solved(gain: Floats, net: Floats, room: Floats) -> tuple[Indices, Indices, Floats, Floats]:
     """Solve for rows of mass 1 and columns with some room; return rows, columns and mass of the pairs, and prices."""
     from scipy.optimize import linprog  # scipy is heavy
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array  # scipy is heavy
 
     m = len(gain)
     candidates = _candidates(gain, net, room)
