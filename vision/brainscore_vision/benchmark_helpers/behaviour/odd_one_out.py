@@ -31,14 +31,12 @@ _IMAGES = ("image_1", "image_2", "image_3")  # people chose the third
 
 
 class OddOneOutBenchmark(BenchmarkBase):
-    """Share of judgements in which a model and a person choose the same odd stimulus, corrected for chance.
+    """Share of judgements with the same odd stimulus for model and person, corrected for chance.
 
     .. math:: s = (p - 1/3) / (c - 1/3)
 
     Parameters
     ----------
-    identifier, version, parent, bibtex
-        See `BenchmarkBase`.
     load_judgements : callable
         Returns the judgements of people, dims (presentation), with the coordinates ``image_1``, ``image_2`` and
         ``image_3`` (the odd one), and the attribute ``stimulus_set``; called on first use.

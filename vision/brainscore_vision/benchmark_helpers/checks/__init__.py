@@ -1,1 +1,1 @@
-"""Checks of what enters and leaves a benchmark: recordings, answers, metrics, scores and stimulus identifiers."""
+"""Checks of recordings, answers, metrics, scores and stimulus identifiers in benchmarks."""

@@ -1,4 +1,4 @@
-"""Checks of the parts of a benchmark, and of what its metric and its model return."""
+"""Checks of a benchmark's parts, and of the results of its metric and its model."""
 
 from __future__ import annotations
 

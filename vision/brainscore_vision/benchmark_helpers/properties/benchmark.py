@@ -79,7 +79,7 @@ class PropertiesBenchmark(BenchmarkBase):
         if callable(estimate):
             kwargs["ceiling_func"] = lambda: estimate(assembly)
         super().__init__(identifier=identifier, **kwargs)
-        self._assembly = cast("PropertyAssembly", assembly)  # a LazyLoad acts as what it loads
+        self._assembly = cast("PropertyAssembly", assembly)  # a LazyLoad acts as the assembly
         self._neuronal_property = neuronal_property
         self._similarity_metric = checked_metric(similarity_metric, benchmark=identifier)
         self.timebins = timebins

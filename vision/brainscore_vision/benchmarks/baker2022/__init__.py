@@ -1,4 +1,4 @@
-"""Register the benchmarks of Baker & Elder (2022): what it costs to disturb the configuration of a shape."""
+"""Register the benchmarks of Baker & Elder (2022): the cost of disturbing the configuration of a shape."""
 
 from brainscore_vision import benchmark_registry
 

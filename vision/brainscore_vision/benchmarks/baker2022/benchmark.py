@@ -1,7 +1,7 @@
-"""Ask a model and people which of nine animals a silhouette shows, whole or disturbed, and compare what this costs.
+"""Compare the cost of disturbing the configuration of animal silhouettes, for a model and for people.
 
-Baker & Elder (2022) cut silhouettes in two and put the halves together the other way round (Frankenstein), or apart
-(fragmented): local shape stays, the configuration does not. People find fewer animals then, networks as many.
+Baker & Elder (2022) rotated one half of a silhouette (Frankenstein) or moved the halves apart (fragmented): local shape
+stays, the configuration changes. People then recognise fewer of nine animals, networks about as many.
 """
 
 import numpy as np
@@ -23,11 +23,11 @@ def accuracy_delta(kind: str, orientation: str, disturbed: str, *, published: bo
     kind : str
         ``'frankenstein'``, ``'fragmented'`` or ``'inverted'``.
     orientation : {'normal', 'inverted'}
-        Upright silhouettes, or upside down.
+        Upright or upside down.
     disturbed : {'f', 'o'}
-        Type of the disturbed images: Frankenstein or fragmented.
+        Disturbance: Frankenstein or fragmented.
     published : bool
-        Take the published halves of people, and the published ceiling.
+        Use the published halves of people, and the published ceiling.
     """
     return AgreementWithPeople(
         f"Baker2022{kind}-accuracy_delta",
@@ -40,7 +40,7 @@ def accuracy_delta(kind: str, orientation: str, disturbed: str, *, published: bo
 
 
 def load_assembly(orientation: str):
-    """Load what people said to silhouettes of one orientation: not 0 if they were right."""
+    """Load the answers of people to silhouettes of one orientation: nonzero if correct."""
     assembly = load_dataset(f"Baker2022_{orientation}_distortion")
     stimuli = assembly.stimulus_set
     kept = assembly[{"presentation": np.flatnonzero(assembly["orientation"].values == orientation)}]

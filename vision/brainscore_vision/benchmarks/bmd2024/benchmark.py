@@ -1,4 +1,4 @@
-"""Ask a model and people to name objects whose surface is textured or made of dots, and compare their accuracies."""
+"""Compare the accuracies of a model and people who name objects with textured or dotted surfaces."""
 
 from brainscore_vision import load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople

@@ -1,9 +1,9 @@
 """Compare the geometry of models with human fMRI of animals, objects, and objects like animals (Bracci et al. 2019).
 
-The mean pattern over conditions is taken from the voxels of each subject. A model is compared with each subject, and
-the mean is divided by the highest value that any model can reach. The published benchmark averages the n-th voxels of
-all subjects, compares once, and divides by how well a single subject agrees with the others: a mean of subjects has
-less noise than a subject has, and a model may exceed that. ``published=True`` gives its number.
+The mean pattern over conditions is subtracted from the voxels of each subject. A model is compared with each subject,
+and the mean is divided by the highest value that any model can reach. The published benchmark averages the n-th voxels
+of all subjects, compares once, and divides by the agreement of a single subject with the others: a mean of subjects has
+less noise than one subject, so a model may exceed it. ``published=True`` gives its number.
 """
 
 from functools import cache
@@ -34,7 +34,7 @@ def load_patterns(region: str) -> NeuroidAssembly:
 
 
 def average_subjects(patterns: NeuroidAssembly) -> NeuroidAssembly:
-    """Average the voxels of a number over subjects, as one subject ``'average'``."""
+    """Average the n-th voxels of all subjects, as one subject ``'average'``."""
     voxels, of_voxel = np.unique(patterns["voxels"].values, return_inverse=True)
     weights = np.eye(len(voxels))[of_voxel] / np.bincount(of_voxel)
     coords = {

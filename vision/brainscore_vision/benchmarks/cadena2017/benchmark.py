@@ -1,6 +1,6 @@
 """Compare models with single neurons of macaque V1 that see natural images and textures (Cadena et al. 2019).
 
-Not every image was shown to every neuron: models are compared over the images that all neurons saw.
+Neurons saw different images; the comparison uses those shown to all.
 """
 
 from typing import Any
@@ -29,9 +29,9 @@ BIBTEX = """@article{cadena2019deep,
 
 
 def load_assembly(average_repetitions: bool) -> NeuronRecordingAssembly:
-    """Load the responses, dims (presentation, neuroid); repetitions that a neuron lacks are NaN."""
+    """Load the responses, dims (presentation, neuroid); absent repetitions of a neuron are NaN."""
     recordings = load_dataset("Cadena2017").squeeze("time_bin").transpose("presentation", "neuroid")
-    # An image is there under two values of ``id``: one of its repetitions is the mean over both.
+    # One image has two values of ``id``: one of its repetitions is the mean over both.
     names = [name for name, dims, _ in walk_coords(recordings) if "presentation" in dims and name != "id"]
     repetitions = reduce_groups(recordings, names, "mean")
     repetitions.attrs = dict(recordings.attrs)
@@ -39,7 +39,7 @@ def load_assembly(average_repetitions: bool) -> NeuronRecordingAssembly:
 
 
 def average(repetitions: NeuronRecordingAssembly) -> NeuronRecordingAssembly:
-    """Average over ``repetition_id``, and keep the images that all neurons saw, in the stimulus set too."""
+    """Average over ``repetition_id``, keeping the images shown to all neurons, in the stimulus set too."""
     names = [name for name, dims, _ in walk_coords(repetitions) if "presentation" in dims and name != "repetition_id"]
     mean = reduce_groups(repetitions, names, "mean")
     mean = mean[{"presentation": np.flatnonzero(~np.isnan(mean.values).any(axis=1))}]

@@ -1,4 +1,4 @@
-"""Register the benchmark of Coggan & Tong (2024): which ways to occlude an object make it hard to recognise."""
+"""Register the benchmark of Coggan & Tong (2024): how occluders impair the recognition of objects."""
 
 from brainscore_vision import benchmark_registry
 

@@ -1,7 +1,7 @@
-"""Let a model learn eight objects and name them behind occluders, and compare which occluders are hard with people.
+"""Let a model learn eight objects and name them behind occluders, and compare the difficulty of occluders with people.
 
-30 people each saw images of their own. With ``h_c`` the accuracy of one of them in condition ``c`` (type and colour of
-the occluder, all degrees of occlusion together) and ``m_c`` that of the model on the same images, the raw score is
+Each of 30 people saw different images. With ``h_c`` the accuracy of one person in condition ``c`` (type and colour of
+the occluder, over all degrees of occlusion) and ``m_c`` that of the model on the same images, the raw score is
 ``r = mean_subjects corr_c(h, m)``. The ceiling ``r_max`` is the same with the mean of the other people in place of the
 model (Nili et al., 2014, doi:10.1371/journal.pcbi.1003553, lower bound), and ``score = sign(r) (r / r_max)^2``.
 """
@@ -29,12 +29,12 @@ VISUAL_DEGREES = 10
 
 
 class ConditionWiseAccuracySimilarity(BenchmarkBase):
-    """How a model and people agree in which occluders are hard.
+    """Agreement of a model and people on the difficulty of occluders.
 
     Parameters
     ----------
     published : bool
-        Drop the sign of the score, so that a model that finds easy what is hard for people gets a good one.
+        Drop the sign of the score, so that a model with opposite difficulties scores well.
     """
 
     def __init__(self, *, published: bool = False) -> None:
@@ -56,8 +56,8 @@ class ConditionWiseAccuracySimilarity(BenchmarkBase):
         -------
         Score
             0-d; not clipped. Attributes: ``raw`` (mean correlation, with those of subjects as its ``raw``),
-            ``ceiling``, ``error`` (standard error over subjects), ``n_stimuli``, ``n_trials``, ``n_subjects``. The
-            correlation of a subject in whose images the model is equally accurate in all conditions counts as 0.
+            ``ceiling``, ``error`` (standard error over subjects), ``n_stimuli``, ``n_trials``, ``n_subjects``. If the
+            model is equally accurate in all conditions of a subject, that correlation counts as 0.
         """
         assembly = loaded(self._assembly)
         choices = learned_choices(
@@ -103,9 +103,9 @@ def accuracies(assembly, is_right):
     Parameters
     ----------
     assembly : BehavioralAssembly, dims (presentation)
-        With ``subject``, ``occluder_type``, ``occluder_color`` and ``visibility`` (1: nothing is occluded).
+        With ``subject``, ``occluder_type``, ``occluder_color`` and ``visibility`` (1: not occluded).
     is_right : array-like, shape (n_presentations,)
-        1 where an answer is right, 0 where it is wrong.
+        1 for right answers, 0 for wrong ones.
 
     Returns
     -------

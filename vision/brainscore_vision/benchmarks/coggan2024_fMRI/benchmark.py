@@ -1,10 +1,9 @@
 """Compare the geometry of models with human fMRI of whole and occluded objects (Coggan and Tong 2024).
 
-Units of a model are chosen as voxels were, by a large mean response, and brought to mean 0 and variance 1 over the 24
-conditions; the correlations of their patterns are correlated (Pearson) with those of each person. The mean is divided
-by the highest value that any model can reach. The published benchmark divides by how well a person agrees with the
-others, squares the ratio, which makes a model of the opposite geometry a good one, and clips it at 1;
-``published=True`` gives its number.
+Like voxels, units of a model are selected by a large mean response and standardised over the 24 conditions; the
+correlations of their patterns are correlated (Pearson) with those of each person. The mean is divided by the highest
+value that any model can reach. The published benchmark divides by the agreement of a person with the others, squares
+the ratio, so that a model of the opposite geometry scores well, and clips it at 1; ``published=True`` gives its number.
 """
 
 import numpy as np
@@ -25,7 +24,7 @@ from brainscore_vision.utils import LazyLoad
 VISUAL_DEGREES = 9
 NUMBER_OF_TRIALS = 1
 TIME_BIN = (0, 250)
-UNIT_THRESHOLD = 3.1  # standard deviations of the mean responses of all units
+UNIT_THRESHOLD = 3.1  # standard deviations of mean responses over units
 BIBTEX = cite_data("coggan2024_fMRI")
 
 
@@ -35,7 +34,7 @@ def load_dissimilarities(region: str) -> DataAssembly:
     labels = {name: values for name, _, values in walk_coords(similarities)}
     rows = np.flatnonzero(labels["region"] == region)
     values = 1 - similarities.values[:, :, rows]
-    values[np.arange(len(values)), np.arange(len(values))] = 0  # of a condition with itself, which does not count
+    values[np.arange(len(values)), np.arange(len(values))] = 0  # the diagonal does not count
     start, end = TIME_BIN
     return DataAssembly(
         (values + values.transpose(1, 0, 2)) / 2,
@@ -52,12 +51,12 @@ def load_dissimilarities(region: str) -> DataAssembly:
 
 
 def rdm_of_units(assembly: NeuroidAssembly) -> DataAssembly:
-    """Return one minus the correlations between conditions of those units that respond much.
+    """Return one minus the correlations between conditions, over units with large responses.
 
     Raises
     ------
     AssemblyError
-        If the mean response of no unit is further from 0 than 3.1 standard deviations over units.
+        If no unit's mean response differs from 0 by more than 3.1 standard deviations over units.
     """
     patterns = np.asarray(assembly.transpose("presentation", "neuroid").values, dtype=float)
     patterns = patterns[:, patterns.std(axis=0) > 0]
@@ -84,7 +83,7 @@ def similarity(model: DataAssembly, subject: DataAssembly) -> Score:
 def ceiling(dissimilarities: DataAssembly, *, published: bool = False) -> Score:
     """Return the highest mean correlation with people that any model can reach: that of their mean, standardised.
 
-    With `published`, how well a person correlates with the mean of the others; the other one is in
+    With `published`, the correlation of a person with the mean of the others; the other value is in
     ``attrs['lower_bound']`` or ``attrs['upper_bound']``.
     """
     people = np.stack([upper_triangle(matrix) for matrix in np.moveaxis(dissimilarities.values, 2, 0)])

@@ -1,13 +1,13 @@
-"""Ask a model whether one item of a display is odd, and compare how search is easier one way than the other.
+"""Ask a model whether one item of a display is odd, and compare its search asymmetry with that of people.
 
 In the first block of an experiment the odd item A is among items B, in the second B among A, with 1, 5 or 11 others.
 With the accuracies ``p_n`` for ``n`` others, the asymmetry is the area between the two blocks,
 
     ``a = integral from 1 to 11 of (p_n(second) - p_n(first)) dn``
 
-by the trapezoidal rule, and the raw score ``exp(-0.75 |a_model - a_people|)``. Accuracies of people are corrected for
-trials without attention, a share ``l`` of all, in which they guess: ``(p - l / 2) / (1 - l)`` (Wichmann & Hill, 2001,
-doi:10.3758/BF03194544). A model learns from other displays which ones hold an odd item.
+by the trapezoidal rule, and the raw score ``exp(-0.75 |a_model - a_people|)``. Accuracies of people are corrected for a
+share ``l`` of guesses without attention: ``(p - l / 2) / (1 - l)`` (Wichmann & Hill, 2001, doi:10.3758/BF03194544). A
+model learns from other displays.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ BIBTEX = cite_data("ferguson2024")
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 3
-SCALE = 0.75  # of the asymmetry, per unit of area
+SCALE = 0.75  # per unit of area
 BLOCKS = ("first", "second")
 DISTRACTORS = (1.0, 5.0, 11.0)
 N_HALVES = 500
@@ -42,7 +42,7 @@ N_HALVES = 500
 
 @dataclass(frozen=True)
 class Experiment:
-    """What was published of an experiment."""
+    """Published facts of an experiment."""
 
     lapse_rate: float  # mean over subjects
     ceiling: float
@@ -68,19 +68,19 @@ EXPERIMENTS = {
 
 
 class ValueDelta(BenchmarkBase):
-    """How near the asymmetry of a model's search comes to that of people.
+    """Similarity of a model's search asymmetry to that of people.
 
-    The ceiling is what a model of the true asymmetry scores, on average over samples of people as large as this one.
-    Halves of the people differ from each other by the sampling error of both; the mean of all differs from the truth by
-    a known part of that, half of it for equal halves.
+    The ceiling is the expected score of a model with the true asymmetry over samples of people as large as this one.
+    Halves of the people differ by the sampling error of both; the mean of all differs from the truth by a known part of
+    that, half of it for equal halves.
 
     Parameters
     ----------
     experiment : str
         A key of `EXPERIMENTS`.
     published : bool
-        Correct the accuracies of the model for lapses of attention too, and take the published ceiling: the score of
-        one half of the trials against the other, as if people had been asked half as often.
+        Correct the accuracies of the model for lapses too, and use the published ceiling: the score of one half of the
+        trials against the other, as if people had been asked half as often.
     """
 
     def __init__(self, experiment: str, *, published: bool = False) -> None:
@@ -125,7 +125,7 @@ class ValueDelta(BenchmarkBase):
         model, human = float(asymmetry(shares)[0]), float(asymmetry(np.nanmean(people, axis=2)))
         raw = self._metric(model, human)
         halves = np.exp(-SCALE * np.abs(model - asymmetry(means_of_halves(people)[0])))
-        # Halves drawn without replacement scatter around the mean of all as this one does around the truth.
+        # Halves drawn without replacement scatter around the overall mean as that does around the truth.
         note_error(raw, float(halves.std()), over="subject", n=people.shape[2])
         score = ceil_score(raw, self.ceiling)
         bound_score(score)
@@ -155,7 +155,9 @@ class ValueDelta(BenchmarkBase):
         if n < 2:
             raise AssemblyError(f"The ceiling compares halves of the subjects and needs at least two, found {n}.")
         one, two = (asymmetry(half) for half in means_of_halves(people))
-        part = np.sqrt((n // 2) * (n - n // 2)) / n  # deviation of the mean of n over that of the difference of parts
+        part = (
+            np.sqrt((n // 2) * (n - n // 2)) / n
+        )  # deviation of the mean of n, relative to that of the difference of parts
         closeness = np.exp(-SCALE * part * np.abs(one - two))
         ceiling = Score(closeness.mean())
         ceiling.attrs.update(raw=one_each(closeness, "split"), n_subjects=n, quantity="share")
@@ -168,13 +170,13 @@ class ValueDelta(BenchmarkBase):
 
 
 def labelled(stimuli):
-    """Return the displays with what there is to say of them: those of even numbers hold an odd item."""
+    """Return the displays with their labels: those of even numbers hold an odd item."""
     is_odd = stimuli["image_number"].astype(int) % 2 == 0
     return stimuli.assign(image_label=np.where(is_odd, "oddball", "same"))
 
 
 def n_distractors(image_number):
-    """Return how many other items a display holds: displays come in pairs, with 1, 5 and 11 in turn."""
+    """Return the number of other items in a display: pairs of displays have 1, 5 and 11 in turn."""
     return np.asarray(DISTRACTORS)[np.asarray(image_number).astype(int) // 2 % len(DISTRACTORS)]
 
 
@@ -186,17 +188,17 @@ def accuracies(block, distractors, subject, right, lapse_rate: float):
     block, distractors, subject, right : array-like, shape (n_trials,)
         Values of `BLOCKS` and `DISTRACTORS`, the subject, and whether the answer was right.
     lapse_rate : float
-        Share of trials in which one of the two answers was guessed.
+        Share of trials with a guess between the two answers.
 
     Returns
     -------
     ndarray, shape (2, 3, n_subjects)
-        NaN where a subject has no trials.
+        NaN for subjects without trials.
 
     Raises
     ------
     AssemblyError
-        If nobody has trials of a block and a number of distractors.
+        If a block and number of distractors have no trials.
     """
     names, code = np.unique(subject, return_inverse=True)
     result = np.empty((len(BLOCKS), len(DISTRACTORS), len(names)))

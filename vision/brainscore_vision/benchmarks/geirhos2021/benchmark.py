@@ -1,9 +1,9 @@
-"""Ask a model to name what changed images show, and compare its answers with those of people.
+"""Ask a model to name manipulated images, and compare its answers with those of people.
 
-Geirhos et al. (2021) showed images that were changed in 17 ways to people, who chose among 16 categories.
-``error_consistency`` asks whether a model errs on the same images as people do, beyond what equal accuracy explains
-(Geirhos, Meding and Wichmann 2020, doi:10.48550/arXiv.2006.16736); its ceiling is the agreement between people.
-``top1`` is the share of correct answers.
+Geirhos et al. (2021) manipulated images in 17 ways; people chose among 16 categories. ``error_consistency`` is the
+agreement with people on the images named wrongly, beyond that expected from equal accuracy (Geirhos, Meding and
+Wichmann 2020, doi:10.48550/arXiv.2006.16736); its ceiling is the agreement between people. ``top1`` is the share of
+correct answers.
 """
 
 from typing import Any
@@ -42,12 +42,12 @@ EXCLUDED_CONDITIONS = {
 
 
 class Geirhos2021ErrorConsistency(AgreementWithPeople):
-    """Agreement with people in which images are named wrongly, as a share of the agreement between people.
+    """Agreement with people on the images named wrongly, divided by the agreement between people.
 
     Parameters
     ----------
     condition : str
-        How images were changed, such as ``'silhouette'``.
+        Manipulation, such as ``'silhouette'``.
     dataset : str, optional
         Identifier of the human choices; None: ``Geirhos2021_<condition>``.
     visual_degrees : float
@@ -78,7 +78,7 @@ class Geirhos2021Accuracy(LabelAccuracy):
 
 
 def load_choices(condition: str, dataset: str) -> Any:
-    """Load the human choices of a way of changing images, without the levels that the paper leaves out."""
+    """Load the human choices for a manipulation, without the levels that the paper excludes."""
     assembly = load_dataset(dataset)
     if condition not in EXCLUDED_CONDITIONS:
         return assembly
@@ -98,7 +98,7 @@ def without_excluded(stimulus_set: Any, condition: str) -> Any:
 
 
 def _level(value: object) -> object:
-    """Make levels comparable: 0, '0' and 0.0 are one level, whichever type the csv file gave them."""
+    """Make levels comparable: 0, '0' and 0.0 are equal, whichever type the csv file has."""
     try:
         return float(value)
     except (TypeError, ValueError):

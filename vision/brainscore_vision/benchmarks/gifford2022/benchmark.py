@@ -1,10 +1,10 @@
-"""Compare models with EEG of people who looked at objects of THINGS, electrode by electrode and bin by bin.
+"""Compare models with EEG of people who looked at objects of THINGS, for each electrode and time bin.
 
-Gifford et al. (2022) showed 16,540 objects four times to train on, and 200 objects 80 times to test on, for 100 ms
-each. Each electrode in each bin of 10 ms from 0 to 600 ms after onset is a neuroid, predicted for each person apart.
-EEG is of the whole head and has no region; it is compared with IT.
+Gifford et al. (2022) showed 16,540 training objects four times and 200 test objects 80 times, for 100 ms each. Each
+electrode in each bin of 10 ms from 0 to 600 ms after onset is a neuroid, predicted separately for each person. EEG
+covers the whole head and has no region; it is compared with IT.
 
-Published differences: the published benchmark asks models for 0 to .6 ms, taking the seconds of the data for ms.
+The published benchmark records models from 0 to .6 ms, taking the seconds of the data for ms.
 """
 
 from typing import Literal
@@ -36,9 +36,9 @@ ALPHAS = [
 
 
 def load_assembly(region: str, split: Literal["train", "test"], average_repetitions: bool = True) -> NeuroidAssembly:
-    """Load the window as neuroids of their own, dims (presentation, neuroid), in single precision.
+    """Load electrodes and time bins as neuroids, dims (presentation, neuroid), in single precision.
 
-    Repetitions are averaged while the data are read: those to train on are larger than the memory of many machines.
+    Repetitions are averaged while reading: the training data exceed the memory of many machines.
     """
     assembly = _in_milliseconds(load_dataset(f"Gifford2022_{split}"))
     starts = assembly["time_bin_start"].values

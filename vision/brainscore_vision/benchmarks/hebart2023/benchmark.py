@@ -1,8 +1,8 @@
-"""Show a model three objects at a time and ask which one is odd, as people on the internet were asked.
+"""Show a model three objects at a time and ask for the odd one, as in an online experiment.
 
 People judged 453,642 triplets of 1,854 objects of THINGS, about one person each. The raw score is the share of triplets
-in which a model takes the same one; a third would be by chance. Where triplets were judged by many, 67.67 % took the
-same one on average (Hebart et al., 2023): the noise ceiling. ``score = (raw - 1/3) / (ceiling - 1/3)``, in [0, 1].
+with the same answer; chance is a third. For triplets judged by many people, 67.67 % gave the same answer on average
+(Hebart et al., 2023): the noise ceiling. ``score = (raw - 1/3) / (ceiling - 1/3)``, in [0, 1].
 """
 
 from brainscore_vision import load_dataset
@@ -16,12 +16,12 @@ CEILING = 0.6767
 
 
 class Hebart2023Match(OddOneOutBenchmark):
-    """Share of triplets in which a model and a person take the same one as odd, corrected for chance.
+    """Share of triplets in which a model and a person choose the same odd one, corrected for chance.
 
     Parameters
     ----------
     n_triplets : int, optional
-        Take the first ones only, to try something out. None: all.
+        Use only the first ones, for a trial. None: all.
     """
 
     def __init__(self, *, n_triplets: int | None = None) -> None:
@@ -36,5 +36,5 @@ class Hebart2023Match(OddOneOutBenchmark):
         )
 
     def set_number_of_triplets(self, n: int) -> None:
-        """Take the first `n` triplets only."""
+        """Use only the first `n` triplets."""
         self._n_triplets = n

@@ -1,8 +1,8 @@
-"""Ask a model to name images that have the shape of one object and the texture of another, as in Hermann et al. (2020).
+"""Ask a model to name images with the shape of one object and the texture of another, as in Hermann et al. (2020).
 
 With the shares ``s`` of answers that name the shape and ``t`` of those that name the texture, shape match is ``s`` and
-shape bias ``s / (s + t)`` (Geirhos et al., 2019, doi:10.48550/arXiv.1811.12231). Nobody is compared with: the ceiling
-is 1.
+shape bias ``s / (s + t)`` (Geirhos et al., 2019, doi:10.48550/arXiv.1811.12231). There are no data of people: the
+ceiling is 1.
 """
 
 from typing import Literal
@@ -27,12 +27,12 @@ BIBTEX = """@inproceedings{hermann2020origins,
 
 
 class CueConflict(BenchmarkBase):
-    """How often a model goes by the shape, where shape and texture are of different categories.
+    """Share of answers by shape, for images whose shape and texture conflict.
 
     Parameters
     ----------
     measure : {'shape_bias', 'shape_match'}
-        Among the answers that name shape or texture, or among all.
+        Relative to answers that name shape or texture, or to all.
     """
 
     def __init__(self, measure: Literal["shape_bias", "shape_match"]) -> None:

@@ -1,6 +1,6 @@
-"""Compare models with macaque IT that sees objects in other styles than photographs (Igustibagus et al. 2024).
+"""Compare models with macaque IT that sees objects in styles other than photographs (Igustibagus et al. 2024).
 
-Images with the same background never train and test together. Sites count whose split-half reliability is above .7.
+Images with the same background are never split between training and test. Sites have a split-half reliability above .7.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ Positions = NDArray[np.intp]
 
 
 def load_domain_transfer(average_repetitions: bool) -> NeuronRecordingAssembly:
-    """Load reliable sites from 70 to 170 ms, dims (presentation, neuroid), and the images that are compared."""
+    """Load reliable sites from 70 to 170 ms, dims (presentation, neuroid), and the compared images."""
     assembly = load_dataset("Igustibagus2024")
     assembly = assembly[{"time_bin": np.flatnonzero(assembly["time_bin_id"].values == 0)}].squeeze("time_bin")
     assembly = assembly.transpose("presentation", "neuroid")
@@ -44,7 +44,7 @@ def load_domain_transfer(average_repetitions: bool) -> NeuronRecordingAssembly:
 def without_shared_backgrounds(
     train: Positions, test: Positions, assembly: NeuronRecordingAssembly
 ) -> tuple[Positions, Positions]:
-    """Take from the training images those whose background is in a test image, too; number 0 is no background."""
+    """Remove training images that share a background with a test image; number 0 is no background."""
     backgrounds = assembly["background_id"].values
     in_test = np.unique(backgrounds[test][backgrounds[test] != 0])
     return train[~np.isin(backgrounds[train], in_test)], test

@@ -55,9 +55,9 @@ class Igustibagus2024Readout(BenchmarkBase):
     Parameters
     ----------
     n_splits : int
-        How often images are drawn.
+        Number of random draws of images.
     seed : int
-        Of the draws; the published ones have none.
+        Seed of the draws; the published ones have none.
     """
 
     def __init__(self, n_splits: int = N_SPLITS, seed: int = 0) -> None:
@@ -114,7 +114,7 @@ def splits_of(
 ) -> Iterator[tuple[Positions, dict[str, Positions]]]:
     """Yield training images, all of HvM, and test images of each domain.
 
-    Silhouettes and the like are tested where their photograph is, so that no background is known from training.
+    Silhouettes and the like share the split of their photograph, so that no background is known from training.
     """
     rows, backgrounds = domains_of(stimuli), stimuli["background_id"].to_numpy()
     for _ in range(n_splits):
@@ -128,7 +128,7 @@ def splits_of(
 
 
 def _drawn(rows: Positions, labels: NDArray[np.str_], rng: np.random.Generator) -> Positions:
-    """Draw test images, as many of each object."""
+    """Draw an equal number of test images of each object."""
     if len(rows) <= N_TEST:
         return rows
     classes = np.unique(labels[rows])
@@ -137,7 +137,7 @@ def _drawn(rows: Positions, labels: NDArray[np.str_], rng: np.random.Generator) 
 
 
 def outputs_of(features: Floats, labels: NDArray[np.str_], train: Positions) -> tuple[NDArray[np.str_], Floats]:
-    """Return the classes, and the output for each of them for all images, shape (n_images, n_classes)."""
+    """Return the classes, and their outputs for all images, shape (n_images, n_classes)."""
     training = features[train]
     spread = training.std(axis=0)
     z = (features - training.mean(axis=0)) / np.where(spread > 0, spread, 1)
@@ -147,6 +147,6 @@ def outputs_of(features: Floats, labels: NDArray[np.str_], train: Positions) -> 
 
 
 def _accuracy(outputs: Floats, classes: NDArray[np.str_], labels: NDArray[np.str_]) -> float:
-    """Return how often the output for the right class is larger than that for another."""
+    """Return how often the output for the right class exceeds that for another."""
     right = outputs[np.arange(len(labels)), np.searchsorted(classes, labels)]
     return float((right[:, None] > outputs).sum(axis=1).mean() / (len(classes) - 1))

@@ -10,7 +10,7 @@ NUMBER_OF_TRIALS = 10
 
 
 def imagenet_accuracy() -> LabelAccuracy:
-    """Share of images of which a model names the category among 1000; they fill its field of view."""
+    """Share of images named correctly among 1000 categories; they fill the model's field of view."""
     return LabelAccuracy(
         "ImageNet-top1",
         lambda: load_stimulus_set("imagenet_val"),

@@ -1,6 +1,6 @@
 """Ask a model for the category of corrupted images of ImageNet (Hendrycks & Dietterich, 2019, arXiv:1903.12261).
 
-The 50,000 validation images are corrupted in three or four ways of one group, such as blur, at five levels each.
+Each group, such as blur, has three or four corruptions of the 50,000 validation images, at five levels each.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SAMPLING_FACTOR = 10
 
 
 def corrupted_accuracy(category: str, *, sampling_factor: int = SAMPLING_FACTOR) -> LabelAccuracy:
-    """Mean accuracy over corruptions and their levels; images fill the field of view of the model.
+    """Mean accuracy over corruptions and their levels; images fill the model's field of view.
 
     Parameters
     ----------
     category : {'noise', 'blur', 'weather', 'digital'}
         Group of corruptions.
     sampling_factor : int
-        Of how many images, in the order of their categories, one is shown: the same ones with every corruption. 1:
-        all, a million for most groups.
+        Use every n-th image, in the order of categories, the same ones for every corruption. 1: all, a million for most
+        groups.
     """
     return LabelAccuracy(
         f"ImageNet-C-{category}-top1",

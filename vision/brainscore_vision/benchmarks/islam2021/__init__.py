@@ -1,4 +1,4 @@
-"""Register the benchmarks of Islam et al. (2021): how much of a region of a model is about shape, or about texture."""
+"""Register the benchmarks of Islam et al. (2021): the share of a region's units that code shape, or texture."""
 
 from brainscore_vision import benchmark_registry
 

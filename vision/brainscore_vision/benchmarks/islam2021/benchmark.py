@@ -1,8 +1,8 @@
-"""Record a region of a model while it sees pairs of images that share the shape or the texture (Islam et al., 2021).
+"""Record a region of a model while it sees pairs of images that share shape or texture (Islam et al., 2021).
 
 Each image is the first of one pair: the second shows the same picture in another texture, or another shape in the same
-texture. How many units a factor has, the metric ``factor_dimensionality`` tells from how the two agree. No brain is
-compared with: the ceiling is 1.
+texture. The metric ``factor_dimensionality`` derives the number of units of each factor from the agreement within
+pairs. There are no data of a brain: the ceiling is 1.
 """
 
 import random
@@ -23,11 +23,11 @@ from brainscore_vision.utils import LazyLoad, loaded
 BIBTEX = cite_data("islam2021")
 
 TIME_BIN = (70, 170)
-SEED = 1751  # of the published pairs
+SEED = 1751  # published
 
 
 class FactorDimensionality(BenchmarkBase):
-    """Share of the units of a region that are about shape, or about texture.
+    """Share of a region's units that code shape, or texture.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class FactorDimensionality(BenchmarkBase):
             stimuli["stimulus_id"].to_numpy().astype(str), recorded["stimulus_id"].values.astype(str)
         )
         factors, second = pairs(stimuli)
-        in_order = np.array_equal(order, np.arange(len(order)))  # then the first members are no copy
+        in_order = np.array_equal(order, np.arange(len(order)))  # then the first members need no copy
         first = recorded if in_order else recorded[{"presentation": order}]
         members = (first, recorded[{"presentation": order[second]}])
         members = [member.assign_coords(factor=("presentation", factors)) for member in members]
@@ -79,21 +79,21 @@ def pairs(stimuli, seed: int = SEED):
     Parameters
     ----------
     stimuli : StimulusSet
-        With columns ``shape``, ``texture`` and ``original_image_id``, the picture that a texture was put on.
+        With columns ``shape``, ``texture`` and ``original_image_id``, the picture to which a texture was applied.
     seed : int
-        Of what is shared, ``'shape'`` or ``'texture'``, and of the partner.
+        Seed of the shared factor and of the partner.
 
     Returns
     -------
     factors : ndarray of str, shape (n_stimuli,)
-        What each pair shares.
+        Shared factor of each pair, ``'shape'`` or ``'texture'``.
     second : ndarray of int, shape (n_stimuli,)
-        Row of the second member of the pair whose first one is the image itself.
+        Row of each image's partner.
 
     Raises
     ------
     StimulusError
-        If there are fewer than two shapes or textures, or a partner is not there.
+        If there are fewer than two shapes or textures, or a partner is missing.
     """
     shape, texture = (stimuli[name].astype(str).to_list() for name in ("shape", "texture"))
     picture = stimuli["original_image_id"].to_list()

@@ -1,4 +1,4 @@
-"""Register the benchmark of Kar et al. (2019): when IT solves which object is in an image."""
+"""Register the benchmark of Kar et al. (2019): the times at which IT recognises objects."""
 
 from brainscore_vision import benchmark_registry
 

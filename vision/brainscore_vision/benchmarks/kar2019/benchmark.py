@@ -1,7 +1,7 @@
-"""Ask whether models solve images in the same order in time as IT does: object solution times (Kar et al. 2019).
+"""Compare the order in which models and IT solve images over time: object solution times (Kar et al. 2019).
 
 Images of 8 degrees; activity of IT in 18 bins of 10 ms from 70 ms after onset. An image is solved when a linear decoder
-tells its object as well as monkeys do (see the metric ``ost``). The ceiling was computed by the authors of the study.
+recognises its object as well as monkeys do (see the metric ``ost``). The ceiling is that of the authors.
 """
 
 import numpy as np
@@ -30,9 +30,9 @@ CEILING = 0.79
 class DicarloKar2019OST(BenchmarkBase):
     """Correlate the solution times of a model with those of IT.
 
-    A model that answers the first image the same in all time bins cannot solve images one after another: its score is
-    NaN and ``attrs['not_applicable']`` says why, before it is shown the other images. So it does of a model that solves
-    no images.
+    A model whose answer to the first image is the same in all time bins cannot solve images one after another: its
+    score is NaN, with ``attrs['not_applicable']``, before it sees the other images; so is that of a model that solves
+    no image.
     """
 
     def __init__(self) -> None:

@@ -1,15 +1,15 @@
 """Compare models with fMRI of five people who looked at images of LAION-fMRI, voxel by voxel (Zerbe et al. 2026).
 
-``-tau-ridgecv`` and ``-ood-ridgecv`` predict the voxels of each subject, learned from some images and tested on others:
-on images like those learned from, or on shapes, Gabor patches, illusions and other images that are no photographs.
-``Zerbe2026_fmri_persubject`` uses all images that a subject saw, ``Zerbe2026_fmri`` those that all five saw; with
-these, ``-rdm-pearson`` and ``-cka`` compare geometries. Voxels with a noise ceiling of 30 % or less do not count.
+``-tau-ridgecv`` and ``-ood-ridgecv`` predict the voxels of each subject; test images are similar to the training
+images, or shapes, Gabor patches, illusions and other non-photographs. ``Zerbe2026_fmri_persubject`` uses all images of
+a subject, ``Zerbe2026_fmri`` those that all five saw; with these, ``-rdm-pearson`` and ``-cka`` compare geometries.
+Voxels with a noise ceiling of 30 % or less are excluded.
 
-Published differences: the published ceilings derive from the noise ceiling of the mean over twelve repetitions,
-although most images were shown four times, and squared correlations are divided by its root. Here they are divided by
-the reliability of the test images as often as they were shown, and geometries by the best that one geometry can do for
-all subjects. Models of time are recorded from 70 to 170 ms, as for other fMRI; the published window is 0 to 0 ms.
-``published=True`` gives the published ceilings.
+The published ceilings derive from the noise ceiling of the mean over twelve repetitions, although most images were
+shown four times, and squared correlations are divided by its root. Here they are divided by the reliability of the test
+images over their actual repetitions, and geometries by the best that one geometry can reach for all subjects. Models of
+time are recorded from 70 to 170 ms, as for other fMRI; the published window is 0 to 0 ms. ``published=True`` gives the
+published ceilings.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def load_repetitions(subject: str, region: str, dataset_prefix: str = SHARED) ->
 
 
 def with_stimuli(assembly: NeuroidAssembly, stimulus_ids: set[str], identifier: str) -> NeuroidAssembly:
-    """Return the responses to some of the images, with these as their stimulus set."""
+    """Return the responses to some images, with these as their stimulus set."""
     some = assembly[{"presentation": np.flatnonzero(np.isin(assembly["stimulus_id"].values, list(stimulus_ids)))}]
     stimuli = assembly.attrs["stimulus_set"]
     stimuli = stimuli[stimuli["stimulus_id"].isin(set(some["stimulus_id"].values))].reset_index(drop=True)
@@ -81,7 +81,7 @@ def LAIONfMRI(  # noqa: N802 - factories of benchmarks are named like classes
     *,
     published: bool = False,
 ) -> MultiSubjectNeuralBenchmark:
-    """Predict the responses of each subject apart; splits are those of `train_and_test_ids`."""
+    """Predict the responses of each subject separately; splits are those of `train_and_test_ids`."""
     identifier = f"{dataset_prefix}.{region}-{split}-{metric_type}"
     metric = load_metric(f"dual_{metric_type}_split", alphas=ALPHAS)
 
@@ -111,7 +111,7 @@ def LAIONfMRI(  # noqa: N802 - factories of benchmarks are named like classes
 def LAIONfMRIClusterCV(  # noqa: N802 - factories of benchmarks are named like classes
     region: str, metric_type: str = "ridgecv", dataset_prefix: str = SHARED, n_folds: int = 5, **kwargs
 ) -> KFoldNeuralBenchmark:
-    """Test on each of five clusters of images that were not learned from."""
+    """Test on each of five clusters of images, trained on the others."""
     return KFoldNeuralBenchmark(
         f"{dataset_prefix}.{region}-cluster_k{n_folds}-{metric_type}",
         n_folds,

@@ -1,4 +1,4 @@
-"""Say how far models of LAION-fMRI can get: bounds of alignment between subjects, and the published ceilings."""
+"""Ceilings of LAION-fMRI: bounds of the alignment between subjects, and the published ceilings."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _cosine(first: NDArray, second: NDArray) -> float:
 
 
 def published_alignment(assembly: xr.DataArray) -> Score:
-    """Return the mean alignment of pairs of subjects: noise counts twice in it, so that models can exceed it."""
+    """Return the mean alignment of pairs of subjects, which models can exceed, as it contains noise twice."""
     metric = load_metric("cka")
     values = [float(metric(*pair)) for pair in itertools.combinations(split_subjects(assembly).values(), 2)]
     return attach_standard_error(Score(np.mean(values)), values, over="pair")

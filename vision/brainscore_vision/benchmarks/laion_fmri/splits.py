@@ -1,4 +1,4 @@
-"""Tell which images of LAION-fMRI train and which test, as the package ``laion-fmri`` of its authors says."""
+"""Training and test images of LAION-fMRI, according to its authors' package ``laion-fmri``."""
 
 from brainscore_core.errors import RequirementsError
 
@@ -6,20 +6,15 @@ SOURCE = "git+https://github.com/ViCCo-Group/LAION-fMRI.git@eee8400aa3214f310b84
 
 
 def train_and_test_ids(split: str, pool: str) -> dict[str, set[str]]:
-    """Return ``stimulus_id`` of the images to train on and of those to test on.
+    """Return ``stimulus_id`` of training and of test images; `RequirementsError` without the package.
 
     Parameters
     ----------
     split : str
-        ``tau`` (test images are like training images, but far from each), ``ood`` (test images are no photographs),
-        ``ood_<kind>`` (one of its nine kinds), ``cluster_k5_<0 to 4>`` (test images are a cluster of their own).
+        ``tau`` (test images are like training images, but far from each), ``ood`` (non-photographs), ``ood_<kind>``
+        (one of its nine kinds), ``cluster_k5_<0 to 4>`` (a cluster of its own).
     pool : str
         ``shared``, or a subject such as ``sub-01``.
-
-    Raises
-    ------
-    RequirementsError
-        If the package is not installed.
     """
     try:
         from laion_fmri.splits import get_train_test_ids

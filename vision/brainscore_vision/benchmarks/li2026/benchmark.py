@@ -1,8 +1,8 @@
 """Compare models with Neuropixels recordings of macaques that see natural scenes of NSD (Li et al. 2026).
 
-Recordings are mean rates from 70 to 170 ms, averaged over repetitions. The reliability of each unit in that window
-comes with them: units above .4 count, and the median is the ceiling. ``ridgecv`` and ``rdm`` belong to the node
-``Li2026.<region>``; ``pls`` belongs to none. `Li2026Temporal` is not registered, as published.
+Recordings are mean rates from 70 to 170 ms, averaged over repetitions, with the reliability of each unit in that
+window: units above .4 count, and the median is the ceiling. ``ridgecv`` and ``rdm`` belong to the node
+``Li2026.<region>``; ``pls`` to none. `Li2026Temporal` is not registered, as published.
 """
 
 from functools import cache
@@ -33,9 +33,9 @@ def load_assembly(region: str) -> NeuronRecordingAssembly:
 
 
 def load_temporal_assembly(region: str) -> NeuronRecordingAssembly:
-    """Load units of one region over time, dims (presentation, neuroid, time_bin), by their best window's reliability.
+    """Load units of one region over time, selected by their best window; dims (presentation, neuroid, time_bin).
 
-    What was recorded outside the named patches of IT, ``IT-other``, is IT too.
+    ``IT-other``, recorded outside the named patches, is part of IT.
     """
     assembly = load_dataset("Li2026.temporal")
     regions = assembly["region"].values
@@ -52,7 +52,7 @@ def load_rsa_assembly(region: str) -> NeuronRecordingAssembly:
 
 
 def reliability(assembly: NeuronRecordingAssembly, coord: str = WINDOW) -> Score:
-    """Take the median over units of their reliability, with its standard error over units and the units in ``raw``."""
+    """Return the median reliability over units, with its standard error over units and the units in ``raw``."""
     raw = Score(
         assembly[coord].values.astype(float),
         coords={"neuroid_id": ("neuroid", assembly["neuroid_id"].values)},
@@ -95,10 +95,10 @@ def Li2026RDM(region: str) -> RSABenchmark:  # noqa: N802 - as above
 
 
 def Li2026Temporal(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
-    """Predict the time course of a region, 30 bins of 10 ms, with weights that all bins share.
+    """Predict the time course of a region, 30 bins of 10 ms, with weights shared by all bins.
 
-    The score of a model that does not change over time is NaN, with the reason. The ceiling is the reliability of each
-    unit in its best window, not in each bin.
+    A static model's score is NaN, with the reason. The ceiling is the reliability of each unit in its best window, not
+    in each bin.
     """
     recordings = cache(lambda: load_temporal_assembly(region))
     return NeuralBenchmark(

@@ -1,8 +1,8 @@
 """Compare models with V4 and IT of macaques that saw 64 objects on natural backgrounds (Majaj, Hong et al. 2015).
 
-Images of 8 degrees for 100 ms; spikes 70 to 170 ms after onset, mean over some 50 repetitions. The private images are
-the 2,560 with the largest changes of view, the public ones the 3,200 others. Regressions are cross-validated with every
-object in every fold; `benchmark_of_repetitions` says how each metric is divided by its ceiling.
+Images of 8 degrees for 100 ms; spikes 70 to 170 ms after onset, mean over some 50 repetitions. The 2,560 images with
+the largest changes of view are private, the 3,200 others public. Cross-validation keeps every object in every fold;
+`benchmark_of_repetitions` defines ceilings and normalisation.
 """
 
 from functools import partial
@@ -51,9 +51,9 @@ def load_assembly(average_repetitions: bool, region: str, access: str = "private
     Parameters
     ----------
     access : {'private', 'public'}
-        Which half of the images.
+        Set of images.
     time_interval : int, optional
-        Width of time bins, ms, that follow one another from the onset of the image on. None: one bin.
+        Width of consecutive time bins from onset, ms. None: one bin.
 
     Returns
     -------

@@ -1,12 +1,12 @@
-"""Ask a model to which side a vernier is offset, and compare the smallest offset that it sees with that of people.
+"""Ask a model for the side to which a vernier is offset, and compare its threshold with that of people.
 
 Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1: the two bars of a vernier were offset by some seconds of arc,
-with or without flanking lines. Flankers raise the offset that people need for 75 % right answers, less so where they
-form a group apart from the vernier. Compared are the ratio of thresholds with and without flankers, for each kind of
-flankers, and the threshold without any.
+with or without flanking lines. Flankers raise the offset that people need for 75 % right answers, less so if they form
+a separate group. Compared are the ratio of thresholds with and without flankers, for each kind of flankers, and the
+threshold without any.
 
-A model learns left and right from drawings of its own, 500 for each kind of flankers, and each drawing is shown ten
-times with small movements of the eye, as one answer of a deterministic model would tell little about a threshold.
+A model learns left and right from drawings of its own, 500 for each kind of flankers. Each drawing is shown ten times
+with small eye movements, as single answers of a deterministic model say little about a threshold.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 BIBTEX = cite_data("malania2007")
 
 BASELINE_CONDITION = "vernier_only"
-# How long the flankers are beside the vernier, and how many there are on both sides together.
+# Length of the flankers relative to the vernier, and their number on both sides together.
 CONDITIONS = ("short2", "short4", "short6", "short8", "short16", "equal2", "long2", "equal16", "long16")
 DATASETS = [*(f"{condition}-threshold_elevation" for condition in CONDITIONS), "vernieracuity-threshold"]
 """What comes behind ``Malania2007.`` in the identifiers."""
@@ -48,14 +48,14 @@ THRESHOLD_ACCURACY = 0.75
 
 
 class Malania2007ThresholdElevation(BenchmarkBase):
-    """How near the ratio of thresholds with and without flankers is to that of people.
+    """Similarity to people of the ratio of thresholds with and without flankers.
 
     Parameters
     ----------
     condition : str
         One of `CONDITIONS`.
     published : bool
-        Compute ceiling and errors as published (see the metric `threshold_elevation`), and no bound at 1.
+        Compute ceiling and errors as published (see the metric `threshold_elevation`), without a bound at 1.
     """
 
     def __init__(self, condition: str, *, published: bool = False) -> None:
@@ -90,14 +90,14 @@ class Malania2007ThresholdElevation(BenchmarkBase):
 
 
 class Malania2007VernierAcuity(BenchmarkBase):
-    """How near the threshold without flankers is to that of people, on average over what the model learned from.
+    """Similarity to people of the threshold without flankers, averaged over the kinds of training drawings.
 
-    For each kind of flankers the model learns from drawings with these, and is compared with the people who saw them.
+    For each kind of flankers, the model learns from its drawings and is compared with the people who saw them.
 
     Parameters
     ----------
     published : bool
-        Compute ceiling and errors as published, and clip to 1 for each kind of flankers, before the mean.
+        Compute ceiling and errors as published, and clip to 1 for each kind of flankers, before averaging.
     """
 
     def __init__(self, *, published: bool = False) -> None:
@@ -170,7 +170,7 @@ def load_assembly(dataset: str) -> PropertyAssembly:
 
 
 def people_in(condition: str) -> dict[str, Any]:
-    """Return the thresholds, with and without flankers, of those who have both."""
+    """Return the thresholds with and without flankers of the people who have both."""
     baseline, test = load_assembly(BASELINE_CONDITION), load_assembly(condition)
     with_both = set(_measured(baseline)) & set(_measured(test))
     return {"baseline_assembly": _of(baseline, with_both), "condition_assembly": _of(test, with_both)}
@@ -198,12 +198,12 @@ def respond(
     Returns
     -------
     dict of str to BehavioralAssembly
-        Dims (presentation, choice); ``vernier_offset_arcsec`` is the size of the offset, whatever side it is to.
+        Dims (presentation, choice); ``vernier_offset_arcsec`` is the absolute offset.
 
     Raises
     ------
     AssemblyError
-        The model answers to other drawings than it was shown.
+        If the model answers to other drawings.
     """
     options = _accepted(candidate.start_task, number_of_trials=NUMBER_OF_FITTING_TRIALS, require_variance=True)
     fitting_stimuli = _on_screen(candidate, drawings[f"{learned_from}_fit"])
@@ -213,7 +213,7 @@ def respond(
     for name in conditions:
         placed = _on_screen(candidate, drawings[name])
         answers[name] = candidate.look_at(placed, number_of_trials=NUMBER_OF_TRIALS, **options)
-        # Raises if the model answers to other drawings than it was shown, and lists both differences.
+        # Raises if the model answers to other drawings; lists both differences.
         matching_order(np.unique(placed["stimulus_id"]), np.unique(coordinate(answers[name], "stimulus_id")))
     return answers
 
@@ -227,14 +227,14 @@ def _drawings(*names: str) -> dict[str, LazyLoad]:
 
 
 def load_drawings(name: str) -> Any:
-    """Load drawings, with the size of their offset whatever side it is to."""
+    """Load drawings with their absolute offset."""
     drawings = load_stimulus_set(f"Malania2007.{name}")
     drawings[OFFSET] = drawings[OFFSET].abs()
     return drawings
 
 
 def _accepted(method: Callable[..., object], **options: Any) -> dict[str, Any]:
-    """Return those options that a model knows: some implement no more than the interface asks for."""
+    """Return the options that a model accepts: some implement only the interface."""
     parameters = inspect.signature(method).parameters
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return {name: value for name, value in options.items() if takes_all or name in parameters}

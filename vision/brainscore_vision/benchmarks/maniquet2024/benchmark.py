@@ -1,8 +1,8 @@
-"""Ask a model what cluttered, occluded and phase-scrambled images show, and compare its errors with those of people.
+"""Ask a model to name cluttered, occluded and phase-scrambled images, and compare its errors with those of people.
 
-Maniquet, Op de Beeck & Costantino (2024), doi:10.1101/2024.04.02.587669: people named the objects in such images. A
-model learns the names from images of its own and is tested with others, changed in the same ways; compared are which
-objects are taken for which (`confusion_similarity`), and how accuracy varies over tasks (`tasks_consistency`).
+Maniquet, Op de Beeck & Costantino (2024), doi:10.1101/2024.04.02.587669. A model learns the names from other images
+with the same manipulations; compared are confusions between objects (`confusion_similarity`) and the variation of
+accuracy over tasks (`tasks_consistency`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ PUBLISHED_CEILINGS = {"confusion_similarity": 0.53526, "tasks_consistency": 0.99
 
 
 class _Maniquet2024(BenchmarkBase):
-    """One pattern of errors of a model beside that of people.
+    """Similarity of one pattern of errors between a model and people.
 
     Parameters
     ----------
     metric : {'confusion_similarity', 'tasks_consistency'}
-        Which pattern.
+        Pattern of errors.
     published : bool
-        Take the published number for the ceiling, instead of the highest correlation that the noise of the people
-        allows.
+        Use the published ceiling instead of the highest correlation that the noise of the people allows.
     """
 
     def __init__(self, metric: str, *, published: bool = False) -> None:
@@ -63,10 +62,10 @@ class _Maniquet2024(BenchmarkBase):
 
 
 def Maniquet2024ConfusionSimilarity(*, published: bool = False) -> _Maniquet2024:  # noqa: N802 - the published name
-    """Which objects are taken for which; see `_Maniquet2024`."""
+    """Confusions between objects; see `_Maniquet2024`."""
     return _Maniquet2024("confusion_similarity", published=published)
 
 
 def Maniquet2024TasksConsistency(*, published: bool = False) -> _Maniquet2024:  # noqa: N802 - the published name
-    """How accuracy varies over kinds of clutter, occlusion and scrambling; see `_Maniquet2024`."""
+    """Variation of accuracy over kinds of clutter, occlusion and scrambling; see `_Maniquet2024`."""
     return _Maniquet2024("tasks_consistency", published=published)

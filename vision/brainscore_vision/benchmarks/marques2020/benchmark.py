@@ -1,7 +1,7 @@
-"""Ask whether single units of a model are as diverse as neurons of V1, in 22 properties of 6 experiments.
+"""Compare the diversity of single units of a model and neurons of V1, in 22 properties of 6 experiments.
 
-Each property has one number for every unit; the score says how alike its distributions over units and over neurons are
-(``ks_similarity``), as a part of what the finite number of neurons allows (``property_ceiling``).
+Each property is one number per unit; the score is the similarity of its distributions over units and over neurons
+(``ks_similarity``), divided by the similarity that the finite number of neurons allows (``property_ceiling``).
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ TIMEBINS = [(70, 170)]
 
 
 class Experiment(NamedTuple):
-    """What was recorded, how properties are computed from responses, and where it was published."""
+    """Recordings, the computation of properties from responses, and the publication."""
 
     dataset: str
     measure: Callable[..., PropertyAssembly]
@@ -78,14 +78,14 @@ def marques2020(
     Parameters
     ----------
     name : str
-        What follows ``Marques2020_`` in its identifier.
+        Identifier without ``Marques2020_``.
     property_name : str
-        Among those of the data set and of what `Experiment.measure` returns.
+        A property of the data set and of the result of `Experiment.measure`.
     parent : str
-        What follows ``V1-`` in the name of the group it counts in.
+        Name of its group without ``V1-``.
     published : bool
-        Give the published numbers: the ceiling as it was published (see `property_ceiling`), and textures without
-        rectification (see `properties.texture_tuning`).
+        Use the published ceiling (see `property_ceiling`), and textures without rectification (see
+        `properties.texture_tuning`).
     """
     metric = load_metric("ks_similarity", property_name=property_name)
     measure = experiment.measure

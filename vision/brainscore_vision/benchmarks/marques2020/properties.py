@@ -1,8 +1,8 @@
-"""Compute the properties of single units from their firing rates, as the experiments did from those of neurons.
+"""Compute the properties of single units from their firing rates, as the experiments did for neurons.
 
-Every function takes the rates in the experiment, dims (neuroid, presentation), and to the blank, dims (neuroid, 1), in
-spikes per second, and returns a PropertyAssembly, dims (neuroid, neuronal_property): only of units that respond with
-more than 5 spikes per second above the blank. `PropertiesBenchmark` also tells them the model, which does not matter.
+Every function takes firing rates in spikes per second, dims (neuroid, presentation) in the experiment and
+(neuroid, 1) to the blank, and returns a PropertyAssembly, dims (neuroid, neuronal_property), of units that respond with
+more than 5 spikes per second above the blank. `PropertiesBenchmark` also passes the model, which is ignored.
 """
 
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ from brainscore_vision.metric_helpers.arrays.properties.tuning import (
 Array = NDArray[np.float64]
 
 RESPONSE_THRESHOLD = 5.0  # spikes per second above the blank
-HALF_POWER = 0.707  # part of the peak at which bandwidths are measured
-WINDOW_S = 0.1  # in which spikes are counted
-LAST_ORIENTATION = 157.5  # orientations from here on are counted from below 0: the first bin is centred on 0
+HALF_POWER = 0.707  # share of the peak at which bandwidths are measured
+WINDOW_S = 0.1  # window for counting spikes
+LAST_ORIENTATION = 157.5  # orientations from here on become negative: the first bin is centred on 0
 
 
 def size_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: object) -> PropertyAssembly:
@@ -50,7 +50,7 @@ def size_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: obje
 
 
 def orientation_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: object) -> PropertyAssembly:
-    """Measure how selective units are for orientation and for phase (Ringach, Shapley & Hawken 2002)."""
+    """Measure the selectivity of units for orientation and for phase (Ringach, Shapley & Hawken 2002)."""
     rates = _by_condition(responses)
     mean, modulation = rates.mean(axis=-1), _first_harmonic(rates)
     orientations = np.unique(responses["orientation"].values)
@@ -61,7 +61,7 @@ def orientation_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **
     bandwidth = calc_bandwidth(curves, orientations, filt_type="hanning", thrsh=HALF_POWER, mode="half")[0]
     orthogonal = calc_orthogonal_preferred_ratio(curves, orientations)
     blank = baseline.values[:, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):  # silent units, which are left out
+    with np.errstate(divide="ignore", invalid="ignore"):  # silent units are excluded
         values = {
             "baseline": blank,
             "max_dc": strongest,
@@ -114,14 +114,14 @@ def frequency_selectivity(responses: NeuroidAssembly, baseline: NeuroidAssembly,
 def texture_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: object) -> PropertyAssembly:
     """Compare responses to textures and to noise of the same spectrum (Freeman, Ziemba et al. 2013).
 
-    Responses above the blank are rectified, as those of the recordings were: otherwise units that textures suppress
-    have indices beyond -1 and 1.
+    Responses above the blank are rectified, like those of the recordings: otherwise units suppressed by textures have
+    indices beyond -1 and 1.
     """
     return _texture_tuning(responses, baseline, rectify=True)
 
 
 def published_texture_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: object) -> PropertyAssembly:
-    """Give what was published for models: as `texture_tuning`, but responses below the blank stay negative."""
+    """Return the values published for models: like `texture_tuning`, with negative responses below the blank."""
     return _texture_tuning(responses, baseline, rectify=False)
 
 
@@ -165,7 +165,7 @@ def _by_condition(responses: NeuroidAssembly) -> Array:
 
 
 def _first_harmonic(rates: Array) -> Array:
-    """Return the amplitude with which responses follow the phase of a grating, over the last axis."""
+    """Return the amplitude of responses at the phase of a grating, over the last axis."""
     n = rates.shape[-1]
     amplitude: Array = np.abs(rates @ np.exp(-2j * np.pi * np.arange(n) / n)) * 2 / n
     return amplitude

@@ -1,4 +1,4 @@
-"""Register the benchmarks that ask how much of a model is found in macaque V4 and IT (Muzellec and Kar 2025)."""
+"""Register the benchmarks on the share of a model's features found in macaque V4 and IT (Muzellec and Kar 2025)."""
 
 from brainscore_vision import benchmark_registry
 

@@ -17,7 +17,7 @@ NUMBER_OF_TRIALS = 10
 
 
 def objectnet_accuracy() -> LabelAccuracy:
-    """Share of images of which a model names the category among the 1000 of ImageNet; they fill its field of view."""
+    """Share of images named correctly among the 1000 categories of ImageNet; they fill the model's field of view."""
     return LabelAccuracy(
         "ObjectNet-top1",
         lambda: load_stimulus_set("BarbuMayo2019"),

@@ -1,7 +1,7 @@
 """Compare models with multi-unit activity of V1, V4 and IT of two macaques that see THINGS (Papale et al. 2025).
 
-A mapping is fitted to each monkey, on images that were shown once, and tested on images that were shown 30 times. Sites
-with a reliability above .3 count.
+A mapping is fitted to each monkey on images shown once, and tested on images shown 30 times. Sites have a reliability
+above .3.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
@@ -10,8 +10,7 @@ from brainscore_vision.benchmark_helpers.neural.given_split import of_region, tr
 from brainscore_vision.benchmark_helpers.neural_common import TrainTestNeuralBenchmark, average_repetition
 from brainscore_vision.data_helpers import cite_data
 
-# Images filled 17.3 degrees of the screen of one monkey and 18.6 of the other's. A model with a smaller field of view
-# sees their centre.
+# Images filled 17.3 degrees for one monkey, 18.6 for the other. Models with a smaller field of view see their centre.
 VISUAL_DEGREES = 18
 NUMBER_OF_TRIALS = 1
 RELIABILITY_THRESHOLD = 0.3

@@ -1,4 +1,4 @@
-"""Register the benchmarks of Rajalingham et al. (2018): which objects people take images for."""
+"""Register the benchmarks of Rajalingham et al. (2018): confusions of objects, image by image."""
 
 from brainscore_vision import benchmark_registry
 

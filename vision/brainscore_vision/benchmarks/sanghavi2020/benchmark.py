@@ -44,7 +44,7 @@ def _benchmark(
 
 
 def Sanghavi2020(region: str) -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
-    """Predict V4 or IT that sees the objects of HvM, of which splits keep the proportions."""
+    """Predict V4 or IT that sees the objects of HvM; splits keep their proportions."""
     bibtex = _ENTRY.format(name="Sanghavi2020", author="Sanghavi, Sachi and DiCarlo, James J", code="CHWDK")
     return _benchmark(
         "Sanghavi2020",

@@ -1,4 +1,4 @@
-"""Register the benchmarks of Lonnqvist, Scialom et al. (2025): 20 ways to draw an object, two sets of all of them."""
+"""Register the benchmarks of Lonnqvist, Scialom et al. (2025): 20 ways to draw an object, and two joint sets."""
 
 from brainscore_vision import benchmark_registry
 

@@ -1,8 +1,8 @@
-"""Ask a model to name objects that are drawn with a part of their contours, and compare its answers with people's.
+"""Ask a model to name objects drawn with a part of their contours, and compare its answers with those of people.
 
-Lonnqvist, Scialom et al. (2025) showed 48 objects of 12 categories as photographs (``rgb``), as ``contours``, and as
-``phosphenes`` or ``segments``, of which 12 to 100 % were drawn; ``phosphenes-all`` and ``segments-all`` join all levels
-with photographs and contours. People chose among the categories.
+Lonnqvist, Scialom et al. (2025) showed 48 objects of 12 categories as photographs (``rgb``), as ``contours``, and as 12
+to 100 % of the ``phosphenes`` or ``segments``; ``phosphenes-all`` and ``segments-all`` join all levels with photographs
+and contours. People chose among the categories.
 """
 
 from brainscore_vision import load_dataset, load_metric
@@ -15,14 +15,14 @@ VISUAL_DEGREES = 8
 
 
 def error_consistency(dataset: str, *, published: bool = False) -> AgreementWithPeople:
-    """Whether a model errs on the same drawings as people do, beyond what equal accuracy explains.
+    """Agreement with people on the drawings named wrongly, beyond that expected from equal accuracy.
 
     Parameters
     ----------
     dataset : str
-        Such as ``'segments-all'``.
+        For example ``'segments-all'``.
     published : bool
-        Give the absolute value of the score, and no bounds.
+        Return the absolute value of the score, unbounded.
     """
     return AgreementWithPeople(
         f"Scialom2024_{dataset}BehavioralErrorConsistency",
@@ -36,14 +36,14 @@ def error_consistency(dataset: str, *, published: bool = False) -> AgreementWith
 
 
 def accuracy_distance(dataset: str, *, published: bool = False) -> AgreementWithPeople:
-    """How close the accuracy of a model comes to that of people.
+    """Similarity of a model's accuracy to that of people.
 
     Parameters
     ----------
     dataset : str
-        Such as ``'rgb'`` or ``'phosphenes-12'``.
+        For example ``'rgb'`` or ``'phosphenes-12'``.
     published : bool
-        Let drawings fill the field of view of the model, whatever size it has.
+        Let drawings fill the model's field of view, whatever its size.
     """
     return AgreementWithPeople(
         f"Scialom2024_{dataset}BehavioralAccuracyDistance",
@@ -56,7 +56,7 @@ def accuracy_distance(dataset: str, *, published: bool = False) -> AgreementWith
 
 
 def engineering_accuracy(dataset: str) -> LabelAccuracy:
-    """Share of drawings that are named rightly; they fill the field of view of the model."""
+    """Share of drawings named correctly; they fill the model's field of view."""
     return LabelAccuracy(
         f"Scialom2024_{dataset}EngineeringAccuracy",
         lambda: load_dataset(f"Scialom2024_{dataset}").stimulus_set,

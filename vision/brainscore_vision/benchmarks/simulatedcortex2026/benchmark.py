@@ -1,22 +1,21 @@
-"""Compare models with SIMULATED populations, people and cells, against what their noise allows.
+"""Compare models with SIMULATED populations, people and cells, normalised by their noise ceilings.
 
 The benchmarks run everywhere without a download and check the whole chain, because the truth behind the data is known:
 the population that generated the spikes reaches 1 within the stated interval, shuffled stimuli reach about 0. The same
-holds for what people believe and their choices, and for other cells and the orientations that the recorded ones prefer,
-where chance is what an even distribution shares with them.
+holds for beliefs and choices of people, and for the orientations preferred by other cells and the recorded ones, with
+chance level given by an even distribution.
 
-Design of the recordings. Sizes are ordinary: 500 stimuli, 72 and 96 neuroids, 20 repetitions of about 5 spikes,
-which gives a split-half reliability of .96 (V1) and .94 (IT). The rest follows from the metric: a regression with 25
-components, learned from 450 stimuli, cannot predict a population that fills many more dimensions, not even from its
-own noise-free responses, and it always loses about 25/450 of the noise variance. So both populations are of low
-dimension (V1: the cells of one hypercolumn, 12 orientations x 3 frequencies, two cells each; IT: mixtures of 10
-features; 25 principal components hold more than 99.9 % of the variance), and repetitions are many enough that the
-loss, at most .004, stays within the interval. Earlier designs, of higher dimension or with 10 repetitions, gave .94 to
-.997. These choices aim at the generating populations alone; the score of no model was used to make them. With 16 seeds
-that had no part in them the interval of the generating population holds 1 for 16 (V1) and 15 (IT): see
+Design of the recordings. Sizes are ordinary: 500 stimuli, 72 and 96 neuroids, 20 repetitions of about 5 spikes, with a
+split-half reliability of .96 (V1) and .94 (IT). The rest follows from the metric: a regression with 25 components,
+learned from 450 stimuli, cannot predict a population with many more dimensions, not even from its noise-free responses,
+and always loses about 25/450 of the noise variance. So both populations have few dimensions (V1: the cells of one
+hypercolumn, 12 orientations x 3 frequencies, two cells each; IT: mixtures of 10 features; 25 principal components hold
+more than 99.9 % of the variance), and repetitions are many enough that the loss, at most .004, stays within the
+interval. Earlier designs, of higher dimension or with 10 repetitions, gave .94 to .997. No model's score was used in
+the design. With 16 other seeds, the interval of the generating population includes 1 for 16 (V1) and 15 (IT): see
 perf/simulated_truth.py.
 
-A score here says how well a model spans Gabor energy and random combinations of it, NOT how brain-like it is.
+A score measures how well a model spans Gabor energy and random combinations of it, NOT how brain-like it is.
 """
 
 from typing import Any
@@ -75,7 +74,7 @@ def SimulatedCortex2026(region: str, metric: str) -> NeuralBenchmark:  # noqa: N
 
 
 def SimulatedCortex2026Temporal(metric: str) -> NeuralBenchmark:  # noqa: N802 - factories are named like classes
-    """Compare with IT over time, of which the pattern changes from bin to bin."""
+    """Compare with IT over time; its pattern changes between bins."""
     return benchmark_of_repetitions(
         f"SimulatedCortex2026.IT-temporal-{metric}",
         lambda: load_dataset("SimulatedCortex2026.temporal"),
@@ -85,9 +84,9 @@ def SimulatedCortex2026Temporal(metric: str) -> NeuralBenchmark:  # noqa: N802 -
 
 
 def SimulatedCortex2026Choices() -> MatchToSampleBenchmark:  # noqa: N802 - factories are named like classes
-    """Ask from which photograph patches were cut, and whether single patches mislead a model as they mislead people.
+    """Ask for the photograph of a patch, and compare the confusions of a model and people, patch by patch.
 
-    A model learns the photographs from 250 patches and says how probable each is for 250 others.
+    A model learns the photographs from 250 patches and gives their probabilities for 250 others.
     """
     return MatchToSampleBenchmark(
         "SimulatedCortex2026-i2n",
@@ -101,7 +100,7 @@ def SimulatedCortex2026Choices() -> MatchToSampleBenchmark:  # noqa: N802 - fact
 
 
 def SimulatedCortex2026Preferences() -> PropertiesBenchmark:  # noqa: N802 - factories are named like classes
-    """Compare how preferred orientations are distributed over the units of a model and over cells of V1."""
+    """Compare the distributions of preferred orientations over the units of a model and over cells of V1."""
     metric = load_metric("ks_similarity", property_name="preferred_orientation")
     return PropertiesBenchmark(
         "SimulatedCortex2026.V1-pref_or",
@@ -118,7 +117,7 @@ def SimulatedCortex2026Preferences() -> PropertiesBenchmark:  # noqa: N802 - fac
 
 
 def preferred_orientation(responses: NeuroidAssembly, **_: object) -> PropertyAssembly:
-    """Find the orientations that units prefer by the vector sum of their mean responses, degrees, 0 to 180."""
+    """Return preferred orientations by the vector sum of mean responses, degrees, 0 to 180."""
     require_gratings(responses)
     frequencies, orientations, phases = (
         sorted(set(responses[name].values)) for name in ("spatial_frequency", "orientation", "phase")

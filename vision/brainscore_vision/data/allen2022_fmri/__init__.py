@@ -1,8 +1,8 @@
 """Register fMRI responses to natural scenes, Allen et al. (2022), in the volume: single voxels of V1, V2, V4 and IT.
 
-Natural Scenes Dataset, betas at 7 T: of eight subjects the 515 scenes that all of them saw three times (412 to train
-on, 103 to test), and of the four who completed the experiment (subj01, subj02, subj05, subj07) 1,000 (800 and 200). The
-three repetitions are averaged in training data and apart in test data.
+Natural Scenes Dataset, betas at 7 T: the 515 scenes that all eight subjects saw three times (412 for training, 103 for
+test), and 1,000 (800 and 200) of the four who completed the experiment (subj01, subj02, subj05, subj07). The three
+repetitions are averaged in training data and separate in test data.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly

@@ -1,4 +1,4 @@
-"""Register silhouettes of animals, whole or disturbed, and what people saw in them (Baker & Elder, 2022)."""
+"""Register silhouettes of animals, whole or disturbed, and people's answers to them (Baker & Elder, 2022)."""
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import data_registry, stimulus_set_registry

@@ -1,4 +1,4 @@
-"""Register textured and dotted objects and how people named them."""
+"""Register textured and dotted objects and people's names for them."""
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import data_registry, stimulus_set_registry

@@ -1,6 +1,6 @@
 """Register responses of 166 neurons in macaque V1 to 7,249 natural images and textures (Cadena et al. 2019).
 
-An image was shown up to four times, and not to every neuron: what was not recorded is NaN.
+Images were shown up to four times, and not to every neuron: absent responses are NaN.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly, walk_coords
@@ -20,7 +20,7 @@ BIBTEX = """@article{Cadena201764,
 
 
 def name_neuroids(assembly: NeuronRecordingAssembly) -> NeuronRecordingAssembly:
-    """Name the neurons in ``neuroid_id`` and say that they are in V1; the file numbers them, and no more."""
+    """Add ``neuroid_id`` and the region V1; the file only numbers neurons."""
     coords = {name: (dims, values) for name, dims, values in walk_coords(assembly) if "neuroid" not in dims}
     coords["neuroid_id"] = "neuroid", assembly["neuroid"].values
     coords["region"] = "neuroid", ["V1"] * assembly.sizes["neuroid"]

@@ -1,4 +1,4 @@
-"""Register occluded objects and how people named them (Coggan & Tong, 2024)."""
+"""Register occluded objects and people's names for them (Coggan & Tong, 2024)."""
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import data_registry, stimulus_set_registry

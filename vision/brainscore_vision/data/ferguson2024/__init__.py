@@ -1,4 +1,4 @@
-"""Register displays of visual search and who found the odd one in them, 14 experiments (Ferguson et al., 2024)."""
+"""Register displays of visual search and people's answers, 14 experiments (Ferguson et al., 2024)."""
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import data_registry, stimulus_set_registry

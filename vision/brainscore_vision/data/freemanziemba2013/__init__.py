@@ -1,8 +1,8 @@
 """Register spikes from V1 and V2 of macaques that saw textures and noise of the same spectra (Freeman, Ziemba 2013).
 
-``aperture`` images have soft round edges, as the animals saw them; with ``noaperture`` come the bare squares. Public
-are 30 % of the images, private the others; ``texture_type`` tells textures from noise. Recordings hold every repetition
-of 102 V1 and 103 V2 neurons in time bins of 1 ms.
+``aperture`` images have soft round edges, as the animals saw them; ``noaperture`` images are bare squares. 30 % of the
+images are public; ``texture_type`` distinguishes textures and noise. Recordings hold every repetition of 102 V1 and 103
+V2 neurons in time bins of 1 ms.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly

@@ -1,7 +1,7 @@
 """Register EEG responses to THINGS, Gifford et al. (2022): 17 electrodes over the back of the head of ten subjects.
 
-16,540 objects to train on (1,654 concepts, 10 each, shown four times) and 200 to test (shown 80 times), in 100 bins of
-10 ms from 200 ms before onset; bins are stated in seconds. Training data are 9 GB, which stay on the disk.
+16,540 training objects (1,654 concepts, 10 each, shown four times) and 200 test objects (shown 80 times), in 100 bins
+of 10 ms from 200 ms before onset; bins are in seconds. Training data are 9 GB and stay on disk.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
@@ -34,7 +34,7 @@ stimulus_set_registry["Gifford2022_stim_test"] = BUCKET.stimuli(
     zip_version_id="4rTsFRxCmXcq7hAo.CCQgGoFXMWOQoVB",
 )
 
-# Neuroids are numbered anew for each subject.
+# Each subject's neuroids are numbered from 0.
 data_registry["Gifford2022_train"] = BUCKET.assembly(
     "THINGS_EEG2_train_Assembly",
     sha1="412002748b9fd4e61a279b4eb481964e9b309b5e",

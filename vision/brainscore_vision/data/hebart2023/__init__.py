@@ -1,4 +1,4 @@
-"""Register the images of THINGS and which of three people found the odd one out (Hebart et al., 2023)."""
+"""Register the images of THINGS and people's choices of the odd one of three (Hebart et al., 2023)."""
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
 from brainscore_vision import data_registry, stimulus_set_registry

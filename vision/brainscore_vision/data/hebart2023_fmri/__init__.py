@@ -1,6 +1,6 @@
 """Register fMRI responses to THINGS, Hebart et al. (2023): voxels of V1, V2, V4 and IT of three subjects.
 
-8,640 objects to train on (720 concepts, 12 each, shown once) and 100 to test (shown twelve times).
+8,640 training objects (720 concepts, 12 each, shown once) and 100 test objects (shown twelve times).
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
@@ -35,7 +35,7 @@ stimulus_set_registry["Hebart2023_fmri_stim_test"] = BUCKET.stimuli(
     zip_version_id="11dAYDGOdwzma61sIZ.u3weJ.x7qcwaN",
 )
 
-# Neuroids are numbered anew for each subject.
+# Each subject's neuroids are numbered from 0.
 data_registry["Hebart2023_fmri_train"] = BUCKET.assembly(
     "THINGS_fMRI_train_Assembly",
     sha1="6d249e7cf4804ff78e9a38e482148cad74f90d19",

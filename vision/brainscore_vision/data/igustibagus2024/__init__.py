@@ -1,7 +1,7 @@
-"""Register responses of macaque IT to objects in other styles than photographs: silhouettes, drawings, paintings.
+"""Register responses of macaque IT to objects in styles other than photographs: silhouettes, drawings, paintings.
 
-3,138 images, 181 sites of the monkeys Pico and Oleo. Oleo saw an image up to 63 times, Pico up to 35 times: repetitions
-that a site lacks are NaN. The coordinate ``background_id`` tells which images share a background; 0 is none.
+3,138 images, 181 sites of the monkeys Pico and Oleo. Oleo saw an image up to 63 times, Pico up to 35 times: absent
+repetitions are NaN. Images with equal ``background_id`` share a background; 0 is none.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly

@@ -1,8 +1,8 @@
-"""Register when IT tells the object in an image from others: object solution times (Kar et al. 2019).
+"""Register object solution times: when IT distinguishes the object in an image from others (Kar et al. 2019).
 
-Dims (decoder, presentation), ms after the onset of the image, one for each image and each of two decoders (``svm`` and
-``logistic``); NaN where the object is never told. ``i1`` is the d' that monkeys reach. The table lists two images
-twice; they are in the set once.
+Dims (decoder, presentation), ms after the onset of the image, for each image and each of two decoders (``svm`` and
+``logistic``); NaN if the object is never distinguished. ``i1`` is the d' of monkeys. Two images that the table lists
+twice are in the set once.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -1,4 +1,4 @@
-"""Read the images of Zerbe et al. (2026) from a folder, since nobody may pass them on, and tidy the recordings."""
+"""Read the images of Zerbe et al. (2026), which may not be redistributed, from a folder, and tidy the recordings."""
 
 import os
 from pathlib import Path
@@ -15,12 +15,12 @@ FOLDER_VARIABLE = "LAION_FMRI_STIMULI_DIR"
 FOLDER = Path("~/laion-fmri/stimuli/images_extracted")
 TABLE = "manifest.csv"
 
-# They number trials; with them repetitions of a stimulus would not belong together.
+# Trial numbers would separate repetitions of a stimulus.
 _OF_SINGLE_TRIALS = {"session", "run", "beta_index", "presentation_level_0"}
 
 
 def without_trials(assembly: NeuroidAssembly, subject: str) -> NeuroidAssembly:
-    """Return the assembly without what tells trials apart but for ``repetition``, and with ``subject_id_pres``."""
+    """Return the assembly without trial numbers except ``repetition``, and with ``subject_id_pres``."""
     coords = {
         name: (dims, values) for name, dims, values in walk_coords(assembly) if name not in {*_OF_SINGLE_TRIALS, *dims}
     }
@@ -31,13 +31,12 @@ def without_trials(assembly: NeuroidAssembly, subject: str) -> NeuroidAssembly:
 def load_stimuli(identifier: str) -> StimulusSet:
     """Load all images of the experiment from the folder that holds them and `TABLE`.
 
-    The folder is the one that ``LAION_FMRI_STIMULI_DIR`` names, else `FOLDER`, else the private copy in S3 for those
-    with access.
+    The folder is ``LAION_FMRI_STIMULI_DIR`` if set, else `FOLDER`, else the private copy in S3 for those with access.
 
     Raises
     ------
     MissingStimulusError
-        If they are at none of these places; says how to get them.
+        If none of these places has them; says how to get them.
     """
     folder = _folder()
     stimuli = StimulusSet.from_files(folder / TABLE, folder)

@@ -1,4 +1,4 @@
-"""Register curves that cross, and what people said about them in three experiments."""
+"""Register curves that cross, and people's judgements of them in three experiments."""
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import data_registry, stimulus_set_registry

@@ -1,9 +1,8 @@
 """Register drawings and vernier thresholds of Malania, Herzog and Westheimer (2007).
 
-Sets are called after the flankers: how long they are beside the vernier, and how many there are. Those with ``_fit``
-are what models learn the task from. Of a drawing, ``image_label`` is the side of the offset and
-``vernier_offset_arcsec`` its size; a threshold is the offset, in seconds of arc, that a subject needs, NaN for those
-who did not take part.
+Sets are named after the flankers: their length relative to the vernier, and their number. Models learn the task from
+those with ``_fit``. ``image_label`` is the side of a drawing's offset and ``vernier_offset_arcsec`` its size; a
+threshold is the offset, in seconds of arc, that a subject needs, NaN for those who did not take part.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly

@@ -1,6 +1,6 @@
 """Register images and human choices of Maniquet, Op de Beeck and Costantino (2024).
 
-``Maniquet2024`` are the images that people saw; models learn from ``-train`` and are tested with ``-test``.
+People saw the images of ``Maniquet2024``; models learn from ``-train`` and are tested with ``-test``.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly

@@ -1,7 +1,7 @@
 """Register multi-unit activity from V1, V4 and IT of two macaques that saw images of THINGS (Papale et al. 2025).
 
-Training: 22,248 images, once each. Test: 100 images, 30 times each. 2,048 sites, those that no image drives included:
-the coordinate ``reliability`` tells them apart.
+Training: 22,248 images, once each. Test: 100 images, 30 times each. 2,048 sites, including those that no image drives
+(see ``reliability``).
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly

@@ -1,7 +1,7 @@
-"""Register what people chose for images of 24 objects: the one shown, or a distractor (Rajalingham et al. 2018).
+"""Register choices of people between the object in an image and a distractor (Rajalingham et al. 2018).
 
-Single trials, dims (presentation): ``choice``, ``sample_obj`` (what is shown) and ``dist_obj`` (what is offered
-beside it) are names of objects. The private images are the 240 of the paper; 2,160 others are public.
+Single trials, dims (presentation): ``choice``, ``sample_obj`` (the object shown) and ``dist_obj`` (the distractor) are
+names of objects. The private images are the 240 of the paper; 2,160 others are public.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly

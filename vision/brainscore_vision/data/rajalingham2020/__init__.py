@@ -1,6 +1,6 @@
 """Register responses of macaque IT to 616 images of letters, words and non-words (Rajalingham et al. 2020).
 
-A neuroid has 27 to 33 repetitions; those that it lacks are NaN.
+A neuroid has 27 to 33 repetitions; absent ones are NaN.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly

@@ -1,7 +1,7 @@
 """Register responses of macaque V4 and IT to five sets of images: those of HvM, BOLD5000, Rust2012 and THINGS.
 
-Single repetitions, dims (presentation, neuroid, time_bin). Several time bins, numbered by ``time_bin_id``; number 0 is
-70 to 170 ms after the onset of the image.
+Single repetitions, dims (presentation, neuroid, time_bin). Time bins are numbered by ``time_bin_id``; number 0 is 70 to
+170 ms after onset.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly

@@ -1,7 +1,7 @@
-"""Register images and human choices of Lonnqvist et al. (2025): 20 ways to draw an object, two sets of all of them.
+"""Register images and human choices of Lonnqvist et al. (2025): 20 ways to draw an object, and two joint sets.
 
-The column ``truth`` of the images holds the category, ``percentage_elements`` how much of it is drawn. Choices have one
-presentation a trial, values are what was chosen.
+The column ``truth`` of the images holds the category, ``percentage_elements`` the share that is drawn. Choices have one
+presentation per trial; values are the chosen categories.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
@@ -22,7 +22,7 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", BehavioralAssembly)
 
 
 def texts(stimuli: StimulusSet) -> StimulusSet:
-    """Make texts of two columns, as they are in the choices, also where a table holds nothing but numbers."""
+    """Convert two columns to strings, as in the choices, even if a table contains only numbers."""
     for column in ("percentage_elements", "condition"):
         stimuli[column] = stimuli[column].astype(str)
     return stimuli

@@ -1,8 +1,8 @@
-"""Show gratings to simulated cells of V1, and find the orientations that they prefer.
+"""Show gratings to simulated cells of V1, and find their preferred orientations.
 
 A cell is the energy of a quadrature pair, divided by its semi-saturation (see `population`). Most cells at the place of
-the gratings prefer orientations near 30 degrees, those elsewhere near 120: unlike in a real V1, so that a wrong
-distribution, an even one, and cells of another place are told from the right ones.
+the gratings prefer orientations near 30 degrees, those elsewhere near 120. Unlike in a real V1, a wrong distribution,
+an even one, and cells of another place thus differ from the right ones.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = ["KINDS", "draw_grating", "load_gratings", "load_preferences", "load_t
 
 SIZE_PX = 64
 DEGREES = 8.0
-PLACE = 0.5  # of the gratings, degrees right of and below the centre
+PLACE = 0.5  # place of the gratings, degrees right of and below the centre
 _EIGHT = tuple(np.arange(0, 180, 22.5))
 CONDITIONS = ("position_y", "position_x", "contrast", "radius", "spatial_frequency", "orientation", "phase")
-# Of each set the levels of `CONDITIONS`: degrees, cycles per degree, degrees of angle. All combinations are shown.
+# Levels of `CONDITIONS` in each set: degrees, cycles per degree, degrees of angle. All combinations are shown.
 KINDS: dict[str, tuple[tuple[float, ...], ...]] = {
     "blank": ((PLACE,), (PLACE,), (0.0,), (1.0,), (1.0,), (0.0,), (0.0,)),
     "receptive_field": (
@@ -109,7 +109,7 @@ def draw_grating(
 
 
 def load_preferences() -> PropertyAssembly:
-    """Load which orientations 240 cells prefer, found from the spikes that 20 trials of 100 ms evoke.
+    """Load the preferred orientations of 240 cells, from the spikes in 20 trials of 100 ms.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def load_preferences() -> PropertyAssembly:
 
 
 def load_truth() -> NeuroidAssembly:
-    """Load the expected rates of 500 other cells to all gratings, which were drawn from the same distributions.
+    """Load the expected rates of 500 other cells, drawn from the same distributions, to all gratings.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def _rates(images: np.ndarray, cells: dict[str, np.ndarray]) -> np.ndarray:
             bandwidth=BANDWIDTH,
         )
         energy = ((flat @ pair.reshape(2, -1).T) ** 2).sum(axis=1)
-        # What the pair answers to its own grating in full contrast: pi / 2 times the squared width of its envelope.
+        # Response of the pair to its own grating at full contrast: pi / 2 times the squared width of its envelope.
         own = np.pi / 2 * (BANDWIDTH / frequency * SIZE_PX / DEGREES) ** 2
         rates[:, number] = spontaneous + gain * energy / own
     return rates

@@ -1,8 +1,8 @@
-"""Let simulated people say from which of two photographs a patch was cut, by what their IT tells them.
+"""Let simulated people choose the photograph of a patch, by the responses of their IT.
 
-Models learn the photographs from every second patch; the others are tested. People learned from the same patches, as
-models do: by logistic regression on the expected responses of IT. In each trial they are offered the right photograph
-and another one, and choose each as often as they find it probable compared with the other.
+Models learn the photographs from every second patch; the others are tested. People learned from the same patches, by
+logistic regression on the expected responses of IT, like models. In each trial they are offered the right photograph
+and another one, and choose in proportion to their probabilities.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 __all__ = ["beliefs", "load_choices", "load_fitting_stimuli", "offer"]
 
 IDENTIFIER = f"{dataset.IDENTIFIER}.choices"
-TRIALS_PER_PAIR = 80  # of each patch with each other photograph
-PENALTY_C = 1e-3  # as models learn; people then err often, so that few rates are 0 or 1
+TRIALS_PER_PAIR = 80  # for each patch and other photograph
+PENALTY_C = 1e-3  # like models; people err often, so few rates are 0 or 1
 SEED = 2026
 
 
 def load_fitting_stimuli() -> StimulusSet:
-    """Load the patches that models learn the photographs from: 250, with the column ``image_label``."""
+    """Load the 250 patches to learn the photographs from, with the column ``image_label``."""
     return _part(tested=False)
 
 
 def load_choices(*, noise_free: bool = False) -> BehavioralAssembly:
-    """Load what people chose, or how probable they find each photograph.
+    """Load people's choices, or their probability of each photograph.
 
     Returns
     -------
@@ -78,16 +78,16 @@ def load_choices(*, noise_free: bool = False) -> BehavioralAssembly:
 
 
 def beliefs(responses: np.ndarray, learned: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    r"""Return how probable each label is by multinomial logistic regression on standardised responses.
+    r"""Return the probability of each label by multinomial logistic regression on standardised responses.
 
     .. math:: \min_{W, b} \; C \sum_i -\log p_{i, y_i} + \tfrac{1}{2} |W|^2, \quad p_i = \mathrm{softmax}(W z_i + b)
 
     Parameters
     ----------
     responses, learned : arrays of shape (n_images, n_neuroids)
-        What is judged, and what was learned from; :math:`z` has the mean 0 and the variance 1 in what was learned.
+        Test and training responses; :math:`z` has mean 0 and variance 1 over the latter.
     labels : array of shape (n_learned,)
-        :math:`y`, of what was learned from. :math:`C` is `PENALTY_C`.
+        Training labels :math:`y`. :math:`C` is `PENALTY_C`.
 
     Returns
     -------
@@ -117,8 +117,7 @@ def offer(
     Returns
     -------
     image, other, chosen : arrays of shape (n_trials,)
-        Which image it was, the other label, and the label chosen; the other one is with its probability divided by
-        that of both.
+        Image, other label, and chosen label; the other one is chosen with its share of both probabilities.
     """
     images, others = (indices.ravel() for indices in np.indices(probabilities.shape))
     wrong = others != shown[images]
@@ -130,7 +129,7 @@ def offer(
 
 
 def _is_tested(n_patches: int) -> np.ndarray:
-    """Choose every second patch; each photograph has an even number of them."""
+    """Select every second patch; each photograph has an even number of them."""
     return np.arange(n_patches) % 2 == 1
 
 

@@ -1,7 +1,6 @@
-"""Make the simulated data set from the photographs once, keep it, and load it as labelled data.
+"""Make the simulated data set from the photographs once, store it, and load it as labelled data.
 
-Stimuli and responses are stored under a key that holds the bytes of every photograph, all parameters and the source
-code of this plugin, so that a change of any of them makes new data.
+The storage key covers the bytes of every photograph, all parameters and the source code of this plugin.
 """
 
 from __future__ import annotations
@@ -69,9 +68,9 @@ def load_assembly(*, noise_free: bool = False, temporal: bool = False) -> Neuroi
     Parameters
     ----------
     noise_free : bool
-        Whether to return the expected counts instead of spikes.
+        Return expected counts instead of spikes.
     temporal : bool
-        Whether to return the responses of IT over time: five bins of 20 ms.
+        Return the responses of IT over time: five bins of 20 ms.
 
     Returns
     -------
@@ -101,7 +100,7 @@ def load_assembly(*, noise_free: bool = False, temporal: bool = False) -> Neuroi
 
 
 def simulate(images: np.ndarray, parameters: population.PopulationParameters) -> dict[str, np.ndarray]:
-    """Return what both populations are expected to fire, and what they fire.
+    """Return expected and drawn spike counts of all populations.
 
     Parameters
     ----------
@@ -112,10 +111,10 @@ def simulate(images: np.ndarray, parameters: population.PopulationParameters) ->
     -------
     dict of str to array
         ``V1_expected`` and so on for all regions: shape (n_images, n_neuroids); ``V1_counts`` and so on: shape
-        (repetitions, n_images, n_neuroids). Spikes in the window. ``temporal_expected``, ``temporal_counts``: of IT, in
-        each of five time bins, which are the last axis.
+        (repetitions, n_images, n_neuroids). Spikes in the window. ``temporal_expected``, ``temporal_counts``: IT in
+        five time bins, the last axis.
     """
-    # The seeds of IT and V1 come first, as they did when there were no others: what was simulated then stays the same.
+    # The seeds of IT and V1 come first, so that their responses stay as they were before V2 and V4 were added.
     names = ("IT wiring", "V1", "IT", "V2 wiring", "V4 wiring", "V2", "V4", "late")
     seeds = np.random.SeedSequence(parameters.seed).spawn(len(names))
     random = {name: np.random.default_rng(seed) for name, seed in zip(names, seeds, strict=True)}
@@ -164,7 +163,7 @@ def _write_stimuli(cut: list[patches.Patch], folder: Path) -> None:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Tell whether no file has gone since the folder was made (a person may tidy a cache)."""
+    """Return whether all files of the folder still exist (users may delete cached files)."""
     table = folder / "stimuli.csv"
     return table.is_file() and all((folder / name).is_file() for name in pd.read_csv(table)["filename"])
 

@@ -1,9 +1,8 @@
-"""Compute the responses of two simulated populations of neurons to image patches, as pure functions on arrays.
+"""Compute the responses of simulated populations of neurons to image patches, as pure functions on arrays.
 
 Image -> Gabor quadrature energy -> divisive normalisation gives the V1-like population; random sparse subunits on the
 normalised maps -> threshold -> spatial pooling -> normalisation -> sparse mixture -> threshold gives the deeper,
-IT-like one. Spike counts are Poisson. Nothing here is fitted to recordings, and no parameter is chosen by the score of
-any model.
+IT-like one. Spike counts are Poisson. Nothing is fitted to recordings, and no parameter depends on a model's score.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ def gabor_pair(
     size_px : int
         Width of the square patch in pixels.
     orientation : float
-        Direction in which the carrier modulates, radians.
+        Direction of the carrier's modulation, radians.
     frequency : float
         ``f``, cycles per patch width.
     centre : (float, float)
@@ -281,7 +280,7 @@ def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.n
 
 
 def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndarray:
-    """Let the pattern of responses turn from that of an early stage to that of a late one, at equal strides.
+    """Turn the pattern of responses from an early to a late one, at equal strides.
 
     Parameters
     ----------
@@ -291,8 +290,7 @@ def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndar
     Returns
     -------
     array of shape (n_images, n_neuroids, n_bins)
-        Expected spikes in each bin; as many in each as in the window, as if cells fired at higher rates, so that bins
-        are as reliable as the window is.
+        Expected spikes in each bin, as many as in the window, so that bins are as reliable as the window.
     """
     share = np.linspace(0, 1, n_bins)
     return early[..., np.newaxis] * (1 - share) + late[..., np.newaxis] * share
@@ -323,7 +321,7 @@ def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Genera
     cumulative = probability.copy()
     counts = np.zeros(uniform.shape)
     k = 0
-    # Where the sum has stopped growing short of a uniform number next to 1, no further count can be reached.
+    # Rounding may stop the sum below a uniform number next to 1: no further count can be reached.
     open_cells = uniform > cumulative
     while open_cells.any():
         k += 1

@@ -1,8 +1,7 @@
-"""Register where people looked while they searched for an object among others (Zhang et al. 2018).
+"""Register fixations of people who searched for an object among others (Zhang et al. 2018).
 
-Dims (presentation, fixation, position): 15 people, 300 searches, up to 8 fixations, x and y. The published system
-leaves these out, because the archive does not hold the files that its table lists: loading
-says so until it is packaged anew.
+Dims (presentation, fixation, position): 15 people, 300 searches, up to 8 fixations, x and y. The published system omits
+these data, as its archive lacks files that its table lists; loading them raises an error that says so.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly

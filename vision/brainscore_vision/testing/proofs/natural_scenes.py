@@ -98,7 +98,7 @@ class NaturalScenesProof:
         benchmark = load_benchmark(f"{self.dataset}{group}.{region}-ridge")
         score = benchmark(PrecomputedFeatures(truths[group], visual_degrees=8))
         assert float(benchmark.ceiling) == pytest.approx(1 / (1 + 0.5**2 / 3), abs=0.03)  # noise .5, 3 repetitions
-        assert float(score) == pytest.approx(1, abs=0.03)  # 60 scenes determine the mapping but for some of the noise
+        assert float(score) == pytest.approx(1, abs=0.03)  # 60 scenes determine the mapping except for some noise
         assert set(N_OF_SUBJECT) <= set(score.attrs)
         assert score.attrs["n_stimuli"] == 90
         assert score.attrs["n_neuroids"] == _N // 4 * 4 / 5

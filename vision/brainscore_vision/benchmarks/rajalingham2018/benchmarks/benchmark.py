@@ -1,7 +1,7 @@
-"""Ask whether models confuse the same images of 24 objects as people do (Rajalingham et al. 2018).
+"""Compare the confusions of models and people about images of 24 objects (Rajalingham et al. 2018).
 
 People saw an image (8 degrees, 100 ms) and chose between the object shown and a distractor. A model learns the objects
-from the public images and says how probable each is for the images of the test; ``i2n`` compares single images.
+from the public images and gives their probabilities for the test images; ``i2n`` compares single images.
 """
 
 import numpy as np
@@ -22,15 +22,15 @@ NUMBER_OF_TRIALS = 2
 
 
 class Rajalingham2018(BenchmarkBase):
-    """Correlate which objects single images are taken for, and divide by what two halves of the trials share.
+    """Correlate the confusions of single images, and divide by the correlation between two halves of the trials.
 
     Parameters
     ----------
     access : {'private', 'public'}
-        Which images are tested. The public ones are those that models learn from: they learn from one half of them,
-        with every object in it, and are tested on the other, in turn.
+        Tested images. Of the public ones, models learn from one half, with every object in it, and are tested on the
+        other, in turn.
     published : bool
-        Let models learn from all public images also when they are tested on these, as published scores do.
+        Let models learn from all public images, even if these are tested, as for published scores.
     """
 
     def __init__(self, metric: str = "i2n", *, access: str = "private", published: bool = False) -> None:
@@ -78,7 +78,7 @@ class Rajalingham2018(BenchmarkBase):
 
 
 def _halves(labels: np.ndarray) -> np.ndarray:
-    """Divide images in two: 0 and 1 in turn among those of one object, in their order."""
+    """Divide images in two, alternating within each object."""
     half = np.empty(len(labels), dtype=int)
     for label in np.unique(labels):
         of_label = np.flatnonzero(labels == label)
