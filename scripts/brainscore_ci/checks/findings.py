@@ -105,11 +105,11 @@ def github_annotations(findings: Sequence[Finding]) -> list[str]:
     """
     lines = []
     for severity, command in _COMMANDS.items():
-        chosen = [finding for finding in in_order(findings) if finding.severity == severity]
-        for finding in chosen[:_MOST_ANNOTATIONS]:
+        group = [finding for finding in in_order(findings) if finding.severity == severity]
+        for finding in group[:_MOST_ANNOTATIONS]:
             message = f"{finding.message}: {finding.fix}"
             lines.append(annotation(command, message, file=finding.path, line=finding.line, title=finding.rule))
-        left_out = len(chosen) - _MOST_ANNOTATIONS
+        left_out = len(group) - _MOST_ANNOTATIONS
         if left_out > 0:
             lines.append(f"::notice title=check::{left_out} more {severity}s are in the log of this step")
     return lines

@@ -49,11 +49,11 @@ def fix_plugin(source: CheckedPlugin, contact: str) -> list[str]:
             if mended != file.content:
                 changed[path] = mended
     if "metadata.yaml" not in source.files:
-        given = source.files.get("metadata.yml")
+        metadata = source.files.get("metadata.yml")
         is_private = any(b"private_access" in (file.content or b"") for file in source.files.values())
-        before = "" if given is None else given.text
-        text = fixed_metadata(before, contact, access="private" if is_private else "public")
-        if text != before and (given is None or given.content is not None):
+        original = "" if metadata is None else metadata.text
+        text = fixed_metadata(original, contact, access="private" if is_private else "public")
+        if text != original and (metadata is None or metadata.content is not None):
             changed["metadata.yml"] = text.encode()
     for path, content in changed.items():
         with atomic_path(source.plugin.directory / path) as temporary:
@@ -125,9 +125,9 @@ def _edits(tree: ast.Module, lines: list[bytes], library: str) -> Iterator[_Edit
 def _edits_of_import(node: ast.ImportFrom, lines: list[bytes], library: str) -> Iterator[_Edit]:
     module = str(node.module)
     new = current_name(module, library)
-    found = re.compile(rb"from\s+" + re.escape(module.encode())).match(lines[node.lineno - 1], node.col_offset)
-    if new is not None and found is not None:
-        yield node.lineno - 1, found.end() - len(module.encode()), found.end(), new
+    match = re.compile(rb"from\s+" + re.escape(module.encode())).match(lines[node.lineno - 1], node.col_offset)
+    if new is not None and match is not None:
+        yield node.lineno - 1, match.end() - len(module.encode()), match.end(), new
     for alias in node.names:
         whole = current_name(f"{module}.{alias.name}", library) or ""
         last = whole.rpartition(".")[2]

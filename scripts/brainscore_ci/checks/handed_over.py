@@ -19,18 +19,18 @@ __all__ = ["as_results", "describe_new"]
 
 def as_results(findings: Sequence[Finding], new: Sequence[AddedPlugin] = ()) -> Results:
     """Return findings as results; all are counted, the first 500 kept, errors before hints."""
-    n_errors = sum(found.is_error for found in findings)
+    n_errors = sum(finding.is_error for finding in findings)
     first = sorted(findings, key=lambda found: not found.is_error)[:MOST_FINDINGS]
     problems = [
         FoundProblem(
-            path=found.path[:MOST_PATH],
-            line=found.line,
-            rule=found.rule[:MOST_NAME],
-            message=found.message[:MOST_MESSAGE],
-            fix=found.fix[:MOST_MESSAGE],
-            is_error=found.is_error,
+            path=finding.path[:MOST_PATH],
+            line=finding.line,
+            rule=finding.rule[:MOST_NAME],
+            message=finding.message[:MOST_MESSAGE],
+            fix=finding.fix[:MOST_MESSAGE],
+            is_error=finding.is_error,
         )
-        for found in first
+        for finding in first
     ]
     check = CheckResult(n_errors=n_errors, n_hints=len(findings) - n_errors, findings=tuple(problems), new=tuple(new))
     return Results(check=check)

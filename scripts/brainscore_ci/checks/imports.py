@@ -96,10 +96,10 @@ def _fetches_within(source: CheckedPlugin, path: str, call: ast.Call) -> str | N
     """Return what a called function of the plugin fetches, one level deep."""
     if not isinstance(call.func, ast.Name):
         return None
-    found = source.definition(path, call.func.id)
-    if found is None:
+    definition = source.definition(path, call.func.id)
+    if definition is None:
         return None
-    file, statement = found
+    file, statement = definition
     body: list[ast.stmt] = []
     if isinstance(statement, ast.FunctionDef):
         body = statement.body
@@ -228,10 +228,10 @@ def check_pickles(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
 
 def _unpickles(call: ast.Call, names: Mapping[str, str]) -> bool:
     name = dotted(call.func, names)
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
 
     def is_given(keyword: str, value: object) -> bool:
-        node = given.get(keyword)
+        node = keywords.get(keyword)
         return isinstance(node, ast.Constant) and node.value is value
 
     if name == "torch.load":

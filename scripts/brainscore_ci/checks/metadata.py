@@ -174,12 +174,14 @@ def _is_description(value: object) -> bool:
 
 def _is_count(value: object) -> bool:
     counts = list(value.values()) if isinstance(value, dict) else [value]
-    return bool(counts) and all(isinstance(each, int) and not isinstance(each, bool) and each > 0 for each in counts)
+    return bool(counts) and all(
+        isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in counts
+    )
 
 
 def _is_share(value: object) -> bool:
     shares = list(value.values()) if isinstance(value, dict) else [value]
-    return bool(shares) and all(_is_positive(each) and each <= 1 for each in shares)  # type: ignore[operator] # numbers
+    return bool(shares) and all(_is_positive(share) and share <= 1 for share in shares)  # type: ignore[operator] # numbers
 
 
 _VALID: Mapping[str, Callable[[object], bool]] = {

@@ -43,8 +43,8 @@ def current_name(name: str, library: str) -> str | None:
 
 
 def _renamed(name: str) -> str:
-    before, dot, last = name.rpartition(".")
-    return f"{before}{dot}{NAMES.get(last, last)}"
+    prefix, dot, last = name.rpartition(".")
+    return f"{prefix}{dot}{NAMES.get(last, last)}"
 
 
 def check_outdated(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:

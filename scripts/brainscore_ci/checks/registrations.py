@@ -41,9 +41,9 @@ def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require an ``__init__.py`` with only literal registrations in the registries of its folder."""
     plugin = source.plugin
     kinds = kinds_in(source.folder)
-    wanted = " or ".join(kind.registry for kind in kinds)
+    registries = " or ".join(kind.registry for kind in kinds)
     if "__init__.py" not in source.files:
-        fix = f"add one that assigns {wanted}['<identifier>'] = ..."
+        fix = f"add one that assigns {registries}['<identifier>'] = ..."
         yield source.finding("registration", "there is no __init__.py", fix, "__init__.py")
         return
     for computed in plugin.computed:
@@ -51,18 +51,21 @@ def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
         write = f"write it as {computed.registry}['<identifier>'] = ..., or in a loop over a list that is written out"
         fix = f"{write}; plugins are found without running them"
         yield source.finding("literal-registration", message, fix, "__init__.py", computed.line)
-    for found in plugin.registrations:
-        if found.registry not in {kind.registry for kind in kinds}:
+    for registration in plugin.registrations:
+        if registration.registry not in {kind.registry for kind in kinds}:
             message, fix = (
-                f"{found.registry} is not looked for in {source.folder}/",
-                f"use {wanted}, or move the plugin",
+                f"{registration.registry} is not looked for in {source.folder}/",
+                f"use {registries}, or move the plugin",
             )
-            yield source.finding("registry", message, fix, "__init__.py", found.line)
-        elif found.conditional:
-            message, fix = f"whether {found.identifier!r} is registered depends on a condition", "register it always"
-            yield source.finding("conditional-registration", message, fix, "__init__.py", found.line, hint=True)
+            yield source.finding("registry", message, fix, "__init__.py", registration.line)
+        elif registration.conditional:
+            message, fix = (
+                f"whether {registration.identifier!r} is registered depends on a condition",
+                "register it always",
+            )
+            yield source.finding("conditional-registration", message, fix, "__init__.py", registration.line, hint=True)
     if not plugin.registrations and not plugin.computed and plugin.problem is None:
-        message = f"registers nothing; expected {wanted}['<identifier>'] = ..."
+        message = f"registers nothing; expected {registries}['<identifier>'] = ..."
         yield source.finding("registration", message, "add the registration", "__init__.py")
 
 
@@ -77,21 +80,23 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         fix = f"call it {name.lower()!r}"
         yield source.finding("folder-name", message, fix, hint=True)
     by_registry = {kind.registry: kind.name for kind in kinds_in(source.folder)}
-    for found in source.plugin.registrations:
-        kind = by_registry.get(found.registry)
+    for registration in source.plugin.registrations:
+        kind = by_registry.get(registration.registry)
         if kind is None:
             continue
         here = f"{source.folder}/{source.plugin.name}/"
-        others = [place for place in surroundings.known(kind).get(found.identifier, ()) if not place.startswith(here)]
+        others = [
+            place for place in surroundings.known(kind).get(registration.identifier, ()) if not place.startswith(here)
+        ]
         if others:
-            message = f"{found.identifier!r} is registered elsewhere too: {', '.join(others)}"
+            message = f"{registration.identifier!r} is registered elsewhere too: {', '.join(others)}"
             fix = "choose another identifier; one identifier means one thing"
-            yield source.finding("unique-identifier", message, fix, "__init__.py", found.line)
+            yield source.finding("unique-identifier", message, fix, "__init__.py", registration.line)
         pattern, convention = _CONVENTIONS[kind]
-        if not pattern.fullmatch(found.identifier):
-            message = f"{found.identifier!r} does not follow the convention for a {KINDS[kind].label}"
+        if not pattern.fullmatch(registration.identifier):
+            message = f"{registration.identifier!r} does not follow the convention for a {KINDS[kind].label}"
             fix = f"the convention is {convention}"
-            yield source.finding("identifier-name", message, fix, "__init__.py", found.line, hint=True)
+            yield source.finding("identifier-name", message, fix, "__init__.py", registration.line, hint=True)
 
 
 def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
@@ -124,8 +129,8 @@ def _names_a_digest(value: ast.expr) -> bool:
 
 def _given_identifiers(source: CheckedPlugin, value: ast.expr) -> Iterator[tuple[str, int, str]]:
     """Yield (file, line, text) if the value of a registration passes exactly one literal ``identifier=``."""
-    found = list(_identifier_arguments("__init__.py", value, source))
-    if not found:
+    arguments = list(_identifier_arguments("__init__.py", value, source))
+    if not arguments:
         called = value.body if isinstance(value, ast.Lambda) else value
         if isinstance(called, ast.Call):
             if called.args or called.keywords:
@@ -134,9 +139,9 @@ def _given_identifiers(source: CheckedPlugin, value: ast.expr) -> Iterator[tuple
         if isinstance(called, ast.Name):
             definition = source.definition("__init__.py", called.id)
             if definition is not None:
-                found = list(_identifier_arguments(definition[0], definition[1], source))
-    if len({identifier for _, _, identifier in found}) == 1:
-        yield found[0]
+                arguments = list(_identifier_arguments(definition[0], definition[1], source))
+    if len({identifier for _, _, identifier in arguments}) == 1:
+        yield arguments[0]
 
 
 def _identifier_arguments(path: str, node: ast.AST, source: CheckedPlugin) -> Iterator[tuple[str, int, str]]:
@@ -144,8 +149,8 @@ def _identifier_arguments(path: str, node: ast.AST, source: CheckedPlugin) -> It
     values = source.files[path].constants
     for call in nodes:
         if isinstance(call, ast.Call) and _takes_the_identifier(call):
-            given = [keyword.value for keyword in call.keywords if keyword.arg == "identifier"]
-            for argument in given or call.args[: declares_files(call)]:
+            arguments = [keyword.value for keyword in call.keywords if keyword.arg == "identifier"]
+            for argument in arguments or call.args[: declares_files(call)]:
                 text = evaluate(argument, values)
                 if isinstance(text, str):
                     yield path, argument.lineno, text
@@ -171,7 +176,7 @@ def check_parents(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
     """Require that the parent of a benchmark is a region, a group or a benchmark."""
     if source.folder != "benchmarks":
         return
-    known = [*surroundings.nodes, *surroundings.known("benchmark")]
+    parents = [*surroundings.nodes, *surroundings.known("benchmark")]
     for path, file in source.python.items():
         for node in ast.walk(file.tree) if file.tree else ():
             if not isinstance(node, ast.Call):
@@ -179,9 +184,9 @@ def check_parents(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
             for keyword in node.keywords:
                 parent = evaluate(keyword.value, file.constants) if keyword.arg == "parent" else None
                 if isinstance(parent, str) and not _is_parent(
-                    parent, [*known, *source.plugin.identifiers(KINDS["benchmark"])]
+                    parent, [*parents, *source.plugin.identifiers(KINDS["benchmark"])]
                 ):
-                    meant = did_you_mean(parent, [*CATEGORIES, *known])
+                    meant = did_you_mean(parent, [*CATEGORIES, *parents])
                     message = f"there is no parent {parent!r}"
                     fix = f"take a benchmark, the common start of some, or one of {', '.join(CATEGORIES)}.{meant}"
                     yield source.finding("parent", message, fix, path, keyword.value.lineno)
@@ -201,11 +206,11 @@ def check_loaded(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
         if b"load_" not in (file.content or b""):
             continue
         for line, kind, identifier in _loads(source, path, file):
-            known = surroundings.known(kind)
-            is_known = identifier in known or identifier in source.plugin.identifiers(KINDS[kind])
-            if is_known or kind in surroundings.computing or not known:
+            registered = surroundings.known(kind)
+            is_known = identifier in registered or identifier in source.plugin.identifiers(KINDS[kind])
+            if is_known or kind in surroundings.computing or not registered:
                 continue
-            meant = did_you_mean(identifier, known).strip()
+            meant = did_you_mean(identifier, registered).strip()
             message = f"no {KINDS[kind].label} is registered as {identifier!r}"
             fix = meant or "correct it, or add the plugin to the same change"
             yield source.finding("unknown-identifier", message, fix, path, line)
@@ -220,8 +225,8 @@ def _loads(source: CheckedPlugin, path: str, file: SourceFile) -> Iterator[tuple
         package, _, function = dotted(node.func, source.names_in(path)).rpartition(".")
         if function not in LOADERS or package.partition(".")[0] != library:
             continue
-        given = [keyword.value for keyword in node.keywords if keyword.arg == "identifier"] or node.args[:1]
-        identifier = evaluate(given[0], file.constants) if given else None
+        values = [keyword.value for keyword in node.keywords if keyword.arg == "identifier"] or node.args[:1]
+        identifier = evaluate(values[0], file.constants) if values else None
         if isinstance(identifier, str):
             yield node.lineno, LOADERS[function], identifier
 

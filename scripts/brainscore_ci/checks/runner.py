@@ -135,9 +135,9 @@ def workplace(start: Path, library: str | None = None) -> Workplace:
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "pyproject.toml").is_file():
-            found = read_checkout(folder)
-            if any(root.path.is_dir() for root in found.index.roots):
-                return Workplace(folder, found.policy.libraries, found.index)
+            checkout = read_checkout(folder)
+            if any(root.path.is_dir() for root in checkout.index.roots):
+                return Workplace(folder, checkout.policy.libraries, checkout.index)
     if library is None:
         raise ConfigurationError(
             f"{start} is in no checkout with plugins. Run this in one whose pyproject.toml lists its libraries under "
@@ -150,12 +150,12 @@ def look_around(place: Workplace) -> Surroundings:
     """Collect the facts that rules need about all plugins and the library."""
     identifiers: dict[str, dict[str, tuple[str, ...]]] = {}
     for kind in KINDS.values():
-        known = identifiers.setdefault(kind.name, {})
+        places = identifiers.setdefault(kind.name, {})
         for plugin in place.index.plugins(kind.folder):
-            for found in plugin.registrations:
-                if found.registry == kind.registry:
-                    here = f"{kind.folder}/{plugin.name}/__init__.py:{found.line}"
-                    known[found.identifier] = (*known.get(found.identifier, ()), here)
+            for registration in plugin.registrations:
+                if registration.registry == kind.registry:
+                    here = f"{kind.folder}/{plugin.name}/__init__.py:{registration.line}"
+                    places[registration.identifier] = (*places.get(registration.identifier, ()), here)
     computing = frozenset(kind.name for kind in KINDS.values() if place.index.computing(kind))
     plugins = frozenset(f"{folder}/{plugin.name}" for folder in FOLDERS for plugin in place.index.plugins(folder))
     return Surroundings(
@@ -194,15 +194,15 @@ def _dependencies(place: Workplace) -> dict[str, SpecifierSet]:
                 texts += importlib.metadata.requires(name) or []
             except importlib.metadata.PackageNotFoundError:
                 continue
-    found: dict[str, SpecifierSet] = {}
+    versions: dict[str, SpecifierSet] = {}
     for text in texts:
         try:
             requirement = Requirement(text)
         except InvalidRequirement:
             continue
         if "extra" not in str(requirement.marker or ""):
-            found[canonicalize_name(requirement.name)] = requirement.specifier
-    return found
+            versions[canonicalize_name(requirement.name)] = requirement.specifier
+    return versions
 
 
 def check_named(place: Workplace, names: Sequence[str], base: str | None = None, *, fix: bool = False) -> Checked:
@@ -253,10 +253,10 @@ def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
         plugin for kind in FOLDERS for plugin in place.index.plugins(kind) if PluginName(kind, plugin.name) in names
     ]
     checked = _check(place, plugins, changes, fix=fix)
-    found = {PluginName(plugin.root.folder, plugin.name) for plugin in plugins}
-    known = {finding.path for finding in checked.findings}
-    unwanted = [each for each in _unwanted(place) if each.path not in known]
-    more = [*_refused(areas), *_without_init(place, sorted(names - found)), *unwanted]
+    existing = {PluginName(plugin.root.folder, plugin.name) for plugin in plugins}
+    paths = {finding.path for finding in checked.findings}
+    unwanted = [finding for finding in _unwanted(place) if finding.path not in paths]
+    more = [*_refused(areas), *_without_init(place, sorted(names - existing)), *unwanted]
     return replace(checked, findings=tuple(in_order([*checked.findings, *more])))
 
 
@@ -270,9 +270,9 @@ def _unwanted(place: Workplace, locations: Sequence[str] = ("",)) -> list[Findin
         return []
     folders = tuple(f"{location}/" if location else "" for location in locations)
     return [
-        Finding(path=each.path, line=1, rule=each.rule, message=each.reason, fix=each.fix)
-        for each in find_unwanted(files)
-        if f"{each.path}/".startswith(folders)
+        Finding(path=file.path, line=1, rule=file.rule, message=file.reason, fix=file.fix)
+        for file in find_unwanted(files)
+        if f"{file.path}/".startswith(folders)
     ]
 
 
@@ -312,7 +312,7 @@ def _at_path(name: str, place: Workplace) -> list[Plugin]:
         return []
     library = place.index.roots[0].package.rpartition(".")[0]
     plugin = _plugin_in(directory, directory.parent.name if directory.parent.name in FOLDERS else FOLDERS[0], library)
-    registries = {found.registry for found in plugin.registrations} | {found.registry for found in plugin.computed}
+    registries = {entry.registry for entry in plugin.registrations} | {entry.registry for entry in plugin.computed}
     if directory.parent.name not in FOLDERS:
         meant = [kind.folder for kind in KINDS.values() if kind.registry in registries]
         plugin = _plugin_in(directory, meant[0], library) if meant else plugin
@@ -321,8 +321,8 @@ def _at_path(name: str, place: Workplace) -> list[Plugin]:
 
 def _plugin_in(directory: Path, folder: str, library: str) -> Plugin:
     root = PluginRoot(folder=folder, path=directory.parent, package=f"{library}.{folder}")
-    found = [plugin for plugin in PluginIndex([root]).plugins(folder) if plugin.name == directory.name]
-    return found[0] if found else Plugin(name=directory.name, root=root)
+    plugins = [plugin for plugin in PluginIndex([root]).plugins(folder) if plugin.name == directory.name]
+    return plugins[0] if plugins else Plugin(name=directory.name, root=root)
 
 
 def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | None, *, fix: bool) -> Checked:
@@ -343,8 +343,8 @@ def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | Non
         source = read_checked_plugin(plugin, location, earlier)
         findings += check_source(source, surroundings)
         new.append(describe_new(source))
-    known = {finding.path for finding in findings}
-    findings += [each for each in _unwanted(place, locations) if each.path not in known]
+    paths = {finding.path for finding in findings}
+    findings += [finding for finding in _unwanted(place, locations) if finding.path not in paths]
     return Checked(tuple(names), tuple(in_order(findings)), tuple(fixed), tuple(filter(None, new)))
 
 
@@ -363,9 +363,9 @@ def _earlier(repository: Path, commit: str, location: str) -> dict[str, bytes]:
     """Return the Python files of a folder at a commit; empty if it did not exist."""
     listing = run_git(repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", location)
     paths = [path for path in listing.stdout.decode("utf-8", "surrogateescape").split("\0") if path.endswith(".py")]
-    found = {}
+    sources = {}
     for path in paths:
-        shown = run_git(repository, "show", f"{commit}:{path}")
-        if shown.status == 0:
-            found[path.removeprefix(f"{location}/")] = shown.stdout
-    return found
+        content = run_git(repository, "show", f"{commit}:{path}")
+        if content.status == 0:
+            sources[path.removeprefix(f"{location}/")] = content.stdout
+    return sources

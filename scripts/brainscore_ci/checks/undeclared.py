@@ -51,13 +51,13 @@ def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Itera
         return  # an unnamed requirement may provide anything
     named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement is not None}
     library = source.plugin.root.package.partition(".")[0]
-    told = set[str]()
+    reported = set[str]()
     for path, file in source.python.items():
         for node in _imports(file.tree.body if file.tree else []):
             for module in _modules(node):
                 providers = [canonicalize_name(name) for name in _PROVIDERS.get(module, (module,))]
                 is_here = (
-                    module in (library, *told, *_WITH_TESTS)
+                    module in (library, *reported, *_WITH_TESTS)
                     or module in sys.stdlib_module_names
                     or is_module_of_python(module)
                     or is_own_distribution(module)
@@ -67,7 +67,7 @@ def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Itera
                 )
                 if is_here or any(name in named or name in surroundings.dependencies for name in providers):
                     continue
-                told.add(module)
+                reported.add(module)
                 message = f"imports {module}, which neither the library nor requirements.txt provides"
                 fix = f"add a line to requirements.txt, such as {providers[0]}"
                 yield source.finding("undeclared-import", message, fix, path, node.lineno, hint=bool(named))

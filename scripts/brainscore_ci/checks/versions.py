@@ -27,12 +27,12 @@ def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
         return
     reach = Reach(source.files)
     makes_scores = {path for path in {**earlier, **source.files} if path.endswith(".py") and reach.changes_scores(path)}
-    before = {path: content for path, content in earlier.items() if path in makes_scores - {"setup.py"}}
+    earlier_code = {path: content for path, content in earlier.items() if path in makes_scores - {"setup.py"}}
     now = {path: file.content or b"" for path, file in source.files.items() if path in makes_scores - {"setup.py"}}
-    changed = sorted(path for path in before if code_changed(before[path], now.get(path, b"")))
+    changed = sorted(path for path in earlier_code if code_changed(earlier_code[path], now.get(path, b"")))
     if not changed:
         return
-    if _risen(versions(before), versions(now)) or _reasons(now) - _reasons(before):
+    if _risen(versions(earlier_code), versions(now)) or _reasons(now) - _reasons(earlier_code):
         return
     path, line = _first_version(source)
     message = f"the code changed ({', '.join(changed)}), but the version did not"
@@ -56,22 +56,22 @@ def code_changed(before: bytes, now: bytes) -> bool:
 
 def _statements(source: bytes) -> Counter[str]:
     """Return the statements at the top of a file; imports count name by name."""
-    found: Counter[str] = Counter()
+    statements: Counter[str] = Counter()
     for statement in parse(source).body:
         if isinstance(statement, ast.ImportFrom):
-            found.update(
+            statements.update(
                 f"from {'.' * statement.level}{statement.module} import {alias.name} as {alias.asname}"
                 for alias in statement.names
             )
         elif isinstance(statement, ast.Import):
-            found.update(f"import {alias.name} as {alias.asname}" for alias in statement.names)
+            statements.update(f"import {alias.name} as {alias.asname}" for alias in statement.names)
         elif not _is_description(statement):
             nodes: list[ast.AST] = list(ast.walk(statement))
             for node in nodes:
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                     node.body = [ast.Pass() if _is_description(part) else part for part in node.body]
-            found[ast.dump(statement)] += 1
-    return found
+            statements[ast.dump(statement)] += 1
+    return statements
 
 
 def _is_description(statement: ast.stmt) -> bool:
@@ -82,15 +82,15 @@ def _is_description(statement: ast.stmt) -> bool:
 
 def versions(files: Mapping[str, bytes]) -> Counter[int]:
     """Count the literal numbers given as ``version=``."""
-    found: Counter[int] = Counter()
+    numbers: Counter[int] = Counter()
     for content in files.values():
         try:
             tree = parse(content)
         except SyntaxError:
             continue
         for _, number in _version_arguments(tree):
-            found[number] += 1
-    return found
+            numbers[number] += 1
+    return numbers
 
 
 def _version_arguments(tree: ast.Module) -> Iterator[tuple[int, int]]:

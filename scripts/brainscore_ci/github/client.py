@@ -186,8 +186,8 @@ class HttpGitHub:
 
     def runs(self, workflow: str, *, head_sha: str = "", branch: str = "", event: str = "") -> list[WorkflowRun]:
         """Return the runs of a workflow file; at most the latest hundred of a branch."""
-        wanted = {"head_sha": head_sha, "branch": branch, "event": event}
-        parameters = {key: value for key, value in wanted.items() if value}
+        query = {"head_sha": head_sha, "branch": branch, "event": event}
+        parameters = {key: value for key, value in query.items() if value}
         pages = self._pages(
             f"/actions/workflows/{quote(workflow)}/runs", parameters, "workflow_runs", 1 if branch else _MOST_PAGES
         )
@@ -383,10 +383,10 @@ _ADAPTERS: Mapping[type, TypeAdapter[Any]] = {  # Any: each makes another class
 def _read(kind: type[T], entry: object) -> T:
     """Validate an entry from GitHub."""
     try:
-        found: T = _ADAPTERS[kind].validate_python(entry)
+        value: T = _ADAPTERS[kind].validate_python(entry)
     except (ValidationError, TypeError, KeyError) as error:
         what = type(error).__name__
         if isinstance(error, ValidationError):  # without the input, which may come from anybody
             what = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:2])
         raise DownloadError(f"GitHub's answer is no {kind.__name__.strip('_')} as expected: {what}.") from None
-    return found
+    return value

@@ -49,7 +49,7 @@ def read_records(
     list of str
         Problems with other files.
     """
-    found: dict[tuple[str, str], ScoreRecord] = {}
+    records: dict[tuple[str, str], ScoreRecord] = {}
     shards = {f"records-{number}": shard for number, shard in enumerate(pair_shards(plan.pairs, policy))}
     problems: list[str] = []
     for artifact in sorted(folder.glob("records-*")):
@@ -66,9 +66,9 @@ def read_records(
                 problems.append(f"{artifact.name}: {error}")
                 continue
             key = record.model, record.benchmark
-            if replaces(record, found.get(key)):
-                found[key] = record
-    return found, problems
+            if replaces(record, records.get(key)):
+                records[key] = record
+    return records, problems
 
 
 def read_beside(
@@ -88,7 +88,7 @@ def read_beside(
     dict of str to bytes
         Path relative to the folder of all records -> content; nothing for private pairs.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for number, shard in enumerate(pair_shards(plan.pairs, policy)):
         for pair in shard.tasks:
             record = records.get((pair.model, pair.benchmark))
@@ -97,16 +97,16 @@ def read_beside(
             for path, digest in beside_of(record).items():
                 content = _content(folder / f"records-{number}" / path)
                 if hashlib.sha256(content).hexdigest() == digest:
-                    found[path.as_posix()] = content
-    return found
+                    contents[path.as_posix()] = content
+    return contents
 
 
 def beside_of(record: ScoreRecord) -> dict[Path, str]:
     """Return paths and digests of the files beside a record."""
     path = record_path(Path(), record.model, record.benchmark)
     values = {values_path(path): record.values} if record.values else {}
-    locks = [each for each in (record.environment, record.candidate_environment) if each]
-    return values | {lock_path(path, each): each for each in locks}
+    locks = [digest for digest in (record.environment, record.candidate_environment) if digest]
+    return values | {lock_path(path, digest): digest for digest in locks}
 
 
 def _content(file: Path) -> bytes:

@@ -46,12 +46,12 @@ def box_of_tests(
     for folder in (home, data):
         folder.mkdir(parents=True, exist_ok=True)
     # Somebody could replace shared byte code; that of installed packages lies beside them.
-    kept = {name: value for name, value in environment.items() if name != "PYTHONPYCACHEPREFIX"}
+    variables = {name: value for name, value in environment.items() if name != "PYTHONPYCACHEPREFIX"}
     homes = {"HOME": home, "BRAINSCORE_HOME": home, "TMPDIR": own, "BRAINIO_HOME": data}
     return Box(
         readable=(repository, plugin.root.path, plugin.directory, *interpreter_paths(python)),
         writable=(own, data),
         network=network,
-        environment={**kept, **{name: str(path) for name, path in homes.items()}},
+        environment={**variables, **{name: str(path) for name, path in homes.items()}},
         folder=repository,
     )

@@ -116,7 +116,7 @@ def collect(
     def of_today(git: _Git) -> Sequence[ScoreRecord]:
         nonlocal kept
         kept = (
-            {(each.model, each.benchmark): each for each in git.current(found.values(), code_branch)}
+            {(record.model, record.benchmark): record for record in git.current(found.values(), code_branch)}
             if code_branch
             else found
         )
@@ -261,15 +261,17 @@ class _Git:
             index, tree = Path(folder) / "index", Path(folder) / "tree"
             self.run("read-tree", commit, index=index)
             self.run("checkout-index", "--all", f"--prefix={tree.as_posix()}/", index=index)
-            found, library = read_checkout(tree), _version_class(tree)
-            return [each for each in records if code_of(each) == (*revisions_of(each, found.revision_of), library)]
+            current, library = read_checkout(tree), _version_class(tree)
+            return [
+                record for record in records if code_of(record) == (*revisions_of(record, current.revision_of), library)
+            ]
 
     def is_older(self, new: ScoreRecord, old: ScoreRecord) -> bool:
         """Return whether a record is of an earlier commit than the record it would replace.
 
         The revisions of plugins and the library's release can be equal although the library changed.
         """
-        commits = [each.source_revision or "" for each in (new, old)]
+        commits = [record.source_revision or "" for record in (new, old)]
         if commits[0] == commits[1] or not all(map(_COMMIT.fullmatch, commits)):
             return False
         if tuple(commits) not in self._orders:
@@ -286,12 +288,14 @@ class _Git:
     ) -> str | None:
         """Return a commit with the new records on top of another; `parent` if nothing is new."""
         with BranchStore(self.repository, parent or "") as store:
-            known = [store.get(each.model, each.benchmark) if parent else None for each in records]
-        pairs = zip(records, known, strict=True)
-        new = [each for each, old in pairs if replaces(each, old) and not (old and self.is_older(each, old))]
-        files = {record_path(Path(), each.model, each.benchmark).as_posix(): each.to_json().encode() for each in new}
-        wanted = [path.as_posix() for each in new for path in beside_of(each)]
-        files |= {path: beside[path] for path in wanted if path in beside}
+            existing = [store.get(record.model, record.benchmark) if parent else None for record in records]
+        pairs = zip(records, existing, strict=True)
+        new = [record for record, old in pairs if replaces(record, old) and not (old and self.is_older(record, old))]
+        files = {
+            record_path(Path(), record.model, record.benchmark).as_posix(): record.to_json().encode() for record in new
+        }
+        paths = [path.as_posix() for record in new for path in beside_of(record)]
+        files |= {path: beside[path] for path in paths if path in beside}
         if files and run is not None:
             files[RUN_FILE] = run(parent).to_json().encode()
         if parent is None:
@@ -304,8 +308,8 @@ class _Git:
             written = [Path(folder) / str(number) for number in range(len(files))]
             for file, content in zip(written, files.values(), strict=True):
                 file.write_bytes(content)
-            paths = "".join(f"{file.as_posix()}\n" for file in written).encode()
-            blobs = self.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=paths).decode().split()
+            listing = "".join(f"{file.as_posix()}\n" for file in written).encode()
+            blobs = self.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listing).decode().split()
             rows = "".join(f"100644 {blob}\t{path}\0" for blob, path in zip(blobs, files, strict=True))
             self.run("update-index", "-z", "--index-info", stdin=rows.encode(), index=index)
             tree = self.run("write-tree", index=index).decode().strip()
@@ -322,8 +326,8 @@ class _Git:
         if done.status == 0:
             return True
         refused = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.startswith("!")]
-        told = " ".join(refused) + done.stderr.decode("utf-8", "replace")
-        if any(reason in told for reason in _FASTER):
+        message = " ".join(refused) + done.stderr.decode("utf-8", "replace")
+        if any(reason in message for reason in _FASTER):
             return False
         raise self._error("push", done)
 
@@ -338,8 +342,8 @@ def summary(collected: Collected, plan: Plan) -> str:
         *[f"- no record: {code(pair.model)} on {code(pair.benchmark)}" for pair in collected.missing[:_MOST_ROWS]],
         *[f"- {escape(problem)}" for problem in collected.problems[:_MOST_ROWS]],
         *[
-            f"- not published: {code(each.model)} on {code(each.benchmark)} is a score of older code"
-            for each in collected.outdated[:_MOST_ROWS]
+            f"- not published: {code(record.model)} on {code(record.benchmark)} is a score of older code"
+            for record in collected.outdated[:_MOST_ROWS]
         ],
         "",
     ]

@@ -39,13 +39,13 @@ def start_again_without_credentials() -> None:
     A deleted variable stays readable in ``/proc/<pid>/environ``, so the program replaces itself in the same process. If
     another program calls this, variables are deleted and nothing restarts.
     """
-    kept = without_credentials(os.environ)
-    if kept.keys() == os.environ.keys():
+    harmless = without_credentials(os.environ)
+    if harmless.keys() == os.environ.keys():
         return
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     if spec is not None and spec.parent == __name__.partition(".")[0] and os.name != "nt":
         sys.stdout.flush()
         sys.stderr.flush()
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept)  # noqa: S606 - this program itself
-    for name in os.environ.keys() - kept.keys():
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], harmless)  # noqa: S606 - this program itself
+    for name in os.environ.keys() - harmless.keys():
         del os.environ[name]

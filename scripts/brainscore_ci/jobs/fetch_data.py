@@ -58,8 +58,8 @@ def fetch_for_pairs(plan_file: Path, shard: int) -> int:
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
     pairs = _chosen(pair_shards(plan.pairs, checkout.policy), shard)
     owners = [checkout.owners.get(("benchmark", pair.benchmark)) for pair in pairs if pair.private]
-    wanted = _data_plugins(checkout, [name for name in owners if name is not None])
-    return _fetch(checkout, wanted, home=settings().data_home)
+    plugins = _data_plugins(checkout, [name for name in owners if name is not None])
+    return _fetch(checkout, plugins, home=settings().data_home)
 
 
 def _chosen(shards: Sequence[Shard[Task]], shard: int) -> tuple[Task, ...]:

@@ -103,20 +103,20 @@ def written_tests(files: Iterable[Path], repository: Path) -> dict[str, tuple[st
     repository : Path
         Base of the returned paths.
     """
-    found: dict[str, tuple[str, int]] = {}
+    places: dict[str, tuple[str, int]] = {}
     for file in files:
         try:
             tree = ast.parse(file.read_bytes())
         except (OSError, SyntaxError, ValueError, RecursionError):
             continue
-        shown = file.relative_to(repository).as_posix() if file.is_relative_to(repository) else file.name
+        path = file.relative_to(repository).as_posix() if file.is_relative_to(repository) else file.name
         for node in tree.body:
             inner = node.body if isinstance(node, ast.ClassDef) else [node]
             prefix = f"{node.name}::" if isinstance(node, ast.ClassDef) else ""
-            for each in inner:
-                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
-                    found.setdefault(f"{prefix}{each.name}", (shown, each.lineno))
-    return found
+            for statement in inner:
+                if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                    places.setdefault(f"{prefix}{statement.name}", (path, statement.lineno))
+    return places
 
 
 def _public_failure(failure: Failure, tests: Mapping[str, tuple[str, int]]) -> Failure:

@@ -109,10 +109,10 @@ def run_shard(
             temporary.write_text(Results(plugins=(result,)).to_json(), encoding="utf-8")
         counts = f"{result.n_passed} passed, {result.n_failed + result.n_errors} failed, {result.n_skipped} skipped"
         say(f"== {task.plugin}: {result.status}: {counts} in {result.duration_s:.0f} s")
-    found = Results(plugins=tuple(results))
+    gathered = Results(plugins=tuple(results))
     part = replace(plan, tests=tasks, pairs=(), previews=(), refused=())
-    verdict = judge(part, found)
-    for line in annotate(part, found, verdict):
+    verdict = judge(part, gathered)
+    for line in annotate(part, gathered, verdict):
         say(line)
     return 0 if verdict.passed else FAILED
 
@@ -184,8 +184,8 @@ def _run(
         )
     except RequirementsError as error:
         file = plugin.directory / "requirements.txt"
-        shown = file.relative_to(repository).as_posix() if file.is_relative_to(repository) else None
-        return _error(task, "requirements", str(error), "correct requirements.txt", file=shown)
+        path = file.relative_to(repository).as_posix() if file.is_relative_to(repository) else None
+        return _error(task, "requirements", str(error), "correct requirements.txt", file=path)
     except (BrainScoreError, OSError) as error:
         return _error(task, "test_plugin", f"{type(error).__name__}: {error}", "")
     return result_of(task, run)

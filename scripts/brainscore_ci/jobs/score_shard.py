@@ -130,8 +130,8 @@ def _run_batch(checkout: Checkout, batch: Batch, deadline: float) -> Iterator[Ou
         yield from (Outcome(failed(pair, type(error).__name__, str(error))) for pair in batch.pairs)
         return
     for python, pairs in parts.items():
-        left = (deadline - time.monotonic()) / 60
-        yield from run_batch(Batch(tuple(pairs)), library, minutes=left, python=str(python))
+        rest = (deadline - time.monotonic()) / 60
+        yield from run_batch(Batch(tuple(pairs)), library, minutes=rest, python=str(python))
 
 
 def python_of(checkout: Checkout, pair: Pair) -> Path:
@@ -183,8 +183,8 @@ def _fetch_records(repository: Path) -> None:
 def _tell(pair: Pair, ran: Outcome) -> None:
 
     record = ran.record
-    shown = "not defined" if record.score is None else f"{record.score:.4f}"
-    say(for_log(f"{pair.model} on {pair.benchmark}: {shown if record.is_scored else record.status}"))
+    value = "not defined" if record.score is None else f"{record.score:.4f}"
+    say(for_log(f"{pair.model} on {pair.benchmark}: {value if record.is_scored else record.status}"))
     if record.status.startswith("failed:"):
         lines = [record.message, *ran.output.splitlines()[-_LOG_LINES:]]
         say(for_log("\n".join(f"    {line}" for line in lines)))

@@ -24,9 +24,9 @@ def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
     rows = [("plugin", "part", "passed", "failed", "skipped", "time")]
     for plugin, outcomes in results.items():
         for part in get_args(Part):
-            chosen = [outcome for outcome in outcomes if outcome.part == part]
-            if chosen:
-                rows.append((plugin, part, *_numbers(chosen)))
+            group = [outcome for outcome in outcomes if outcome.part == part]
+            if group:
+                rows.append((plugin, part, *_numbers(group)))
     lines = _aligned(rows)
     for plugin, outcomes in results.items():
         lines += [f"{plugin}: {line}" for line in (*_skips(outcomes), *_slowest(outcomes))]
@@ -62,7 +62,9 @@ def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
     lines = []
     for key, group in sorted(groups.items(), key=lambda entry: -len(entry[1])):
         reason = "deselected by -k or -m" if key == "deselected" else _shown_reason(group[0])
-        names = ", ".join(each.test for each in group[:_MOST_NAMES]) + (", ..." if len(group) > _MOST_NAMES else "")
+        names = ", ".join(outcome.test for outcome in group[:_MOST_NAMES]) + (
+            ", ..." if len(group) > _MOST_NAMES else ""
+        )
         lines.append(f"skipped {len(group)}, {reason} ({names})")
     return lines
 
@@ -73,7 +75,7 @@ def _shown_reason(outcome: TestOutcome) -> str:
 
 
 def _slowest(outcomes: Sequence[TestOutcome]) -> list[str]:
-    slow = sorted((each for each in outcomes if each.seconds >= _NOTABLE_S), key=lambda each: -each.seconds)
+    slow = sorted((outcome for outcome in outcomes if outcome.seconds >= _NOTABLE_S), key=lambda each: -each.seconds)
     if not slow:
         return []
-    return [f"slowest: {', '.join(f'{each.test} {each.seconds:.1f} s' for each in slow[:_N_SLOWEST])}"]
+    return [f"slowest: {', '.join(f'{outcome.test} {outcome.seconds:.1f} s' for outcome in slow[:_N_SLOWEST])}"]

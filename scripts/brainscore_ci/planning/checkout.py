@@ -85,8 +85,8 @@ class Checkout:
         """Return a digest of every file of a plugin, and of the plugins it uses, that can change a score."""
         if name not in self._revisions:
             digest = hashlib.sha256()
-            for each in self.reached(name):
-                digest.update(f"{each}\0{self._own_digest(each)}\0".encode())
+            for used in self.reached(name):
+                digest.update(f"{used}\0{self._own_digest(used)}\0".encode())
             self._revisions[name] = digest.hexdigest()[:16]
         return self._revisions[name]
 
@@ -104,7 +104,7 @@ class Checkout:
         """Return the folders of the plugin of a 'model' or 'benchmark', and of all plugins it uses."""
         name = self.owners.get((kind, identifier))
         reached = [] if name is None else self.reached(name)
-        return [self.plugins[each].directory for each in reached if each in self.plugins]
+        return [self.plugins[used].directory for used in reached if used in self.plugins]
 
     def revision_of(self, kind: str, identifier: str) -> str | None:
         """Return the revision of the plugin that registers a 'model' or 'benchmark'; None if there is none."""

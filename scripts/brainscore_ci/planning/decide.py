@@ -136,9 +136,9 @@ def make_plan(
 
 
 def _refuse(draft: _Draft, areas: Sequence[tuple[FileChange, str, Area]]) -> None:
-    known = {refusal.path for refusal in draft.refused}
+    paths = {refusal.path for refusal in draft.refused}
     for change, path, area in areas:
-        if change.status == "deleted" or path != change.path or path in known:
+        if change.status == "deleted" or path != change.path or path in paths:
             continue  # deleted files may have any name
         if area.kind == "refused":
             draft.refused.append(
@@ -165,9 +165,9 @@ def _touched(areas: Sequence[tuple[FileChange, str, Area]], dependencies: Depend
             files.setdefault(area.plugin, []).append((f"{area.within} {status}", scores))
     touched = {}
     for name, entries in sorted(files.items()):
-        shown = ", ".join(sorted(text for text, _ in entries)[:3])
+        first = ", ".join(sorted(text for text, _ in entries)[:3])
         more = f" and {len(entries) - 3} more" if len(entries) > 3 else ""
-        touched[name] = _Touched(f"changed: {shown}{more}", any(scores for _, scores in entries))
+        touched[name] = _Touched(f"changed: {first}{more}", any(scores for _, scores in entries))
     return touched
 
 
@@ -214,12 +214,12 @@ def _pairs(draft: _Draft, touched: Mapping[PluginName, _Touched], library: Seque
     """Return each pair whose score may change, once, with its shortest reason."""
     changed = {name: entry.reason for name, entry in touched.items() if entry.scores}
     affected = draft.dependencies.affected_by(changed, tests=False)
-    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    reasons_of: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def note(some: Iterable[str], others: Iterable[str], reasons: tuple[str, ...]) -> None:
         for pair in itertools.product(some, others):
-            if pair not in found or len(reasons) < len(found[pair]):
-                found[pair] = reasons
+            if pair not in reasons_of or len(reasons) < len(reasons_of[pair]):
+                reasons_of[pair] = reasons
 
     for name, chain in affected.items():
         card = draft.cards.get(name)
@@ -232,10 +232,10 @@ def _pairs(draft: _Draft, touched: Mapping[PluginName, _Touched], library: Seque
             [benchmark for benchmark in draft.policy.reference_benchmarks if benchmark in draft.benchmarks],
             (f"reference pair, since {library[0]!r} concerns all scores",),
         )
-    if found and NO_SCORE in draft.labels:
-        draft.skipped.append(Skip(f"scores of {len(found)} pairs", f"label {NO_SCORE}"))
+    if reasons_of and NO_SCORE in draft.labels:
+        draft.skipped.append(Skip(f"scores of {len(reasons_of)} pairs", f"label {NO_SCORE}"))
         return []
-    return [draft.pair(model, benchmark, reasons) for (model, benchmark), reasons in sorted(found.items())]
+    return [draft.pair(model, benchmark, reasons) for (model, benchmark), reasons in sorted(reasons_of.items())]
 
 
 def _not_yet_scored(
@@ -253,22 +253,22 @@ def _previews(draft: _Draft, touched: Mapping[PluginName, _Touched]) -> list[Pai
     """Return the pairs a pull request shows: its plugins with the reference models or benchmarks."""
     if draft.event not in {"pull_request", "merge_group", "local"} or NO_SCORE in draft.labels or draft.refused:
         return []
-    wanted: dict[tuple[str, str], tuple[str, ...]] = {}
+    reasons_of: dict[tuple[str, str], tuple[str, ...]] = {}
     for name, entry in touched.items():
         card = draft.cards.get(name)
         if card is None or not entry.scores:
             continue
         of_benchmarks = itertools.product(draft.policy.reference_models, card.benchmarks)
         of_models = itertools.product(card.models, draft.policy.reference_benchmarks)
-        wanted |= dict.fromkeys([*of_benchmarks, *of_models], (entry.reason,))
+        reasons_of |= dict.fromkeys([*of_benchmarks, *of_models], (entry.reason,))
     pairs = [
         draft.pair(model, benchmark, reasons)
-        for (model, benchmark), reasons in sorted(wanted.items())
+        for (model, benchmark), reasons in sorted(reasons_of.items())
         if model in draft.models and benchmark in draft.benchmarks
     ]
     return [pair for pair in pairs if not pair.private][: draft.policy.most_previews]
 
 
 def _listing(paths: Sequence[str], most: int = 3) -> str:
-    shown = ", ".join(map(repr, paths[:most]))
-    return shown + (f" and {len(paths) - most} more" if len(paths) > most else "")
+    first = ", ".join(map(repr, paths[:most]))
+    return first + (f" and {len(paths) - most} more" if len(paths) > most else "")

@@ -160,15 +160,15 @@ class _Resolver:
     @cached_property
     def imported_modules(self) -> Mapping[PluginName, set[str]]:
         """Dotted names inside each plugin that another plugin imports."""
-        found: dict[PluginName, set[str]] = {}
+        modules: dict[PluginName, set[str]] = {}
         for plugin in self.plugins.values():
             for file, facts in plugin.files.items():
                 for module, _ in self._modules(file, plugin, facts):
                     other = self._plugin_of(module)
                     if other is not None and other != plugin.name:
                         inside = module.partition(f".{other.folder}.{other.name}.")[2]
-                        found.setdefault(other, set()).update({inside} - {""})
-        return found
+                        modules.setdefault(other, set()).update({inside} - {""})
+        return modules
 
     def loads(self, plugin: PluginFacts) -> Iterable[tuple[str, Load, bool]]:
         """Yield (file, load, own) for loads of a plugin and of the helpers and plugins it imports."""
@@ -222,20 +222,25 @@ class _Resolver:
         if key not in self._fitting:
             # Most patterns are messages and paths: some piece of them occurs in no identifier.
             possible = all(piece in self._all_of[kind] for piece in pattern)
-            self._fitting[key] = frozenset(each for each in self.registers[kind] if possible and fits(pattern, each))
+            self._fitting[key] = frozenset(
+                identifier for identifier in self.registers[kind] if possible and fits(pattern, identifier)
+            )
         return self._fitting[key]
 
     def _modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> Iterable[tuple[str, int]]:
         """Yield absolute dotted names of a file's imports."""
         folders = file.split("/")[:-1]
-        for found in facts.imports:
-            if found.level == 0:
-                yield found.module, found.line
+        for statement in facts.imports:
+            if statement.level == 0:
+                yield statement.module, statement.line
                 continue
             for package in self.packages:
                 parents = [*package.split("."), plugin.name.folder, plugin.name.name, *folders]
-                kept = parents[: len(parents) - found.level + 1]
-                yield ".".join([*kept, found.module] if found.module else kept), found.line
+                package_parts = parents[: len(parents) - statement.level + 1]
+                yield (
+                    ".".join([*package_parts, statement.module] if statement.module else package_parts),
+                    statement.line,
+                )
 
     def _plugin_of(self, module: str) -> PluginName | None:
         if module not in self._plugins_of:
@@ -263,5 +268,7 @@ class _Resolver:
             if module in reached:
                 continue
             reached.add(module)
-            waiting += [found.module for found in self.helpers[module].imports if found.module in self.helpers]
+            waiting += [
+                statement.module for statement in self.helpers[module].imports if statement.module in self.helpers
+            ]
         return reached

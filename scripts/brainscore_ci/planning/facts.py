@@ -124,9 +124,13 @@ class _PluginReader:
         access = values.get("access")
         return PluginFacts(
             name=PluginName(plugin.root.folder, plugin.name),
-            identifiers={kind.name: found for kind in KINDS.values() if (found := tuple(plugin.identifiers(kind)))},
+            identifiers={
+                kind.name: identifiers for kind in KINDS.values() if (identifiers := tuple(plugin.identifiers(kind)))
+            },
             computed=tuple(
-                kind.name for kind in KINDS.values() if any(each.registry == kind.registry for each in plugin.computed)
+                kind.name
+                for kind in KINDS.values()
+                if any(computed.registry == kind.registry for computed in plugin.computed)
             ),
             files=telling,
             sources=files,
@@ -159,7 +163,7 @@ class _PluginReader:
         """Return whether any file of a plugin may hold identifiers that it loads."""
         return any(
             any(load.says_nothing for load in facts.loads)
-            or any(self._may_load(plugin, path, found) for found in facts.imports)
+            or any(self._may_load(plugin, path, statement) for statement in facts.imports)
             for path, facts in files.items()
         )
 
@@ -191,18 +195,18 @@ def _read_helpers(library: Path, package: str) -> dict[str, SourceFacts]:
     """Return the helpers that load a plugin, and those that import one that does."""
     files = dict(_helpers(library, package))
     loading = {module: file.facts for module, file in files.items() if _LOADS.search(file.content or b"")}
-    found = {module: facts for module, facts in loading.items() if facts.loads}
+    helpers = {module: facts for module, facts in loading.items() if facts.loads}
     while True:
-        naming = _naming(found)  # an import names its module
+        naming = _naming(helpers)  # an import names its module
         named = {module: file for module, file in files.items() if naming.search(file.content or b"")}
         more = {
             module: file.facts
             for module, file in named.items()
-            if module not in found and any(each.module in found for each in file.facts.imports)
+            if module not in helpers and any(statement.module in helpers for statement in file.facts.imports)
         }
         if not more:
-            return dict(sorted(found.items()))
-        found |= more
+            return dict(sorted(helpers.items()))
+        helpers |= more
 
 
 def _helpers(library: Path, package: str) -> Iterator[tuple[str, SourceFile]]:

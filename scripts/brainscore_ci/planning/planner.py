@@ -97,10 +97,10 @@ def missing_pairs(checkout: Checkout, records: str = RECORDS) -> list[tuple[str,
     A person decides whether to retry a failed pair: the cause is most often in the code.
     """
     with BranchStore(checkout.repository, records) as store:
-        known = is_recorded(store, checkout.revision_of)
+        has_record = is_recorded(store, checkout.revision_of)
         models = sorted(identifier for kind, identifier in checkout.owners if kind == "model")
         benchmarks = sorted(identifier for kind, identifier in checkout.owners if kind == "benchmark")
-        return [(model, benchmark) for model in models for benchmark in benchmarks if not known(model, benchmark)]
+        return [(model, benchmark) for model in models for benchmark in benchmarks if not has_record(model, benchmark)]
 
 
 def write_missing(checkout: Checkout, file: Path, records: str = RECORDS) -> int:
@@ -122,7 +122,7 @@ def _planned(
     with_private: bool = False,
 ) -> Plan:
     unwanted = find_unwanted(tracked_files(checkout.repository, changes.head))
-    refused = [Refusal(each.path, f"{each.reason}; {each.fix}") for each in unwanted]
+    refused = [Refusal(file.path, f"{file.reason}; {file.fix}") for file in unwanted]
     parts = (changes, checkout.dependencies, checkout.cards, checkout.policy, refused)
     if not records:
         return make_plan(*parts, event=event, labels=labels)

@@ -80,12 +80,12 @@ def read_policy(repository: Path) -> Policy:
         return Policy()
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{file} cannot be read: {error}") from error
-    known = {each.name: each for each in fields(Policy)}
+    policy_fields = {each.name: each for each in fields(Policy)}
     values: dict[str, Any] = {}
     for key, value in table.items():
         name = key.replace("-", "_")
-        if name not in known:
-            hint = did_you_mean(key, [each.replace("_", "-") for each in known])
+        if name not in policy_fields:
+            hint = did_you_mean(key, [each.replace("_", "-") for each in policy_fields])
             raise ConfigurationError(f"[tool.brainscore.ci] of {file} has the unknown key {key!r}.{hint}")
         try:
             values[name] = _convert(name, value)

@@ -98,8 +98,8 @@ class Reach:
     @cached_property
     def _all_modules(self) -> set[str]:
         sources = [(path, self.files[path]) for path in self._counted or ()]
-        found = [_modules(path, file) for path, file in sources if _is_source(path, file)]
-        return {name.partition(".")[0] for name in self.imported}.union(*found)
+        modules = [_modules(path, file) for path, file in sources if _is_source(path, file)]
+        return {name.partition(".")[0] for name in self.imported}.union(*modules)
 
 
 def _is_source(path: str, file: SourceFile) -> bool:
@@ -134,14 +134,14 @@ def _is_named(within: str, modules: Iterable[str], content: bytes) -> bool:
 def _modules(path: str, file: SourceFile) -> set[str]:
     """Return the first part, inside the plugin, of every module that a file may import from it."""
     parents = path.split("/")[:-1]
-    found: set[str] = set()
-    for each in file.facts.imports:
-        if each.level == 0:  # possibly the plugin itself by its whole name; otherwise harmless
-            found |= set(each.module.split("."))
+    names: set[str] = set()
+    for statement in file.facts.imports:
+        if statement.level == 0:  # possibly the plugin itself by its whole name; otherwise harmless
+            names |= set(statement.module.split("."))
         else:
-            kept = parents[: len(parents) - each.level + 1] if each.level <= len(parents) + 1 else []
-            found |= {*kept[:1], *each.module.split(".")}
-    return found
+            folder = parents[: len(parents) - statement.level + 1] if statement.level <= len(parents) + 1 else []
+            names |= {*folder[:1], *statement.module.split(".")}
+    return names
 
 
 def _literals(match: re.Match[bytes]) -> bytes:

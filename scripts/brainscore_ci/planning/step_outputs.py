@@ -62,10 +62,10 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
 def _apart(shards: Sequence[Shard[Any]], numbered: Sequence[dict[str, Any]], *, with_private: bool) -> dict[str, str]:
     """Split the jobs by whether they have credentials for private data."""
     outputs = {}
-    for name, wanted in (("public", False), ("private", True)):
-        chosen = [index for index, row in enumerate(numbered) if (row["private"] and with_private) is wanted]
-        outputs[f"{name}_pairs"] = str(sum(len(shards[index].tasks) for index in chosen))
-        outputs[f"{name}_shards"] = json.dumps([numbered[index] for index in chosen])
+    for name, is_private in (("public", False), ("private", True)):
+        indices = [index for index, row in enumerate(numbered) if (row["private"] and with_private) is is_private]
+        outputs[f"{name}_pairs"] = str(sum(len(shards[index].tasks) for index in indices))
+        outputs[f"{name}_shards"] = json.dumps([numbered[index] for index in indices])
     return outputs
 
 

@@ -71,11 +71,11 @@ def tracked_files(repository: Path, commit: str | None = None) -> list[TrackedFi
         ]
     top = Path(ask_git(repository, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n"))
     staged = _entries(ask_git(top, "ls-files", "--stage", "-z"))
-    known = {path: head.split(" ")[0] for head, _, path in (one.partition("\t") for one in staged)}
+    modes = {path: head.split(" ")[0] for head, _, path in (one.partition("\t") for one in staged)}
     unknown = _entries(ask_git(top, "ls-files", "--others", "--exclude-standard", "-z"))
     now = {
         path: _SYMLINK if os.path.islink(f"{top}/{path}") else mode  # noqa: PTH114 - a Path each doubles the time
-        for path, mode in {**known, **dict.fromkeys(unknown, "")}.items()
+        for path, mode in {**modes, **dict.fromkeys(unknown, "")}.items()
     }
     gone = set(_entries(ask_git(top, "ls-files", "--deleted", "-z")))
     return [TrackedFile(path=path, mode=now[path]) for path in sorted(now.keys() - gone)]
@@ -99,29 +99,31 @@ def find_unwanted(files: Iterable[TrackedFile]) -> list[Unwanted]:
     list of Unwanted
         Each path once, in the order of the files.
     """
-    found: list[Unwanted] = []
+    unwanted: list[Unwanted] = []
     first: dict[str, str] = {}
     for file in files:
         twin = _twin(file.path, first)
         if is_byte_code(file.path):
             reason = "holds code that nobody can read, and Python may run it in place of the source"
-            found.append(
+            unwanted.append(
                 Unwanted(path=file.path, rule="binary-file", reason=reason, fix="remove it from git: git rm --cached")
             )
         elif file.mode == _SYMLINK:
             fix = "replace it by what it points to"
-            found.append(
+            unwanted.append(
                 Unwanted(path=file.path, rule="symlink", reason="is a symbolic link, which may lead anywhere", fix=fix)
             )
         elif file.mode == _SUBMODULE:
             reason = "is a submodule, whose content is elsewhere"
-            found.append(Unwanted(path=file.path, rule="symlink", reason=reason, fix="put the files themselves there"))
+            unwanted.append(
+                Unwanted(path=file.path, rule="symlink", reason=reason, fix="put the files themselves there")
+            )
         elif twin:
             reason = (
                 f"differs from {twin!r} only in case or in how its letters are encoded: some systems take them for one"
             )
-            found.append(Unwanted(path=file.path, rule="file-name", reason=reason, fix="rename one of them"))
-    return found
+            unwanted.append(Unwanted(path=file.path, rule="file-name", reason=reason, fix="rename one of them"))
+    return unwanted
 
 
 def _twin(path: str, first: dict[str, str]) -> str | None:
@@ -129,7 +131,7 @@ def _twin(path: str, first: dict[str, str]) -> str | None:
     parts = path.split("/")
     for end in range(1, len(parts) + 1):
         name = "/".join(parts[:end])
-        known = first.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
-        if known != name:
-            return known
+        earlier = first.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
+        if earlier != name:
+            return earlier
     return None

@@ -23,24 +23,24 @@ def annotation(
 ) -> str:
     """Return the log line with which GitHub shows a message, at a line of a file if given."""
     properties = {"file": file, "line": None if line is None else str(line), "title": title[:200] or None}
-    shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value is not None)
-    return f"::{level}{' ' if shown else ''}{shown}::{_data(message[:2000])}"
+    parameters = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value is not None)
+    return f"::{level}{' ' if parameters else ''}{parameters}::{_data(message[:2000])}"
 
 
 def annotate(plan: Plan, results: Results, verdict: Verdict, *, most: int = 10) -> list[str]:
     """Return annotations for all problems; GitHub shows ten per step, so the last one counts the rest."""
     planned = {task.plugin for task in plan.tests}
-    found = [annotation("error", refusal.reason, file=refusal.path, title="refused") for refusal in plan.refused]
+    annotations = [annotation("error", refusal.reason, file=refusal.path, title="refused") for refusal in plan.refused]
     for result in results.plugins:
         for failure in result.failures if result.plugin in planned else ():
             message = failure.message + (f"\nFix: {failure.fix}" if failure.fix else "")
             place = {"file": failure.file, "line": failure.line} if _is_inside(failure.file) else {}
-            found.append(annotation("error", message, title=f"{result.plugin}: {failure.test}", **place))  # type: ignore[arg-type] # file and line
-    found += [annotation("error", problem) for problem in verdict.problems]
-    if len(found) > most:
-        more = f"{len(found) - most + 1} more problems; the summary of this run lists them."
-        found = [*found[: most - 1], annotation("error", more)]
-    return found
+            annotations.append(annotation("error", message, title=f"{result.plugin}: {failure.test}", **place))  # type: ignore[arg-type] # file and line
+    annotations += [annotation("error", problem) for problem in verdict.problems]
+    if len(annotations) > most:
+        more = f"{len(annotations) - most + 1} more problems; the summary of this run lists them."
+        annotations = [*annotations[: most - 1], annotation("error", more)]
+    return annotations
 
 
 def for_log(text: str) -> str:

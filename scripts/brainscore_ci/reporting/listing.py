@@ -40,10 +40,14 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
         sections.append(("Left out", _skips(plan.skipped)))
     lines: list[str] = []
     for title, entries in sections:
-        shown = list(itertools.islice(entries, most + 1))
-        if len(shown) > most:
-            shown[most:] = ["... (--json shows all)"]
-        lines += [f"{title}{':' if shown else ''}", *(f"  {line}" for each in shown for line in each.splitlines()), ""]
+        visible = list(itertools.islice(entries, most + 1))
+        if len(visible) > most:
+            visible[most:] = ["... (--json shows all)"]
+        lines += [
+            f"{title}{':' if visible else ''}",
+            *(f"  {line}" for each in visible for line in each.splitlines()),
+            "",
+        ]
     if not (plan.tests or plan.pairs or plan.previews or plan.refused):
         lines.append("Nothing has to be tested or scored.")
     return "\n".join(lines).rstrip() + "\n"
@@ -82,14 +86,14 @@ def _tests(tests: Iterable[TestTask]) -> Iterator[str]:
 def _groups(groups: Iterable[PairGroup]) -> Iterator[str]:
     for group in groups:
         number = len(group.models) * len(group.benchmarks)
-        each = f"{duration(group.minutes)}{' each' if number > 1 else ''}, {group.memory_gb:g} GB"
-        head = f"{describe_pairs(group)}  {each}{', private data' if group.private else ''}"
+        per_pair = f"{duration(group.minutes)}{' each' if number > 1 else ''}, {group.memory_gb:g} GB"
+        head = f"{describe_pairs(group)}  {per_pair}{', private data' if group.private else ''}"
         yield "\n".join([head, *_chain(group.reasons)])
 
 
 def _chain(reasons: Iterable[str]) -> list[str]:
     return [
-        f"{'  ' * depth}{'<- ' if depth > 1 else 'because: '}{plain(each)}" for depth, each in enumerate(reasons, 1)
+        f"{'  ' * depth}{'<- ' if depth > 1 else 'because: '}{plain(reason)}" for depth, reason in enumerate(reasons, 1)
     ]
 
 
@@ -100,4 +104,4 @@ def _skips(skipped: Sequence[Skip]) -> Iterator[str]:
         by_reason.setdefault(skip.reason, []).append(skip.what)
     for reason, what in by_reason.items():
         more = f" and {len(what) - _FEW} more" if len(what) > _FEW else ""
-        yield f"{', '.join(plain(each, 100) for each in what[:_FEW])}{more}: {plain(reason)}"
+        yield f"{', '.join(plain(name, 100) for name in what[:_FEW])}{more}: {plain(reason)}"

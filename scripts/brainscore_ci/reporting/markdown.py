@@ -101,19 +101,19 @@ def _visible(text: str) -> str:
     """Replace separators and controls by spaces and drop invisible characters."""
     if text.isascii() and text.isprintable():
         return text
-    kept: list[str] = []
+    characters: list[str] = []
     marks = _MOST_MARKS  # a leading one would change the character before the text
     for character in text:
         category = unicodedata.category(character)
         if category in {"Mn", "Me"}:
             marks += 1
             if marks <= _MOST_MARKS:
-                kept.append(character)
+                characters.append(character)
             continue
         if category in {"Cc", "Zs", "Zl", "Zp"}:
-            kept.append(" ")
+            characters.append(" ")
             marks = _MOST_MARKS
         elif category not in {"Cf", "Cs", "Co", "Cn"}:  # direction, joiners, tags; surrogates; private; unassigned
-            kept.append(character)
+            characters.append(character)
             marks = 0
-    return "".join(kept)
+    return "".join(characters)

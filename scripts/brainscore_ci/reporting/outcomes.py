@@ -58,9 +58,9 @@ def from_outcomes(
     reproduce : str
         Command line that reproduces it.
     """
-    failures = [each for each in outcomes if each.outcome in {"failed", "error"}]
-    skipped = [each for each in outcomes if each.outcome in {"skipped", "deselected"}]
-    n_errors = sum(each.outcome == "error" for each in failures)
+    failures = [outcome for outcome in outcomes if outcome.outcome in {"failed", "error"}]
+    skipped = [outcome for outcome in outcomes if outcome.outcome in {"skipped", "deselected"}]
+    n_errors = sum(outcome.outcome == "error" for outcome in failures)
     n_failed, n_passed = len(failures) - n_errors, len(outcomes) - len(failures) - len(skipped)
     status: Status = "error" if n_errors else "failed" if n_failed else "passed" if n_passed else "skipped"
     return PluginResult(
@@ -71,11 +71,11 @@ def from_outcomes(
         n_errors=n_errors,
         n_skipped=len(skipped),
         duration_s=duration_s,
-        failures=tuple(_failure(each, plugin) for each in failures[:MOST_FAILURES]),
+        failures=tuple(_failure(outcome, plugin) for outcome in failures[:MOST_FAILURES]),
         skipped=tuple(
-            SkippedTest(test=each.test, reason=reason[:MOST_LINE], kind=_kind(reason))
-            for each in skipped[:MOST_SKIPS]
-            for reason in [each.reason.removeprefix("Skipped: ")]
+            SkippedTest(test=outcome.test, reason=reason[:MOST_LINE], kind=_kind(reason))
+            for outcome in skipped[:MOST_SKIPS]
+            for reason in [outcome.reason.removeprefix("Skipped: ")]
         ),
         reproduce=reproduce[:MOST_LINE],
     )

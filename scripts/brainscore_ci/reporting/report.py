@@ -105,11 +105,11 @@ def _findings(results: Results) -> Section:
     check = results.check or CheckResult()
 
     def items() -> Iterator[str]:
-        for found in check.findings:
-            kind = "" if found.is_error else "hint, "
-            fix = f"<br>Fix: {escape(found.fix, 600)}" if found.fix else ""
-            place = _path(f"{found.path}:{found.line}")
-            yield f"- {place}: {kind}{escape(found.rule)}: {escape(found.message, 600)}{fix}"
+        for finding in check.findings:
+            kind = "" if finding.is_error else "hint, "
+            fix = f"<br>Fix: {escape(finding.fix, 600)}" if finding.fix else ""
+            place = _path(f"{finding.path}:{finding.line}")
+            yield f"- {place}: {kind}{escape(finding.rule)}: {escape(finding.message, 600)}{fix}"
 
     counts = f"{count(check.n_errors, 'error')}, {count(check.n_hints, 'hint')}"
     head = (f"### Static checks: {counts}", "")
@@ -119,7 +119,9 @@ def _findings(results: Results) -> Section:
 def _new(results: Results) -> Section:
     new = () if results.check is None else results.check.new
     header = ["plugin", "access", "licence", "citation"]
-    rows_of = ([code(str(each.plugin)), *map(_told, (each.access, each.licence, each.citation))] for each in new)
+    rows_of = (
+        [code(str(plugin.plugin)), *map(_told, (plugin.access, plugin.licence, plugin.citation))] for plugin in new
+    )
     head, rows = markdown.table(header, rows_of)
     head = ["### New", "", *head]
     return Section(name="new plugins", importance=72, items=rows, total=len(new), head=tuple(head))
@@ -143,8 +145,8 @@ def _plugin_row(name: PluginName, result: PluginResult | None) -> list[str]:
         return [code(str(name)), "**no result**", "", "", "", ""]
     reasons: dict[str, int] = {}
     for skip in result.skipped:
-        shown = skip.kind if skip.kind != "other" else _reason(skip.reason)
-        reasons[shown] = reasons.get(shown, 0) + 1
+        reason = skip.kind if skip.kind != "other" else _reason(skip.reason)
+        reasons[reason] = reasons.get(reason, 0) + 1
     why = ", ".join(f"{number} {escape(reason, 80)}" for reason, number in list(reasons.items())[:4])
     ran = result.n_passed + result.n_failed + result.n_errors
     return [
@@ -268,12 +270,12 @@ def _skipped(plan: Plan, results: Results) -> Section:
         for skip in sorted(plan.skipped, key=lambda skip: "private" not in f"{skip.what} {skip.reason}"):
             yield f"- {escape(skip.what)}: {escape(skip.reason)}"
         for (name, kind, reason), tests in sorted(alike.items(), key=lambda group: group[0][1] != "private"):
-            told = "" if kind == "other" else f"{kind}: "
-            yield f"- {code(name)}, {_few(tests, 'tests')}: {told}{escape(reason)}"
+            prefix = "" if kind == "other" else f"{kind}: "
+            yield f"- {code(name)}, {_few(tests, 'tests')}: {prefix}{escape(reason)}"
 
     total = len(plan.skipped) + sum(len(result.skipped) for result in done.values())
-    shown = len(plan.skipped) + len(alike)
-    return folded("skipped", f"Skipped ({count(total, 'entry', 'entries')})", items(), shown, 40)
+    n_lines = len(plan.skipped) + len(alike)
+    return folded("skipped", f"Skipped ({count(total, 'entry', 'entries')})", items(), n_lines, 40)
 
 
 def _notes(plan: Plan) -> Section:

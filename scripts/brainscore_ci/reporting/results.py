@@ -269,8 +269,8 @@ class Results:
                 if other is None or _WORST.index(plugin.status) < _WORST.index(other.status):
                     plugins[plugin.plugin] = plugin
             for pair in part.pairs:
-                known = pairs.get((pair.model, pair.benchmark))
-                if known is None or (known.is_fine and not pair.is_fine):
+                same_pair = pairs.get((pair.model, pair.benchmark))
+                if same_pair is None or (same_pair.is_fine and not pair.is_fine):
                     pairs[pair.model, pair.benchmark] = pair
             check = check or part.check
         ordered = (tuple(plugins[name] for name in sorted(plugins)), tuple(pairs[key] for key in sorted(pairs)))

@@ -67,23 +67,23 @@ def fit(sections: Sequence[Section], most: int) -> tuple[list[Section], list[str
 
     Each keeps its first few items as long as possible, so that no long section hides the others.
     """
-    kept = list(sections)
-    excess = sum(section.size() for section in kept) - most
-    order = sorted(range(len(kept)), key=lambda index: kept[index].importance)
+    shortened = list(sections)
+    excess = sum(section.size() for section in shortened) - most
+    order = sorted(range(len(shortened)), key=lambda index: shortened[index].importance)
     for floor, index in itertools.product((_FEW, 0), order):
-        section = kept[index]
-        items, before, freed = list(section.items), section.size(), 0
+        section = shortened[index]
+        items, size, freed = list(section.items), section.size(), 0
         while len(items) > floor and freed < excess:
             freed += line_bytes(items.pop())
-        kept[index] = replace(section, items=tuple(items))
-        excess -= before - kept[index].size()
-    shown = [len(tuple(section.items)) for section in kept]
+        shortened[index] = replace(section, items=tuple(items))
+        excess -= size - shortened[index].size()
+    numbers = [len(tuple(section.items)) for section in shortened]
     cuts = [
         f"{section.total - number:,} of {section.total:,} {section.name}"
-        for section, number in zip(kept, shown, strict=True)
+        for section, number in zip(shortened, numbers, strict=True)
         if number < section.total
     ]
-    return kept, cuts
+    return shortened, cuts
 
 
 def line_bytes(line: str) -> int:

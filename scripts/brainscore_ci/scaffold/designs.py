@@ -44,8 +44,8 @@ def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin:
         If the task is unknown, or the metric has no design or one for another task.
     """
     if task is not None and task not in defaults.tasks:
-        known = list(defaults.tasks)
-        raise ConfigurationError(f"There is no task {task!r}; known: {', '.join(known)}.{did_you_mean(task, known)}")
+        tasks = list(defaults.tasks)
+        raise ConfigurationError(f"There is no task {task!r}; known: {', '.join(tasks)}.{did_you_mean(task, tasks)}")
     if not metric:
         return str(task)
     if metric in defaults.no_design:
@@ -72,7 +72,7 @@ def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin:
 
 def declared_quantity(plugin: Plugin) -> str | None:
     """Return the ``quantity = "..."`` of a metric plugin's classes, if they agree."""
-    found = set()
+    quantities = set()
     for file in read_files(plugin.directory).values():
         for node in ast.walk(file.tree) if file.tree else ():
             if not isinstance(node, ast.ClassDef):
@@ -83,8 +83,8 @@ def declared_quantity(plugin: Plugin) -> str | None:
                 value = getattr(statement, "value", None)
                 names = {target.id for target in targets if isinstance(target, ast.Name)}
                 if "quantity" in names and isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    found.add(value.value)
-    return found.pop() if len(found) == 1 else None
+                    quantities.add(value.value)
+    return quantities.pop() if len(quantities) == 1 else None
 
 
 def constants_of(plugin: Plugin) -> Mapping[str, Any]:
@@ -105,7 +105,7 @@ def regions_of(plugin: Plugin) -> tuple[str, ...]:
             return ()
         region = content.get("region") if isinstance(content, dict) else None
     listed = region if isinstance(region, list) else [region] if region else []
-    return tuple(str(each) for each in listed)
+    return tuple(str(region) for region in listed)
 
 
 def trials_of(plugin: Plugin) -> int | None:
@@ -129,18 +129,18 @@ def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateD
     ConfigurationError
         If the data lack the region, or have several and none was requested.
     """
-    known = recordings.regions
+    regions = recordings.regions
     if asked is not None:
-        expected = known or defaults.regions
+        expected = regions or defaults.regions
         if asked not in expected:
-            whose = f"The data {recordings.identifier!r} are from" if known else "Models can be recorded from"
+            whose = f"The data {recordings.identifier!r} are from" if regions else "Models can be recorded from"
             raise ConfigurationError(
                 f"--region is {asked!r}. {whose} {' and '.join(expected)}.{did_you_mean(asked, expected)}"
             )
         return asked
-    if is_named and len(known) > 1:
+    if is_named and len(regions) > 1:
         raise ConfigurationError(
-            f"The data {recordings.identifier!r} are from {' and '.join(known)}; a benchmark is about one region. Say "
-            f"which: --region {known[0]}"
+            f"The data {recordings.identifier!r} are from {' and '.join(regions)}; a benchmark has one region. Say "
+            f"which: --region {regions[0]}"
         )
-    return defaults.region if not known or defaults.region in known else known[0]
+    return defaults.region if not regions or defaults.region in regions else regions[0]

@@ -87,5 +87,5 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
     if package is not None:
         place_in_data_home(package)
     top = place.repository
-    shown = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
-    return WrittenPlugin(tuple(shown), name, plan.identifiers(), remarks)
+    paths = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
+    return WrittenPlugin(tuple(paths), name, plan.identifiers(), remarks)

@@ -23,7 +23,7 @@ def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
     ConfigurationError
         For a word that is no kind.
     """
-    found = set()
+    names = set()
     for word in words:
         singular = word.lower().removesuffix("s")
         if singular not in KIND_NAMES:
@@ -31,8 +31,8 @@ def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
                 f"{word!r} is no kind of plugin; expected {', '.join(KIND_NAMES)}, and the name last: nox -s "
                 f"new_plugin -- benchmark MyExperiment2024.{did_you_mean(word, KIND_NAMES)}"
             )
-        found.add(singular)
-    return tuple(kind for kind in KIND_NAMES if kind in found)
+        names.add(singular)
+    return tuple(kind for kind in KIND_NAMES if kind in names)
 
 
 def folder_name(name: str) -> str:

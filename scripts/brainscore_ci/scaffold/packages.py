@@ -173,8 +173,8 @@ def _add(code: str, imports: dict[str, set[str]], blocks: list[str]) -> None:
 def place_in_data_home(package: Package) -> Sequence[Path]:
     """Put packaged files where loading looks first, for tests before an upload; return their paths."""
     placed = []
-    wanted = [(one.csv, one.csv_sha1) for one in package.stimuli] + [(one.zip, one.zip_sha1) for one in package.stimuli]
-    for file, sha1 in [*wanted, *((one.file, one.sha1) for one in package.assemblies)]:
+    files = [(one.csv, one.csv_sha1) for one in package.stimuli] + [(one.zip, one.zip_sha1) for one in package.stimuli]
+    for file, sha1 in [*files, *((one.file, one.sha1) for one in package.assemblies)]:
         target = get_local_data_path() / sha1 / file.name
         if not target.is_file():
             with atomic_path(target) as temporary:

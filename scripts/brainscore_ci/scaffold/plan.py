@@ -96,8 +96,8 @@ class Scaffold:
         roots = [root for root in self.place.index.roots if root.folder == KINDS[kind].folder]
         meant = [root for root in roots if root.package.partition(".")[0] == self.library]
         if not meant:
-            known = ", ".join(dict.fromkeys(root.package.partition(".")[0] for root in roots))
-            raise ConfigurationError(f"There is no library {self.library!r} here; known: {known}.")
+            packages = ", ".join(dict.fromkeys(root.package.partition(".")[0] for root in roots))
+            raise ConfigurationError(f"There is no library {self.library!r} here; known: {packages}.")
         return meant[0]
 
     def refuse_taken(self, kind: str) -> None:
@@ -110,12 +110,12 @@ class Scaffold:
                 f"{free_name(self.name, taken)!r} is free."
             )
         for registered_as in ("data", "stimulus_set") if kind == "data" else (kind,):
-            known = self.place.index.identifiers(KINDS[registered_as])
+            identifiers = self.place.index.identifiers(KINDS[registered_as])
             for identifier in self._identifiers(kind):
-                if identifier in known:
+                if identifier in identifiers:
                     raise ConfigurationError(
                         f"A {KINDS[registered_as].label} {identifier!r} is registered already. Choose another name, or "
-                        f"another --identifier: {free_name(identifier, known)!r} is free."
+                        f"another --identifier: {free_name(identifier, identifiers)!r} is free."
                     )
 
     def stem(self, kind: str) -> str:
@@ -166,8 +166,8 @@ class Scaffold:
         """Design of a benchmark and its data; see `design_of`."""
         if "benchmark" not in self.kinds and self.request.metric is None:
             return design_of("", self.request.task, self.defaults, None) if self.request.task else ""
-        found = [plugin for plugin, _ in self.place.index.find(KINDS["metric"], self.metric)]
-        return design_of(self.metric, self.request.task, self.defaults, found[0] if found else None)
+        plugins = [plugin for plugin, _ in self.place.index.find(KINDS["metric"], self.metric)]
+        return design_of(self.metric, self.request.task, self.defaults, plugins[0] if plugins else None)
 
     @property
     def is_behavioral(self) -> bool:
@@ -175,10 +175,10 @@ class Scaffold:
         return self.design in FOR_TASK
 
     def _known(self, kind: str, identifier: str) -> str:
-        known = self.place.index.identifiers(KINDS[kind])
-        if identifier in known or (kind in self.kinds and identifier in self._identifiers(kind)):
+        identifiers = self.place.index.identifiers(KINDS[kind])
+        if identifier in identifiers or (kind in self.kinds and identifier in self._identifiers(kind)):
             return identifier
-        raise unknown_identifier(KINDS[kind], identifier, library=self.library, known=known)
+        raise unknown_identifier(KINDS[kind], identifier, library=self.library, known=identifiers)
 
     @cached_property
     def recordings(self) -> Recordings:
@@ -194,13 +194,13 @@ class Scaffold:
         if "data" in self.kinds and asked in (None, self.stem("data")):
             stem = self.stem("data")
             return Recordings(identifier=stem, trials=self.defaults.trials, fitting=f"{stem}.fitting")
-        known = self.place.index.identifiers(KINDS["data"])
-        if asked is None and self.stem("benchmark") in known:
+        identifiers = self.place.index.identifiers(KINDS["data"])
+        if asked is None and self.stem("benchmark") in identifiers:
             asked = self.stem("benchmark")
         simulated = self.defaults.simulated.get(self.design)
         if simulated is None and not self.is_behavioral:
             simulated = self.defaults.simulated[""]
-        if simulated is not None and asked in (None, simulated.identifier) and simulated.identifier in known:
+        if simulated is not None and asked in (None, simulated.identifier) and simulated.identifier in identifiers:
             return simulated
         if asked is None:
             what = "choices of people" if self.is_behavioral else "recordings"
@@ -285,10 +285,10 @@ class Scaffold:
         }
 
     def _require_fitting(self, identifier: str) -> None:
-        known = self.place.index.identifiers(KINDS["stimulus_set"])
+        identifiers = self.place.index.identifiers(KINDS["stimulus_set"])
         packaged = [one.identifier for one in self.package.stimuli] if self.package is not None else []
         is_started = "data" in self.kinds and self.package is None
-        if not is_started and identifier not in known and identifier not in packaged:
+        if not is_started and identifier not in identifiers and identifier not in packaged:
             raise ConfigurationError(
                 "Models learn objects from a stimulus set with the column image_label: register one as "
                 f"{identifier!r}, of other images than those that are tested, or start synthetic data too."

@@ -248,11 +248,11 @@ class _Inspection:
             if path in seen and not name.endswith("/"):
                 self._note(name, "is there twice", "Pack the folder again")
             seen.add(path)
-            for each in (path, *_folders(path)):
-                other = first.setdefault(unicodedata.normalize("NFC", each).casefold(), each)
-                if other != each:
+            for part in (path, *_folders(path)):
+                other = first.setdefault(unicodedata.normalize("NFC", part).casefold(), part)
+                if other != part:
                     self._note(
-                        each,
+                        part,
                         "has a name that differs from another only in capital letters; on many computers they are one",
                         "Rename one of them",
                     )
@@ -264,7 +264,7 @@ class _Inspection:
 
     def _place(self, names: Sequence[str]) -> tuple[str, PluginName, int] | None:
         """Return library, folder and name of the plugin, and where its inner paths start."""
-        found: dict[tuple[str, str, str, int], list[str]] = {}
+        plugins: dict[tuple[str, str, str, int], list[str]] = {}
         for name in names:
             located = _locate(name.split("/"), self._policy.libraries)
             if located is None:
@@ -275,9 +275,9 @@ class _Inspection:
                     f"the first part is one of {', '.join(FOLDERS)}",
                 )
                 continue
-            found.setdefault(located, []).append(name)
-        if len(found) > 1:
-            listed = [members[0][:start] for (_, _, _, start), members in found.items()]
+            plugins.setdefault(located, []).append(name)
+        if len(plugins) > 1:
+            listed = [members[0][:start] for (_, _, _, start), members in plugins.items()]
             self._whole.append(
                 _problem(
                     "are several plugins or copies of one in one zip file",
@@ -285,11 +285,11 @@ class _Inspection:
                     listed,
                 )
             )
-        if not found and not self._found:
+        if not plugins and not self._found:
             self._whole.append(Fault(what="the zip file is empty", fix="Pack the folder of the plugin again"))
-        if len(found) != 1:
+        if len(plugins) != 1:
             return None
-        ((library, folder, plugin, start), members) = next(iter(found.items()))
+        ((library, folder, plugin, start), members) = next(iter(plugins.items()))
         return self._checked_place(library, folder, plugin, members, start)
 
     def _checked_place(

@@ -85,13 +85,13 @@ class HttpForge(HttpGitHub):
         answer = self._send(method, f"{self._base}{quote(path)}", content=content)
         failure = DownloadError if method == "GET" else UploadError
         try:
-            found = json.loads(answer.body)
+            data = json.loads(answer.body)
         except ValueError:
-            found = None
-        if answer.status not in {200, 201} or not isinstance(found, dict):
-            message = str(found.get("message", ""))[:200] if isinstance(found, dict) else ""
+            data = None
+        if answer.status not in {200, 201} or not isinstance(data, dict):
+            message = str(data.get("message", ""))[:200] if isinstance(data, dict) else ""
             raise failure(
                 f"GitHub answered {method} {path} with status {answer.status} ({message!a}). Check the number, the "
                 "permissions of the job, and that the settings of the repository let Actions open pull requests."
             )
-        return found
+        return data

@@ -68,8 +68,10 @@ def read_owners(log: str) -> list[Owner]:
     people: dict[str, Owner] = {}
     for commit in log.split("\1"):
         matches = [_PERSON.fullmatch(text) for text in commit.split("\0")]
-        found = {match["address"].lower(): match["name"] for match in matches if match and "[bot]" not in match["name"]}
-        for address, name in found.items():
+        authors = {
+            match["address"].lower(): match["name"] for match in matches if match and "[bot]" not in match["name"]
+        }
+        for address, name in authors.items():
             account = _ACCOUNT.fullmatch(address)
             key = account["login"].lower() if account else address
             counts[key] = counts.get(key, 0) + 1
@@ -91,7 +93,9 @@ def ask_owners(owners: Sequence[Owner], submitter: Submitter, contact: str = "")
         Contact in the metadata of the existing plugin.
     """
     others = [owner for owner in owners if not owner.is_of(submitter)]
-    shown = [f"{escape(each.name, 80)}{f' (@{each.login})' if each.login else ''}" for each in others[:_MOST_ASKED]]
+    mentions = [
+        f"{escape(owner.name, 80)}{f' (@{owner.login})' if owner.login else ''}" for owner in others[:_MOST_ASKED]
+    ]
     more = f" and {len(others) - _MOST_ASKED} more" if len(others) > _MOST_ASKED else ""
     lines = []
     if len(others) < len(owners):
@@ -101,7 +105,7 @@ def ask_owners(owners: Sequence[Owner], submitter: Submitter, contact: str = "")
     else:
         lines.append("**The history does not tell who owns this plugin.**")
     if others:
-        lines.append(f"It is owned by {', '.join(shown)}{more}: please say here whether you agree with this update.")
+        lines.append(f"It is owned by {', '.join(mentions)}{more}: please say here whether you agree with this update.")
     if contact:
         lines.append(f"Its `metadata.yml` names as contact: {escape(contact, _MOST_CONTACT)}.")
     lines.append("For the maintainer: merge it when an owner has agreed, or when you have asked and nobody answers.")

@@ -53,11 +53,11 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
         Whether the submission states that it replaces a plugin.
     """
     target = repository / archive.path
-    shown = str(archive.plugin)
+    plugin = str(archive.plugin)
     if link := _link_on_the_way(repository, archive.path):
-        return Placement(exists=True, problems=(Fault(what=f"{link} is a link in the repository", names=(shown,)),))
+        return Placement(exists=True, problems=(Fault(what=f"{link} is a link in the repository", names=(plugin,)),))
     if not target.parent.is_dir():
-        problem = Fault(what=f"the repository has no folder {archive.path.rpartition('/')[0]}", names=(shown,))
+        problem = Fault(what=f"the repository has no folder {archive.path.rpartition('/')[0]}", names=(plugin,))
         return Placement(exists=False, problems=(problem,))
     name = archive.plugin.name
     same = [other for other in os.listdir(target.parent) if other.casefold() == name.casefold()]  # noqa: PTH208 - names alone
@@ -65,7 +65,7 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
         problem = Fault(
             what=f"the repository has a plugin {same[0]}, a name that differs only in capital letters",
             fix="Use that name to update it, or another name",
-            names=(shown,),
+            names=(plugin,),
         )
         return Placement(exists=True, problems=(problem,))
     old = {file.relative_to(target).as_posix(): file for file in _files(target)}
@@ -75,7 +75,7 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
             Fault(
                 what="the repository has a plugin of this name already",
                 fix='Choose "Update" in the form if you mean to replace it, or use another name',
-                names=(shown,),
+                names=(plugin,),
             )
         )
     if update and not old:
@@ -83,13 +83,13 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
             Fault(
                 what="this should update a plugin, but the repository has none of this name",
                 fix='Correct the name, or choose "New" in the form',
-                names=(shown,),
+                names=(plugin,),
             )
         )
     return Placement(
         exists=bool(old),
         added=tuple(sorted(archive.files.keys() - old.keys())),
-        changed=tuple(sorted(each for each in archive.files.keys() & old.keys() if _differs(archive, each, old[each]))),
+        changed=tuple(sorted(path for path in archive.files.keys() & old.keys() if _differs(archive, path, old[path]))),
         removed=tuple(sorted(old.keys() - archive.files.keys())),
         problems=tuple(problems),
     )

@@ -171,12 +171,12 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
         findings = list(check(git.folder, extract(archive, git.folder, update=update)))
         if any(finding.is_error for finding in findings):
             problems = tuple(
-                Fault(what=each.message, fix=each.fix, names=(f"{each.path}:{each.line}",), count=1)
-                for each in findings
-                if each.is_error
+                Fault(what=finding.message, fix=finding.fix, names=(f"{finding.path}:{finding.line}",), count=1)
+                for finding in findings
+                if finding.is_error
             )
             return Outcome(state="refused", problems=problems, branch=branch)
-        hints = [f"{each.path}: {each.message}. {each.fix}" for each in findings]
+        hints = [f"{finding.path}: {finding.message}. {finding.fix}" for finding in findings]
         text = draft(archive, placement, request, hints, owners=git.owners(archive.path), contact=contact)
         git.commit(archive.path, text)
         git.push(branch, pushed)

@@ -145,9 +145,9 @@ def read_request(
     if issue.is_pull_request:
         problems.append(Fault(what=f"#{issue.number} is a pull request", fix="Give the number of an issue"))
     if not is_local:
-        found = _attachments(issue, later)
-        problems += _url_problems(url, found)
-        url = url or (found[0][0] if found else "")
+        attachments = _attachments(issue, later)
+        problems += _url_problems(url, attachments)
+        url = url or (attachments[0][0] if attachments else "")
     if problems:
         return Rejection(tuple(problems))
     return Submission(
@@ -287,10 +287,10 @@ def answer(problems: Sequence[Fault], *, pull: int | None = None, changed: bool 
 
 def _fitting(lines: Sequence[str], most_bytes: int) -> list[str]:
     """Return the first lines that fit, and the number of the others."""
-    kept: list[str] = []
+    fitting: list[str] = []
     for line in lines:
         most_bytes -= len(line.encode()) + 1
         if most_bytes < 0:
-            return [*kept, f"- … and {len(lines) - len(kept)} more", ""]
-        kept.append(line)
-    return kept
+            return [*fitting, f"- … and {len(lines) - len(fitting)} more", ""]
+        fitting.append(line)
+    return fitting

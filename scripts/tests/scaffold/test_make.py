@@ -233,7 +233,7 @@ def test_one_of_two_regions_is_not_chosen_silently(library, packages):
     assembly.attrs.update(identifier="Packed2024.V2", units="Hz")
     package_data_assembly_locally(assembly, "Packed2024.V2", "Packed2024.images", downloads_path=packages)
     kinds = ("data", "benchmark")
-    with pytest.raises(ConfigurationError, match="are from IT and V4; a benchmark is about one region"):
+    with pytest.raises(ConfigurationError, match="are from IT and V4; a benchmark has one region"):
         new_plugin(PluginRequest(kinds=kinds, name="Packed2024", package=packages), library)
     made = new_plugin(PluginRequest(kinds=kinds, name="Packed2024", package=packages, region="V4"), library)
     assert made.identifiers[-1] == "Packed2024.V4-pls"

@@ -164,40 +164,40 @@ def view_of(
         == ("pull_request", pull.head_sha, pull.head_branch, pull.head_repository)
     ]
     run = max(own, key=lambda run: (run.number, run.attempt), default=None)
-    known = sticky(comments, policy.author) is not None
+    has_comment = sticky(comments, policy.author) is not None
     if run is None:
-        return View(state="none", head=pull.head_sha) if known else None
+        return View(state="none", head=pull.head_sha) if has_comment else None
     about = View(state="running", head=pull.head_sha, run=run.id, attempt=run.attempt)
     if run.conclusion == "action_required" or run.status in {"action_required", "waiting"}:
         return replace(about, state="approval")
     if run.status == "completed":
         return replace(about, state="complete")
-    return about if known else None
+    return about if has_comment else None
 
 
 def decide(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
     """Return the actions for a pull request; empty if it is up to date."""
-    pull, found = facts.pull, sticky(facts.comments, policy.author)
-    wanted = view_of(pull, facts.runs, facts.comments, policy)
-    if wanted is None:
+    pull, comment = facts.pull, sticky(facts.comments, policy.author)
+    view = view_of(pull, facts.runs, facts.comments, policy)
+    if view is None:
         return _label(pull, ())
-    if found is not None and found[1].of_what == wanted.of_what:
-        return _label(pull, found[1].labels)
+    if comment is not None and comment[1].of_what == view.of_what:
+        return _label(pull, comment[1].labels)
     passed, reported, text = False, "", ""
-    run = next((run for run in facts.runs if run.id == wanted.run), None)
-    if run is not None and wanted.state == "complete":
+    run = next((run for run in facts.runs if run.id == view.run), None)
+    if run is not None and view.state == "complete":
         passed, text = _report(facts, run)
-        reported = wanted.head
-    elif found is not None:
-        reported, text = found[1].reported, report_in(found[0].body)
+        reported = view.head
+    elif comment is not None:
+        reported, text = comment[1].reported, report_in(comment[0].body)
     labels = set(_labels_of_paths(facts.paths, policy))
-    if wanted.state == "complete":
+    if view.state == "complete":
         labels.add(PASSED if passed else FAILED)
-    view = replace(wanted, reported=reported, labels=tuple(sorted(labels)))
+    view = replace(view, reported=reported, labels=tuple(sorted(labels)))
     body = body_of(view, run.url if run is not None else "", text)
-    if found is None:
+    if comment is None:
         return (CreateComment(pull.number, body), *_label(pull, view.labels))
-    return (UpdateComment(pull.number, found[0].id, body), *_label(pull, view.labels))
+    return (UpdateComment(pull.number, comment[0].id, body), *_label(pull, view.labels))
 
 
 def decide_scoring(
@@ -219,13 +219,13 @@ def decide_scoring(
     str
         Reason, for people.
     """
-    known = tuple(runs)
+    latest_runs = tuple(runs)
     if not missing:
         return (), "No score is missing."
-    waiting = [run for run in known if run.status != "completed"]
+    waiting = [run for run in latest_runs if run.status != "completed"]
     if waiting:
         return (), f"{len(missing)} scores are missing; run {waiting[0].id} is on its way."
-    started = sum(run.event == "workflow_dispatch" and run.head_sha == head for run in known)
+    started = sum(run.event == "workflow_dispatch" and run.head_sha == head for run in latest_runs)
     if started >= policy.most_starts:
         return (), f"{len(missing)} scores are missing after {started} starts at {head[:12]}: a person has to look."
     queue = Queue(workflow=policy.scoring, branch=policy.branch, inputs=policy.inputs)
@@ -252,11 +252,12 @@ def _labels_of_paths(paths: Sequence[str] | None, policy: ReconcilePolicy) -> se
     return {PLUGIN_ONLY} if {area_of(path, policy.libraries).kind for path in paths} == {"plugin"} else set()
 
 
-def _label(pull: PullRequest, wanted: Iterable[str]) -> tuple[Action, ...]:
+def _label(pull: PullRequest, labels: Iterable[str]) -> tuple[Action, ...]:
     """Return the actions that set our labels; labels of others stay."""
-    wanted, present = set(wanted), pull.labels & OWN_LABELS
-    added: tuple[Action, ...] = (AddLabels(pull.number, tuple(sorted(wanted - present))),) if wanted - present else ()
-    return (*added, *(RemoveLabel(pull.number, label) for label in sorted(present - wanted)))
+    present = pull.labels & OWN_LABELS
+    missing = sorted(set(labels) - present)
+    added: tuple[Action, ...] = (AddLabels(pull.number, tuple(missing)),) if missing else ()
+    return (*added, *(RemoveLabel(pull.number, label) for label in sorted(present - set(labels))))
 
 
 # -- doing it ----------------------------------------------------------------------------------------------------------

@@ -46,14 +46,14 @@ def look(github: HttpGitHub, pull: PullRequest, policy: ReconcilePolicy) -> Fact
     comments = tuple(github.comments(pull.number))
     runs = tuple(github.runs(policy.workflow, head_sha=pull.head_sha, event="pull_request"))
     facts = Facts(pull=pull, runs=runs, comments=comments)
-    wanted, found = view_of(pull, runs, comments, policy), sticky(comments, policy.author)
-    if wanted is None or (found is not None and found[1].of_what == wanted.of_what):
+    view, comment = view_of(pull, runs, comments, policy), sticky(comments, policy.author)
+    if view is None or (comment is not None and comment[1].of_what == view.of_what):
         return facts
     paths = tuple(github.changed_paths(pull.number))
     facts = replace(facts, paths=paths if len(paths) < MOST_FILES else None)
-    if wanted.state != "complete":
+    if view.state != "complete":
         return facts
-    artifacts = [each for each in github.artifacts(wanted.run, policy.artifact) if not each.expired]
+    artifacts = [artifact for artifact in github.artifacts(view.run, policy.artifact) if not artifact.expired]
     if not artifacts:
         return replace(facts, problem="The run has left no report, or it was kept too long ago.")
     latest = max(artifacts, key=lambda artifact: artifact.id)
