@@ -10,15 +10,14 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.checkout import Checkout, read_own_checkout
 from brainscore_ci.planning.plan import Plan
-from brainscore_ci.planning.shards import Shard, pair_shards, test_shards
+from brainscore_ci.planning.shards import pair_shards, tasks_of, test_shards
 from brainscore_ci.reporting.annotations import for_log
 from brainscore_core.command_line import say
 from brainscore_core.config import settings
-from brainscore_core.errors import ConfigurationError
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.processes import run_bounded
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
 
 __all__ = ["data_home_of_tests", "fetch_for_pairs", "fetch_for_tests"]
-
-Task = TypeVar("Task")
 
 
 def data_home_of_tests(plugin: PluginName) -> Path:
@@ -48,7 +45,7 @@ def fetch_for_tests(plan_file: Path, shard: int) -> int:
         If the plan cannot be read or has no such job.
     """
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
-    tested = [task.plugin for task in _chosen(test_shards(plan, checkout.policy), shard) if task.with_private]
+    tested = [task.plugin for task in tasks_of(test_shards(plan, checkout.policy), shard) if task.with_private]
     statuses = [_fetch(checkout, _data_plugins(checkout, [name]), home=data_home_of_tests(name)) for name in tested]
     return max(statuses, default=0)
 
@@ -56,16 +53,10 @@ def fetch_for_tests(plan_file: Path, shard: int) -> int:
 def fetch_for_pairs(plan_file: Path, shard: int) -> int:
     """Fetch the data of one job's benchmarks; return the exit code. Errors are those of `fetch_for_tests`."""
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
-    pairs = _chosen(pair_shards(plan.pairs, checkout.policy), shard)
+    pairs = tasks_of(pair_shards(plan.pairs, checkout.policy), shard)
     owners = [checkout.owners.get(("benchmark", pair.benchmark)) for pair in pairs if pair.private]
     plugins = _data_plugins(checkout, [name for name in owners if name is not None])
     return _fetch(checkout, plugins, home=settings().data_home)
-
-
-def _chosen(shards: Sequence[Shard[Task]], shard: int) -> tuple[Task, ...]:
-    if not 0 <= shard < len(shards):
-        raise ConfigurationError(f"The plan has {len(shards)} jobs, numbered from 0; there is no job {shard}.")
-    return shards[shard].tasks
 
 
 def _data_plugins(checkout: Checkout, users: Iterable[PluginName]) -> list[Plugin]:

@@ -27,8 +27,11 @@ from brainscore_core.errors import (
     BrainScoreError,
     CorruptFileError,
 )
+from brainscore_core.plugin_management.environment import python_for
 from brainscore_core.plugin_management.named import find_plugins, label_of
 from brainscore_core.processes import Ended, run_attached, run_bounded
+from brainscore_core.scoring.isolation.box import run_boxed
+from brainscore_core.scoring.isolation.environments import boxed_python_for
 from brainscore_core.testing.homes import lend_weights
 from brainscore_core.testing.machine import has_network
 from brainscore_core.testing.outcomes import TestOutcome, read_outcomes
@@ -157,46 +160,48 @@ def run_plugin(
     IsolationError
         If the box cannot be made.
     """
-    from brainscore_core.plugin_management.environment import python_for
-    from brainscore_core.scoring.isolation.box import run_boxed
-    from brainscore_core.scoring.isolation.environments import boxed_python_for
-
     started = time.monotonic()
     installs = settings().install_dependencies != "no"
     make = boxed_python_for if box_of else python_for
     python = make([plugin.directory]) if installs else Path(sys.executable)
-    kept = settings().cache_home / "plugin-tests" / _key(plugin)
+    cache = settings().cache_home / "plugin-tests" / _key(plugin)
     with tempfile.TemporaryDirectory(prefix="brainscore-tests-") as temporary:
         file = Path(temporary, "outcomes.json")
-        workers = _workers(plugin, options, kept / file.name)
+        workers = _workers(plugin, options, cache / file.name)
         command = [
             *(str(python), "-m", "pytest", "-c", str(Path(__file__).with_suffix(".ini"))),
             *(f"--rootdir={folder}", f"--confcutdir={plugin.directory}"),
-            *("-o", f"cache_dir={Path(temporary) if box_of else kept}/pytest"),
+            *("-o", f"cache_dir={Path(temporary) if box_of else cache}/pytest"),
             f"--basetemp={Path(temporary, 'tmp')}",  # pytest clears its default folder, shared by all users
-            f"--brainscore-plugin={plugin.root.package}={plugin.directory}",
             f"--brainscore-outcomes={file}",
-            *([] if options.private else ["--brainscore-no-private"]),
-            *(["--brainscore-slow"] if options.slow else []),
-            *(["-n", str(workers), "--dist", "loadgroup"] if workers else []),
-            *options.pytest_arguments,
-            *map(str, [*files_with_tests(plugin), plugin.init_file]),
+            *_pytest_arguments(plugin, options, workers),
         ]
         threads = {"OMP_NUM_THREADS": str(max(1, usable_cores() // workers))} if workers else {}
-        given = {**threads, **environment}
+        variables = {**threads, **environment}
         if box_of is not None:
             ended = run_boxed(command, box_of(python, Path(temporary)), timeout_s=timeout_s, show=show)
         elif show is None:
-            ended = run_attached(command, environment=given, folder=folder)
+            ended = run_attached(command, environment=variables, folder=folder)
         else:
-            ended = run_bounded(command, environment=given, folder=folder, timeout_s=timeout_s, show=show)
+            ended = run_bounded(command, environment=variables, folder=folder, timeout_s=timeout_s, show=show)
         outcomes = None
         with suppress(CorruptFileError):
             outcomes = read_outcomes(file)
         if outcomes is not None and not options.pytest_arguments:
-            kept.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, kept / file.name)  # only used to choose the number of workers
+            cache.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, cache / file.name)  # only used to choose the number of workers
     return PluginRun(plugin=plugin, ended=ended, outcomes=outcomes, seconds=time.monotonic() - started, python=python)
+
+
+def _pytest_arguments(plugin: Plugin, options: TestOptions, workers: int) -> list[str]:
+    return [
+        f"--brainscore-plugin={plugin.root.package}={plugin.directory}",
+        *([] if options.private else ["--brainscore-no-private"]),
+        *(["--brainscore-slow"] if options.slow else []),
+        *(["-n", str(workers), "--dist", "loadgroup"] if workers else []),
+        *options.pytest_arguments,
+        *map(str, [*files_with_tests(plugin), plugin.init_file]),
+    ]
 
 
 def environment_of_tests(options: TestOptions, *, network: bool = True) -> dict[str, str]:

@@ -8,18 +8,17 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from brainscore_ci.jobs.publishable import public_record
 from brainscore_ci.planning.checkout import Checkout, read_own_checkout
 from brainscore_ci.planning.plan import Plan
 from brainscore_ci.planning.planner import RECORDS
-from brainscore_ci.planning.shards import pair_shards
+from brainscore_ci.planning.shards import pair_shards, tasks_of
 from brainscore_ci.reporting.annotations import for_log
 from brainscore_ci.reporting.results import PairResult, Results
 from brainscore_core.command_line import say
 from brainscore_core.config import settings
-from brainscore_core.errors import BrainScoreError, ConfigurationError
+from brainscore_core.errors import BrainScoreError
 from brainscore_core.files import atomic_path
 from brainscore_core.git import run_git
 from brainscore_core.plugin_management.environment import python_for
@@ -30,9 +29,6 @@ from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.isolation.environments import boxed_python_for
 from brainscore_core.scoring.judging import failed
 from brainscore_core.scoring.pairs import Outcome, Pair
-
-if TYPE_CHECKING:
-    from brainscore_ci.planning.policy import Policy
 
 __all__ = ["python_of", "run", "run_publishable"]
 
@@ -53,18 +49,12 @@ def run(
 
     Parameters
     ----------
-    plan_file : Path
-        The plan, as JSON.
-    records : Path
-        Folder for the records.
     minutes : float
         Time after which no further pair starts.
     shard : int, optional
         Number of the job, from 0; None: all.
     previews : bool
         Whether to score the previews of a pull request.
-    fetch_records : bool
-        Whether to fetch the published records first.
     results : Path, optional
         Folder for the report's input.
 
@@ -75,7 +65,9 @@ def run(
     """
     plan = Plan.read(plan_file)
     checkout = read_own_checkout(Path.cwd())
-    pairs = _chosen(plan.previews if previews else plan.pairs, shard, checkout.policy)
+    pairs = plan.previews if previews else plan.pairs
+    if shard is not None:
+        pairs = tasks_of(pair_shards(pairs, checkout.policy), shard)
     if fetch_records:
         _fetch_records(checkout.repository)
     # A pull request shows all its previews, so this run has to score each.
@@ -158,16 +150,6 @@ def _why_no_private() -> str | None:
     if os.environ.get("PRIVATE_DATA") != "true":
         return "private data are not available"
     return None if why_no_box() is None else "private data need a box, which there cannot be here"
-
-
-def _chosen(pairs: tuple[Pair, ...], shard: int | None, policy: Policy) -> tuple[Pair, ...]:
-
-    if shard is None:
-        return pairs
-    shards = pair_shards(pairs, policy)
-    if not 0 <= shard < len(shards):
-        raise ConfigurationError(f"The plan has {len(shards)} jobs, numbered from 0; there is no job {shard}.")
-    return shards[shard].tasks
 
 
 def _fetch_records(repository: Path) -> None:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from brainscore_core.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from brainscore_ci.planning.plan import Plan, TestTask
     from brainscore_ci.planning.policy import Policy
     from brainscore_core.scoring.pairs import Pair
 
-__all__ = ["Shard", "divide", "pair_shards", "test_shards"]
+__all__ = ["Shard", "divide", "pair_shards", "tasks_of", "test_shards"]
 
 Task = TypeVar("Task")
 
@@ -92,6 +94,19 @@ def _blocks(
         else:
             blocks.append((length, [task]))
     return blocks
+
+
+def tasks_of(shards: Sequence[Shard[Task]], number: int) -> tuple[Task, ...]:
+    """Return the tasks of a job.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no job of this number.
+    """
+    if not 0 <= number < len(shards):
+        raise ConfigurationError(f"The plan has {len(shards)} jobs, numbered from 0; there is no job {number}.")
+    return shards[number].tasks
 
 
 def test_shards(plan: Plan, policy: Policy) -> list[Shard[TestTask]]:
