@@ -114,7 +114,7 @@ def test_fix_mends_what_is_mechanical_and_says_so(tree, monkeypatch, capsys):
     main(["check", "old", "--fix"])
     said = capsys.readouterr().out
     folder = "vision/brainscore_vision/models/old"
-    assert said.splitlines()[:2] == [f"mended {folder}/model.py", f"mended {folder}/metadata.yml"]
+    assert said.splitlines()[:2] == [f"fixed {folder}/model.py", f"fixed {folder}/metadata.yml"]
     assert "old-import" not in said
     assert "placeholder: 'Title of the publication'" in said  # nobody can infer that
     assert (tree.path / folder / "model.py").read_text() == (
