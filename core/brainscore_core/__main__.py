@@ -59,7 +59,7 @@ def validate(
 ) -> int:
     """Check stimulus sets and assemblies against the data standard.
 
-    Prints every problem with what to do about it.
+    Prints every problem with its remedy.
     """
     for target in targets:
         if not Path(target).exists() or Path(target, "__init__.py").exists():  # a plugin, whose imports may take long

@@ -1,4 +1,4 @@
-"""Run a command line: typer reads it, an error becomes one line and an exit code that says of which kind it is.
+"""Run a command line: typer parses it, an error becomes one line and an exit code for its kind.
 
 A package makes an app (`make_app`) and adds commands to it: functions that return the exit code, with ``cls=Command``
 or, where an option takes several values (``--model a b``), ``cls=SpreadingCommand``. `run_app` runs it.
@@ -63,7 +63,7 @@ _OPEN = "brainscore: the repeatable option that a line ends with"  # in the note
 
 
 class Command(TyperCommand):
-    """A command whose function returns the exit code; what it raises becomes one line and an exit code (see `run`)."""
+    """A command whose function returns the exit code; its errors become one line and an exit code (see `run`)."""
 
     def invoke(self, ctx: Any) -> int:  # typer's base class of contexts is not public
         """Run the command and return its exit code."""
@@ -82,7 +82,7 @@ class SpreadingCommand(Command):
         return super().parse_args(ctx, list(_spread(args, set(repeatable))))
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:  # see above
-        """Complete a further value of a repeatable option, or what any command completes."""
+        """Complete a further value of a repeatable option, or as any command does."""
         still_open = ctx.meta.get(_OPEN)
         if still_open is None or incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
@@ -194,7 +194,7 @@ def _one_line(error: typer.TyperException) -> str:
 
 
 def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
-    """Run a command and return its exit code; what it raises becomes one line on standard error.
+    """Run a command and return its exit code; print its errors as one line on standard error.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _explain(error: Exception, *, show_traceback: bool) -> int:
 
 
 def exit_code_of(error: Exception) -> int:
-    """Return the exit code that tells of which kind an error is (see `EXIT_CODES`)."""
+    """Return the exit code for the kind of an error (see `EXIT_CODES`)."""
     if isinstance(error, _USAGE_ERRORS):
         return WRONG_USAGE
     return NOT_AVAILABLE if isinstance(error, _AVAILABILITY_ERRORS) else FAILED
@@ -274,7 +274,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: 
             left_out.append(name)
     table = Table(box=SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False)
     for column in columns:
-        is_short = max(map(len, column)) <= _NEVER_FOLDED  # numbers stay whole, what is long gives way
+        is_short = max(map(len, column)) <= _NEVER_FOLDED  # keep numbers whole, fold long texts
         table.add_column(column[0], overflow="fold", no_wrap=is_short)
     for row in zip(*(cells for _, *cells in columns), strict=True):
         table.add_row(*(Text(cell) for cell in row))  # as text: nothing in a cell is markup

@@ -1,6 +1,6 @@
 """Hold the settings of the library; the only reader of its environment variables.
 
-What others set is read where it is used: credentials, proxies and what GitHub tells a job about itself.
+Variables of others (credentials, proxies, GitHub's) are read where they are used.
 Settings are read when they are needed (`settings()`), never at import, so that a changed environment takes effect at
 once and a test can set its own.
 """
@@ -37,15 +37,15 @@ class Settings:
     install_dependencies : {'yes', 'no', 'newenv'}
         ``BS_INSTALL_DEPENDENCIES``: whether requirements of plugins are installed, and where.
     caching_disabled : bool
-        ``RESULTCACHING_DISABLE`` is ``1``: compute everything anew. (Its list form names modules of the published
+        ``RESULTCACHING_DISABLE`` is ``1``: recompute everything. (Its list form names modules of the published
         system and is ignored.)
     s3_weight_folder : str
         ``BRAINSCORE_S3_WEIGHT_FOLDER``, default ``models``.
     offline : bool
-        ``BRAINSCORE_OFFLINE`` is ``1`` or ``data``: fetch neither data nor weights, use what is cached and what the
+        ``BRAINSCORE_OFFLINE`` is ``1`` or ``data``: fetch neither data nor weights; use the cache and the
         mirror holds.
     installer_offline : bool
-        ``BRAINSCORE_OFFLINE`` is ``1``: never touch the network, not for what plugins require either.
+        ``BRAINSCORE_OFFLINE`` is ``1``: never use the network, not even to install requirements.
     mirror : Path, optional
         ``BRAINSCORE_MIRROR``: a folder that holds copies of files in S3 as ``<bucket>/<key>``. It is asked before S3;
         digests are verified all the same. Together with ``BRAINSCORE_OFFLINE=1`` it serves machines without network.
@@ -57,7 +57,7 @@ class Settings:
         ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on the disk, uncompressed, and only what is used
         is read, for assemblies larger than the memory.
     array_backend : str
-        ``BRAINSCORE_ARRAY_BACKEND``, default ``numpy``: what computes the metrics; ``torch``, ``torch:cuda`` or
+        ``BRAINSCORE_ARRAY_BACKEND``, default ``numpy``: library that computes the metrics; ``torch``, ``torch:cuda`` or
         ``torch:mps`` where a domain offers them. An argument of a metric takes precedence.
     memory_gb : float, optional
         ``BRAINSCORE_MEMORY_GB``: how much memory an array of activations may take before it lies in a file instead,
@@ -133,7 +133,7 @@ def settings() -> Settings:
 def memory_budget() -> int:
     """Return how many bytes an array may take in memory: ``BRAINSCORE_MEMORY_GB``, else a quarter of the machine.
 
-    Of a container (cgroup version 1 or 2) with less memory than its machine, a quarter of that.
+    In a container (cgroup version 1 or 2) with less memory than its machine, it is a quarter of the container's.
     """
     given = settings().memory_gb
     if given is not None:

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 __all__ = ["environment_of", "secrets_of"]
 
-_SHORTEST_SECRET = 6  # shorter values stand in any text
+_SHORTEST_SECRET = 6  # shorter values occur in any text
 
-# Only what is named here is handed on: a list of what is not would never be complete.
+# A list of allowed variables: one of forbidden ones would never be complete.
 _HANDED_ON = re.compile(
     r"PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP|TERM|SHELL|CI|GITHUB_ACTIONS|RUNNER_OS"
     r"|SYSTEMROOT|SYSTEMDRIVE|WINDIR|PATHEXT|COMSPEC|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMDATA"
@@ -26,7 +26,7 @@ _WITH_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@")
 
 
 def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return those of some environment variables that what runs or installs plugins is given.
+    """Return the environment variables that processes which run or install plugins may see.
 
     Credentials in files are hidden from the usual programs too.
     """
@@ -40,7 +40,7 @@ def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values that must be in no log, longest first, also as they stand in addresses and in base64."""
+    """Return the values that no log may contain, longest first, also URL-quoted and in base64."""
     values = {value for name, value in environment.items() if _SECRET.search(name)}
     values |= {found for value in environment.values() for found in re.findall(r"://[^/@\s:]*:([^/@\s]+)@", value)}
     values |= {line for value in values for line in value.splitlines()}

@@ -1,7 +1,7 @@
 """Define every exception the library raises.
 
 Each class is also the builtin exception a caller would catch, and where plugins written for the published system catch
-``AssertionError``, it is that too. Messages say what was wrong, where, what was expected and what to do.
+``AssertionError``, it is that too. Messages state the value, its place, the expectation and the remedy.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class OfflineError(DownloadError):
     Attributes
     ----------
     absent : str
-        What is not where, such as ``"s3://... is not at /home/..."``; empty if nobody said.
+        The missing file and its place, such as ``"s3://... is not at /home/..."``; may be empty.
     """
 
     def __init__(self, message: str = "", absent: str = "") -> None:
@@ -132,7 +132,7 @@ class OfflineError(DownloadError):
 
 
 class DataNotHereError(DownloadError):
-    """What a benchmark needs is not on this machine, and cannot be had now."""
+    """Data of a benchmark are not on this machine and not available now."""
 
 
 class CorruptFileError(BrainScoreError, OSError):
@@ -144,9 +144,9 @@ class IsolationError(BrainScoreError, RuntimeError):
 
 
 class NotApplicableError(BrainScoreError):
-    """A model cannot answer what a benchmark shows or asks, by what it is; its record says why, and is no failure.
+    """A model cannot take a benchmark by its nature; its record says why and is not a failure.
 
-    Whoever knows it raises this: a model without the region or the task, a benchmark none of whose stimuli moves it.
+    Models without the region or the task raise it, and benchmarks without a usable stimulus for the model.
     """
 
 
@@ -163,7 +163,7 @@ class CeilingError(BrainScoreError, ValueError):
 
 
 class ContractError(BrainScoreError, TypeError, ValueError):
-    """What one part hands to another (a metric, a score, what a factory made) is not what both have agreed on."""
+    """A metric, a score or the result of a factory breaks the contract between two parts."""
 
 
 class RecordsError(BrainScoreError, OSError):
@@ -171,7 +171,7 @@ class RecordsError(BrainScoreError, OSError):
 
 
 class ProtocolError(BrainScoreError, ValueError):
-    """What came over a connection is not what both sides have agreed on, or something cannot be sent over it."""
+    """A message breaks the protocol of a connection, or a value cannot be sent over it."""
 
 
 class PeerClosedError(ProtocolError):
@@ -195,7 +195,7 @@ class CandidateTimeoutError(CandidateError):
 
 
 class InvalidAnswerError(CandidateError, ValueError):
-    """A candidate in a process of its own has answered something that is no answer to what it was asked."""
+    """A candidate in a process of its own gave an answer that does not fit the question."""
 
 
 class StateChangedError(CandidateError):
@@ -220,7 +220,7 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 
 def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
-    """Return what an error says about the `nearest` names to a wrong one, with a space before it; empty without any.
+    """Return a sentence that suggests the `nearest` names, with a leading space; empty if none is near.
 
     Examples
     --------
@@ -232,6 +232,6 @@ def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
 
 
 def listed(lines: Sequence[str], most: int = 10) -> str:
-    """Return what an error lists, each on a line of its own, indented; of many the first ones and how many more."""
+    """Return the items indented, one a line: the first ones, and the number of further ones."""
     rest = [f"... and {len(lines) - most} more"] if len(lines) > most else []
     return "".join(f"\n  {line}" for line in [*lines[:most], *rest])

@@ -19,7 +19,7 @@ NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
     """Hold a lock between processes on ``path``: a file ``<path>.lock`` beside it, whose folder is made if absent.
 
-    Waits at most ``timeout_s`` seconds and raises `filelock.Timeout` then; -1 waits for ever.
+    Raises `filelock.Timeout` after ``timeout_s`` seconds; -1 waits for ever.
     """
     from filelock import FileLock  # imported when needed: start-up stays fast
 

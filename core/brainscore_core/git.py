@@ -1,4 +1,4 @@
-"""Run git: in a checkout as it is, or apart from what a person has configured and with a token that nobody sees."""
+"""Run git, optionally without the user's configuration and with a token that stays hidden."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def run_git(
     environment: Mapping[str, str] | None = None,
     timeout_s: float | None = None,
 ) -> Captured:
-    """Run git and return what became of it.
+    """Run git and return its status and output.
 
     Parameters
     ----------
     repository : Path or None
         Folder of a checkout; None: where this process is.
     *arguments : str
-        Command of git, and what it takes.
+        Command of git and its arguments.
     stdin, environment
         As for `run_captured`; see `environment_of_git`.
     timeout_s : float, optional
@@ -57,7 +57,7 @@ def ask_git(
     environment: Mapping[str, str] | None = None,
     failure: type[BrainScoreError] = ConfigurationError,
 ) -> bytes:
-    """Return what git prints.
+    """Return the output of git.
 
     Parameters are those of `run_git`.
 
@@ -66,7 +66,7 @@ def ask_git(
     ConfigurationError
         If git is not installed.
     BrainScoreError
-        Of the class `failure`, if git fails.
+        Of class `failure` if git fails.
     """
     done = run_git(repository, *arguments, stdin=stdin, environment=environment)
     if done.status != 0:
@@ -75,7 +75,7 @@ def ask_git(
 
 
 def said(done: Captured) -> str:
-    """Return what git said about its failure, at most 500 characters."""
+    """Return git's error message, at most 500 characters."""
     return done.stderr.decode("utf-8", "replace").strip()[-500:]
 
 
@@ -93,12 +93,12 @@ def environment_of_git(
     token: str = "",
     address: str = "",
 ) -> dict[str, str]:
-    """Return the environment variables with which git asks nobody, runs no hook and shows a token to nobody.
+    """Return environment variables that keep git from prompting, running hooks and showing a token.
 
     Parameters
     ----------
     environment : mapping of str to str
-        Those of this process, or what of them git may see.
+        Variables of this process that git may see.
     author : (str, str)
         Name and e-mail address.
     settings : mapping of str to str
@@ -135,14 +135,14 @@ class BlobReader:
         self._git = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - no shell
 
     def read(self, name: str, most_bytes: int = 2**30) -> bytes | None:
-        """Return what an object holds, or the first bytes of what is larger; None if there is none.
+        """Return the content of an object, or its first bytes if it is larger; None if it does not exist.
 
         Parameters
         ----------
         name : str
             Such as 'branch:path'; without a line break.
         most_bytes : int
-            Of its content that are kept.
+            Maximum number of bytes to return.
         """
         if self._git.stdin is None or self._git.stdout is None:
             return None

@@ -46,7 +46,7 @@ class Place:
 def place_in_plugin(error: BaseException) -> Place | None:
     """Return the last line of a plugin on the way to an error, or None if it came about in the library alone.
 
-    Of an error that was raised from another one, the place of the former counts if it has one.
+    The place of an error precedes that of the error it was raised from.
     """
     for each in chain(error):
         frames = list(traceback.walk_tb(each.__traceback__))
@@ -59,7 +59,7 @@ def place_in_plugin(error: BaseException) -> Place | None:
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, what it came from, and so on."""
+    """Yield an error and the chain of its causes."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -1,7 +1,7 @@
 """Read JSON that anybody may have written: bounded before it is parsed, strict, and refused in a few harmless words.
 
 What is expected is stated by frozen dataclasses: the types of their fields, with bounds. Code that makes such an object
-is believed; what is read passes through `read`, and nothing else makes an object of it.
+is trusted; outside data only becomes an object through `read`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Untrusted:
 
 
 def text(most: int) -> PlainValidator:
-    """Accept a text of some characters at the most; they may be any, so whoever shows it escapes it.
+    """Accept a text of limited length with any characters, to be escaped before it is displayed.
 
     Also halves of surrogate pairs, as in names of files that are not UTF-8; pydantic's own ``str`` refuses them.
     """
@@ -91,9 +91,9 @@ def read(kind: TypeAdapter[Read], data: str | bytes, what: str, most_bytes: int 
     Parameters
     ----------
     kind : TypeAdapter
-        Of what is expected.
+        Type of the expected content.
     what : str
-        For people, such as 'results'.
+        Name of the content for messages, such as 'results'.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def checked(kind: TypeAdapter[Read], content: object, what: str) -> Read:
 
 
 def read_start(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """Return the first bytes of a file, one more than `parse` takes, so that it refuses what is too large.
+    """Return the first bytes of a file, one more than `parse` accepts, so that it refuses larger files.
 
     Raises
     ------

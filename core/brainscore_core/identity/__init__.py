@@ -1,1 +1,1 @@
-"""Say what a result depends on: digests of files, data and sources, installed software, the machine; one cache."""
+"""Identify the inputs of a result: stamps and digests of files, data and source, software, machine; cache results."""

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "data_digest"]
 
 UNKNOWN = "unknown"
-"""Stands for the digest of what has none."""
+"""The digest of objects that have none."""
 
 _PLAIN = (type(None), bool, int, float, str, bytes)
 
 
 def data_digest(data: object) -> str:
-    """Return a digest of what was loaded.
+    """Return a digest of a loaded data set.
 
     Parameters
     ----------
-    data : DataFrame, DataArray, or what `brainscore_core.identity.store.content_digest` takes
-        Of a stimulus set the identifier, the columns and the content of its files count; of an assembly dimensions,
-        coordinates and values, not its attributes.
+    data : DataFrame, DataArray or argument of `content_digest`
+        A stimulus set counts by identifier, columns and content of its files; an assembly by dimensions, coordinates
+        and values, not by attributes.
 
     Returns
     -------
     str
-        64 hexadecimal digits; `UNKNOWN` for anything else, and where a file cannot be read.
+        64 hexadecimal digits; `UNKNOWN` for other types and if a file cannot be read.
     """
     try:
         if isinstance(data, pd.DataFrame):
@@ -50,8 +50,8 @@ def data_digest(data: object) -> str:
 def _of_stimuli(stimuli: pd.DataFrame) -> str:
     columns = [[str(name), _of_values(stimuli[name].to_numpy())] for name in stimuli.columns]
     paths = getattr(stimuli, "stimulus_paths", None) or {}
-    shown = dict.fromkeys(stimuli["stimulus_id"]) if "stimulus_id" in stimuli.columns else ()
-    files = {str(name): str(paths[name]) for name in shown if name in paths}
+    identifiers = dict.fromkeys(stimuli["stimulus_id"]) if "stimulus_id" in stimuli.columns else ()
+    files = {str(name): str(paths[name]) for name in identifiers if name in paths}
     stamps = [file_stamp(path) for path in files.values()]
     digests = map(stamped_file_digest, files.values(), stamps)
     return content_digest(
@@ -60,7 +60,7 @@ def _of_stimuli(stimuli: pd.DataFrame) -> str:
 
 
 def _of_assembly(assembly: xr.DataArray) -> str:
-    # An index of several levels is there beside its levels, as tuples.
+    # xarray lists a multi-index, as tuples, beside its levels.
     coordinates = [
         [str(name), list(map(str, coordinate.dims)), _of_values(coordinate.values)]
         for name, coordinate in sorted(assembly.coords.items(), key=lambda item: str(item[0]))
@@ -72,12 +72,12 @@ def _of_assembly(assembly: xr.DataArray) -> str:
 def _of_values(values: npt.NDArray[Any]) -> str:
     if values.dtype.kind not in "OUT":
         return content_digest(values)
-    codes, different = pd.factorize(values.ravel())  # long columns repeat a few texts
-    return content_digest(list(values.shape), codes.astype(np.int64), _texts(np.asarray(different).tolist()))
+    codes, uniques = pd.factorize(values.ravel())  # long columns repeat a few texts
+    return content_digest(list(values.shape), codes.astype(np.int64), _texts(np.asarray(uniques).tolist()))
 
 
 def _texts(values: Sequence[object]) -> str:
-    if all(type(value) is str for value in values):  # at once: each by itself takes microseconds
+    if all(type(value) is str for value in values):  # at once: one by one takes microseconds each
         texts = [str(value).encode("utf-8", "surrogatepass") for value in values]
-        return content_digest(np.array([len(each) for each in texts], dtype=np.int64), b"".join(texts))
+        return content_digest(np.array([len(text) for text in texts], dtype=np.int64), b"".join(texts))
     return content_digest([value if isinstance(value, _PLAIN) else repr(value) for value in values])

@@ -42,7 +42,7 @@ def content_digest(*parts: object) -> str:
     Raises
     ------
     TypeError
-        For any other type: a key that silently ignored a part could cause a wrong hit.
+        For any other type: a key that ignored a part could cause a wrong hit.
     """
     digest = hashlib.sha256()
     for part in parts:
@@ -51,7 +51,7 @@ def content_digest(*parts: object) -> str:
 
 
 def _feed(digest: hashlib._Hash, part: object) -> None:
-    # Before float and str, which NumPy's float64 and str_ also are. Whoever passes such a value has imported NumPy.
+    # Before float and str, which NumPy's float64 and str_ also are. A caller with such a value has imported NumPy.
     if "numpy" in sys.modules and _feed_numpy(digest, part):
         return
     if part is None or isinstance(part, (bool, int, float, str)):
@@ -83,20 +83,20 @@ def _feed_numpy(digest: hashlib._Hash, part: object) -> bool:
         if part.dtype.kind in "biufSU" and isinstance(item, (bool, int, float, str, bytes)):
             _feed(digest, item)
             return True
-        part = np.asarray(part)  # dates, complex and long numbers: no Python number holds all that they are
+        part = np.asarray(part)  # dates, complex and long numbers: no Python number is equal to them
     if not isinstance(part, np.ndarray) or isinstance(part, np.ma.MaskedArray):  # its mask would not count
         return False
     if part.dtype.hasobject:
         _feed_token(digest, f"array{part.shape}", content_digest(part.tolist()).encode())
     else:
         flat = np.ascontiguousarray(part).reshape(-1)
-        # Fed as it lies in memory, without a copy; texts of no length cannot be looked at as bytes.
+        # Fed from memory without a copy; texts of length 0 have no view as bytes.
         value = flat.view(np.uint8).data if part.dtype.itemsize else flat.tobytes()
         _feed_token(digest, f"array{part.shape}{part.dtype.descr}", value)
     return True
 
 
 def _feed_token(digest: hashlib._Hash, kind: str, value: bytes | memoryview) -> None:
-    # Kind and length in front, so that no two different sequences of parts give the same stream of bytes.
+    # Kind and length come first, so different sequences of parts never give the same stream of bytes.
     digest.update(f"{kind}:{len(value)}:".encode())
     digest.update(value)

@@ -14,7 +14,7 @@ def machine() -> str:
 
 
 def peak_memory_bytes() -> int | None:
-    """Return the most memory that this process has used at a time, in bytes; None where the system does not say."""
+    """Return the peak memory of this process in bytes; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows

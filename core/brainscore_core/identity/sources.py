@@ -13,14 +13,14 @@ from brainscore_core.git import run_git
 __all__ = ["UNREGISTERED", "folder_revision", "library_digest", "source_revision", "sources_digest"]
 
 UNREGISTERED = "unregistered"
-"""Revision of what is no plugin: a model that was passed itself, or registered while the program runs."""
+"""Revision of a model that is not a plugin: passed as an object or registered while the program runs."""
 
 
 def source_revision() -> str | None:
     """Return the git commit of the checkout this package runs from, with ``+changes`` if files differ from it.
 
-    New Python files in its folders, such as those of a plugin that nobody has committed yet, are changes too; what lies
-    beside the folders or is ignored is none.
+    New Python files in its folders, such as those of an uncommitted plugin, are changes too; files beside the folders
+    and ignored files are not.
 
     Returns
     -------
@@ -38,10 +38,10 @@ def source_revision() -> str | None:
 
 
 def folder_revision(directory: Path) -> str:
-    """Return ``folder-`` and a digest of the files of a plugin, of their names and contents.
+    """Return ``folder-`` and a digest of the names and contents of a plugin's files.
 
-    Byte code and hidden files do not count. Unlike the revision that planning computes, which has no such prefix, it
-    knows nothing of what the plugin uses.
+    Byte code and hidden files do not count. Unlike the revision that planning computes, it ignores the plugin's
+    dependencies.
     """
     digest = hashlib.sha256()
     for file in _files(directory):

@@ -3,7 +3,7 @@
 An entry is renamed into place, so it is either absent or whole; a lock lets one process compute while others wait.
 
 Three caches evict nothing: environments may be running, the plugin index has one file per folder of plugins, and a
-mirror belongs to whoever filled it.
+mirror belongs to the user.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _FETCH_FIX = "check connection, credentials, bucket and version_id in __init__.p
 def check_target(
     target: str, library: str | None = None, *, nans_expected: bool = False, class_name: str | None = None
 ) -> list[Problem]:
-    """Check what a person names and return all problems.
+    """Check the named files, folders or plugins and return all problems.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Find plugins without importing them, install what they require, and import them."""
+"""Find plugins without importing them, install their requirements, and import them."""

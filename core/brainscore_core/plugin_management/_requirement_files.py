@@ -29,7 +29,7 @@ __all__ = [
 # plugin was written.
 _OWN = re.compile(r"brainscore(-.*)?|brain-score|brainio|model-tools|candidate-models")
 _OWN_SOURCE = re.compile(r"github\.com[/:]brain-score/", re.IGNORECASE)
-# Modules that left the standard library; nobody who names one means a distribution.
+# Modules that left the standard library; such a name never means a distribution.
 _FORMER_MODULES = frozenset({"asynchat", "asyncore", "distutils", "imp", "smtpd"})
 
 
@@ -42,7 +42,7 @@ class RequirementLine:
     text : str
         As an installer reads it in a requirements file: one line, without comments and variables of the environment.
     requirement : Requirement or None
-        The same taken apart; None for options and for what only an installer understands.
+        The parsed line; None for options and lines that only an installer understands.
     file : str
         Where it stands, relative to the folder of the plugin, with ``/``.
     number : int
@@ -56,7 +56,7 @@ class RequirementLine:
 
 
 def read_requirements(directory: Path) -> list[RequirementLine]:
-    """Return what a plugin requires, in the order of its files, each line once.
+    """Return the requirements of a plugin in the order of its files, each line once.
 
     Left out are the Brain-Score libraries, modules of the standard library, the plugin folder itself, and what the
     markers say is not for this interpreter.
@@ -180,7 +180,7 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _check_plain(file: Path, number: int, text: str) -> None:
-    """Refuse what means one thing to a reader and another one to an installer."""
+    """Refuse a line that installers and readers interpret differently."""
     if "$" in text:
         raise RequirementsError(
             f"{file}:{number}: {text!r} holds a $. Installers put variables of the environment there, which may be "

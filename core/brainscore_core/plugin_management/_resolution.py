@@ -1,4 +1,4 @@
-"""Foresee what an installation would change: what the library uses, and what is built for one torch alone."""
+"""Predict which shared libraries and builds for one torch an installation would change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLANNED_BY_UV = re.compile(r"^\s*\+ ([\w.-]+)==(\S+)", re.MULTILINE)
 
 
 def installed_version(name: str) -> str | None:
-    """Return the version of a distribution of the running interpreter; None if it is not there."""
+    """Return the version of an installed distribution; None if it is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -32,9 +32,9 @@ def installed_version(name: str) -> str | None:
 
 
 def used_by(names: tuple[str, ...]) -> dict[str, str]:
-    """Return the installed version of each distribution that some need, directly or not, by canonical name.
+    """Return name -> installed version of the direct and indirect requirements of distributions.
 
-    The distributions themselves are left out, and so is what only an extra of them needs.
+    Excluded are the distributions themselves and requirements of their extras.
     """
     used: dict[str, str] = {}
     waiting = list(names)
@@ -59,9 +59,9 @@ def planned_versions(report: Path, output: str) -> dict[str, str]:
     Parameters
     ----------
     report : Path
-        What ``pip install --report`` writes; need not exist.
+        Report of ``pip install --report``; may be absent.
     output : str
-        What ``uv pip install --dry-run`` says.
+        Output of ``uv pip install --dry-run``.
     """
     if report.is_file():
         installs = [each["metadata"] for each in json.loads(report.read_bytes())["install"]]
@@ -70,7 +70,7 @@ def planned_versions(report: Path, output: str) -> dict[str, str]:
 
 
 def foreign_builds(planned: Mapping[str, str]) -> dict[str, str]:
-    """Return what would be installed that is built for another torch, and the version of the build that fits.
+    """Return planned distributions built for another torch, with the version of the fitting build.
 
     Parameters
     ----------

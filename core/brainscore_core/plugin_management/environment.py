@@ -2,9 +2,8 @@
 
 An environment is a virtual environment of the running interpreter that sees everything importable here (the libraries
 from where they are imported now, and the packages installed beside them) through a ``.pth`` file, behind its own
-packages. What a plugin requires is installed into it and hides the version from here. So it costs little to make, and
-it isolates additions and other versions; it does not hide packages that are installed here and that a plugin forgot to
-require.
+packages. The requirements of a plugin are installed into it and hide the versions from here. It is cheap to make and
+isolates additions and other versions, but does not hide installed packages that a plugin forgot to require.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ _FORMAT = 2  # raise it whenever environments are made differently
 
 
 def environment_for(plugin_folders: Sequence[Path]) -> Path:
-    """Return the interpreter of an environment that has what some plugins require, making it the first time.
+    """Return the interpreter of an environment that meets the requirements of plugins; make it the first time.
 
     Parameters
     ----------
     plugin_folders : sequence of Path
-        The plugins that shall work there together, such as a model and a benchmark.
+        Folders of plugins that work together, such as a model and a benchmark.
 
     Returns
     -------
@@ -83,7 +82,7 @@ def environment_for(plugin_folders: Sequence[Path]) -> Path:
 
 
 def python_for(plugin_folders: Sequence[Path]) -> Path:
-    """Return an interpreter that has what some plugins require: this one if it has, else that of an environment.
+    """Return an interpreter that meets the requirements of plugins: this one, or that of an environment.
 
     Parameters and errors are those of `environment_for`. Nothing is installed into the running interpreter.
     """
@@ -91,7 +90,7 @@ def python_for(plugin_folders: Sequence[Path]) -> Path:
 
 
 def requirements_of(plugin_folders: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what some plugins require, each line once and sorted, and what of it this interpreter lacks.
+    """Return the requirements of plugins and those that this interpreter lacks, each line once, sorted.
 
     Raises
     ------
@@ -105,14 +104,14 @@ def requirements_of(plugin_folders: Sequence[Path]) -> tuple[tuple[str, ...], tu
 def run_in_environment(
     python: Path, arguments: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
 ) -> Ended:
-    """Run an interpreter, passing on to standard error what it says, in the order of `brainscore_core.processes`.
+    """Run an interpreter and pass its output on to standard error.
 
     Parameters
     ----------
     python : Path
         As `environment_for` returns it.
     arguments : sequence of str or Path
-        What follows ``python``, such as ``['-m', 'mylibrary', 'score', ...]``.
+        Arguments of ``python``, such as ``['-m', 'mylibrary', 'score', ...]``.
     environment : mapping of str to str, optional
         Variables to set besides those of this process.
     """
@@ -133,19 +132,19 @@ def isolated_score(
     record_path: Path,
     read: Callable[[Path], Record],
 ) -> Record:
-    """Score a model on a benchmark in an environment that has what their plugins require.
+    """Score a model on a benchmark in an environment that meets the requirements of their plugins.
 
-    Runs ``python -m <library> score`` there, which installs into that environment what further plugins (a metric, a
-    data set) require.
+    Runs ``python -m <library> score`` there, which installs the requirements of further plugins (a metric, a data set)
+    into that environment.
 
     Parameters
     ----------
     library : str
         Package with the command line, such as ``'mylibrary'``.
     plugin_folders : sequence of Path
-        Folders of the plugins whose requirements the environment shall have.
+        Folders of plugins with requirements.
     record_path : Path
-        Where the program shall write its record, which ``read`` reads back from there.
+        Path of the record, which the program writes and ``read`` reads.
 
     Raises
     ------
@@ -188,13 +187,13 @@ def _make(
         sys.stderr.write(f"Installing what {names} require: {', '.join(line.text for line in missing)}\n")
         finished = _install(missing, python)
         _require_success(finished, f"What {names} require cannot be installed into an environment.")
-    # Written last: an environment without it is not whole.
+    # Written last: without it, an environment is incomplete.
     with atomic_path(folder / LAYER_MARKER) as temporary:
         temporary.write_text(json.dumps({"requirements": [line.text for line in lines], "paths": list(paths)}), "utf-8")
 
 
 def _install(lines: Sequence[RequirementLine], python: Path) -> Ended:
-    """Install beside the versions that are here, and only where there is no such way with others in front of them."""
+    """Install with the versions from here; only if these conflict, with other ones in front of them."""
     named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement}
     here = [f"{name}=={version}" for name, version in pinned_versions().items() if name not in named]
     finished = run_installer(lines, python=python, constraints=[*_own_bounds(), *here], layered=True)
@@ -223,12 +222,12 @@ def _visible_paths() -> list[str]:
 
 
 def _own_bounds() -> list[str]:
-    """Return which versions the libraries themselves can work with, as far as they are installed distributions."""
+    """Return the version bounds of the libraries that are installed as distributions."""
     bounds: list[str] = []
     for name in OWN:
         try:
             required = [Requirement(text) for text in metadata.requires(name) or ()]
         except metadata.PackageNotFoundError:
             continue
-        bounds += [f"{each.name}{each.specifier}" for each in required if each.marker is None and not each.url]
+        bounds += [f"{line.name}{line.specifier}" for line in required if line.marker is None and not line.url]
     return [bound for bound in dict.fromkeys(bounds) if not bound.startswith("brainscore")]

@@ -1,4 +1,4 @@
-"""Call what a plugin registered, and say so if it is no factory or makes something else than its kind."""
+"""Call the factory of a plugin and check its result."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Expected", "make"]
 
 @dataclass(frozen=True)
 class Expected:
-    """What the factories of one kind have to make.
+    """The result that factories of one kind must return.
 
     Attributes
     ----------
     what : str
-        In words, such as ``'a model, which has a method look_at'``.
+        Description, such as ``'a model, which has a method look_at'``.
     fits : callable
-        Tells whether an object is one. Classes and None never are.
+        Returns whether an object is one; not called for classes and None.
     remedy : str
-        A sentence on how to mend a factory that makes something else.
+        Advice for factories with another result.
     """
 
     what: str
@@ -36,51 +36,51 @@ class Expected:
 
 
 def make(library: str, kind: str, identifier: str, expected: Expected, /, *args: Any, **kwargs: Any) -> Any:
-    """Import the plugin that registers an identifier and return what its factory makes.
+    """Import the plugin that registers an identifier and return the result of its factory.
 
     Parameters
     ----------
     library, kind, identifier : str
         As for `import_plugin`.
     expected : Expected
-        What the factory has to make.
+        Required result.
     *args, **kwargs
         For the factory.
 
     Raises
     ------
     PluginError
-        The plugin registers an object in place of what makes one, a factory that needs arguments that nobody gives, or
-        one that makes something else than `expected`.
+        The plugin registers an object instead of a factory, a factory that needs further arguments, or one whose
+        result is not `expected`.
     BrainScoreError
         As `import_plugin` does.
     """
-    wanted = kind_named(kind)
+    registered_kind = kind_named(kind)
     factory = import_plugin(library, kind, identifier)
-    _check_factory(library, wanted, identifier, factory, args, kwargs)
-    made = factory(*args, **kwargs)
-    if made is None or isinstance(made, type) or not expected.fits(made):
+    _check_factory(library, registered_kind, identifier, factory, args, kwargs)
+    result = factory(*args, **kwargs)
+    if result is None or isinstance(result, type) or not expected.fits(result):
         remedy = expected.remedy
-        if made is None:
+        if result is None:
             remedy = "Does it end with return?"
-        elif isinstance(made, type):
-            remedy = f"Make an object of the class: {made.__name__}(...)."
-        place = _place(library, wanted, identifier)
+        elif isinstance(result, type):
+            remedy = f"Make an object of the class: {result.__name__}(...)."
+        place = _place(library, registered_kind, identifier)
         raise PluginError(
-            f"The factory of the {wanted.label} {identifier!r} made {described(made)}{place}; expected "
+            f"The factory of the {registered_kind.label} {identifier!r} made {described(result)}{place}; expected "
             f"{expected.what}. {remedy}".rstrip()
         )
-    return made
+    return result
 
 
 def _check_factory(
     library: str, kind: Kind, identifier: str, factory: object, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Raise if what is registered is no factory, or one that cannot be called without arguments."""
+    """Raise unless the registered object is a factory that can be called."""
     problem = _lacking(factory, args, kwargs) if callable(factory) else ""
     is_object = not isinstance(factory, (type, functools.partial)) and not inspect.isroutine(factory)
     if callable(factory) and (not problem or ((kwargs or args or kind.name == "metric") and not is_object)):
-        return  # what the caller of a metric forgot is for Python to say
+        return  # Python reports arguments that the caller of a metric forgot
     registered = f"{kind.registry}[{identifier!r}]"
     place = _place(library, kind, identifier)
     if is_object:
@@ -95,7 +95,7 @@ def _check_factory(
 
 
 def _lacking(factory: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return why a factory cannot be called with these arguments; empty if it can, or nobody knows."""
+    """Return why a factory cannot be called with these arguments; empty if it can or has no signature."""
     try:
         signature = inspect.signature(factory)
     except (TypeError, ValueError):
@@ -114,6 +114,8 @@ def _place(library: str, kind: Kind, identifier: str) -> str:
     except BrainScoreError:
         return ""
     lines = [
-        each.line for each in plugin.registrations if (each.registry, each.identifier) == (kind.registry, identifier)
+        entry.line
+        for entry in plugin.registrations
+        if (entry.registry, entry.identifier) == (kind.registry, identifier)
     ]
     return f" ({plugin.init_file}{f':{lines[0]}' if lines else ''})"

@@ -47,7 +47,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     kind : str
         ``'data'``, ``'stimulus_set'``, ``'metric'``, ``'benchmark'`` or ``'model'``, or the name of a folder.
     identifier : str
-        Key in the registry. What was assigned to the registry at run time is found without any plugin.
+        Key in the registry. Keys assigned at run time need no plugin.
     index : PluginIndex, optional
         Which plugins there are; None stands for those of the library.
 
@@ -66,7 +66,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
         The plugin cannot be read or imported, or imports without registering the identifier; or a plugin has replaced
         what another one registers, see `OwnedRegistry`.
     RequirementsError
-        What the plugin requires cannot be installed.
+        The requirements of the plugin cannot be installed.
     """
     wanted = kind_named(kind)
     registry = _registry(library, wanted)
@@ -99,7 +99,7 @@ class ImportPlugin:
     identifier : str
         Key in the registry.
     registry_prefix : str, optional
-        Kind of what is registered where the folder does not say it: ``'stimulus_set'``.
+        Kind, if the folder does not determine it: ``'stimulus_set'``.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class ImportPlugin:
         return self._plugin.name
 
     def install_requirements(self) -> None:
-        """Install what the plugin requires and is not there, whatever ``BS_INSTALL_DEPENDENCIES`` says."""
+        """Install missing requirements of the plugin, regardless of ``BS_INSTALL_DEPENDENCIES``."""
         from brainscore_core.plugin_management.requirements import install_requirements  # most plugins have none
 
         install_requirements(self._plugin.name, self._plugin.directory)
@@ -147,7 +147,7 @@ def known_identifiers_of(library: str, kind: str, *, index: PluginIndex | None =
 
 
 def load_plugin(library: str, plugin: Plugin) -> ModuleType:
-    """Import a plugin, after installing what it requires if ``BS_INSTALL_DEPENDENCIES`` is ``yes``.
+    """Import a plugin, after installing its requirements if ``BS_INSTALL_DEPENDENCIES`` is ``yes``.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def load_plugin(library: str, plugin: Plugin) -> ModuleType:
         The plugin raises an error while it is imported. Its modules and registrations are forgotten again, so that a
         later attempt starts afresh.
     RequirementsError
-        What the plugin requires cannot be installed.
+        The requirements of the plugin cannot be installed.
     """
     imported = sys.modules.get(plugin.module)
     if imported is not None:
@@ -306,7 +306,7 @@ def _checked_origin(plugin: Plugin, module: ModuleType) -> ModuleType:
 
 
 def _forget(plugin: Plugin, registries: dict[str, _Registry], before: dict[str, _Registry], modules: set[str]) -> None:
-    """Undo what a failed import left behind, but not what other plugins did that it loaded."""
+    """Undo the changes of a failed import, except those of other plugins that it loaded."""
     for name in [name for name in sys.modules if f"{name}.".startswith(f"{plugin.module}.")]:
         if name not in modules:
             del sys.modules[name]

@@ -1,7 +1,7 @@
 """Know which plugin registers which identifier without importing any plugin.
 
-Every plugin's ``__init__.py`` is parsed once; what it registers is kept in a file that later look-ups only compare with
-the stamps of the plugins, so that among a thousand plugins a look-up takes milliseconds.
+Every plugin's ``__init__.py`` is parsed once and its registrations are cached. Later look-ups compare stamps, so among
+a thousand plugins they take milliseconds.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from brainscore_core.plugin_management.source import Computed, Registration, fin
 
 __all__ = ["Computed", "Plugin", "PluginIndex", "PluginRoot", "Registration", "library_roots", "owners"]
 
-_FORMAT = 4  # of the index file; raise it whenever what is read from a plugin changes
-# A file changed so shortly before it was read may change again without a new time stamp; it is read anew next time.
+_FORMAT = 4  # of the index file; raise it if rows change
+# A file changed just before it was read may change again with the same times, so it is read again.
 _SETTLED_AFTER_NS = 2_000_000_000
 
 
@@ -38,7 +38,7 @@ class PluginRoot:
     Attributes
     ----------
     folder : str
-        Which plugins it holds: ``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``.
+        Kind of its plugins: ``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``.
     path : Path
         Where it is.
     package : str
@@ -52,18 +52,18 @@ class PluginRoot:
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """What is known about a plugin without importing it.
+    """A plugin as its source describes it, without importing it.
 
     Attributes
     ----------
     name : str
         Name of its folder.
     root : PluginRoot
-        Where that folder is.
+        Folder that holds it.
     registrations : tuple of Registration
-        What importing it registers.
+        Registrations of importing it.
     computed : tuple of Computed
-        Registrations whose identifiers only the running plugin knows.
+        Registrations whose identifiers the plugin computes.
     problem : str or None
         Why its ``__init__.py`` cannot be read, with path and line.
     """
@@ -116,10 +116,9 @@ def owners(library: str, kind: str) -> dict[str, list[Path]]:
 
 
 class PluginIndex:
-    """What all plugins below some folders register.
+    """The registrations of all plugins below some folders.
 
-    Every question first compares the folders with what was known, so that added, changed and removed plugins count at
-    once; only those are parsed again.
+    Every query compares stamps first, so added, changed and removed plugins count at once; only these are parsed again.
 
     Parameters
     ----------

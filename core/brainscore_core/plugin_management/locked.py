@@ -1,4 +1,4 @@
-"""Build the environment that a lock names, so that what was computed in it can be computed again.
+"""Build the environment of a lock to reproduce results that were computed in it.
 
 A lock is what `brainscore_core.identity.software.installed` returns. What is installed here in the same version is
 taken from here, the rest from an index, as wheels: nothing is built, so that no code runs while it is installed.
@@ -56,7 +56,7 @@ def read_lock(lock: str) -> dict[str, str]:
 
 
 def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
-    """Return the interpreter of an environment that has what a lock names and nothing else, making it the first time.
+    """Return the interpreter of an environment with exactly the distributions of a lock; make it the first time.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
     Raises
     ------
     RequirementsError
-        If something in the lock cannot be had; the message says what.
+        A distribution of the lock is not available; the message names it.
     """
     wanted = read_lock(lock)
     checkouts = [str(each) for each in library_folders if not each.is_relative_to(sys.prefix)]
@@ -113,7 +113,7 @@ def _make(folder: Path, python: Path, wanted: Mapping[str, str], checkouts: Sequ
         sys.stderr.write(f"Installing {len(left)} distributions that are not here in these versions\n")
         ended = _install(left, python)
         if ended.status != 0:
-            lacking = _not_to_be_had(left, python)
+            lacking = _unavailable(left, python)
             raise RequirementsError(
                 f"Of the lock cannot be had, as a wheel for this machine: {', '.join(lacking or left)}. "
                 f"{'' if lacking else ended}"
@@ -186,11 +186,11 @@ def _install(lines: Sequence[str], python: Path, *, dry: bool = False) -> Ended:
         return run_bounded(command, environment=environment_of(os.environ))
 
 
-def _not_to_be_had(lines: Sequence[str], python: Path) -> list[str]:
-    """Return those lines that cannot be installed, asking for halves of them."""
+def _unavailable(lines: Sequence[str], python: Path) -> list[str]:
+    """Return the lines that cannot be installed, found by bisection."""
     if _install(lines, python, dry=True).status == 0:
         return []
     if len(lines) == 1:
         return list(lines)
     middle = len(lines) // 2
-    return _not_to_be_had(lines[:middle], python) + _not_to_be_had(lines[middle:], python)
+    return _unavailable(lines[:middle], python) + _unavailable(lines[middle:], python)

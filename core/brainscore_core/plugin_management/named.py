@@ -1,4 +1,4 @@
-"""Find the plugins that a person means: by folder, identifier or path, inside of a library or elsewhere."""
+"""Find plugins by folder, identifier or path, inside a library or elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["find_plugins", "label_of", "make_importable", "plugin_at", "plugins_
 
 
 def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
-    """Return the plugins that a name means.
+    """Return the plugins of a name.
 
     Parameters
     ----------
@@ -31,26 +31,26 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
     Raises
     ------
     UnknownIdentifierError
-        If nothing has that name; names the nearest ones.
+        Nothing has that name; the message suggests near ones.
     PluginError
         If a folder of that name has no ``__init__.py``.
     """
     plugins = [plugin for folder in FOLDERS for plugin in index.plugins(folder)]
-    found = [plugin for plugin in plugins if name in (plugin.name, label_of(plugin)) or _registers(plugin, name)]
-    if found:
-        return found
+    matches = [plugin for plugin in plugins if name in (plugin.name, label_of(plugin)) or _registers(plugin, name)]
+    if matches:
+        return matches
     _refuse_without_init(index, name)
-    known = {plugin.name for plugin in plugins}
-    known.update(registration.identifier for plugin in plugins for registration in plugin.registrations)
+    names = {plugin.name for plugin in plugins}
+    names.update(registration.identifier for plugin in plugins for registration in plugin.registrations)
     raise UnknownIdentifierError(
         f"No plugin folder or identifier is called {name!r} ({len(plugins)} plugins known)."
-        f"{did_you_mean(name, sorted(known), most=3)} "
+        f"{did_you_mean(name, sorted(names), most=3)} "
         f"Plugins live in {', '.join(str(root.path) for root in index.roots)}; one from elsewhere is named by its path."
     )
 
 
 def _refuse_without_init(index: PluginIndex, name: str) -> None:
-    """Raise `PluginError` if a name, or folder and name, is that of a folder with files but no ``__init__.py``."""
+    """Raise `PluginError` if the name belongs to a folder with files but no ``__init__.py``."""
     kind, _, own = name.rpartition("/")
     for root in index.roots:
         folder = root.path / own
@@ -62,21 +62,21 @@ def _refuse_without_init(index: PluginIndex, name: str) -> None:
 
 
 def plugin_at(folder: Path, library: str) -> Plugin:
-    """Return the plugin in a folder, be it in a library or not.
+    """Return the plugin in a folder, inside a library or elsewhere.
 
     Parameters
     ----------
     folder : Path
-        Stands in a folder that is named like the kind, such as ``/anywhere/benchmarks/mine``.
+        Plugin folder, whose parent is named like its kind: ``/anywhere/benchmarks/mine``.
     library : str
-        Whose plugins these are, such as ``'mylibrary'``.
+        Library of the plugin, such as ``'mylibrary'``.
 
     Raises
     ------
     PluginError
-        If there is no ``__init__.py``.
+        It has no ``__init__.py``.
     ConfigurationError
-        If the folder stands in one that says nothing about its kind.
+        The name of its parent is not that of a kind.
     """
     folder = folder.resolve()
     kind = folder.parent.name
@@ -88,14 +88,14 @@ def plugin_at(folder: Path, library: str) -> Plugin:
             f"says what kind of plugin it is. Move it, for instance to {folder.parent / FOLDERS[-2] / folder.name}."
         )
     root = PluginRoot(folder=kind, path=folder.parent, package=f"{library}.{kind}")
-    found = next((plugin for plugin in PluginIndex([root]).plugins(kind) if plugin.name == folder.name), None)
-    if found is None:
+    plugin = next((plugin for plugin in PluginIndex([root]).plugins(kind) if plugin.name == folder.name), None)
+    if plugin is None:
         raise PluginError(f"{folder} is no plugin: names of plugin folders do not start with '.' or '_'.")
-    return found
+    return plugin
 
 
 def make_importable(plugin: Plugin) -> None:
-    """Let a library find a plugin that is elsewhere, and those beside it, in this process.
+    """Let a library find a plugin elsewhere and its neighbours in this process.
 
     The folders ``data``, ``metrics``, ``benchmarks`` and ``models`` beside its own join those of the library.
     """
@@ -122,16 +122,16 @@ def label_of(plugin: Plugin) -> str:
 
 
 def find_plugins(library: str, names: Sequence[str]) -> list[Plugin]:
-    """Return what several names mean, each plugin once.
+    """Return the plugins of several names, each once.
 
-    Names are those of `plugins_named`; a path stands for the plugin folder there, which may be outside of the library.
+    A name is one of `plugins_named` or the path of a plugin folder, which may be outside the library.
     """
     roots = library_roots(library)
     index = PluginIndex(roots)
-    found: dict[Path, Plugin] = {}
+    plugins_by_path: dict[Path, Plugin] = {}
     for name in names:
         path = Path(name).expanduser()
         is_path = path.is_absolute() or (path.is_dir() and (path / "__init__.py").is_file())
         plugins = [plugin_at(path, library)] if is_path else plugins_named(index, name)
-        found.update((plugin.directory.resolve(), plugin) for plugin in plugins)
-    return list(found.values())
+        plugins_by_path.update((plugin.directory.resolve(), plugin) for plugin in plugins)
+    return list(plugins_by_path.values())

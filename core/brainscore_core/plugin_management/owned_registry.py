@@ -1,4 +1,4 @@
-"""Hold the factories of one kind, and let no plugin change those of another."""
+"""Hold the factories of one kind and keep plugins from changing those of others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IMPORTER = __file__.replace("owned_registry", "import_plugin")
 
 
 class OwnedRegistry(dict[str, Factory], Generic[Factory]):
-    """A dictionary of factories by identifier, in which a plugin can change only what the index says is its own.
+    """A dictionary of factories by identifier in which a plugin can only change entries of its own.
 
     What nobody's plugin registers anybody may assign, and code that is no plugin, such as a notebook or a test, may
     change everything.
@@ -33,7 +33,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     library : str
         Name of the package whose plugins register here, such as ``'mylibrary'``.
     kind : str
-        What they register, such as ``'model'``.
+        Kind of the factories, such as ``'model'``.
     owners : callable
         ``owners(library, kind)`` returns, by identifier, the ``__init__.py`` of the plugins that register it. It is
         asked when another plugin than the last one assigns or removes an identifier, and anew before one is refused.
@@ -112,7 +112,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
             )
 
     def _strangers(self, plugin: Path, identifier: str) -> Sequence[Path]:
-        """Return who registers an identifier; nobody if the plugin does."""
+        """Return the other plugins that register an identifier; empty if this one does."""
         owners = self._known.get(identifier, ())
         return () if any(owner.parent == plugin for owner in owners) else owners
 
@@ -139,7 +139,7 @@ def _plugin_at_work(library: str) -> tuple[Path | None, str]:
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - `inspect.stack` reads the source of every frame
     while frame is not None:
         file = frame.f_code.co_filename
-        if file == _IMPORTER:  # it takes back what a failed import left
+        if file == _IMPORTER:  # it undoes failed imports
             return None, ""
         root = next((root for root in roots if file.startswith(root)), "")
         folder, inside, _ = file[len(root) :].partition("/")

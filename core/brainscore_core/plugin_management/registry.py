@@ -1,4 +1,4 @@
-"""Name the kinds of things that plugins register, and phrase the errors of a look-up."""
+"""Name the kinds of plugins and phrase the errors of a look-up."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def unknown_identifier(
     elsewhere: Sequence[Kind] = (),
     remarks: Sequence[str] = (),
 ) -> UnknownIdentifierError:
-    """Phrase that nothing is registered under an identifier.
+    """Return the error for an identifier that nothing is registered under.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _loader(kind: Kind) -> str:
 
 
 def duplicate_identifier(kind: Kind, identifier: str, places: Iterable[tuple[Path, int]]) -> DuplicateIdentifierError:
-    """Phrase that several plugins register one identifier, given the file and line of each registration."""
+    """Return the error for an identifier that several plugins register, given file and line of each registration."""
     listing = " and ".join(f"{path}:{line}" for path, line in places)
     return DuplicateIdentifierError(
         f"The {kind.label} {identifier!r} is registered by more than one plugin: {listing}. "

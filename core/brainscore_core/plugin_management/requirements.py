@@ -1,4 +1,4 @@
-"""Install what a plugin requires, once, without disturbing what all plugins share."""
+"""Install the requirements of a plugin once, without changing distributions that all plugins share."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ __all__ = [
 ]
 
 OWN = ("brainscore-core", "brainscore-vision", "brainscore-workspace")
-"""Distributions of the libraries themselves; no plugin may replace what they use."""
+"""Distributions of the libraries themselves; no plugin may replace their requirements."""
 
 SHARED = ("numpy", "pandas", "scipy", "scikit-learn", "torch", "xarray")
-"""Distributions that every plugin shares, whatever the libraries say that they need: none may replace them either."""
+"""Distributions that every plugin shares, required by the libraries or not: no plugin may replace them."""
 
 TORCH_INDEX = "https://download.pytorch.org/whl"
 """Where the builds of each kind of torch are, such as ``/cpu``."""
@@ -69,7 +69,7 @@ LAYER_MARKER = "brainscore-environment.json"
 
 
 def install_requirements(plugin: str, directory: Path) -> bool:
-    """Install into the running interpreter what a plugin requires and is not there yet.
+    """Install missing requirements of a plugin into the running interpreter.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def install_requirements(plugin: str, directory: Path) -> bool:
     Raises
     ------
     RequirementsError
-        If a file cannot be read, the installation would change what the libraries use (`OWN`, `SHARED`), with names
+        A file cannot be read; the installation would change shared distributions (`OWN`, `SHARED`), with names
         and versions, or bring a build for another torch; or if the installer fails, with its command, exit status and
         last lines.
     """
@@ -143,11 +143,11 @@ def run_installer(
     Raises
     ------
     RequirementsError
-        What would come is built for another torch than the one that is there, and no build for that one is found.
+        The only available build is for another torch than the installed one.
         Nothing was installed.
     """
     into = partial(_run, lines, python=python, layered=layered)
-    if "+" in (installed_version("torch") or ""):  # else what an index gives out fits what came from there
+    if "+" in (installed_version("torch") or ""):  # otherwise the index of torch has fitting builds
         ended, planned = into(constraints=constraints, dry=True)
         builds = foreign_builds(planned) if ended.status == 0 else {}
         if ended.status != 0:
@@ -237,13 +237,13 @@ def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
     return [sys.executable, "-P", "-m", "pip", *elsewhere, "install", *options]
 
 
-# What is there -------------------------------------------------------------------------------------------------------
+# Installed ---------------------------------------------------------------------------------------------------------
 
 
 def is_satisfied(requirement: Requirement) -> bool:
-    """Whether the running interpreter has what a requirement asks for: version, address and extras.
+    """Return whether the running interpreter meets a requirement: version, address and extras.
 
-    Requirements of what is installed are taken as satisfied.
+    Indirect requirements are assumed to be met.
     """
     return _is_satisfied(requirement, frozenset())
 
@@ -287,7 +287,7 @@ def _is_from(distribution: metadata.Distribution, url: str) -> bool:
 
 
 def unsatisfied(lines: Sequence[RequirementLine]) -> list[RequirementLine]:
-    """Return the lines that are not satisfied or of which that cannot be told; options alone ask for nothing."""
+    """Return the lines that are unmet or cannot be evaluated; option-only lines are skipped."""
     return [
         line
         for line in lines
@@ -304,7 +304,7 @@ def _nothing_to_do(lines: Sequence[RequirementLine], stamp: Path) -> bool:
     if not left or settings().caching_disabled:
         return not left
     try:
-        # What stayed unsatisfied after an installation that succeeded (an address, say) would do so again.
+        # Lines unmet after a successful installation (an address, say) would stay so.
         return left <= set(json.loads(stamp.read_bytes())["unsatisfied"])
     except (OSError, ValueError, TypeError, KeyError):
         return False
@@ -315,17 +315,17 @@ def _digest(lines: Sequence[RequirementLine]) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
-# What is shared ------------------------------------------------------------------------------------------------------
+# Shared -------------------------------------------------------------------------------------------------------------
 
 
 def pinned_versions() -> dict[str, str]:
-    """Return what no plugin may replace: what the libraries use, and `SHARED`, as far as it is installed."""
+    """Return the installed distributions that no plugin may replace: those that the libraries use, and `SHARED`."""
     shared = {name: version for name in SHARED if (version := installed_version(name))}
     return {**shared, **used_by(OWN)}
 
 
 def _constraints(lines: Sequence[RequirementLine]) -> list[str]:
-    # What is required from an address, and is there from it, cannot be pinned to a version as well.
+    # A distribution that was installed from an address cannot also be pinned to a version.
     from_address = {
         canonicalize_name(line.requirement.name) for line in lines if line.requirement and line.requirement.url
     }
@@ -355,7 +355,7 @@ def _without_extras(requirement: Requirement) -> Requirement:
 
 
 def _changes(lines: Sequence[RequirementLine]) -> list[str]:
-    """Return what an installation would change of what the libraries use, if it could: ``'numpy 2.4.0 -> 1.26.4'``."""
+    """Return the changes of shared distributions that an installation would make: ``'numpy 2.4.0 -> 1.26.4'``."""
     ended, planned = _run(lines, layered=Path(sys.prefix, LAYER_MARKER).is_file(), dry=True)
     if ended.status != 0:
         return []

@@ -17,7 +17,7 @@ _ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
 
 
 def check_free_space(path: Path, needed_bytes: int, what: str) -> None:
-    """Raise a `DownloadError` for what does not fit on the disk, before it is begun."""
+    """Raise a `DownloadError` if a file does not fit on the disk."""
     free_bytes = shutil.disk_usage(path.parent).free
     if needed_bytes > free_bytes:
         raise DownloadError(
@@ -28,14 +28,14 @@ def check_free_space(path: Path, needed_bytes: int, what: str) -> None:
 
 @contextmanager
 def progress_bar(description: str, size_bytes: int, arrived_bytes: int = 0) -> Iterator[Callable[[int], None]]:
-    """Show how much of a file has come; gives a function of the bytes that came since, for any thread to call.
+    """Show the progress of a transfer; yield a function that adds bytes, for any thread.
 
     Parameters
     ----------
     description : str
-        What stands before the bar.
+        Text before the bar.
     size_bytes, arrived_bytes : int
-        Size of the file, and how much of it is there at the start. Small files are shown on a terminal only.
+        Size of the file and bytes at the start. Small files are shown on a terminal only.
     """
     from tqdm import tqdm
 

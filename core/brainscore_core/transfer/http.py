@@ -128,7 +128,7 @@ class _Transfer:
         self._continued = False
 
     def run(self) -> bool:
-        """Download what is missing; return whether earlier bytes were continued."""
+        """Download the missing bytes; return whether earlier ones were continued."""
         import httpx  # slow to import and only needed to download
 
         headers = {"Accept-Encoding": "identity", "User-Agent": "brainscore"}

@@ -1,4 +1,4 @@
-"""Keep a file of which only some parts have arrived, so that a later attempt fetches no more than the rest."""
+"""Keep the parts of a file that have arrived, so a later attempt only fetches the rest."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["PartialFile", "storing"]
 class PartialFile:
     """A hidden file beside its target, with a list of the parts that are in it.
 
-    A part is listed after all of its bytes are written, so that a killed process leaves parts that are whole or not
-    listed. Whoever uses it holds the lock on the target.
+    A part is listed after its last byte is written, so a killed process leaves no incomplete part in the list. The
+    caller holds the lock on the target.
 
     Parameters
     ----------
     target : Path
-        The file that it becomes.
+        Final path of the file.
     """
 
     def __init__(self, target: Path) -> None:
@@ -34,19 +34,19 @@ class PartialFile:
         self._mutex = threading.Lock()  # parts arrive in several threads
 
     def start(self, identity: Mapping[str, object], size_bytes: int, part_bytes: int) -> list[tuple[int, int]]:
-        """Continue what is there if it is of the same object, else begin anew.
+        """Continue the earlier download of the same object, or start again.
 
         Parameters
         ----------
         identity : mapping
-            Says which object it is: bucket, key, version, what the server says about its content.
+            Bucket, key, version and the server's description of the content.
         size_bytes, part_bytes : int
             Size of the object and of each part but the last.
 
         Returns
         -------
         list of (int, int)
-            First byte and byte after the last one of each part that is still missing.
+            First byte and end of each missing part.
         """
         header = json.dumps({**identity, "size_bytes": size_bytes, "part_bytes": part_bytes}, sort_keys=True)
         begins = range(0, size_bytes, part_bytes)
@@ -64,18 +64,18 @@ class PartialFile:
             first, *begins = self.list_path.read_bytes().decode("utf-8").split("\n")
             if first != header or self.path.stat().st_size != size_bytes:
                 return None
-            return {int(begin) for begin in begins[:-1]}  # what is behind the last line end was cut off
-        except (OSError, ValueError):  # absent or damaged: begin anew
+            return {int(begin) for begin in begins[:-1]}  # the text after the last line end was cut off
+        except (OSError, ValueError):  # absent or damaged: start again
             return None
 
     def opened(self, position: int) -> BinaryIO:
-        """Open it for writing from a position."""
+        """Open the file for writing at a position."""
         stream = self.path.open("r+b")
         stream.seek(position)
         return stream
 
     def add(self, begin: int) -> None:
-        """List the part that starts at a byte as being there."""
+        """List the part that starts at a byte."""
         with self._mutex, self.list_path.open("a", encoding="utf-8") as stream:
             stream.write(f"{begin}\n")
 
@@ -87,14 +87,14 @@ class PartialFile:
         self.list_path.unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Remove what is there."""
+        """Remove file and list."""
         self.list_path.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 
 
 @contextmanager
 def storing(what: str, target: Path) -> Iterator[None]:
-    """Turn a full disk, or one that is closed to us, into a `DownloadError` about what was to be stored at a target."""
+    """Turn the error of a full or read-only disk into a `DownloadError` that names the file and its target."""
     try:
         yield
     except BrainScoreError:

@@ -150,7 +150,7 @@ class _Transfer:
         self._errors: list[BaseException] = []
 
     def run(self) -> bool:
-        """Download what is missing; return whether some was continued. Start again if the file changes meanwhile."""
+        """Download the missing bytes, or all if the file changes meanwhile; return whether earlier ones were kept."""
         if not self._source.digests:
             self._partial.discard()  # nothing would reveal parts of different files
         for remaining in reversed(range(_ATTEMPTS)):

@@ -230,7 +230,7 @@ def _size_bytes(path: str) -> int | None:
 
 
 def _extract(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], directory: Path) -> None:
-    # One name for all processes, which the lock keeps apart: what a killed one has left goes before a new one starts.
+    # One name for all processes, which the lock separates: remains of a killed one are removed first.
     staging = directory.with_name(f".{directory.name}.unpacking")
     if staging.exists():
         shutil.rmtree(staging)

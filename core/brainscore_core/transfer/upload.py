@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: str) -> dict[str, Any]:
-    """Upload a file and return what S3 says about it.
+    """Upload a file and return S3's description of it.
 
     Parameters
     ----------

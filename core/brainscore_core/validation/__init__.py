@@ -1,4 +1,4 @@
-"""Say what is wrong with stimuli and measurements; every check returns a list of problems.
+"""Check stimuli and measurements; every check returns a list of problems.
 
 Two floors, so that arrows point one way:
 

@@ -85,7 +85,7 @@ def check_standard(assembly: xr.DataArray) -> list[Problem]:
 
 
 def _check_required(assembly: xr.DataArray) -> list[Problem]:
-    """Check what the class requires but for time bins, at which `check_time_bins` looks more closely."""
+    """Check the requirements of the class, except time bins; see `check_time_bins`."""
     standard = standard_of(type(assembly))
     problems = _check_dims(assembly, standard) + _check_coordinates(assembly, standard)
     for dim in assembly.dims:
@@ -130,7 +130,7 @@ def _check_coordinates(assembly: xr.DataArray, standard: AssemblyStandard) -> li
 
 
 def _coordinate_fault(assembly: xr.DataArray, dim: str, name: str) -> tuple[str, str] | None:
-    """Return what is wrong with a required coordinate and how to mend it."""
+    """Return the problem of a required coordinate and its remedy."""
     if name not in assembly.coords:
         close = nearest(name, [str(coord) for coord in assembly.coords])
         hint = f" (is it {close[0]!r}?)" if close else ""
@@ -198,7 +198,7 @@ def check_missing(assembly: xr.DataArray) -> list[Problem]:
 
 
 def check_values(assembly: xr.DataArray, *, nans_expected: bool = False) -> list[Problem]:
-    """Check that no value is missing unless that is declared, and that none is infinite: a hint, but for responses."""
+    """Check that values are finite, and present unless declared otherwise; a hint, except for responses."""
     problems = [] if nans_expected or assembly.attrs.get(NANS_EXPECTED) else check_missing(assembly)
     responses = _check_responses(assembly)
     infinite = int(np.isinf(assembly.values).sum()) if assembly.dtype.kind in "fc" and not responses else 0
@@ -211,7 +211,7 @@ def check_values(assembly: xr.DataArray, *, nans_expected: bool = False) -> list
 
 
 def _check_responses(assembly: xr.DataArray) -> list[Problem]:
-    """Check that responses of neuroids are real numbers and finite; NaN stands for what is missing."""
+    """Check that responses of neuroids are finite real numbers, or NaN if missing."""
     if not any(kind.__name__ == "NeuroidAssembly" for kind in type(assembly).__mro__):
         return []
     if assembly.dtype.kind not in "biuf":

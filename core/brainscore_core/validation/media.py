@@ -1,4 +1,4 @@
-"""Tell whether a stimulus file is whole: images are decoded, of videos and sounds the container is looked at."""
+"""Check that a stimulus file is whole: decode images, read the containers of videos and sounds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _BOX_HEADER_BYTES = 8
 
 
 def file_problem(path: Path) -> str | None:
-    """Return why a file is no usable stimulus, or None.
+    """Return why a file is unusable as a stimulus, or None.
 
     Parameters
     ----------
     path : Path
-        Its ending says what it should be; files with endings that are not known only have to hold something.
+        The ending states its format; files with other endings must not be empty.
     """
     if not path.is_file():
         return f"{path} does not exist" if not path.exists() else f"{path} is no file"
@@ -34,16 +34,16 @@ def file_problem(path: Path) -> str | None:
 
 
 def stream_problem(name: str, stream: BinaryIO, size_bytes: int) -> str | None:
-    """Return why the content of a file is no usable stimulus, such as ``'is empty'``, or None.
+    """Return why the content of a file is unusable as a stimulus, such as ``'is empty'``, or None.
 
     Parameters
     ----------
     name : str
         Name of the file.
     stream : binary file
-        At its start; can be positioned.
+        Seekable stream at its start.
     size_bytes : int
-        How much it holds.
+        Size of the file.
     """
     if size_bytes == 0:
         return "is empty"
@@ -161,4 +161,4 @@ _CONTAINERS: Mapping[str, Callable[[BinaryIO, int], str | None]] = MappingProxyT
         ".npy": _starts_with("a NumPy file", b"\x93NUMPY"),
     }
 )
-"""Ending -> function of stream and size that returns what is wrong."""
+"""Ending -> function of stream and size that returns the problem."""

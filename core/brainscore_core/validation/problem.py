@@ -1,4 +1,4 @@
-"""Say what is wrong with data: where, what and how to mend it, as objects, as one message or as a table."""
+"""Describe problems of data with place and remedy, as objects, as one message or as a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Problem:
     where : str
         The part of the data, such as ``"column 'filename'"``.
     what : str
-        What was found and what was expected.
+        Actual value and expectation.
     fix : str
         What to do about it. Problems of one kind have the same.
     is_hint : bool
@@ -58,7 +58,7 @@ def raise_errors(problems: Iterable[Problem], error_class: type[Exception], head
     Parameters
     ----------
     problems : iterable of Problem
-        What the checks found. Of problems with the same fix the first few are listed and the others counted.
+        Problems of the checks. The first few with the same fix are listed, the others counted.
     error_class : type
         What to raise.
     headline : str

@@ -98,10 +98,10 @@ STANDARDS: Mapping[str, AssemblyStandard] = MappingProxyType(
         "SpikeTimesAssembly": AssemblyStandard(dims=(EVENT,)),
     }
 )
-"""Class name -> what it requires; a class that is not listed follows the nearest class that it derives from."""
+"""Class name -> its requirements; a class that is not listed follows its nearest listed base."""
 
 
 def standard_of(assembly_class: type) -> AssemblyStandard:
-    """Return what a class of assemblies requires; a class without a standard may be anything."""
+    """Return the requirements of a class of assemblies; a class without a standard has none."""
     named = (STANDARDS[kind.__name__] for kind in assembly_class.__mro__ if kind.__name__ in STANDARDS)
     return next(named, AssemblyStandard())

@@ -177,8 +177,8 @@ def _check_case(names: Sequence[str], where: str) -> list[Problem]:
 def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
     """Look for stimuli of different identifiers whose files are the same, byte by byte; one hint names them.
 
-    Cross-validation divides identifiers: a picture under two of them may be in training and in test, and what is fitted
-    to it is then asked for it. Files of the same size are compared by their SHA-256; others are not read.
+    Cross-validation divides identifiers, so a picture under two of them may be in training and in test. Only files of
+    the same size are read and compared by their SHA-256.
     """
     paths: Mapping[Hashable, str | Path] = getattr(stimulus_set, "stimulus_paths", None) or {}
     identifiers = [each for each in dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()) if each in paths]

@@ -1,4 +1,4 @@
-"""The one reader of plugin source: what files register, load, import and run, told without running any of it.
+"""Read plugin source without running it: what files register, load, import and run.
 
 ================ ==========================================================================================
 `files`          a folder -> its files, read once and parsed when somebody asks; the modules of one plugin

@@ -1,4 +1,4 @@
-"""Tell what runs when a module is imported, and what a dotted expression stands for."""
+"""Find the statements that run when a module is imported, and resolve dotted expressions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def never_on_import(test: ast.expr) -> bool:
 
 
 def dotted(node: ast.AST, names: Mapping[str, str]) -> str:
-    """Return what ``a.b.c`` stands for given the imports of a file, or ``''`` if it is nothing of that form."""
+    """Return the dotted name of ``a.b.c`` given the imports of a file, or ``''`` for other expressions."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -1,4 +1,4 @@
-"""Read from a file what it loads, imports and names."""
+"""Read the loads, imports and names of a file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Load:
     kind : str
         Such as ``'metric'``, a key of `KINDS`.
     pattern : tuple of str
-        What the source says of the identifier, see `fits`.
+        Known parts of the identifier, see `fits`.
     line : int
         Counted from 1.
     """
@@ -85,7 +85,7 @@ class Import:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What one file loads, imports and names.
+    """Loads, imports and names of one file.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class SourceFacts:
     texts : frozenset of str
         Every literal text.
     patterns : frozenset of tuple
-        Of the texts that are put together from literals and something else, see `fits`.
+        Patterns of texts composed of literals and other values, see `fits`.
     """
 
     loads: tuple[Load, ...] = ()
@@ -105,7 +105,7 @@ class SourceFacts:
 
 
 def read_facts(tree: ast.Module) -> SourceFacts:
-    """Return what a file loads, imports and names.
+    """Return the loads, imports and names of a file.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def fits(pattern: Pattern, text: str) -> bool:
     Parameters
     ----------
     pattern : tuple of str
-        Of a `Load` or of `SourceFacts`: ``('A.', '-pls')`` stands for every text that starts and ends like that.
+        Pattern of a `Load` or of `SourceFacts`: ``('A.', '-pls')`` matches every text that starts and ends like that.
     text : str
         Such as an identifier.
     """

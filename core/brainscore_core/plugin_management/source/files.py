@@ -21,7 +21,7 @@ __all__ = ["LARGEST_FILE", "LEFT_ALONE", "PluginSource", "SourceFile", "parse", 
 LARGEST_FILE = 1_000_000  # bytes
 _MOST_FILES = 5_000
 LEFT_ALONE = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"})
-"""Folders that programs make by themselves and git is told to ignore."""
+"""Folders that programs generate and git ignores."""
 
 _TEXTS = (".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib")
 
@@ -94,7 +94,7 @@ class SourceFile:
 
     @cached_property
     def facts(self) -> SourceFacts:
-        """What a Python file loads, imports and names; nothing, if it cannot be parsed."""
+        """Loads, imports and names of a Python file; empty if it cannot be parsed."""
         try:
             return read_facts(self.tree) if self.tree else SourceFacts()
         except RecursionError:
@@ -108,7 +108,7 @@ class PluginSource:
     Attributes
     ----------
     module : str
-        What the plugin is imported as, such as ``'mylibrary.models.mymodel2024'``.
+        Dotted name of the plugin, such as ``'mylibrary.models.mymodel2024'``.
     files : mapping of str to SourceFile
         Path inside the folder -> file, sorted.
     """
@@ -119,7 +119,7 @@ class PluginSource:
 
     @cached_property
     def imported(self) -> Mapping[str, SourceFile]:
-        """Files that run when the plugin is imported: ``__init__.py`` and what it imports at its top, and so on."""
+        """Files that run when the plugin is imported: ``__init__.py`` and its imports, recursively."""
         reached: dict[str, SourceFile] = {}
         waiting = ["__init__.py"]
         while waiting:
@@ -134,7 +134,7 @@ class PluginSource:
         return {path: reached[path] for path in sorted(reached)}
 
     def names_in(self, file: str) -> Mapping[str, str]:
-        """Return what each imported name of a file stands for: name -> absolute dotted name."""
+        """Return imported name -> absolute dotted name of a file."""
         if file not in self._names:
             self._names[file] = self._read_names(file)
         return self._names[file]
@@ -190,7 +190,7 @@ class PluginSource:
         return None
 
     def assigned(self, file: str, name: str) -> tuple[str, ast.expr] | None:
-        """Return what a file uses by a name that the plugin assigns once, at the top of a file: file, expression."""
+        """Return file and expression of a name that the plugin assigns once, at the top of a file."""
         file, name = self._origin(file, name)
         for statement in self._top(file):
             if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
@@ -202,7 +202,7 @@ class PluginSource:
         return None
 
     def _origin(self, file: str, name: str) -> tuple[str, str]:
-        """Return which file of the plugin a name comes from, ``''`` if none of them, and what it is called there."""
+        """Return the file of the plugin that defines a name, ``''`` if none does, and its name there."""
         imported = self.names_in(file).get(name)
         if imported is None:
             return file, name

@@ -19,7 +19,7 @@ class _Unknown:
 UNKNOWN: Final = _Unknown()
 """The value of everything that only running the code can tell."""
 
-_LONGEST = 100_000  # characters or elements: nobody writes as much, and a text that doubles line by line ends
+_LONGEST = 100_000  # characters or elements: bounds a text that doubles line by line
 
 
 def evaluate(node: ast.expr | None, names: Mapping[str, object]) -> object:

@@ -32,7 +32,7 @@ class Registration:
     line : int
         Where it stands, counted from 1.
     conditional : bool
-        It stands below ``if``, ``try`` or the like, so that importing the plugin may not register it.
+        It is below ``if``, ``try`` or the like, so importing the plugin may not register it.
     """
 
     registry: str
@@ -96,7 +96,7 @@ class _Reader:
     computed: set[tuple[str, int]] = field(default_factory=set)
     # Other names that stand for a registry; None where a name that looks like one is something of the plugin's own.
     aliases: dict[str, str | None] = field(default_factory=dict)
-    local: dict[str, object] = field(default_factory=dict)  # what the loops around assign
+    local: dict[str, object] = field(default_factory=dict)  # assigned by enclosing loops
     loops: int = 0  # around what is read
     conditions: int = 0  # around what is read, so that it may not run
     turns: int = _MOST_TURNS  # of loops that may still be followed
@@ -208,7 +208,7 @@ class _Reader:
                 self._function(statement)
 
     def _perhaps(self, *blocks: Iterable[ast.stmt]) -> None:
-        """Read blocks of which any may not run."""
+        """Read blocks that may not run."""
         self.conditions += 1
         for block in blocks:
             self.read(block)

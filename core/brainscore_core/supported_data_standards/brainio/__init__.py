@@ -8,7 +8,7 @@ Where to look:
 - from data to files: ``packaging``; inside, ``_files`` (formats, loaders, code to paste)
 - from S3 to data: ``s3``, ``fetch`` (cache, mirror), ``access`` (private data)
 
-What is wrong with data says ``brainscore_core.validation``.
+``brainscore_core.validation`` checks data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Say why a file in S3 may not be had, and which public variant there is instead of private data."""
+"""Name the public variant of private data."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ACCESS = re.compile(r"[.\-_]?(public|private)", re.IGNORECASE)
 
 
 def public_variant(identifier: str, known: Iterable[str]) -> str | None:
-    """Return the identifier of the public variant of private data, or None if there is none.
+    """Return the identifier of the public variant of private data; None if there is none.
 
     Parameters
     ----------
     identifier : str
-        Of the private data, such as ``'Mine2026'`` or ``'Yours2026.aperture-private'``.
+        Identifier of private data, such as ``'Mine2026'`` or ``'Yours2026.aperture-private'``.
     known : iterable of str
         All registered identifiers of that kind.
 
@@ -47,9 +47,9 @@ def naming_public_variant(identifier: str, known: Callable[[], Iterable[str]]) -
     Parameters
     ----------
     identifier : str
-        Of what is being loaded in the block.
+        Identifier of the data that the block loads.
     known : callable
-        Returns all registered identifiers of that kind; only called if data are private.
+        Returns all registered identifiers of that kind; called only if data are private.
     """
     try:
         yield

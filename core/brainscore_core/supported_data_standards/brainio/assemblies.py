@@ -83,8 +83,8 @@ class DataAssembly(xr.DataArray):
 
     All coordinates along a dimension become levels of one index (also a single one, which keeps its name). A
     coordinate that is assigned later, ``assembly['x'] = 'neuroid', values``, joins them at once, and one that exists
-    is replaced. Arithmetic, comparison and reductions drop ``attrs``: what they say need not hold for the result.
-    Everything that only picks, orders or masks values keeps them.
+    is replaced. Arithmetic, comparison and reductions drop ``attrs``, which need not hold for the result; selecting,
+    ordering and masking keep them.
 
     Parameters
     ----------
@@ -129,13 +129,13 @@ class DataAssembly(xr.DataArray):
         rest, aside = fold.set_aside(data, coords, dims)
         super().__init__(data, rest, dims, name, attrs, indexes)
         if not fold.fits(self, aside):
-            super().__init__(data, coords, dims, name, attrs, indexes)  # raises what xarray has to say about it
+            super().__init__(data, coords, dims, name, attrs, indexes)  # raises xarray's error
         folded = fold.fold(self, aside, coords if aside else ())
         if folded is not None:
             variables, folded_indexes = dict(folded.variables), dict(folded.xindexes)
             super().__init__(self.variable, variables, name=self.name, indexes=folded_indexes, fastpath=True)
 
-    # --- what people see ---------------------------------------------------------------------------------------
+    # --- display -----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         """Return one line: identifier, dimensions, values if they are few, and coordinates by dimension.
@@ -159,9 +159,9 @@ class DataAssembly(xr.DataArray):
     # --- coordinates -------------------------------------------------------------------------------------------
 
     def _getitem_coord(self, key: Any) -> Any:
-        # Where ``assembly['presentation']`` has one coordinate only, its values are what everybody expects, not tuples
-        # of one. And the values of a level are quick to read from the index, but slow from xarray's view of it. The
-        # hook that all ways to a coordinate go through; should xarray rename it, the tests of it fail.
+        # If ``assembly['presentation']`` has one coordinate, return its values, not tuples of one. Values of a level are
+        # quick to read from the index, slow from xarray's view of it. All access to coordinates passes this hook of
+        # xarray; its tests fail if xarray renames it.
         coord = super()._getitem_coord(key)
         level = coordinates.only_level(self, key)
         if level is None and coord.ndim == 1 and key in coordinates.level_names(self, coord.dims[0]):
@@ -215,7 +215,7 @@ class DataAssembly(xr.DataArray):
         names : str or sequence of str
             Coordinates. The name of a dimension means all coordinates of its index.
         errors : {'raise', 'ignore'}
-            What to do if there is no such coordinate.
+            Whether an absent coordinate raises.
         """
         wanted = names(self) if callable(names) else names
         listed = {wanted} if isinstance(wanted, str) else set(wanted)
@@ -241,7 +241,7 @@ class DataAssembly(xr.DataArray):
         indexers, **indexers_kwargs : mapping, optional
             Name -> label. For a coordinate: one value (all entries that have it), several values (all entries that
             have one of them, in the assembly's order) or a slice of values (both ends included). For a dimension: a
-            boolean mask, or what xarray takes.
+            boolean mask, or any indexer of xarray.
         method, tolerance
             For inexact matches, see `xarray.DataArray.sel`; a coordinate must have sorted values, each once.
         drop : bool

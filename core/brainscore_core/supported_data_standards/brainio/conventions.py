@@ -1,4 +1,4 @@
-"""Say how the data standard names things, which of them each class of assemblies requires, and what breaks that.
+"""Define the names of the data standard, the requirements of each class of assemblies, and their checks.
 
 The names and standards live in `brainscore_core.validation.standards`, the checks in
 `brainscore_core.validation.assemblies`, both below this package: assemblies validate themselves with them.
@@ -50,7 +50,7 @@ def check_assembly(assembly: xr.DataArray, *, allow_nan: bool = True) -> list[st
     Parameters
     ----------
     assembly : xr.DataArray
-        Of a class in `STANDARDS`, or derived from one; any other array may be anything.
+        Assembly of a class in `STANDARDS` or derived from one; other arrays have no requirements.
     allow_nan : bool
         Whether missing values are fine.
     """

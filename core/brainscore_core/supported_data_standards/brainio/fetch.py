@@ -78,7 +78,7 @@ def fetch_all(files: Sequence[tuple[S3Object, str | Path]]) -> list[Path]:
         futures = [pool.submit(_fetch, source, Path(target), stop) for source, target in files]
         try:
             wait(futures, return_when="FIRST_EXCEPTION")
-        finally:  # also after Ctrl-C: leaving the pool waits for what is under way
+        finally:  # also after Ctrl-C: leaving the pool waits for running tasks
             if not all(future.done() for future in futures) or any(_failed(future) for future in futures):
                 stop.set()
                 for future in futures:

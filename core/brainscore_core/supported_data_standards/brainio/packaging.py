@@ -76,7 +76,7 @@ def package_stimulus_set_locally(
 ) -> dict[str, str]:
     """Write a stimulus set to a table and an archive.
 
-    The same stimuli and columns give the same bytes, on every run and whatever the order of the columns.
+    The same stimuli and columns, in any order, always give the same bytes.
 
     Parameters
     ----------
@@ -95,14 +95,14 @@ def package_stimulus_set_locally(
     -------
     dict
         ``identifier``, ``csv_path``, ``zip_path``, ``csv_sha1``, ``zip_sha1``, ``csv_sha256``, ``zip_sha256``:
-        what registering the data needs, see `registration_code`.
+        the arguments for registering the data, see `registration_code`.
 
     Raises
     ------
     StimulusError
-        Lists everything that is wrong with the stimulus set; nothing is written then.
+        The stimulus set is invalid: all problems are listed and nothing is written.
     OSError
-        If the files cannot be written; nothing is left behind then.
+        The files cannot be written; nothing is left behind.
     """
     folder = _downloads_folder(downloads_path)
     identifier = _identifier_of(proto_stimulus_set) if stimulus_set_identifier is None else stimulus_set_identifier
@@ -174,7 +174,7 @@ def package_data_assembly_locally(
     Returns
     -------
     dict
-        ``identifier``, ``path``, ``sha1``, ``cls``, ``sha256``: what registering the data needs, see
+        ``identifier``, ``path``, ``sha1``, ``cls``, ``sha256``: the arguments for registering the data, see
         `registration_code`.
 
     Raises
@@ -321,7 +321,7 @@ def _upload_folder(prefix: str, identifier: object) -> Path:
     return get_local_data_path() / f"{prefix}{str(identifier).replace('.', '_')}"
 
 
-# What is written -----------------------------------------------------------------------------------------------------
+# Writing -------------------------------------------------------------------------------------------------------------
 
 
 def _with_stimulus_id(stimulus_set: StimulusSet) -> StimulusSet:

@@ -1,7 +1,7 @@
 """Turn a reference to an artefact in S3 into a file, an assembly or a stimulus set.
 
-Whatever is not here yet is downloaded; all of these functions raise the errors of `fetch.fetch`. A ``bucket`` is
-``name`` or ``name/folder/sub``.
+Missing files are downloaded; all functions raise the errors of `fetch.fetch`. A ``bucket`` is ``name`` or
+``name/folder/sub``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def get_path(
     Parameters
     ----------
     identifier : str
-        Of the stimulus set or assembly; a ``.`` in it is a ``_`` in the name of the file.
+        Identifier of the stimulus set or assembly; a ``.`` becomes a ``_`` in the file name.
     file_type : {'csv', 'zip', 'nc'}
         Ending of the file.
     bucket, version_id, sha1, sha256
@@ -74,7 +74,7 @@ def get_path(
     Returns
     -------
     Path
-        ``<data home>/<sha1>/<file name>``: two files of one name and different content do not meet.
+        ``<data home>/<sha1>/<file name>``: files of one name and different content stay apart.
     """
     named = identifier, file_type, bucket, version_id, sha1, filename_prefix, folder_name
     source, target = locate(*named, sha256=sha256)
@@ -92,7 +92,7 @@ def locate(
     *,
     sha256: str | None = None,
 ) -> tuple[S3Object, Path]:
-    """Return what `get_path` fetches and where it puts it. Parameters are the same; nothing is downloaded.
+    """Return source and target of `get_path`, with the same parameters, without downloading.
 
     Raises
     ------
@@ -142,14 +142,14 @@ def load_assembly_from_s3(
         Whether the columns of the stimulus set become coordinates of ``presentation``.
     memory_map : bool, optional
         Whether the values stay on the disk, for assemblies larger than the memory: they are written uncompressed to
-        the cache once, and the operating system reads what is used. None is the setting ``BRAINSCORE_MEMORY_MAP``.
+        the cache once, and the operating system reads them on demand. None is the setting ``BRAINSCORE_MEMORY_MAP``.
     sha256 : str, optional
         As packaging returned it; verified beside the other.
 
     Returns
     -------
     DataAssembly
-        Of class ``cls``, with ``attrs['identifier']`` and, if there is a ``stimulus_set_loader``,
+        Assembly of class ``cls``, with ``attrs['identifier']`` and, if there is a ``stimulus_set_loader``,
         ``attrs['stimulus_set']`` and ``attrs['stimulus_set_identifier']``.
 
     Raises
@@ -250,7 +250,7 @@ def load_file_from_s3(
     bucket, path, sha1, version_id, sha256
         As for `S3Object.below`.
     local_filepath : path-like
-        Where the copy shall be; folders are made.
+        Path of the copy; its folder is created.
     """
     return fetch(S3Object.below(bucket, path, version_id, sha1, sha256), local_filepath)
 
@@ -302,9 +302,9 @@ def load_folder_from_s3(
     Parameters
     ----------
     filename_version_sha : iterable of (filename, version_id, sha1)
-        What to download; version and digest may be None.
+        Files to download; version and digest may be None.
     save_directory : path-like
-        Where the files shall be.
+        Folder of the copies.
     """
     fetch_all(
         [

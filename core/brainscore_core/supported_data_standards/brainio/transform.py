@@ -1,4 +1,4 @@
-"""Turn assemblies into other assemblies: average repetitions, reduce groups, join, pick what another one has."""
+"""Transform assemblies: average repetitions, reduce groups, join, align to another assembly."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def subset(
     Parameters
     ----------
     source_assembly : xr.DataArray
-        What to pick from; a dimension may occur twice, as in a matrix of dissimilarities. Left alone.
+        Source; a dimension may occur twice, as in a dissimilarity matrix.
     target_assembly : xr.DataArray
         Whose coordinate values are wanted.
     subset_dims : sequence of str, optional

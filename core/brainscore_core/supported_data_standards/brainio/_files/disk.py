@@ -1,4 +1,4 @@
-"""Leave nothing half-written: packaging says what went wrong with the disk, and asks for room before HDF5 does."""
+"""Report problems of the disk when packaging, leave nothing half-written, and check free space before HDF5 writes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _TEXT_OVERHEAD_BYTES = 32
 
 @contextmanager
 def writing(identifier: str, folder: Path) -> Iterator[None]:
-    """Turn whatever goes wrong with the disk into one `OSError` of the same number, and leave no new folder."""
+    """Turn an error of the disk into one `OSError` of the same number, and remove new folders."""
     created = _missing_folders(folder)
     try:
         yield
-    # RuntimeError is what HDF5 raises when a full disk keeps it from closing a file.
+    # HDF5 raises RuntimeError if a full disk keeps it from closing a file.
     except (OSError, RuntimeError) as error:
         for path in created:
             if path.is_dir() and not any(path.iterdir()):
@@ -35,7 +35,7 @@ def writing(identifier: str, folder: Path) -> Iterator[None]:
         if isinstance(error, BrainScoreError):
             raise
         number = getattr(error, "errno", None)
-        # What HDF5 says about a full disk is pages long.
+        # HDF5's message about a full disk is pages long.
         reason = str(error) if number is None else os.strerror(number)
         message = (
             f"{identifier!r} cannot be packaged to {folder}: {reason}. Nothing was left there. Make room or allow "
@@ -45,7 +45,7 @@ def writing(identifier: str, folder: Path) -> Iterator[None]:
 
 
 def check_room(folder: Path, arrays: Iterable[xr.DataArray]) -> None:
-    """Raise if a disk might become full while HDF5 writes to it, after which HDF5 can crash the whole process."""
+    """Raise if HDF5 might fill the disk, which can crash the process."""
     needed_bytes = _FILE_OVERHEAD_BYTES
     for array in arrays:
         coords = (coord for name, coord in array.coords.items() if name not in array.dims)
@@ -56,5 +56,5 @@ def check_room(folder: Path, arrays: Iterable[xr.DataArray]) -> None:
 
 
 def _missing_folders(folder: Path) -> list[Path]:
-    """Return the folders that do not exist yet, the innermost first."""
+    """Return the missing folders, innermost first."""
     return [path for path in (folder, *folder.parents) if not path.exists()]

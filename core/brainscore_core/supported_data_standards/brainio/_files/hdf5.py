@@ -10,7 +10,7 @@ from brainscore_core.errors import CorruptFileError, listed
 __all__ = ["UNREADABLE", "check_self_contained", "corrupt", "is_classic"]
 
 UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
-"""What the libraries below raise for damaged files, depending on where the damage is."""
+"""Errors that h5py and HDF5 raise for damaged files."""
 
 _CLASSIC = b"CDF"  # how files of the classic netCDF format begin, which refer to nothing
 _CLAIM_FROM_BYTES = 2**30

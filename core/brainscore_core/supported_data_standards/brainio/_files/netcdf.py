@@ -96,7 +96,7 @@ def read_netcdf(
         Which group to read; None is the root.
     memory_map : Path, optional
         Where uncompressed values are, or shall be written once, so that they can be larger than the memory: the
-        operating system then reads what is used. The name must stand for the content of the file. Changes of such
+        operating system then reads them on demand. The name must identify the content of the file. Changes of such
         values stay in memory. Text is always read into memory.
 
     Raises
@@ -147,7 +147,7 @@ def _with_mapped_values(dataset: xr.Dataset, target: Path) -> xr.Dataset:
 def _mapped(target: Path, variable: xr.DataArray) -> npt.NDArray[Any] | None:
     """Return the values that a file holds for a variable, or None if it does not."""
     try:
-        # Copy on write: whoever changes values changes their own.
+        # Copy on write: changes stay in this process.
         values: npt.NDArray[Any] = np.load(target, mmap_mode="c", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
@@ -184,7 +184,7 @@ def _engine(path: Path) -> str:
 
 
 def _to_dataset(assembly: xr.DataArray) -> xr.Dataset:
-    """Return what is written: plain coordinates, one variable, storable attrs."""
+    """Return the stored form: plain coordinates, one variable, storable attrs."""
     problems: list[str] = []
     attrs = {str(key): value for key, value in _storable_attrs(assembly.attrs, problems).items()}
     variables = {
@@ -275,10 +275,10 @@ def _storable_attrs(attrs: Mapping[Any, Any], problems: list[str]) -> dict[Any, 
 
 
 def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
-    """Compress what becomes smaller, from a certain size on.
+    """Compress large variables that become smaller.
 
     HDF5 keeps text of variable length outside the compressed chunks; as characters of fixed length it is compressed.
-    Whoever follows the netCDF conventions reads both as text.
+    By the netCDF conventions, both are read as text.
     """
     encoding: dict[Hashable, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():

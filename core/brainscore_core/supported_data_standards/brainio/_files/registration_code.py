@@ -31,9 +31,9 @@ def registration_code(
     Parameters
     ----------
     stimulus_set_package : mapping, optional
-        What `package_stimulus_set_locally` or `package_stimulus_set` returned; None if there is no new stimulus set.
+        Result of `package_stimulus_set_locally` or `package_stimulus_set`; None if there is no new stimulus set.
     assembly_package : mapping, optional
-        What `package_data_assembly_locally` or `package_data_assembly` returned; None if there is no assembly.
+        Result of `package_data_assembly_locally` or `package_data_assembly`; None if there is no assembly.
     bucket : str, optional
         Where the files were uploaded to: ``name`` or ``name/folder/sub``. None is what the packages say; where they say
         nothing, the code holds ``"..."`` to be filled in.

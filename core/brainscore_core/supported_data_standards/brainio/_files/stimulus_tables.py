@@ -59,7 +59,7 @@ def create_stimulus_csv(proto_stimulus_set: pd.DataFrame, target_path: str | Pat
 
 
 def _plain_value(value: Any) -> Any:
-    """Return what the csv module writes the same way under all versions of NumPy and pandas."""
+    """Return a value that the csv module writes identically under all versions of NumPy and pandas."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (str, bool, int)):

@@ -52,7 +52,7 @@ def levels_by_dim(array: xr.DataArray) -> dict[Hashable, list[str]]:
 
 
 def dim_of_levels(array: xr.DataArray, names: Collection[Hashable]) -> Hashable | None:
-    """Return the dimension of whose levels all names are; None if there is none, and for no names."""
+    """Return the dimension whose levels include every name; None if there is none or `names` is empty."""
     dims = [dim for dim, levels in levels_by_dim(array).items() if names and {*names} <= {*levels}]
     return dims[0] if dims else None
 
@@ -110,7 +110,7 @@ def coords_for_dim(assembly: xr.DataArray, dim: Hashable) -> dict[str, tuple[tup
 
 
 def plain_coordinates(array: xr.DataArray) -> dict[Hashable, tuple[tuple[Hashable, ...], npt.NDArray[Any]]]:
-    """Return name -> (dims, values) for every coordinate, free of indexes: what a constructor or a file takes."""
+    """Return name -> (dims, values) for every coordinate, without indexes, for a constructor or a file."""
     return {name: (dims, values) for name, dims, values in walk_coords(array)}
 
 

@@ -47,7 +47,7 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 
 def prepared(coords: Any, dims: Any = None) -> Any:
-    """Return a constructor's coordinates in a form that is quick to read and means the same.
+    """Return a constructor's coordinates in an equivalent form that is quick to read.
 
     Lists of text become arrays of objects. A coordinate along its own dimension that comes from an assembly whose
     only coordinate there has another name (see `only_level`) brings that name along. The levels of a multi-index, which
@@ -80,7 +80,7 @@ def _is_text(values: list[Any]) -> bool:
 
 
 def set_aside(data: Any, coords: Any, dims: Any) -> tuple[Any, dict[Hashable, tuple[Hashable, Any]]]:
-    """Split a constructor's coordinates into those that xarray is to read and those that only become levels.
+    """Split a constructor's coordinates into those for xarray and those that only become levels.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def _only_dim(value: Any) -> Hashable | None:
 
 
 def fits(array: xr.DataArray, aside: Mapping[Hashable, tuple[Hashable, Any]]) -> bool:
-    """Say whether coordinates have the lengths of their dimensions."""
+    """Return whether coordinates have the lengths of their dimensions."""
     return all(dim in array.sizes and len(values) == array.sizes[dim] for dim, values in aside.values())
 
 
@@ -135,12 +135,12 @@ def fold(
     aside : mapping of str to (dim, values), optional
         Further coordinates, which the array does not have yet.
     order : iterable of str
-        In which order the coordinates become levels, if not in that of the array.
+        Order of the levels; that of the array by default.
 
     Returns
     -------
     xr.Coordinates or None
-        None when there is nothing to fold. An existing multi-index keeps its levels; new ones are appended.
+        None if there is nothing to fold. An existing multi-index keeps its levels; new ones are appended.
     """
     further = aside or {}
     rank = {name: position for position, name in enumerate(order)}
@@ -172,32 +172,32 @@ def fold(
 
 
 def with_index(array: Array, dim: Hashable, index: pd.MultiIndex | None, dtypes: Mapping[Hashable, Any]) -> Array:
-    """Return an array with the same values whose coordinates along a dimension are those of another multi-index.
+    """Return the array with another multi-index along a dimension.
 
     Parameters
     ----------
     index : pd.MultiIndex or None
         As long as the dimension; None leaves it without coordinates.
     dtypes : mapping of str to dtype
-        The dtype in which each level shows its values.
+        Dtype of each level's values.
     """
     coords = _replaced(array, {dim: index}, {dim: dict(dtypes)})
     return rebuilt(type(array), array, coords)
 
 
 def rebuilt(cls: type[Array], array: xr.DataArray, coords: xr.Coordinates) -> Array:
-    """Return an array of a class with the values, name and attrs of another and the given coordinates, unchecked."""
+    """Return an array of a class with the values, name and attrs of another and unchecked coordinates."""
     return cls(array.variable, dict(coords.variables), name=array.name, indexes=dict(coords.xindexes), fastpath=True)
 
 
 def gather_indexes(xr_data: Array) -> Array:
-    """Return an assembly whose coordinates are folded into one index per dimension, leaving its argument alone."""
+    """Return the assembly with its coordinates folded into one index per dimension."""
     folded = fold(xr_data)
     return xr_data if folded is None else rebuilt(type(xr_data), xr_data, folded)
 
 
 def reorder_levels(array: Array, order: Sequence[Hashable]) -> Array:
-    """Return the array with the levels of each index in the order of a list of names; others come last.
+    """Return the array with the levels of each index in the order of a list of names, others last.
 
     Indexes whose levels are in different orders cannot be joined.
     """
@@ -211,7 +211,7 @@ def reorder_levels(array: Array, order: Sequence[Hashable]) -> Array:
 
 
 def detached(assembly: xr.DataArray, name: Hashable, value: Any) -> Any:
-    """Return a coordinate's values without the labels they carry, after a check that these agree."""
+    """Return a coordinate's values without labels, after checking that these agree with the assembly."""
     if callable(value):
         value = value(assembly)
     if not isinstance(value, xr.DataArray):
@@ -230,7 +230,7 @@ def detached(assembly: xr.DataArray, name: Hashable, value: Any) -> Any:
 
 
 def drop_coordinates(array: Array, names: Iterable[Hashable]) -> Array:
-    """Return the array without some one-dimensional coordinates, be they levels or not; dimensions stay."""
+    """Return the array without some one-dimensional coordinates, levels or not; dimensions stay."""
     doomed = set(names)
     for dim, levels in levels_by_dim(array).items():
         kept = [name for name in levels if name not in doomed]
@@ -256,7 +256,7 @@ def _levels_subset(index: pd.MultiIndex | None, kept: Sequence[Hashable]) -> pd.
 
 
 def _assembled(levels: Sequence[Any], codes: Sequence[Any], names: Sequence[Hashable]) -> pd.MultiIndex:
-    # The parts come from whole indexes: nothing to verify, and nothing to factorise anew.
+    # The parts come from valid indexes: nothing to verify or factorise again.
     return pd.MultiIndex(levels=levels, codes=codes, names=list(names), verify_integrity=False)
 
 

@@ -52,7 +52,7 @@ def multiselect(
             (dim,), dtype = array.coords.variables[name].dims, array.coords.variables[name].dtype
             if method is not None or tolerance is not None:
                 positions, _, _ = locate_near(array, {name: label}, method, tolerance)
-                label = values_of(array, name)[positions[dim]]  # what was found
+                label = values_of(array, name)[positions[dim]]
             kept[name] = (dim, np.full(result.sizes[dim], label, dtype)) if dim in result.dims else label
     return result.assign_coords(kept) if kept else result
 
