@@ -159,8 +159,8 @@ class DataAssembly(xr.DataArray):
     # --- coordinates -------------------------------------------------------------------------------------------
 
     def _getitem_coord(self, key: Any) -> Any:
-        # If ``assembly['presentation']`` has one coordinate, return its values, not tuples of one. Values of a level are
-        # quick to read from the index, slow from xarray's view of it. All access to coordinates passes this hook of
+        # If ``assembly['presentation']`` has one coordinate, return its values, not tuples of one. Values of a level
+        # are quick to read from the index, slow from xarray's view of it. All access to coordinates passes this hook of
         # xarray; its tests fail if xarray renames it.
         coord = super()._getitem_coord(key)
         level = coordinates.only_level(self, key)
