@@ -46,7 +46,11 @@ def brain(truth):
     return PrecomputedFeatures(truth, visual_degrees=8)
 
 
-@pytest.mark.parametrize("identifier", IDENTIFIERS)
+QUICK = [name for name in IDENTIFIERS if ".V1-" in name or ".IT-" in name]
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in IDENTIFIERS if name not in QUICK]
+
+
+@pytest.mark.parametrize("identifier", [*QUICK, *OTHERS])
 def test_responses_are_predicted_up_to_their_reliability(brain, identifier):
     benchmark = load_benchmark(identifier)
     region = identifier.partition(".")[2].partition("-")[0]

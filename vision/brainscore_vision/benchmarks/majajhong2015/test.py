@@ -90,7 +90,9 @@ def test_brain_reaches_its_ceiling_and_others_do_not(stand_in, region, metric, t
 
 
 @pytest.mark.parametrize("region", ["IT", pytest.param("V4", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("metric", ["pls", "ridge", "rdm", "cka"])
+@pytest.mark.parametrize(
+    "metric", ["pls", "rdm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ridge", "cka"))]
+)
 def test_private_images_are_proved_like_public_ones(stand_in, region, metric):
     truth = stand_in["MajajHong2015.private"]
     benchmark = load_benchmark(f"MajajHong2015.{region}-{metric}")

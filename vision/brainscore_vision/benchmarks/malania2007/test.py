@@ -165,6 +165,7 @@ def test_only_people_with_both_thresholds_count(people):
     assert load_benchmark("Malania2007.long2-threshold_elevation").ceiling.attrs["n_subjects"] == 5
 
 
+@pytest.mark.slow
 def test_published_ceilings_are_an_argument_away(people):
     published = Malania2007ThresholdElevation("short2", published=True).ceiling
     metric = load_metric("threshold_elevation", "vernier_offset_arcsec", "vernier_only", "short2", 0.75, compat=True)

@@ -139,6 +139,7 @@ def test_a_model_that_errs_like_people_reaches_the_ceiling(stimuli, metric):
     assert float(score) > max(others)
 
 
+@pytest.mark.slow
 def test_a_network_takes_part(stimuli):
     network = nn.Sequential(nn.Conv2d(3, 8, 7, stride=8), nn.ReLU())
     model = as_brain_model(network, layers="1", preprocessing="imagenet-64", identifier="small")

@@ -56,7 +56,7 @@ def brain_of(truth, region):
     return truth.sel(neuroid=truth["region"] == region)
 
 
-@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("region", ["V1", "IT", pytest.param("V4", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("metric", ["ridge", "ridgecv"])
 def test_brain_reaches_its_ceiling(truth, region, metric):
     benchmark = load_benchmark(f"Papale2025.{region}-{metric}")
@@ -75,6 +75,7 @@ def test_brain_reaches_its_ceiling(truth, region, metric):
     assert described == {"n_stimuli": N_TRAIN + N_TEST, "n_neuroids": 2 * (N_SITES - 1), "n_trials": 1}
 
 
+@pytest.mark.slow
 def test_what_sees_less_scores_less(truth):
     benchmark = load_benchmark("Papale2025.IT-ridgecv")
     brain = float(benchmark(PrecomputedFeatures(brain_of(truth, "IT"), visual_degrees=18)))

@@ -101,7 +101,7 @@ def test_version_2_finds_nothing_in_shuffled_stimuli(region):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth(region), 0), 8)))) < 0.02
 
 
-@pytest.mark.parametrize("metric", ["pls", "ridge"])
+@pytest.mark.parametrize("metric", ["pls", pytest.param("ridge", marks=pytest.mark.slow)])
 def test_over_time(metric):
     benchmark = load_benchmark(f"SimulatedCortex2026.IT-temporal-{metric}")
     assert benchmark.timebins == [(start, start + 20) for start in range(70, 170, 20)]
@@ -112,7 +112,7 @@ def test_over_time(metric):
     assert float(benchmark(PrecomputedFeatures(backwards, 8))) < 0.9  # the right patterns at the wrong time
 
 
-@pytest.mark.parametrize(("region", "raw"), [("V1", 0.987), ("IT", 0.976)])
+@pytest.mark.parametrize(("region", "raw"), [("V1", 0.987), pytest.param("IT", 0.976, marks=pytest.mark.slow)])
 def test_recordings_predict_themselves(region, raw):
     # The same noise is in source and target; what 25 components cannot hold of it keeps raw below 1.
     StandardizedTests().self_regression_test(
@@ -120,6 +120,7 @@ def test_recordings_predict_themselves(region, raw):
     )
 
 
+@pytest.mark.slow
 def test_the_other_population_predicts_less():
     v1, it = (load_benchmark(f"SimulatedCortex2026.{region}-pls") for region in ("V1", "IT"))
     assert float(v1(PrecomputedFeatures(truth("IT"), 8))) < float(v1(PrecomputedFeatures(truth("V1"), 8))) - 0.1
