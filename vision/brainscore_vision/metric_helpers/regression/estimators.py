@@ -67,7 +67,7 @@ class SplitPredictor(Protocol):
     """A regression that predicts the held-out stimuli of many splits in one call."""
 
     def predict_splits(self, source: ArrayLike, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Return predictions of shape (n_test, n_neuroids), one for each (train, test)."""
+        """Return predictions of shape (n_test, n_neuroids) for each (train, test), without changing the fit."""
         ...
 
 
@@ -120,7 +120,7 @@ class _Smoother(_Linear, OfInnerProducts):
         raise NotImplementedError(f"{type(self).__name__} does not define how to fit.")
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out stimuli of every split, without changing the fit."""
+        """See `SplitPredictor`."""
         return self._split_fits(source, splits).predict(target)
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
@@ -139,7 +139,7 @@ class PLS(_Linear, OfInnerProducts):
     n_components : int
         Number of latent components.
     backend : str, Backend or None
-        Such as ``'torch:cuda'``; None: the setting.
+        See `resolve`.
     """
 
     def __init__(self, n_components: int = 25, *, backend: str | Backend | None = None) -> None:
@@ -152,7 +152,7 @@ class PLS(_Linear, OfInnerProducts):
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out stimuli of every split, without changing the fit."""
+        """See `SplitPredictor`."""
         return pls_predict_splits(source, target, splits, self.n_components, backend=self.backend)
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
@@ -173,7 +173,7 @@ class PLSPerNeuroid(_Linear, OfInnerProducts):
     n_folds : int
         Inner folds of the training stimuli that select it.
     backend : str, Backend or None
-        Such as ``'torch:cuda'``; None: the setting.
+        See `resolve`.
 
     Attributes
     ----------
@@ -188,14 +188,14 @@ class PLSPerNeuroid(_Linear, OfInnerProducts):
         self.n_components_: Indices | None = None
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        """Fit; see `PLS.fit`."""
         self._map, self.n_components_ = pls_path_fit(
             X, Y, self.n_components, n_folds=self.n_folds, backend=self.backend
         )
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out stimuli of every split, selecting in each training set."""
+        """See `SplitPredictor`; selects in each training set."""
         return pls_path_predict_splits(
             source, target, splits, self.n_components, n_folds=self.n_folds, backend=self.backend
         )[0]
@@ -214,7 +214,7 @@ class Ridge(_Smoother):
     alpha : float
         Penalty, larger than zero.
     backend : str, Backend or None
-        Such as ``'torch:cuda'``; None: the setting.
+        See `resolve`.
     """
 
     of_any_unit: ClassVar = ("target",)  # the penalty has the unit of the squared source
@@ -224,7 +224,7 @@ class Ridge(_Smoother):
         self.backend = backend
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        """Fit; see `PLS.fit`."""
         self._map = ridge_fit(X, Y, self.alpha, backend=self.backend)
         return self
 
@@ -240,14 +240,14 @@ class LeastSquares(_Smoother):
     Parameters
     ----------
     backend : str, Backend or None
-        Such as ``'torch:cuda'``; None: the setting.
+        See `resolve`.
     """
 
     def __init__(self, *, backend: str | Backend | None = None) -> None:
         self.backend = backend
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        """Fit; see `PLS.fit`."""
         self._map = least_squares_fit(X, Y, backend=self.backend)
         return self
 
@@ -265,7 +265,7 @@ class RidgeCV(_Linear, OfInnerProducts):
     alpha_per_target : bool
         Select for each neuroid instead of for all together.
     backend : str, Backend or None
-        Such as ``'torch:cuda'``; None: the setting.
+        See `resolve`.
 
     Attributes
     ----------
@@ -289,13 +289,13 @@ class RidgeCV(_Linear, OfInnerProducts):
         self.alpha_: float | Floats | None = None
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        """Fit; see `PLS.fit`."""
         self._map, alpha = ridge_cv_fit(X, Y, self.alphas, **self._options())
         self.alpha_ = alpha if self.alpha_per_target else float(alpha[0])
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out stimuli of every split, selecting in each training set."""
+        """See `SplitPredictor`; selects in each training set."""
         return ridge_cv_predict_splits(source, target, splits, self.alphas, **self._options())
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
@@ -318,7 +318,7 @@ class BandedRidge(_Linear):
     alphas : array-like
         Candidate penalties, in units of the mean squared size of a stimulus.
     backend : str, Backend or None
-        Such as ``'torch:cuda'``; None: the setting.
+        See `resolve`.
 
     Attributes
     ----------
@@ -348,12 +348,12 @@ class BandedRidge(_Linear):
         self.variance_by_band_: list[Floats] = []
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        """Fit; see `PLS.fit`."""
         self._map, self.weights_, self.alpha_ = banded_fit(X, self.bands, Y, **self._options())
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out stimuli of every split, selecting in each training set."""
+        """See `SplitPredictor`; selects in each training set."""
         predictions = banded_predict_splits(source, self.bands, target, splits, **self._options())
         measured = np.asarray(target, dtype=np.float64)
         self.variance_by_band_ = [
@@ -386,12 +386,12 @@ class OneToOne(_Chosen):
     """Predict each neuroid by the source neuroid with the largest correlation."""
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        """Fit; see `PLS.fit`."""
         self.mapping = best_source(X, Y)
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out stimuli of every split, without changing the fit."""
+        """See `SplitPredictor`."""
         return best_source_predict_splits(source, target, splits)
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
@@ -405,12 +405,12 @@ class Assignment(_Chosen):
     """Predict each neuroid by a source neuroid of its own, for the largest sum of correlations; see `assign`."""
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        """Fit; see `PLS.fit`."""
         self.mapping = partners(X, Y)
         return self
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """Predict the held-out stimuli of every split, without changing the fit."""
+        """See `SplitPredictor`."""
         return assigned_predict_splits(source, target, splits)
 
 

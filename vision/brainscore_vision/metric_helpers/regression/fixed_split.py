@@ -66,10 +66,9 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         Returns
         -------
         Score
-            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``error`` and ``interval`` (over new test stimuli
-            and new neuroids, see `brainscore_core.statistics.influence`), ``n_stimuli`` (tested), ``n_train_stimuli``,
-            ``n_neuroids``; ``alpha`` if the regression selected one. Neuroids that are constant or NaN throughout, in
-            either part, do not count.
+            0-d, in [-1, 1]. Attrs as for `CrossRegressedCorrelation`, with ``raw`` (Score, dims (neuroid)),
+            ``n_stimuli`` (tested), ``n_train_stimuli``; ``alpha`` if the regression selected one. Neuroids that are
+            constant or NaN throughout, in either part, do not count.
 
         Raises
         ------

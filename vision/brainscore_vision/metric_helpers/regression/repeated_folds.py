@@ -293,17 +293,15 @@ class ExplainedSignal(_OfRepetitions):
         -------
         Score
             0-d; on average 1 for a model that predicts the signal, 0 for one that predicts nothing, negative for one
-            worse than the mean. Attrs: ``raw`` (Score, dims (neuroid): the share of each, not jackknifed), ``error``
-            (over stimuli and neuroids, with fixed fits), ``interval``, ``reliability`` (Score, dims (neuroid)),
-            ``min_reliability``, ``n_stimuli``, ``n_neuroids``, ``n_repetitions``, ``n_folds``, ``n_repeats``, ``seed``,
-            ``stratified_by``. NaN where the mean reliability is below `min_reliability` or two of its standard errors,
-            with the reason in ``not_applicable``.
+            worse than the mean. NaN where the mean reliability is below `min_reliability` or two of its standard
+            errors, with the reason in ``not_applicable``. Attrs: ``raw`` (Score, dims (neuroid), not jackknifed),
+            ``reliability`` (Score, dims (neuroid)), ``min_reliability``, ``n_repetitions``, and those of
+            `FoldedCorrelation`.
 
         Raises
         ------
         AssemblyError
-            If stimuli differ or are fewer than eight, one was shown once, there are other dimensions, or values are
-            NaN.
+            As for `FoldedCorrelation`, or if a stimulus was shown once.
         """
         measurement = self._measured(source, target)
         halves = list(measurement.halves(self._repeats, generator(self._seed, "halves")))

@@ -47,9 +47,8 @@ class _Agreement(Metric):
 
     Parameters
     ----------
-    omitted_answers : collection of str or None
-        Answers that count as none: stimuli without an answer on either side are not compared. None: the default of the
-        class. Otherwise every wrong answer counts.
+    omitted_answers
+        As for `ErrorConsistency`.
     compat : bool
         Report the standard deviation over all values as ``error``, as published scores do.
     """
@@ -108,8 +107,8 @@ class ErrorConsistency(_Agreement):
     Parameters
     ----------
     omitted_answers : collection of str or None
-        Answers that count as none: stimuli without an answer on either side are not compared. None: the default of the
-        class. Otherwise every wrong answer counts.
+        Answers that count as none, such as ''; None: the default of the class. Stimuli without an answer on either side
+        are not compared.
     compat : bool
         Aggregate as published: the absolute value of the mean over conditions, then subjects, with the standard
         deviation over all of them as ``error``.
@@ -162,14 +161,13 @@ class ErrorConsistency(_Agreement):
         Returns
         -------
         Score
-            0-d. Attrs as for the metric; ``raw`` has dims (condition, subject), the second with coordinates
-            `subject_left` and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for two subjects,
-            who are a single pair.
+            0-d. Attrs as for the metric; ``raw`` has dims (condition, subject) with coordinates `subject_left` and
+            `subject_right`. Only stimuli that both judged count. ``error`` is NaN for a single pair.
 
         Raises
         ------
         AssemblyError
-            If there are fewer than two subjects, a coordinate is missing, or a subject judged a stimulus twice.
+            As for the metric, or if there are fewer than two subjects.
         """
         people = self._people(assembly)
         _pairs(people)
@@ -268,8 +266,8 @@ class AccuracyDistance(_Agreement):
         -------
         Score
             0-d, in [0, 1]. Attrs as for the metric; ``raw`` has dims (subject) with coordinates `subject_left`, which
-            replaces the model, and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for two
-            subjects, who are a single pair.
+            replaces the model, and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for a single
+            pair.
 
         Raises
         ------

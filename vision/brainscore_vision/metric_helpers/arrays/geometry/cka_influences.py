@@ -33,10 +33,9 @@ _STANDING = 512  # neuroids that represent all where neuroids outnumber stimuli
 def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> tuple[float, Influences | None]:
     """Compute centered kernel alignment, and how it moves with stimuli and with neuroids of the second side.
 
-    Stimuli are left out one at a time. The squared changes hold twice the joint effect of two stimuli, such as both
-    their noise (Efron & Stein 1981, section 2); it is estimated from pairs and subtracted once. Neuroids lose three
-    quarters of their weight, see `weighted_neuroids`; up to 512, evenly spread, represent all if neuroids outnumber
-    stimuli.
+    Stimuli are left out one at a time. The squared changes hold the joint effect of two stimuli, such as both their
+    noise, twice (Efron & Stein 1981, section 2); it is estimated from pairs and subtracted once. For neuroids see
+    `weighted_neuroids`; up to 512, evenly spread, represent all if neuroids outnumber stimuli.
 
     Parameters
     ----------

@@ -66,8 +66,8 @@ def lifted_inverse_factor(
 ) -> tuple[Floats, float] | None:
     """Factorise ``G + alpha I`` of a centred Gram matrix with the constant direction lifted from zero.
 
-    The constant is an eigenvector of the centred G with eigenvalue zero. A multiple of ``1 1^T`` raises that eigenvalue
-    and changes nothing else, so that ``alpha`` may be zero.
+    The constant is an eigenvector of the centred G with eigenvalue zero; a multiple of ``1 1^T`` raises it alone, so
+    that ``alpha`` may be zero.
 
     Parameters
     ----------

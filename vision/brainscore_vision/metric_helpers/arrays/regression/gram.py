@@ -81,9 +81,8 @@ def gram_of_split(gram: Floats, train: Indices, test: Indices) -> tuple[Floats, 
 def gram_factor(gram: Array, *, backend: str | Backend | None = None) -> Array:
     """Return F of shape (n, n), columns centred, such that ``F F^T`` is the Gram matrix of centred columns.
 
-    Where only inner products of stimuli matter, the rows of F serve as features. The Gram matrix has the null vector of
-    ones; adding a multiple of ``1 1^T`` makes it definite and amounts to a constant feature, which centring removes.
-    Where equal stimuli leave other directions empty, eigenvectors give a factor.
+    Where only inner products matter, the rows of F serve as features. A multiple of ``1 1^T``, a constant feature that
+    centring removes, makes the Gram matrix definite; with equal stimuli, eigenvectors give a factor.
 
     Parameters
     ----------

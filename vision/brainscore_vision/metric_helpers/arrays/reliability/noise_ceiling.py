@@ -72,10 +72,9 @@ def repeated_responses(
 ) -> RepeatedResponses:
     """Compute mean and noise variance of each stimulus and neuroid.
 
-    If every stimulus was shown once in every repetition, whole repetitions may differ (drift, arousal). That shifts all
-    means alike, is no noise to a correlation over stimuli, and is removed as in a two-way analysis of variance: the
-    estimator of Sahani and Linden (2003), whose reliability is Cronbach's alpha. In other designs drift is noise, and
-    the variance within each stimulus is used.
+    If every stimulus was shown once in every repetition, differences between whole repetitions (drift, arousal) are
+    removed as in a two-way analysis of variance, since they shift all means alike: the estimator of Sahani and Linden
+    (2003), whose reliability is Cronbach's alpha. In other designs drift is noise.
 
     Parameters
     ----------
