@@ -27,6 +27,6 @@ def download_weights(
     --------
     brainscore_core.supported_data_standards.brainio.s3.load_folder_from_s3
     """
-    from brainscore_core.supported_data_standards.brainio.s3 import load_folder_from_s3  # boto3 only when needed
+    from brainscore_core.supported_data_standards.brainio.s3 import load_folder_from_s3  # heavy: boto3
 
     load_folder_from_s3(bucket, folder_path, filename_version_sha, save_directory)

@@ -1,4 +1,4 @@
-"""Bring published weights into networks: fetched on first use, verified, and fitted name by name."""
+"""Load published weights into networks: fetched on first use, verified, and matched by name."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class CheckpointError(BrainScoreError, RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedWeights:
-    """Where the weights of a network are published, and how to know that they are the right ones.
+    """Address, digest, licence and format of published weights.
 
     Attributes
     ----------
     url : str
         Address of the checkpoint.
     sha256 : str
-        Its digest: 64 hexadecimal digits, or as many of the first ones (at least 8) as the publisher states.
+        Its digest: 64 hexadecimal digits, or the first ones (at least 8) that the publisher states.
     licence : str
         SPDX identifier, such as ``'BSD-3-Clause'``.
     entry : str, optional
-        Under which key the checkpoint holds the weights. None: it is the weights.
+        Key of the weights in the checkpoint. None: the checkpoint itself.
     prefix : str
-        What the names begin with and those of the network do not, such as ``'module.'`` after `DataParallel`.
+        Prefix of the names that the network lacks, such as ``'module.'`` after `DataParallel`.
     """
 
     url: str
@@ -55,13 +55,13 @@ class PublishedWeights:
 
 
 def load_weights(build: Callable[[], Network], weights: PublishedWeights) -> Network:
-    """Return a network with its published weights, which are downloaded the first time; see `fetch_weights`.
+    """Return a network with its published weights, downloaded the first time; see `fetch_weights`.
 
     Parameters
     ----------
     build : callable
-        Makes the network, such as its class. Called where tensors take no memory and no random numbers (the device
-        ``meta``): all it holds comes from the checkpoint.
+        Makes the network, such as its class. Called on the device ``meta``, without memory and random numbers: all
+        values come from the checkpoint.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def load_weights(build: Callable[[], Network], weights: PublishedWeights) -> Net
     Raises
     ------
     CheckpointError
-        The checkpoint lacks weights, has others or others of another shape; the message lists them.
+        Weights are missing, unexpected or of another shape; the message lists them.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def load_weights(build: Callable[[], Network], weights: PublishedWeights) -> Net
         )
         network = load_weights(AlexNet, WEIGHTS)
     """
-    import torch  # slow to import, and many plugins are looked at without being loaded
+    import torch  # heavy
 
     path = fetch_weights(weights.url, weights.sha256)
     with torch.device("meta"):
@@ -94,19 +94,15 @@ def load_weights(build: Callable[[], Network], weights: PublishedWeights) -> Net
 
 
 def fetch_weights(url: str, sha256: str | None, folder: str | Path | None = None) -> Path:
-    """Return the local copy of a file of weights, downloading it if there is none yet.
-
-    It is continued after an interruption, verified before it gets its name, and downloaded by one process while
-    others wait. ``BRAINSCORE_MIRROR`` and ``BRAINSCORE_OFFLINE`` are honoured.
+    """Return the local copy of a file of weights, downloaded if it is absent.
 
     Parameters
     ----------
     sha256 : str or None
-        Digest of the file, or its first digits; None believes what comes first. See
-        `brainscore_core.transfer.http.fetch_url`, whose errors these are.
+        Digest of the file, or its first digits; None trusts the first download. For errors see
+        `brainscore_core.transfer.http.fetch_url`.
     folder : path-like, optional
-        Where it shall be. None is ``$BRAINSCORE_HOME/weights/<first 8 digits of the digest, or host>``, so that two
-        files of one name do not meet.
+        Folder of the copy. None is ``$BRAINSCORE_HOME/weights/<first 8 digits of the digest, or host>``.
     """
     parts = urlsplit(url)
     name = unquote(parts.path).rpartition("/")[2]
@@ -118,23 +114,23 @@ def fetch_weights(url: str, sha256: str | None, folder: str | Path | None = None
 
 
 def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str = "") -> dict[str, torch.Tensor]:
-    """Return the weights in a checkpoint by name, without running anything that is in the file.
+    """Return the weights in a checkpoint by name, without running code from the file.
 
     Parameters
     ----------
     entry : str, optional
-        Key that holds them. None: the checkpoint is the weights.
+        Key of the weights. None: the checkpoint itself.
     prefix : str
-        Taken off the names if all of them begin with it.
+        Removed from the names if all begin with it.
 
     Raises
     ------
     CorruptFileError
         The file is damaged, or is no checkpoint of PyTorch.
     CheckpointError
-        It holds other things than tensors and plain values, or no weights under `entry`.
+        The file holds objects other than tensors and plain values, or no weights under `entry`.
     """
-    import torch  # as above
+    import torch  # heavy
 
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
@@ -151,7 +147,7 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
     except (RuntimeError, OSError, EOFError, KeyError, ValueError) as error:
         raise CorruptFileError(f"{path} is damaged or no checkpoint of PyTorch ({error}).") from error
     state = content.get(entry) if entry is not None and isinstance(content, Mapping) else content
-    if not isinstance(state, Mapping) or not all(isinstance(each, torch.Tensor) for each in state.values()):
+    if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
         held = f" It has {', '.join(map(repr, content))}." if isinstance(content, Mapping) and entry is not None else ""
         where = "is" if entry is None else f"holds under {entry!r}"
         raise CheckpointError(f"{path} {where} no mapping of names to tensors.{held[:500]}")
@@ -161,24 +157,24 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
 
 
 def fit_weights(network: Network, state: Mapping[str, torch.Tensor], *, origin: str = "The checkpoint") -> Network:
-    """Put weights into a network, name by name; all of them have to fit.
+    """Put weights into a network, matched by name.
 
     Parameters
     ----------
     network : torch.nn.Module
-        Also one on the device ``meta``; afterwards it is where the weights are.
+        On any device, also ``meta``; moved to the device of the weights.
     state : mapping of str to torch.Tensor
-        Counters of batches (``num_batches_tracked``), which older checkpoints lack, may be missing: they change
-        nothing outside of training.
+        Counters of batches (``num_batches_tracked``), absent in older checkpoints, may be missing: they matter in
+        training only.
     origin : str
-        For messages: where the weights come from.
+        Source of the weights, for messages.
 
     Raises
     ------
     CheckpointError
-        Some are missing, unexpected or of another shape; the message lists them. The network is as before.
+        Weights are missing, unexpected or of another shape; the message lists them. The network is unchanged.
     """
-    import torch  # as above
+    import torch  # heavy
 
     expected = network.state_dict()
     if problems := list(_misfits(expected, state)):
@@ -193,7 +189,7 @@ def fit_weights(network: Network, state: Mapping[str, torch.Tensor], *, origin: 
 
 
 def _misfits(expected: Mapping[str, torch.Tensor], state: Mapping[str, torch.Tensor]) -> Iterator[str]:
-    """Yield what keeps weights from fitting: all missing, all unexpected and all of another shape."""
+    """Yield a list of all missing weights, of all unexpected ones and of all with another shape."""
     missing = [name for name in expected if name not in state and not name.endswith(_COUNTER)]
     unexpected = [name for name in state if name not in expected]
     other_shapes = [

@@ -1,4 +1,4 @@
-"""Run a model batch after batch, while the next batches are prepared in a thread."""
+"""Run a model batch by batch, while a thread prepares the next batches."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["AHEAD", "Batch", "BatchTooLargeError", "is_finite", "is_out_of_memory", "run_batches"]
 
 AHEAD = 2
-"""How many batches are prepared before they are needed; each takes memory."""
+"""Number of batches to prepare ahead; each takes memory."""
 
-Inputs = Any  # whatever preprocessing returns and the model takes
+Inputs = Any  # result of the preprocessing
 Prepare = Callable[[int, int], Inputs]
 
-# What frameworks and allocators say when memory is short and their exception has no class of its own.
+# Messages of frameworks and allocators that have no exception class for lack of memory.
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "failed to allocate memory")
 
 
 class BatchTooLargeError(MemoryError):
-    """The memory does not suffice for a batch; `size` is that of batches it does suffice for."""
+    """The memory does not suffice for a batch, but for batches of `size`."""
 
     def __init__(self, batch_size: int, size: int) -> None:
         super().__init__(
@@ -42,13 +42,7 @@ class BatchTooLargeError(MemoryError):
 
 @dataclass(frozen=True)
 class Batch:
-    """What a model gave for the stimuli from `start` to before `stop`.
-
-    Attributes
-    ----------
-    activations : mapping of str to array (stimulus, ...)
-        By layer, ``stop - start`` entries on the first axis.
-    """
+    """The activations, arrays (stimulus, ...) by layer, of the stimuli from `start` to before `stop`."""
 
     start: int
     stop: int
@@ -65,42 +59,38 @@ def run_batches(
     describe: Callable[[int], str],
     ahead: int = AHEAD,
 ) -> Generator[Batch]:
-    """Give the activations of stimuli batch by batch, in order.
+    """Yield the activations of stimuli batch by batch, in order.
+
+    Close the iterator (`contextlib.closing`) if it may be left early: that ends the thread.
 
     Parameters
     ----------
     count : int
         Number of stimuli.
     prepare : callable
-        ``prepare(start, stop)`` decodes and preprocesses the stimuli from `start` to before `stop`. It is called in
-        one thread, batch after batch, up to `ahead` batches before they are needed. Its exceptions are raised here,
-        where their batch would have come.
+        ``prepare(start, stop)`` preprocesses the stimuli from `start` to before `stop`, in one thread, up to `ahead`
+        batches before they are needed.
     run : callable
-        ``run(inputs)`` returns arrays (stimulus, ...) by layer. It is called in the thread of the caller.
+        ``run(inputs)`` returns arrays (stimulus, ...) by layer, in the thread of the caller.
     batch_size : int
         Most stimuli in one batch.
     first : int
-        The stimulus to begin with.
+        Index of the first stimulus.
     describe : callable
         ``describe(index)`` names a stimulus in messages.
     ahead : int
-        0 prepares every batch when it is needed, without a thread.
+        Number of batches to prepare ahead; 0 uses no thread.
 
     Raises
     ------
     BatchTooLargeError
-        The memory does not suffice for so many stimuli at a time, but for fewer.
+        The memory suffices only for smaller batches.
     AssemblyError
-        A layer gave another number of entries than there are stimuli, or a value that is NaN or infinite; the message
-        names layer and stimulus.
-
-    Notes
-    -----
-    Close the iterator (`contextlib.closing`) if it may be left before its end, so that the thread ends.
+        A layer has the wrong number of entries, or a value that is not finite.
     """
     size = batch_size
     while True:
-        # Of smaller batches one is enough, to see whether it fits.
+        # One batch of a smaller size shows whether it fits.
         bounds = range(first, count if size == batch_size else first + size, size)
         try:
             with closing(_run_all(bounds, count, prepare, run, describe, ahead)) as batches:
@@ -110,13 +100,13 @@ def run_batches(
                     yield batch
                     first = batch.stop
         except Exception as error:
-            shown = min(size, count - first)
+            attempted = min(size, count - first)
             if not is_out_of_memory(error):
                 raise
-            if shown == 1:
+            if attempted == 1:
                 error.add_note(f"The memory does not suffice for one stimulus, {describe(first)}.")
                 raise
-            size = shown // 2
+            size = attempted // 2
         else:
             break
     if size < batch_size:
@@ -124,7 +114,7 @@ def run_batches(
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an exception says that memory is short: of Python, NumPy, PyTorch on any device, ONNX or others."""
+    """Tell whether an exception of Python, NumPy, PyTorch, ONNX or other frameworks means lack of memory."""
     if isinstance(error, MemoryError) or any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__):
         return True
     return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _OUT_OF_MEMORY)
@@ -139,20 +129,19 @@ def _run_all(
     ahead: int,
 ) -> Generator[Batch]:
     bounds = [(start, min(start + starts.step, count)) for start in starts]
-    with closing(_prepare_ahead(bounds, prepare, ahead) if ahead else _prepare_each(bounds, prepare)) as prepared:
-        for (start, stop), inputs in zip(bounds, prepared, strict=True):
+    with closing(_prepared(bounds, prepare, ahead)) as batches:
+        for (start, stop), inputs in zip(bounds, batches, strict=True):
             activations = run(inputs)
             _check(activations, start, stop, describe)
             yield Batch(start, stop, activations)
 
 
-def _prepare_each(bounds: Sequence[tuple[int, int]], prepare: Prepare) -> Generator[Inputs]:
-    for start, stop in bounds:
-        yield prepare(start, stop)
-
-
-def _prepare_ahead(bounds: Sequence[tuple[int, int]], prepare: Prepare, ahead: int) -> Generator[Inputs]:
-    """Prepare batches in a thread, at most `ahead` of them before they are asked for."""
+def _prepared(bounds: Sequence[tuple[int, int]], prepare: Prepare, ahead: int) -> Generator[Inputs]:
+    """Prepare batches, in a thread unless `ahead` is 0."""
+    if not ahead:
+        for start, stop in bounds:
+            yield prepare(start, stop)
+        return
     finished: SimpleQueue[tuple[Inputs, BaseException | None]] = SimpleQueue()
     allowed = threading.Semaphore(ahead)
     stopped = threading.Event()
@@ -164,12 +153,12 @@ def _prepare_ahead(bounds: Sequence[tuple[int, int]], prepare: Prepare, ahead: i
                 return
             try:
                 finished.put((prepare(start, stop), None))
-            except BaseException as error:  # noqa: BLE001 - it is raised in the thread that asks for the batch
+            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
                 finished.put((None, error))
                 return
 
     context = contextvars.copy_context()
-    # A daemon, because nobody shall wait at the end of the process for pictures that nobody wants.
+    # A daemon, so that the end of the process does not wait for unused pictures.
     thread = threading.Thread(target=context.run, args=(work,), name="brainscore-prepare", daemon=True)
     thread.start()
     try:
@@ -178,12 +167,12 @@ def _prepare_ahead(bounds: Sequence[tuple[int, int]], prepare: Prepare, ahead: i
             if error is not None:
                 raise error
             yield inputs
-            del inputs  # the next ones take its place in memory
+            del inputs  # frees memory for the next batch
             allowed.release()
     finally:
         stopped.set()
         allowed.release()
-        thread.join(timeout=1)  # no longer: it may be at work on a slow batch, and Ctrl-C shall end at once
+        thread.join(timeout=1)  # short, so that Ctrl-C ends at once even during a slow batch
 
 
 def _check(activations: Mapping[str, Array], start: int, stop: int, describe: Callable[[int], str]) -> None:
@@ -208,7 +197,7 @@ def _check(activations: Mapping[str, Array], start: int, stop: int, describe: Ca
 
 
 def is_finite(values: Array) -> bool:
-    """Tell whether all values of an array are finite; whole numbers and text are."""
+    """Tell whether all values of an array are finite; integers and text are."""
     if not np.issubdtype(values.dtype, np.inexact):
         return True
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Take the activations of layers from the cache, and from the model what the cache does not have."""
+"""Read the activations of layers from the cache, and compute missing ones."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ _said: set[tuple[str, str]] = set()  # model and reason
 Stamps = list[Stamp | None]
 
 MAY_CHANGE = frozenset({"model code and settings"})
-"""Parts of a key that a model may change while it runs, such as a counter of its calls: activations that were recorded
-in one go follow from what it was before. Those of several goes do not, and not if weights have changed."""
+"""Parts of a key that a model may change while it runs, such as a counter of its calls: the activations of one
+uninterrupted run follow from the initial state. That does not hold for resumed runs or changed weights."""
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """The activations that somebody asks for, and how to get them.
+    """A request for activations, and the functions that compute them.
 
     Attributes
     ----------
     layers : sequence of str
     count : int
-        Number of stimuli, each once.
+        Number of distinct stimuli.
     batches : callable
-        ``batches(layers, first, stop)`` gives the activations of the stimuli from `first` to before `stop`.
+        ``batches(layers, first, stop)`` yields the activations of the stimuli from `first` to before `stop`.
     model_parts : callable
-        Returns, as plain values by name, what of the key belongs to the model and to this process; raises `TypeError`
-        if something that changes the result is not known. Asked again after a recording.
+        Returns the parts of the key that belong to the model and this process, plain values by name; raises
+        `TypeError` if a part has no digest. Called again after a recording.
     stimuli_parts : callable
-        The same of the stimuli.
+        Returns those of the stimuli.
     stamp : callable
-        Returns what differs if a stimulus has changed, see `file_stamps`; cheap.
+        Returns a cheap value that differs if a stimulus has changed, see `file_stamps`.
     about : mapping of str to value
         Not in the key, see `Entry`.
     notes : callable
-        ``notes(layer)`` returns what is kept beside the activations of a layer when they are complete.
+        ``notes(layer)`` returns plain values to store with the complete activations of a layer.
     """
 
     layers: Sequence[str]
@@ -73,21 +73,20 @@ class Extraction:
 def extract(work: Extraction, *, use_cache: bool, rows: Sequence[int] | None = None) -> Recorded:
     """Return the activations of all layers side by side.
 
-    Layers that are not in the cache are computed and kept there together, batch by batch: an extraction that is stopped
-    at any moment goes on after its last finished batch when it is asked for again. Layers that lie there one after the
-    other, as they do if they were recorded together, are given without a copy. What lies in the cache is read without a
-    lock. What the disk does not take is returned all the same, and is not computed again.
+    Missing layers are computed and stored together, batch by batch: an interrupted extraction resumes after its last
+    finished batch. Adjacent layers of one entry are returned without a copy. Reading takes no lock. Activations that
+    cannot be stored are returned all the same.
 
     Parameters
     ----------
     rows : sequence of int or None
-        Which stimuli, in which order; None: each once.
+        Positions of the stimuli to return; None is each stimulus once.
     """
     if use_cache:
         stamp = work.stamp()
         try:
             parts = {**work.model_parts(), **work.stimuli_parts()}
-        except TypeError as error:  # NotDigestibleError is one, and so is what content_digest raises
+        except TypeError as error:  # includes NotDigestibleError and the error of content_digest
             _say_uncached(work, error)
             note_call(work.about, {}, {}, reason=str(error))
         else:
@@ -114,62 +113,63 @@ def _computed(work: Extraction) -> Recorded:
 def _from_cache(work: Extraction, parts: Parts, stamp: Stamps, rows: Sequence[int] | None) -> Recorded:
     group = group_of(parts, work.count, work.about)
     asked = _Asked(tuple(dict.fromkeys(work.layers)), work.count, rows)
-    found = _read(group, asked)
-    outcomes = dict.fromkeys(found, "hit")
-    if absent := asked.without(found):
+    recordings = _read(group, asked)
+    outcomes = dict.fromkeys(recordings, "hit")
+    if absent := asked.without(recordings):
         try:
             with _lock(group.folder):
-                found |= _read(group, asked, absent, mend=True)
-                outcomes |= dict.fromkeys(found, "hit")
-                if absent := asked.without(found):
+                recordings |= _read(group, asked, absent, mend=True)
+                outcomes |= dict.fromkeys(recordings, "hit")
+                if absent := asked.without(recordings):
                     entry = group.entry(absent)
                     outcome, recording = _fill(work, entry, parts, stamp, asked)
                     outcomes |= dict.fromkeys(absent, outcome)
-                    found |= dict.fromkeys(absent, recording)
+                    recordings |= dict.fromkeys(absent, recording)
         except CacheTroubleError as error:
             _say_without_cache(error)
-            absent = asked.without(found)
-            found |= dict.fromkeys(absent, _record_in_memory(work, absent))
+            absent = asked.without(recordings)
+            recordings |= dict.fromkeys(absent, _record_in_memory(work, absent))
             outcomes |= dict.fromkeys(absent, "miss")
         else:
-            with _lock_free():
-                kept = [group.entry(recording.layout.layers).folder for recording in found.values()]
-                make_room(keep=kept)
+            try:
+                make_room(keep=[group.entry(recording.layout.layers).folder for recording in recordings.values()])
+            except OSError as error:
+                _logger.warning("No room could be made in the activation cache: %s", error)
     note_call(work.about, parts, outcomes)
-    return asked.of(found)
+    return asked.of(recordings)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """Which layers of which stimuli are asked for."""
+    """Requested layers and stimuli."""
 
     layers: Sequence[str]
     count: int
     rows: Sequence[int] | None
 
-    def without(self, found: Collection[str]) -> list[str]:
-        return [layer for layer in self.layers if layer not in found]
+    def without(self, layers: Collection[str]) -> list[str]:
+        return [layer for layer in self.layers if layer not in layers]
 
-    def as_it_lies(self, layout: Layout) -> slice | None:
-        """Return which bytes of each row are what is asked for, if a map of them can be given; None if not."""
+    def as_stored(self, layout: Layout) -> slice | None:
+        """Return the requested bytes of each row if they can be mapped without a copy; None otherwise."""
         place = layout.together(self.layers) if self.rows is None else None
         if place is None or self._in_budget(layout) or exceeds_budget((place.stop - place.start) * self.count):
             return place
-        return None  # it is copied, because what the budget holds can be written to
+        return None  # copied, because results within the budget are writable
 
     def writable(self, layout: Layout) -> bool:
-        """Tell whether a map of a file is given that can be written to; what is copied is given back as it is read."""
-        return self._in_budget(layout) and self.as_it_lies(layout) is not None
+        """Tell whether the result is a writable map of a file."""
+        return self._in_budget(layout) and self.as_stored(layout) is not None
 
     def _in_budget(self, layout: Layout) -> bool:
         return not exceeds_budget(layout.row_bytes * self.count)
 
-    def of(self, found: Mapping[str, Recording]) -> Recorded:
-        one = found[self.layers[0]]
-        place = self.as_it_lies(one.layout)
+    def of(self, recordings: Mapping[str, Recording]) -> Recorded:
+        one = recordings[self.layers[0]]
+        place = self.as_stored(one.layout)
         if place is None:
             rows = range(self.count) if self.rows is None else self.rows
-            return Recorded.of({layer: found[layer].layer(layer) for layer in self.layers}, rows)
+            return Recorded.of({layer: recordings[layer].layer(layer) for layer in self.layers}, rows)
         matrix = one.layout.matrix(one.rows, place, self.layers)
         return Recorded(matrix, {layer: one.layout.shapes[layer] for layer in self.layers})
 
@@ -177,24 +177,24 @@ class _Asked:
 def _read(
     group: Group, asked: _Asked, layers: Sequence[str] | None = None, *, mend: bool = False
 ) -> dict[str, Recording]:
-    """Return where layers lie, those that do; layers that lie together if possible."""
+    """Return the recording of each stored layer; adjacent layers if possible."""
     absent = list(asked.layers if layers is None else layers)
-    found: dict[str, Recording] = {}
+    recordings: dict[str, Recording] = {}
     for entry in group.candidates(absent):
         here = [layer for layer in entry.layers if layer in absent]
         recording = entry.read(writable=asked.writable, mend=mend) if here else None
         if recording is not None:
-            found |= dict.fromkeys(here, recording)
-            absent = [layer for layer in absent if layer not in found]
+            recordings |= dict.fromkeys(here, recording)
+            absent = [layer for layer in absent if layer not in recordings]
         if not absent:
             break
-    return found
+    return recordings
 
 
 def _fill(work: Extraction, entry: Entry, parts: Parts, stamp: Stamps, asked: _Asked) -> tuple[str, Recording]:
-    """Compute what is missing of an entry, and declare it whole unless the model or the stimuli have changed.
+    """Compute the missing part of an entry, and declare it whole unless the model or the stimuli have changed.
 
-    Returns whether it was begun before, and what was recorded.
+    Return ``miss`` or ``resumed``, and the recording.
     """
     missing = entry.missing()
     outcome = "miss" if missing == [(0, work.count)] else "resumed"
@@ -223,7 +223,7 @@ def _fill(work: Extraction, entry: Entry, parts: Parts, stamp: Stamps, asked: _A
 
 
 def _finish(entry: Entry, work: Extraction) -> CacheTroubleError | None:
-    """Declare an entry whole; return what keeps it from being that although all values lie there."""
+    """Declare an entry whole; return the error if that fails although all values are stored."""
     try:
         entry.finish({layer: notes for layer in entry.layers if (notes := work.notes(layer))})
     except CacheTroubleError as error:
@@ -233,7 +233,7 @@ def _finish(entry: Entry, work: Extraction) -> CacheTroubleError | None:
 
 
 def _discard(entry: Entry) -> None:
-    with suppress(OSError):  # what is left of it is not taken for whole
+    with suppress(OSError):  # the rest is not taken for whole
         entry.discard()
 
 
@@ -241,34 +241,26 @@ def _discard(entry: Entry) -> None:
 
 
 class _InMemory:
-    """Hold what the disk does not take, so that nothing that a model has computed is lost or computed again.
-
-    Raises
-    ------
-    CacheTroubleError
-        It exceeds the budget.
-    """
+    """Activations that cannot be stored on disk; `CacheTroubleError` if they exceed the memory budget."""
 
     def __init__(self, layers: Sequence[str], count: int, batch: Batch) -> None:
         self._layout = Layout.of({layer: batch.activations[layer] for layer in layers})
         if exceeds_budget(self._layout.row_bytes * count):
-            raise CacheTroubleError("what cannot be written exceeds the memory that BRAINSCORE_MEMORY_GB allows")
+            raise CacheTroubleError("the activations exceed the memory that BRAINSCORE_MEMORY_GB allows")
         self.rows = np.empty((count, self._layout.row_bytes), np.uint8)
 
     def put(self, batch: Batch) -> None:
-        """Add the activations of a batch."""
         values = {layer: batch.activations[layer] for layer in self._layout.layers}
         self._layout.check(values)
         joined = b"".join(pieces(list(values.values())))
         self.rows[batch.start : batch.stop] = np.frombuffer(joined, np.uint8).reshape(batch.stop - batch.start, -1)
 
     def recording(self) -> Recording:
-        """Return all of it."""
         return Recording(self.rows, self._layout)
 
 
 def _put(entry: Entry, batch: Batch, memory: _InMemory | None) -> _InMemory | None:
-    """Put a batch into an entry; from the first time on that this fails, this batch and those before it into memory."""
+    """Put a batch into an entry; after the first failure, keep all batches in memory."""
     if memory is None:
         try:
             entry.put(batch.start, batch.activations)
@@ -303,26 +295,26 @@ def _say_without_cache(error: CacheTroubleError) -> None:
 def _why_not_as_before(
     work: Extraction, parts: Parts, stamp: Stamps, may_change: Collection[str] = ()
 ) -> TypeError | str | None:
-    """Return why what was recorded does not belong to its key, None if it does."""
+    """Return why a recording does not belong to its key; None if it does."""
     try:
         now = work.model_parts()
     except TypeError as error:
         return error
-    # A stimulus that is gone by now cannot have changed what was recorded of it.
+    # A stimulus that was deleted since cannot have changed its recording.
     same_stimuli = all(new in (old, None) for old, new in zip(stamp, work.stamp(), strict=True))
     same_model = all(parts.get(name) == value or name in may_change for name, value in now.items())
     return None if same_stimuli and same_model else "the model or stimuli changed while they were recorded"
 
 
 def _say_uncached(work: Extraction, reason: TypeError | str) -> None:
-    """Say once of each model why its activations are not cached, unless that is how it was made."""
-    said = str(work.about.get("model")), str(reason)
-    known = isinstance(reason, TypeError) and not isinstance(reason, NotDigestibleError)
+    """Warn once for each model and reason, unless the model was made without a digest."""
+    message = str(work.about.get("model")), str(reason)
+    intended = isinstance(reason, TypeError) and not isinstance(reason, NotDigestibleError)
     _logger.log(
-        logging.DEBUG if known or said in _said else logging.WARNING,
-        "The activations of the model %r are not cached: %s.", said[0], said[1].rstrip("."),
+        logging.DEBUG if intended or message in _said else logging.WARNING,
+        "The activations of the model %r are not cached: %s.", message[0], message[1].rstrip("."),
     )  # fmt: skip
-    _said.add(said)
+    _said.add(message)
 
 
 @contextmanager
@@ -330,20 +322,12 @@ def _lock(folder: Path) -> Iterator[None]:
     lock = locked(folder)
     try:
         lock.__enter__()
-    except (OSError, NotImplementedError) as error:  # the latter where the file system has no locks
+    except (OSError, NotImplementedError) as error:  # the latter if the file system has no locks
         raise CacheTroubleError(str(error)) from error
     try:
         yield
     finally:
         lock.__exit__(None, None, None)
-
-
-@contextmanager
-def _lock_free() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        _logger.warning("No room could be made in the activation cache: %s", error)
 
 
 def file_stamps(paths: Sequence[str]) -> Stamps:

@@ -1,4 +1,4 @@
-"""Functions that people register with an extractor, to be removed or switched off again."""
+"""Register functions with an extractor, and remove them or switch them off."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Hook = TypeVar("Hook", bound=Callable[..., object])
 
 @runtime_checkable
 class CacheableHook(Protocol):
-    """A batch hook whose results can be cached, because it says what they depend on."""
+    """A batch hook whose results can be cached, because it declares their dependencies."""
 
     def __call__(self, activations: Activations, /) -> Activations:
         """Return the changed activations of a batch, arrays by layer."""
 
     def cache_parts(self) -> Mapping[str, Any]:
-        """Return plain values by name that change with everything that changes the results of this hook."""
+        """Return plain values by name that change with everything that changes the results."""
 
     def notes(self, layer: str) -> Mapping[str, Any]:
-        """Return plain values by name that are kept beside the cached activations of a layer."""
+        """Return plain values by name to store with the cached activations of a layer."""
 
 
 class HookHandle(Generic[Hook]):
-    """Remove a registered hook again, or switch it off for a while."""
+    """Remove a registered hook, or switch it off for a while."""
 
     def __init__(self, hooks: dict[int, Hook], hook_id: int) -> None:
         self.id = hook_id
@@ -60,7 +60,7 @@ def register(hooks: dict[int, Hook], hook_id: int, hook: Hook) -> HookHandle[Hoo
 
 
 def parts_of(hook: BatchHook) -> Mapping[str, Any]:  # plain values
-    """Return what the results of a hook depend on; raise TypeError if it does not say."""
+    """Return the dependencies of a hook; raise TypeError if it is not a `CacheableHook`."""
     if not isinstance(hook, CacheableHook):
-        raise TypeError(f"the batch hook {hook!r} does not say what its results depend on (cache_parts)")
+        raise TypeError(f"the batch hook {hook!r} does not declare its dependencies (cache_parts)")
     return hook.cache_parts()

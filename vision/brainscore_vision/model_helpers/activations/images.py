@@ -1,8 +1,8 @@
 """Turn image files into the arrays that networks take, with Pillow and NumPy alone.
 
-The arithmetic is that of the usual torchvision pipeline on Pillow images (``Resize``, bilinear with antialiasing,
-``CenterCrop``, ``ToTensor``, ``Normalize``), bit by bit, so that published numbers carry over. Pictures are decoded and
-resized by as many threads as this process has processors.
+Results equal those of the usual torchvision pipeline on Pillow images (``Resize``, bilinear with antialiasing,
+``CenterCrop``, ``ToTensor``, ``Normalize``) bit by bit, so that published numbers carry over. One thread for each
+processor of this process decodes and resizes.
 """
 
 from __future__ import annotations
@@ -57,21 +57,20 @@ def load_image(image_filepath: str | Path) -> Image.Image:
     Returns
     -------
     PIL.Image.Image
-        Of mode RGB, in memory (the file is closed).
+        In mode RGB, in memory (the file is closed).
 
     Raises
     ------
     StimulusError
-        The file is not an image that Pillow can decode, is truncated, or holds floating-point values, whose scale is
-        unknown.
+        Pillow cannot decode the file, or it holds floating-point values, whose scale is unknown.
     MissingStimulusError
         The file does not exist.
     """
-    return _decoded(image_filepath).copy()  # an image that knows of no file
+    return _decoded(image_filepath).copy()  # without its file
 
 
 def _decoded(image_filepath: str | Path) -> Image.Image:
-    """Return what `load_image` does, as whatever kind of image Pillow has for the file."""
+    """Load an image as `load_image` does, in Pillow's class for the file."""
     try:
         with Image.open(image_filepath) as image:
             return _to_rgb(image, image_filepath)
@@ -98,7 +97,7 @@ def _to_rgb(image: Image.Image, path: str | Path) -> Image.Image:
         grey = np.rint(np.asarray(image, dtype=np.float64) / 257).clip(0, 255).astype(np.uint8)
         return Image.fromarray(grey).convert("RGB")
     image.load()
-    return image if image.mode == "RGB" else image.convert("RGB")
+    return _as_rgb(image)
 
 
 def preprocess_images(
@@ -114,33 +113,34 @@ def preprocess_images(
     Parameters
     ----------
     images : iterable of PIL.Image.Image
-        Of any mode; those that are not RGB are converted.
+        In any mode.
     image_size : int
-        Side S of the square, in pixels.
+        Side S of the square, pixels.
     preprocess_type : {'imagenet', 'inception'}
         ``imagenet``: resize both sides to S (bilinear with antialiasing), which changes the aspect ratio.
-        ``inception``: resize the short side to S * 256 / 224, cut out the central square and normalise with mean .5
-        and standard deviation .5.
+        ``inception``: resize the short side to S * 256 / 224, crop the central square and normalise with mean .5 and
+        standard deviation .5.
     normalize_mean, normalize_std : sequence of 3 floats
-        One value for each of red, green and blue, on the scale 0..1; by default those of ImageNet. ``inception`` does
-        not use them.
+        For red, green and blue, on the scale 0..1; by default those of ImageNet. ``inception`` ignores them.
 
     Returns
     -------
     array (image, 3, S, S) of float32
     """
     steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std)
-    # Decoded here: one picture may be listed twice, and Pillow cannot decode it in two threads at once.
-    return _fill([partial(_as_rgb, image, image.load()) for image in images], steps)
+    decoded = list(images)
+    for image in decoded:  # before the threads: Pillow cannot decode a repeated image in two threads at once
+        image.load()
+    return _fill([partial(_as_rgb, image) for image in decoded], steps)
 
 
-def _as_rgb(image: Image.Image, _pixels: object) -> Image.Image:
+def _as_rgb(image: Image.Image) -> Image.Image:
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """What is done to each image."""
+    """Size, crop and normalisation of each image."""
 
     size: int
     crop: bool
@@ -165,7 +165,7 @@ class _Steps:
     def put(self, image: Image.Image, target: npt.NDArray[np.float32]) -> None:
         """Resize and normalise an RGB image into an array (3, S, S)."""
         pixels = np.asarray(_resize(image, self.size, crop=self.crop))
-        # In place while one image is in the processor's cache, and in the order in which torchvision rounds.
+        # In place while the image is in the processor's cache, and rounded in the order of torchvision.
         np.copyto(target, pixels.transpose(2, 0, 1))
         target /= np.float32(255)
         target -= self.mean
@@ -173,7 +173,7 @@ class _Steps:
 
 
 def _fill(getters: Sequence[Callable[[], Image.Image]], steps: _Steps) -> npt.NDArray[np.float32]:
-    """Put the images that functions return into one array."""
+    """Put the images returned by functions into one array."""
     batch = np.empty((len(getters), 3, steps.size, steps.size), dtype=np.float32)
 
     def put(place: int) -> None:
@@ -184,7 +184,7 @@ def _fill(getters: Sequence[Callable[[], Image.Image]], steps: _Steps) -> npt.ND
 
 
 def _in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Call a function for each item, in the threads of this process' processors; the first error is raised."""
+    """Call a function for each item, in one thread for each processor; raise the first error."""
     threads = min(len(items), _n_processors())
     if threads <= 1:
         return [function(item) for item in items]

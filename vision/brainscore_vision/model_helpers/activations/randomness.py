@@ -13,13 +13,12 @@ __all__ = ["random_state_as_before", "save_random_state"]
 
 
 def save_random_state() -> Callable[[], None]:
-    """Save the state of the global generators; return the function that restores it.
+    """Save the state of the global generators and return a function that restores it.
 
-    These are the generators of `random`, `numpy.random` and, if PyTorch has been imported, those of its CPU and of
-    all GPUs that are in use.
+    They are those of `random`, `numpy.random` and, if PyTorch is imported, of its CPU and all GPUs in use.
     """
     python = random.getstate()
-    legacy = np.random.get_state()  # noqa: NPY002 - what networks draw from when they draw with NumPy
+    legacy = np.random.get_state()  # noqa: NPY002 - the generator that networks use
     torch = sys.modules.get("torch")
     if torch is None:
 
@@ -47,7 +46,7 @@ def save_random_state() -> Callable[[], None]:
 
 @contextmanager
 def random_state_as_before(*, only_after_an_error: bool = False) -> Iterator[None]:
-    """Restore the global generators when this block is left, see `save_random_state`."""
+    """Restore the global generators after the block, see `save_random_state`."""
     restore = save_random_state()
     try:
         yield

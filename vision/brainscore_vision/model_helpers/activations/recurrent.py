@@ -1,4 +1,4 @@
-"""Read out PyTorch modules that run several times in one forward pass, each time on its own."""
+"""Read out single steps of PyTorch modules that run several times in one forward pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STEP = re.compile(r"(?P<layer>.+)-t(?P<step>[0-9]+)")
 
 
 def split_step(layer_name: str) -> tuple[str, int | None]:
-    """Return the layer and the step that a name means; None where it names no step.
+    """Split a name into layer and step; the step is None if it names none.
 
     Examples
     --------
@@ -34,18 +34,18 @@ def split_step(layer_name: str) -> tuple[str, int | None]:
 class RecurrentPytorchWrapper(PytorchWrapper):
     """A `PytorchWrapper` that understands ``'<layer>-t<step>'``, such as ``'IT.output-t1'``.
 
-    It is what the layer gives when it runs for the second time in one forward pass; steps count from 0. Without a
-    step a name means the last time. A layer that runs less often than a step asks for gives a `LayerNotFoundError`.
+    That is the output of the second run in one forward pass; steps count from 0. A name without a step means the last
+    run. A step that is not reached raises `LayerNotFoundError`.
     """
 
     def get_layer(self, layer_name: str) -> nn.Module:
-        """Return the module of a name, with or without a step; see `PytorchWrapper.get_layer`."""
+        """Return a module by its name, with or without a step; see `PytorchWrapper.get_layer`."""
         return super().get_layer(split_step(layer_name)[0])
 
     def register_hook(
         self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]
     ) -> torch.utils.hooks.RemovableHandle:
-        """Have a layer put what it gives at one step into a dict; see `PytorchWrapper.register_hook`."""
+        """Record the output of a layer at one step into a dict; see `PytorchWrapper.register_hook`."""
         step = split_step(layer_name)[1]
         if step is None:
             return super().register_hook(layer, layer_name, target_dict)

@@ -1,14 +1,14 @@
-"""Reduce the activations of layers to fewer dimensions while they are recorded: principal components or projections.
+"""Reduce the activations of layers to principal components or random projections during recording.
 
-Both are batch hooks, so that the activations of all units never exist together, and both are part of the key of the
-activation cache. Reduced units are called by their number; where they lie in the layer is not known any more.
+Both are batch hooks, so that the activations of all units never exist together, and part of the cache key. Reduced
+units have numbers but no positions.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,7 +36,7 @@ Floats = npt.NDArray[np.float64]
 Components = tuple[Floats, Floats]  # mean (unit,) and components (component, unit)
 
 N_NOISE_IMAGES = 1_000
-"""How many images components are fitted on, if none are given."""
+"""Number of noise images for fitting."""
 
 
 def _extractor_of(activations_model: Any) -> ActivationsExtractorHelper:  # a wrapper or the extractor itself
@@ -54,23 +54,23 @@ def _flat(values: Array) -> Array:
 class LayerPCA:
     """Replace the activations of each layer by their projections on principal components.
 
-    y = (x - m) W^T, with the mean m and the components W, orthonormal and the largest variance first, of the layer's
-    activations for other images. They are fitted incrementally (Ross et al. 2008), at least `n_components` images at a
-    time, when a layer is recorded for the first time, and cached. They are fitted anew where the digest of the model
-    has changed; hook a model anew after it has changed if it has none.
+    y = (x - m) W^T, with mean m and components W, orthonormal and ordered by variance, of the layer's activations for
+    other images. They are fitted incrementally (Ross et al. 2008), at least `n_components` images at a time, for the
+    first recording of a layer, and cached. A new digest of the model triggers a new fit; a model without a digest has
+    to be hooked again after a change.
 
-    The published class fits on 1,000 images of the validation set of ImageNet, which may not be passed on. Here whoever
-    calls gives the images; without any, `noise_images` are taken, and components then are those of natural image
-    statistics to second order only. Which images they were is in the key of the cache and in `cache_parts`.
+    The published class fits on 1,000 images of the validation set of ImageNet, which may not be redistributed. The
+    default here, `noise_images`, has second-order statistics of natural images only. The images are part of the cache
+    key (`cache_parts`).
 
     Parameters
     ----------
     n_components : int
-        At most so many; fewer where a layer has fewer units or there are fewer images.
+        Largest number; fewer if a layer has fewer units or there are fewer images.
     fitting_stimuli : sequence of path-like, optional
         Image files. None: the first `N_NOISE_IMAGES` of `noise_images`.
     seed : int
-        Of the noise images.
+        Seed of the noise images.
 
     References
     ----------
@@ -107,7 +107,7 @@ class LayerPCA:
         *,
         seed: int = 0,
     ) -> HookHandle[Any]:
-        """Reduce what a model gives from now on, until the handle is removed; see the class for the parameters.
+        """Reduce the activations of a model until the handle is removed; see the class for the parameters.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class LayerPCA:
 
     @classmethod
     def is_hooked(cls, activations_extractor: Any) -> bool:
-        """Tell whether the activations of a model are reduced so."""
+        """Tell whether the activations of a model are reduced by this class."""
         return any(isinstance(hook, cls) for hook in _extractor_of(activations_extractor).batch_hooks)
 
     def __call__(self, activations: Activations) -> Activations:
@@ -135,23 +135,23 @@ class LayerPCA:
         return reduced
 
     def cache_parts(self) -> dict[str, Any]:
-        """Return what the components depend on, besides the model: their number, and which images."""
+        """Return number of components and fitting images: the dependencies besides the model."""
         self._forget_other_models()
         fitted_on = ["noise", N_NOISE_IMAGES, self.seed] if self._stimuli is None else content_digest(self._stimuli)
         return {"pca": self.n_components, "fitted on": fitted_on, "version": 1}
 
     def notes(self, layer: str) -> dict[str, Any]:
-        """Return how many components a layer has."""
+        """Return the number of components of a layer."""
         if layer not in self._fitted:
             return {}
         return {"components": len(self._fitted[layer][1])}
 
     def _forget_other_models(self) -> None:
-        """Drop the components if weights or preprocessing are no longer those that they were fitted with."""
+        """Drop the components if the digest of the model has changed since the fit."""
         digest = self._extractor.model_digest
-        known = content_digest(digest()) if digest is not None else None
-        if known != self._fitted_for:
-            self._fitted, self._fitted_for = {}, known
+        current = content_digest(digest()) if digest is not None else None
+        if current != self._fitted_for:
+            self._fitted, self._fitted_for = {}, current
 
     def _fit(self, layers: list[str]) -> None:
         """Fit the components of layers from one pass over the images, unless they are cached."""
@@ -159,17 +159,16 @@ class LayerPCA:
 
         def compute(layer: str) -> Components:
             if not computed:
-                computed.update(self._components([each for each in layers if each not in self._fitted]))
+                computed.update(self._components([name for name in layers if name not in self._fitted]))
             return computed[layer]
 
         if self.handle is not None:
-            self.handle.disable()  # for the fit, all units are wanted
+            self.handle.disable()  # the fit needs all units
+        store = partial(cached_file, "components", suffix=".npz", write=_write_components, read=_read_components)
         try:
             for layer in layers:
                 key = self._fit_key(layer)
-                self._fitted[layer] = (
-                    compute(layer) if key is None else _cached_components(key, partial(compute, layer))
-                )
+                self._fitted[layer] = compute(layer) if key is None else store(key=key, compute=partial(compute, layer))
         finally:
             if self.handle is not None:
                 self.handle.enable()
@@ -177,7 +176,7 @@ class LayerPCA:
     def _fit_key(self, layer: str) -> str | None:
         try:
             return content_digest(self._extractor.model_parts(), self.cache_parts(), layer)
-        except TypeError:  # it is not known which model this is
+        except TypeError:  # the model has no digest
             return None
 
     def _components(self, layers: list[str]) -> dict[str, Components]:
@@ -188,10 +187,6 @@ class LayerPCA:
         columns = {layer: np.flatnonzero(names == layer) for layer in layers}
         spans = {layer: slice(here[0], here[-1] + 1) for layer, here in columns.items()}
         return {layer: fit_components(recorded.values[:, span], self.n_components) for layer, span in spans.items()}
-
-
-def _cached_components(key: str, compute: Callable[[], Components]) -> Components:
-    return cached_file("components", key, ".npz", write=_write_components, read=_read_components, compute=compute)
 
 
 def _write_components(components: Components, path: Path) -> None:
@@ -207,15 +202,15 @@ def _read_components(path: Path) -> Components:
 
 
 def fit_components(values: Array, n_components: int) -> Components:
-    """Return mean, shape (unit,), and principal components, shape (component, unit), of activations (stimulus, unit).
+    """Return mean (unit,) and principal components (component, unit) of activations (stimulus, unit).
 
-    They are read and fitted `n_components` stimuli at a time.
+    Activations are read and fitted `n_components` stimuli at a time.
     """
-    from sklearn.decomposition import IncrementalPCA  # slow to import, and needed for a fit only
+    from sklearn.decomposition import IncrementalPCA  # heavy
 
     n = min(n_components, *values.shape)
     estimator = IncrementalPCA(n_components=n)
-    edges = [*range(0, len(values) - n + 1, n), len(values)]  # the last piece holds the rest, as it needs n at least
+    edges = [*range(0, len(values) - n + 1, n), len(values)]  # each part needs n stimuli: the last holds the rest
     for start, stop in itertools.pairwise(edges):
         estimator.partial_fit(np.asarray(values[start:stop], dtype=np.float64))
     return estimator.mean_, estimator.components_
@@ -224,14 +219,13 @@ def fit_components(values: Array, n_components: int) -> Components:
 def noise_images(folder: str | Path, number: int, seed: int = 0, size_px: int = 224) -> list[Path]:
     """Write colour images of noise with the amplitude spectrum of natural images, 1 / frequency.
 
-    Each is normal noise in the Fourier domain, divided by spatial frequency (Field 1987), the same with two thirds of
-    its amplitude in all three channels; mean grey, standard deviation 50 of 255 before what is darker than black or
-    brighter than white is cut off.
+    Each is normal noise divided by spatial frequency (Field 1987), two thirds of its amplitude common to all three
+    channels; mean grey, standard deviation 50 of 255 before clipping.
 
     Parameters
     ----------
     folder : path-like
-        Exists. Gets ``noise_<number>.png``.
+        Existing folder for ``noise_<number>.png``.
 
     References
     ----------
@@ -261,21 +255,20 @@ def noise_images(folder: str | Path, number: int, seed: int = 0, size_px: int = 
 class SparseProjection:
     """Replace the activations of each layer by very sparse random projections of them.
 
-    y = x R^T, where each entry of R is 0 with probability 1 - 1 / sqrt(p) and else +- sqrt(sqrt(p) / k), for p units
-    and k dimensions (Li, Hastie & Church 2006). Squared distances between stimuli stay the same up to a factor that is
-    measured: see `distortion`.
+    y = x R^T, where each entry of R is 0 with probability 1 - 1 / sqrt(p), otherwise +- sqrt(sqrt(p) / k), for p units
+    and k dimensions (Li, Hastie & Church 2006). `distortion` measures the change of squared distances between stimuli.
 
     Parameters
     ----------
     n_components : int or None
-        Dimensions k. None: so many that, of `n_stimuli` stimuli, all squared distances are within ``1 - eps`` and
-        ``1 + eps`` of what they were, by the lemma of Johnson and Lindenstrauss.
+        Dimensions k. None: the number that keeps all squared distances between `n_stimuli` stimuli within ``1 - eps``
+        and ``1 + eps`` of the original, by the lemma of Johnson and Lindenstrauss.
     eps : float
         Between 0 and 1.
     n_stimuli : int
-        For `n_components` None.
+        Used if `n_components` is None.
     seed : int
-        Of R.
+        Seed of R.
 
     References
     ----------
@@ -285,7 +278,7 @@ class SparseProjection:
     def __init__(
         self, n_components: int | None = None, *, eps: float = 0.1, n_stimuli: int = 5_000, seed: int = 0
     ) -> None:
-        from sklearn.random_projection import johnson_lindenstrauss_min_dim  # slow to import
+        from sklearn.random_projection import johnson_lindenstrauss_min_dim  # heavy
 
         if n_components is not None and n_components < 1:
             raise ValueError(f"n_components is {n_components!r}; expected at least 1, or None for a number from eps.")
@@ -304,7 +297,7 @@ class SparseProjection:
         n_stimuli: int = 5_000,
         seed: int = 0,
     ) -> HookHandle[Any]:
-        """Project what a model gives from now on, until the handle is removed; see the class for the parameters.
+        """Project the activations of a model until the handle is removed; see the class for the parameters.
 
         Parameters
         ----------
@@ -315,45 +308,45 @@ class SparseProjection:
 
     @classmethod
     def is_hooked(cls, activations_extractor: Any) -> bool:
-        """Tell whether the activations of a model are projected so."""
+        """Tell whether the activations of a model are projected by this class."""
         return any(isinstance(hook, cls) for hook in _extractor_of(activations_extractor).batch_hooks)
 
     def __call__(self, activations: Activations) -> Activations:
         """Return the projections of a batch, arrays (stimulus, dimension) of float32 by layer.
 
-        A layer that has no more units than there are dimensions stays as it is, but flat.
+        A layer with at most `n_components` units is only flattened.
         """
         reduced: OrderedDict[str, Array] = OrderedDict()
         for layer, values in activations.items():
-            before = _flat(values)
-            if before.shape[1] <= self.n_components:
-                reduced[layer] = before
+            units = _flat(values)
+            if units.shape[1] <= self.n_components:
+                reduced[layer] = units
                 continue
-            reduced[layer] = np.asarray(self._projection(before.shape[1]).transform(before), dtype=np.float32)
-            self._measure(layer, before, reduced[layer])
+            reduced[layer] = np.asarray(self._projection(units.shape[1]).transform(units), dtype=np.float32)
+            self._measure(layer, units, reduced[layer])
         return reduced
 
-    def _projection(self, n_units: int) -> Any:  # of scikit-learn, which has no types
-        from sklearn.random_projection import SparseRandomProjection
+    def _projection(self, n_units: int) -> Any:  # scikit-learn has no types
+        from sklearn.random_projection import SparseRandomProjection  # heavy
 
         if n_units not in self._projections:
             projection = SparseRandomProjection(self.n_components, density="auto", random_state=self.seed)
             self._projections[n_units] = projection.fit(np.broadcast_to(np.float32(0), (1, n_units)))
         return self._projections[n_units]
 
-    def _measure(self, layer: str, before: Array, after: Array) -> None:
-        # Pairs of neighbours, so that each stimulus counts alike and a batch costs little.
-        old, new = (np.square(np.diff(part.astype(np.float64), axis=0)).sum(axis=1) for part in (before, after))
+    def _measure(self, layer: str, units: Array, projected: Array) -> None:
+        # Adjacent pairs, so that each stimulus has equal weight and a batch costs little.
+        old, new = (np.square(np.diff(part.astype(np.float64), axis=0)).sum(axis=1) for part in (units, projected))
         self._ratios.setdefault(layer, []).append(new[old > 0] / old[old > 0])
 
     def distortion(self, layer: str) -> dict[str, float]:
-        """Return by which factor squared distances between stimuli have changed.
+        """Return the factors by which squared distances between stimuli have changed.
 
         Returns
         -------
         dict
-            ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over pairs of stimuli that followed each other
-            in what was computed (not what came from the cache, whose entries have it noted). Empty if there were none.
+            ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over adjacent stimuli that were computed (cached
+            entries have their own note). Empty if there were none.
         """
         ratios = np.concatenate(self._ratios.get(layer, [np.empty(0)]))
         if not len(ratios):
@@ -362,8 +355,8 @@ class SparseProjection:
         return {"pairs": len(ratios), **{name: float(value) for name, value in summary.items()}}
 
     def cache_parts(self) -> dict[str, Any]:
-        """Return what the projection depends on."""
-        import sklearn
+        """Return dimensions, seed and version of scikit-learn."""
+        import sklearn  # heavy
 
         return {"sparse projection": self.n_components, "seed": self.seed, "scikit-learn": sklearn.__version__}
 

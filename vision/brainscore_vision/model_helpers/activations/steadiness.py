@@ -1,4 +1,4 @@
-"""Find out whether a model answers the same every time, and whether it changes while it is recorded."""
+"""Test whether a model is deterministic, and whether it changes during a recording."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["STEADY", "WeightSums", "deviation_between_passes", "unchanged_weights", "weight_sums"]
 
 STEADY = 1e-5
-"""Two passes may differ by this part of a layer's largest value: some kernels of GPUs add in any order."""
+"""Allowed deviation, in units of a layer's largest value: some GPU kernels add in any order."""
 
 PROBE = 2
-"""How many stimuli are shown twice."""
+"""Number of stimuli that are shown twice."""
 
 WeightSums = Mapping[str, float]
 
@@ -30,9 +30,9 @@ WeightSums = Mapping[str, float]
 def deviation_between_passes(
     prepare: Callable[[int, int], Any], run: Callable[[Any], Mapping[str, Array]], first: int, stop: int
 ) -> dict[str, float]:
-    """Show the first stimuli of those from `first` to before `stop` twice, and compare what the layers give.
+    """Show the first of the stimuli from `first` to before `stop` twice, and compare the activations.
 
-    The random numbers of the process are afterwards as before.
+    The random numbers of the process are restored.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def deviation_between_passes(
     Returns
     -------
     dict of str to float
-        By layer, for those that differ: largest absolute difference in units of the largest absolute value. Infinite
-        if a layer gives another shape.
+        By layer that differs: largest absolute difference in units of the largest absolute value; infinite if the
+        shapes differ.
     """
     stop = min(stop, first + PROBE)
     with random_state_as_before():
@@ -68,39 +68,39 @@ def _deviation(one: Array, two: Array) -> float:
 
 @contextmanager
 def unchanged_weights(sums: Callable[[], WeightSums] | None, model: object) -> Iterator[None]:
-    """Raise `ModelChangedError` if weights of a model are others at the end of this block than at its beginning.
+    """Raise `ModelChangedError` if weights of a model changed inside the block.
 
     Parameters
     ----------
     sums : callable or None
-        Such as ``partial(weight_sums, module)``. None: nothing is known of the weights.
+        Such as ``partial(weight_sums, module)``; None checks nothing.
     model : object
-        Its name for the message.
+        Name for the message.
     """
-    before = sums() if sums else {}
+    old = sums() if sums else {}
     yield
-    after = sums() if sums else {}
-    changed = [name for name in before if name in after and before[name] != after[name]]
+    new = sums() if sums else {}
+    changed = [name for name in old if name in new and old[name] != new[name]]
     if changed:
         raise ModelChangedError(
             f"The model {model!r} changed while it was recorded: {', '.join(changed[:5])}"
-            f"{f' and {len(changed) - 5} more' if len(changed) > 5 else ''} are not what they were, so that early "
-            "stimuli were shown to another model than late ones. Do not train it meanwhile, and let nothing in its "
-            "forward pass write to its weights."
+            f"{f' and {len(changed) - 5} more' if len(changed) > 5 else ''} differ, so that early stimuli were shown "
+            "to another model than late ones. Do not train it meanwhile, and let nothing in its forward pass write to "
+            "its weights."
         )
 
 
 def weight_sums(module: nn.Module) -> dict[str, float]:
-    """Return the sums of all parameters and floating-point buffers of a PyTorch module; they cost little."""
-    import torch  # reached with a module of PyTorch at hand
+    """Return the sums of all parameters and floating-point buffers of a PyTorch module."""
+    import torch  # heavy; imported already where there is a PyTorch module
 
     tensors = [*module.named_parameters(), *module.named_buffers()]
     named = [(name, tensor.detach()) for name, tensor in tensors if tensor.is_floating_point() and tensor.numel()]
     named = [(name, tensor) for name, tensor in named if tensor.device.type != "meta"]
     if not named:
         return {}
-    # One transfer from the device for all. NaN would differ from itself.
+    # One transfer from the device for all; NaN would differ from itself.
     device = named[0][1].device
-    wide = torch.float32 if device.type == "mps" else torch.float64  # the one that MPS has
+    wide = torch.float32 if device.type == "mps" else torch.float64  # MPS has no float64
     sums = torch.stack([tensor.sum(dtype=wide).to(device) for _, tensor in named]).nan_to_num()
     return dict(zip([name for name, _ in named], sums.tolist(), strict=True))

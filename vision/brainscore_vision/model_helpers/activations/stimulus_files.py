@@ -1,4 +1,4 @@
-"""Show files to a preprocessing function, and say which of them is to blame when it fails."""
+"""Preprocess stimulus files, and name the file that fails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brainscore_vision.model_helpers.activations.images import load_image
 
 __all__ = ["BadImageError", "Preprocessing", "check_files", "preprocess_files"]
 
-Preprocessing = Callable[[list[str]], object]  # from paths to what the model takes
+Preprocessing = Callable[[list[str]], object]  # from paths to inputs of the model
 
 
 class BadImageError(StimulusError):
@@ -29,14 +29,14 @@ class _MissingFileError(BadImageError, MissingStimulusError):
 
 
 def preprocess_files(preprocess: Preprocessing | None, paths: list[str]) -> object:
-    """Return what a model takes for some files: what `preprocess` makes of them, or their paths if it is None."""
+    """Return the inputs of a model for some files; their paths if `preprocess` is None."""
     if preprocess is None:
         return paths
     try:
         inputs = preprocess(paths)
     except (OSError, StimulusError):
         for path in paths:
-            _check_image(path)  # names the file if it is a stimulus that is broken
+            _check_image(path)  # names the file if a stimulus is broken
         raise
     except Exception as error:
         if not is_out_of_memory(error):
@@ -66,17 +66,16 @@ def _check_image(path: str) -> None:
 
 
 def _first_failing(preprocess: Preprocessing, paths: list[str]) -> str:
-    """Name the stimulus that preprocessing fails on."""
     for path in paths:
         try:
             preprocess([path])
-        except Exception:  # noqa: BLE001 - the first error is the one that is raised
+        except Exception:  # noqa: BLE001 - the first error is raised by the caller
             return f"stimulus {path!r}"
     return f"a batch of {len(paths)} stimuli from {paths[0]!r}, though on none of them alone"
 
 
 def _check_inputs(inputs: object, paths: list[str]) -> None:
-    """Check that preprocessing returned one input for each stimulus, and of finite numbers."""
+    """Check that preprocessing returned one input for each stimulus, with finite numbers."""
     shape = (len(inputs),) if isinstance(inputs, (list, tuple)) else getattr(inputs, "shape", None)
     if shape is not None and (len(shape) == 0 or shape[0] != len(paths)):  # other inputs may be anything
         raise StimulusError(
@@ -86,7 +85,7 @@ def _check_inputs(inputs: object, paths: list[str]) -> None:
     if isinstance(inputs, np.ndarray) and not is_finite(inputs):
         bad = int(np.argmin(np.isfinite(inputs).reshape(len(paths), -1).all(axis=1)))
         raise BadImageError(
-            f"The preprocessing made values that are not finite of {paths[bad]!r}. Look at the file and at what the "
-            "preprocessing divides by.",
+            f"The preprocessing made values that are not finite of {paths[bad]!r}. Check the file, and the divisors in "
+            "the preprocessing.",
             paths[bad],
         )

@@ -1,6 +1,6 @@
-"""Show each stimulus several times: with small movements of the eye, and to models that are random by intent.
+"""Show each stimulus several times: with small movements of the eye, or to models that are random by intent.
 
-Nothing is kept between calls; what makes trials differ follows from their number, and is part of the key of the cache.
+Trials differ by their number alone, which is part of the cache key; nothing is kept between calls.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 __all__ = ["EXTENT_DEGREES", "TRIAL_COORDS", "Trials", "microsaccades", "seeded", "shift_images"]
 
 EXTENT_DEGREES = 0.05
-"""The largest movement of the eye. Microsaccades of people are smaller than 0.1 degrees, mostly (Rolfs 2009)."""
+"""The largest movement of the eye. Most human microsaccades are smaller than 0.1 degrees (Rolfs 2009)."""
 
 TRIAL_COORDS = (
     "repetition",
     *(f"microsaccade_shift_{axis}_{unit}" for unit in ("pixels", "degrees") for axis in "xy"),
 )
-"""Coordinates of presentations that tell trials apart; see `Trials.coords`."""
+"""Coordinates of presentations that distinguish trials; see `Trials.coords`."""
 
-Images = Any  # what preprocessing returns: an array or tensor, or a list of such
+Images = Any  # result of the preprocessing: an array or tensor, or a list of them
 Shifts = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Trials:
-    """How often each stimulus is shown, and in what the trials differ.
+    """Number of trials of each stimulus, and their differences.
 
     Attributes
     ----------
     number : int
-        Trials of each stimulus; one after the other, then those of the next stimulus.
+        Adjacent trials of each stimulus.
     visual_degrees : float or None
-        The eye moves between trials, see `microsaccades`, and its field of view is that wide. None: it stands still.
+        Width of the field of view of an eye that moves between trials, see `microsaccades`. None: it does not move.
     seed : int or None
-        The model is random, and this is where its random numbers start. None: it answers the same every time.
+        Seed of a random model. None: the model is deterministic.
     """
 
     number: int = 1
@@ -56,24 +56,26 @@ class Trials:
 
     @property
     def key(self) -> list[object]:
-        """What of the trials changes activations; empty if a stimulus is shown once, as it is."""
+        """Plain values that change activations; empty if each stimulus is shown once, unchanged."""
         if self.visual_degrees is None and self.seed is None:
             return []
         return ["trials", self.number, self.visual_degrees, EXTENT_DEGREES, self.seed]
 
     def repeat(self, values: Sequence[Any]) -> list[Any]:
-        """Return the values of stimuli for each trial, those of one stimulus side by side."""
+        """Repeat the value of each stimulus for its adjacent trials."""
         return [value for value in values for _ in range(self.number)]
 
     def show(self, preprocess: Callable[[list[str]], Images], paths: Sequence[str], start: int) -> Images:
-        """Return preprocessed images as they are seen in their trials, the first of which is number `start` of all.
+        """Return preprocessed images as seen in their trials.
 
         Parameters
         ----------
         preprocess : callable
-            Takes a list of paths. Images of several trials are preprocessed once.
+            Takes a list of paths; called with each path once.
         paths : sequence of str
             One for each trial; see `repeat`.
+        start : int
+            Number of the first of these trials among all.
         """
         if self.visual_degrees is None:
             return preprocess(list(paths))
@@ -85,7 +87,7 @@ class Trials:
 
     @contextmanager
     def randomness(self, start: int) -> Iterator[None]:
-        """Seed what a random model draws from for a batch whose first trial is number `start` of all."""
+        """Seed the random numbers of a random model for a batch whose first trial has number `start`."""
         if self.seed is None:
             yield
             return
@@ -93,19 +95,19 @@ class Trials:
             yield
 
     def coords(self, n_presentations: int, some_image: Callable[[], Images]) -> dict[str, Array]:
-        """Return what tells the trials apart.
+        """Return the coordinates that distinguish trials.
 
         Parameters
         ----------
         some_image : callable
-            Returns some preprocessed images, (image, channel, rows, columns); called if their size matters.
+            Returns preprocessed images (image, channel, rows, columns); called if their size matters.
 
         Returns
         -------
         dict of str to array (presentation,)
-            ``repetition``, from 0, for each stimulus; where the eye moves, how far the image is moved to the right
-            and down, ``microsaccade_shift_x_pixels``, ``microsaccade_shift_y_pixels`` and the same in ``_degrees``.
-            Empty if a stimulus is shown once, as it is.
+            ``repetition``, from 0, for each stimulus; if the eye moves, the shift of the image to the right and down,
+            ``microsaccade_shift_x_pixels``, ``microsaccade_shift_y_pixels`` and the same in ``_degrees``. Empty if
+            each stimulus is shown once, unchanged.
         """
         if not self.key:
             return {}
@@ -127,10 +129,10 @@ class Trials:
 
 
 def microsaccades(number: int) -> Shifts:
-    """Return where the image is moved in each trial: along a spiral, evenly over a disc.
+    """Return the shift of the image in each trial: along a spiral, evenly over a disc.
 
     x_i = r_i cos t_i, y_i = r_i sin t_i with r_i = e sqrt(i / n), t_i = 2 pi sqrt(i / n), i = 0 ... n - 1, where e is
-    `EXTENT_DEGREES`. The first trial is where the eye looks.
+    `EXTENT_DEGREES`. The first trial has no shift.
 
     Returns
     -------
@@ -149,10 +151,10 @@ def microsaccades(number: int) -> Shifts:
 
 
 def shift_images(images: Array, shifts: npt.NDArray[np.floating]) -> Array:
-    """Move images by parts of pixels.
+    """Shift images by fractions of pixels.
 
-    A pixel gets the value that was at its place minus the shift, linear between the four pixels around it; beyond the
-    border, the border is repeated. OpenCV's ``warpAffine`` does the same, with shifts rounded to 1/32 of a pixel.
+    Values are interpolated linearly between the four nearest pixels; the border is repeated. OpenCV's ``warpAffine``
+    does the same, with shifts rounded to 1/32 of a pixel.
 
     Parameters
     ----------
@@ -179,13 +181,13 @@ def _shift_axis(image: Array, shift: float, axis: int) -> Array:
     part = image.dtype.type(-shift - whole)
     places = np.arange(image.shape[axis]) + whole
     last = image.shape[axis] - 1
-    before, after = (image.take(np.clip(places + step, 0, last), axis=axis) for step in (0, 1))
-    result: Array = before * (1 - part) + after * part
+    near, far = (image.take(np.clip(places + step, 0, last), axis=axis) for step in (0, 1))
+    result: Array = near * (1 - part) + far * part
     return result
 
 
 def _as_array(images: Images) -> Array:
-    """Return images as one array (image, channel, rows, columns) of floating-point values; of bytes, float32."""
+    """Return images as one floating-point array (image, channel, rows, columns); float32 for bytes."""
     parts = images if hasattr(images, "shape") else list(images)
     if not hasattr(parts, "shape"):
         if not parts or not hasattr(parts[0], "shape"):
@@ -196,7 +198,7 @@ def _as_array(images: Images) -> Array:
             )
         parts = np.stack([np.asarray(part) for part in parts])
     array: Array = np.asarray(parts)
-    array = array.astype(np.float32) if array.dtype == np.uint8 else array  # moved pixels lie between whole numbers
+    array = array.astype(np.float32) if array.dtype == np.uint8 else array  # shifted pixels are not integers
     if array.ndim != 4 or not np.issubdtype(array.dtype, np.floating):
         raise StimulusError(
             f"Microsaccades move preprocessed images, but the preprocessing of this model returns shape {array.shape} "
@@ -207,7 +209,7 @@ def _as_array(images: Images) -> Array:
 
 @contextmanager
 def seeded(seed: int | Sequence[int]) -> Iterator[None]:
-    """Let the random numbers of Python, NumPy and PyTorch start from a seed in this block, and go on after it.
+    """Seed the random numbers of Python, NumPy and PyTorch inside the block, and restore them after it.
 
     Parameters
     ----------
@@ -217,8 +219,8 @@ def seeded(seed: int | Sequence[int]) -> Iterator[None]:
     number = int(np.random.SeedSequence(seed).generate_state(1)[0])
     with random_state_as_before():
         random.seed(number)
-        np.random.seed(number)  # noqa: NPY002 - what models draw from
-        torch: Any = sys.modules.get("torch")  # a model that is not of PyTorch does not pay for it
+        np.random.seed(number)  # noqa: NPY002 - the generator that models use
+        torch: Any = sys.modules.get("torch")  # heavy: only if imported already
         if torch is not None:
             torch.manual_seed(number)
         yield

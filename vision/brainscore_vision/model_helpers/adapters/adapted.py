@@ -1,7 +1,8 @@
-"""Say what every adapter takes and returns."""
+"""Define the argument and the result of every adapter."""
 
 from __future__ import annotations
 
+import importlib
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,18 +15,18 @@ __all__ = ["Adapted", "Request", "check_layers", "classes_of", "identifier_for",
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What the caller said about a model.
+    """Arguments of the caller for a model.
 
     Attributes
     ----------
     identifier : str or None
-        Name of the model; None: an adapter makes one with `identifier_for`.
+        Name of the model; None: from `identifier_for`.
     layers : list of str or None
-        Layers to read out; None: those that the adapter takes by its own rule.
+        Layers to read out; None: the adapter's default.
     preprocessing : object or None
-        See `brainscore_vision.model_helpers.adapters.preprocessing.preprocessing_from`; None: what the model says.
+        See `brainscore_vision.model_helpers.adapters.preprocessing.preprocessing_from`; None: as the model declares.
     readout_layer : str or None
-        Layer of the class scores; None: what the model says.
+        Layer of the class scores; None: as the model declares.
     batch_size : int
         Most stimuli in one call of the model.
     """
@@ -39,14 +40,14 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Adapted:
-    """A model that can be called with stimuli and the names of layers.
+    """A model that can be called with stimuli and names of layers.
 
     Attributes
     ----------
     identifier : str
         Name of the model.
     activations_model : callable
-        As `brainscore_vision.model_helpers.brain_transformation.ModelCommitment` takes it.
+        Argument of `brainscore_vision.model_helpers.brain_transformation.ModelCommitment`.
     layers : list of str
         From early to late, at least one.
     """
@@ -57,13 +58,12 @@ class Adapted:
 
 
 def identifier_for(name: str, digest: Callable[[], str]) -> str:
-    """Return ``<name>@<12 hexadecimal digits>``, equal for two models only if they are the same.
+    """Return ``<name>@<12 hexadecimal digits>``, equal only for equal models.
 
     Parameters
     ----------
     digest : callable
-        Returns a hexadecimal digest of all that makes the model what it is, or raises `TypeError` if that is not
-        known: then the digits are random, so that no two such models share a name.
+        Returns a hexadecimal digest of the model, or raises `TypeError` if it has none: then the digits are random.
     """
     try:
         digits = digest()
@@ -78,22 +78,15 @@ def classes_of(model: object, package: str) -> bool:
 
 
 def import_framework(package: str, what: str, install: str) -> Any:  # a module without types
-    """Import a framework that something given needs.
+    """Import a framework; `RequirementsError` if it is not installed or does not work.
 
     Parameters
     ----------
     what : str
-        What needs it, for the error.
+        Object that needs it, for the error.
     install : str
-        What to install: the words after ``pip install``.
-
-    Raises
-    ------
-    RequirementsError
-        It is not installed, or does not work here.
+        Arguments of ``pip install`` for the error.
     """
-    import importlib
-
     try:
         return importlib.import_module(package)
     except (ImportError, RuntimeError) as error:  # torchvision raises the latter beside another build of torch
@@ -103,22 +96,22 @@ def import_framework(package: str, what: str, install: str) -> Any:  # a module 
         ) from error
 
 
-def check_layers(layers: Sequence[str], known: Sequence[str], identifier: str) -> list[str]:
-    """Return layers as a list without repetitions.
+def check_layers(layers: Sequence[str], existing: Sequence[str], identifier: str) -> list[str]:
+    """Return layers as a list without repeats.
 
     Raises
     ------
     LayerNotFoundError
-        Layers are not among those known; the message names all of them, each with the nearest names.
+        The model lacks layers; the message names all of them with suggestions.
     ValueError
-        There are none.
+        There are no layers.
     """
     names = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))
     if not names:
         raise ValueError(f"The list of layers of model {identifier!r} is empty; expected at least one name.")
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in existing]
     if unknown:
-        hints = [f"{name!r}.{did_you_mean(name, known, 3)}" for name in unknown]
-        some = ", ".join(known[:20]) + (f", ... ({len(known)} in all)" if len(known) > 20 else "")
-        raise LayerNotFoundError(f"Model {identifier!r} has no layer {' No layer '.join(hints)} It has {some}.")
+        hints = [f"{name!r}.{did_you_mean(name, existing, 3)}" for name in unknown]
+        first = ", ".join(existing[:20]) + (f", ... ({len(existing)} in all)" if len(existing) > 20 else "")
+        raise LayerNotFoundError(f"Model {identifier!r} has no layer {' No layer '.join(hints)} It has {first}.")
     return names

@@ -1,7 +1,8 @@
-"""Give features that were computed elsewhere, by the stimuli that they belong to."""
+"""Adapt precomputed features, by stimulus_id."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FEATURES", "FeatureTables", "adapt", "is_features"]
 
 FEATURES = "features"
-"""Name of the layer of features that came without a name."""
+"""Name of the layer of unnamed features."""
 
 _EXPECTED = (
     "expected a pandas DataFrame with the index (or a column) stimulus_id, an xarray DataArray with the coordinate "
@@ -29,7 +30,7 @@ _EXPECTED = (
 
 
 class FeatureTables:
-    """Act as a model of which the activations are known already.
+    """An activations model of precomputed features.
 
     Parameters
     ----------
@@ -42,7 +43,9 @@ class FeatureTables:
     def __init__(self, layers: Mapping[str, tuple[Array, list[str]]], identifier: str) -> None:
         self.identifier = identifier
         self._layers = dict(layers)
-        self._rows = {name: {each: row for row, each in enumerate(ids)} for name, (_, ids) in layers.items()}
+        self._rows = {
+            name: {stimulus_id: row for row, stimulus_id in enumerate(ids)} for name, (_, ids) in layers.items()
+        }
 
     def __call__(
         self,
@@ -64,7 +67,7 @@ class FeatureTables:
         AssemblyError
             There are no features for some of the stimuli.
         LayerNotFoundError
-            There is no such layer; ``'logits'`` is none.
+            There is no such layer (``'logits'`` included).
         NotImplementedError
             `require_variance` is True.
         """
@@ -76,27 +79,27 @@ class FeatureTables:
                 f"Model {self.identifier!r} is made of features and has no layer {unknown[0]!r}; it has "
                 f"{', '.join(self._layers)}.{did_you_mean(unknown[0], self._layers)}"
             )
-        wanted = [str(each) for each in stimuli["stimulus_id"]]
-        chosen = {layer: self._layers[layer][0][self._find(layer, wanted)] for layer in layers}
-        assembly = package_layers(chosen, wanted, self.identifier)
+        stimulus_ids = [str(stimulus_id) for stimulus_id in stimuli["stimulus_id"]]
+        values = {layer: self._layers[layer][0][self._find(layer, stimulus_ids)] for layer in layers}
+        assembly = package_layers(values, stimulus_ids, self.identifier)
         return add_presentation_coords(assembly, {str(name): stimuli[name].to_numpy() for name in stimuli.columns})
 
-    def _find(self, layer: str, wanted: Sequence[str]) -> Array:
+    def _find(self, layer: str, stimulus_ids: Sequence[str]) -> Array:
         rows = self._rows[layer]
-        absent = [each for each in wanted if each not in rows]
+        absent = [stimulus_id for stimulus_id in stimulus_ids if stimulus_id not in rows]
         if absent:
-            known = list(rows)
+            ids = list(rows)
             raise AssemblyError(
-                f"Model {self.identifier!r} has no features in {layer!r} for {len(absent)} of {len(wanted)} stimuli "
-                f"(first: {', '.join(map(repr, absent[:3]))}); it has them for {len(known)}, such as "
-                f"{', '.join(map(repr, known[:3]))}.{did_you_mean(absent[0], known[:1000])} Features are found by "
+                f"Model {self.identifier!r} has no features in {layer!r} for {len(absent)} of {len(stimulus_ids)} "
+                f"stimuli (first: {', '.join(map(repr, absent[:3]))}); it has them for {len(ids)}, such as "
+                f"{', '.join(map(repr, ids[:3]))}.{did_you_mean(absent[0], ids[:1000])} Features are found by "
                 "stimulus_id."
             )
-        return np.asarray([rows[each] for each in wanted])
+        return np.asarray([rows[stimulus_id] for stimulus_id in stimulus_ids])
 
 
 def is_features(model: object) -> bool:
-    """Tell whether something is a table, an array, or a mapping or pair that may hold some."""
+    """Tell whether a model is a table, an array, or a mapping or sequence that may hold some."""
     return (
         isinstance(model, (np.ndarray, Mapping, tuple, list))
         or classes_of(model, "pandas")
@@ -111,13 +114,13 @@ def adapt(features: object, request: Request) -> Adapted:
     ----------
     features : DataFrame, DataArray, mapping or pair
         A pandas DataFrame (stimulus, feature) with the index or a column ``stimulus_id``; an xarray DataArray with the
-        coordinate ``stimulus_id`` on one dimension, which may have further ones; a mapping of `stimulus_id` to array;
-        a pair of an array (stimulus, ...) and the list of `stimulus_id`; or a mapping of names of layers to such.
+        coordinate ``stimulus_id`` on one dimension; a mapping of `stimulus_id` to array; a pair of an array
+        (stimulus, ...) and the list of `stimulus_id`; or a mapping of names of layers to any of these.
 
     Raises
     ------
     AssemblyError
-        It is something else, names a stimulus twice, or has values that are no finite numbers.
+        The features are of another kind, repeat a stimulus, or have values that are not finite numbers.
     """
     layers = _layers(features)
     identifier = request.identifier or identifier_for(
@@ -125,11 +128,10 @@ def adapt(features: object, request: Request) -> Adapted:
     )
     if request.preprocessing is not None:
         raise AssemblyError(f"Model {identifier!r} is made of features, which need no preprocessing; leave it out.")
-    known = list(layers)
     return Adapted(
         identifier=identifier,
         activations_model=FeatureTables(layers, identifier),
-        layers=known if request.layers is None else check_layers(request.layers, known, identifier),
+        layers=list(layers) if request.layers is None else check_layers(request.layers, list(layers), identifier),
     )
 
 
@@ -149,7 +151,7 @@ def _table(table: Any, name: str) -> tuple[Array, list[str]]:
         array = np.asarray(values)
     except ValueError:  # rows of unequal lengths
         array = np.empty(0, dtype=object)
-    ids = [str(each) for each in stimulus_ids]
+    ids = [str(stimulus_id) for stimulus_id in stimulus_ids]
     if array.dtype.kind not in "fiub":
         raise AssemblyError(
             f"The features {name!r} have dtype {array.dtype}; expected numbers, as many for each stimulus."
@@ -159,7 +161,7 @@ def _table(table: Any, name: str) -> tuple[Array, list[str]]:
             f"The features {name!r} have shape {array.shape} for {len(ids)} stimuli; expected one row for each "
             "stimulus (stimulus, feature, ...)."
         )
-    twice = sorted({each for each in ids if ids.count(each) > 1}) if len(set(ids)) < len(ids) else []
+    twice = sorted(name for name, count in Counter(ids).items() if count > 1)
     if twice:
         raise AssemblyError(
             f"The features {name!r} name {len(twice)} stimuli more than once (first: "
@@ -187,9 +189,9 @@ def _parts(table: Any, name: str) -> tuple[Any, Sequence[object]]:
         return list(table.values()), list(table)
     if isinstance(table, (tuple, list)) and len(table) == 2 and np.ndim(table[1]) == 1:
         return table[0], list(table[1])
-    given = (
+    kind = (
         f"an array of shape {table.shape} without them"
         if isinstance(table, np.ndarray)
         else f"a {type(table).__qualname__}"
     )
-    raise AssemblyError(f"The features {name!r} have to say which stimulus each row is of; got {given}, {_EXPECTED}.")
+    raise AssemblyError(f"The features {name!r} need the stimulus_id of each row; got {kind}, {_EXPECTED}.")

@@ -1,4 +1,4 @@
-"""Take the model that a function in somebody's file returns."""
+"""Load the model that a function in a user's file returns."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ class ModelFileError(BrainScoreError, RuntimeError):
 
 
 def load_from_file(reference: str) -> object:
-    """Run a file in this process and return what a function in it returns.
+    """Run a file in this process and return the result of a function in it.
 
     Parameters
     ----------
     reference : str
-        ``path.py:function``. The function takes no arguments. From here on modules in the folder of the file
-        can be imported.
+        ``path.py:function``. The function takes no arguments. Modules in the folder of the file become importable.
 
     Raises
     ------
     ConfigurationError
         There is no such file or no such function, or the function returns nothing.
     ModelFileError
-        The file or the function raises an exception; the message says which, and in which line.
+        The file or the function raises an exception; the message names it and its line.
     """
     match = _REFERENCE.fullmatch(reference)
     path = Path(match["path"]).expanduser().absolute() if match else Path(reference)
@@ -73,7 +72,7 @@ class _Module:
         try:
             return code()
         except Exception as error:
-            frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == str(self._path)]
+            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(self._path)]
             line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
             line = line or (frames[-1].lineno if frames else None)
             where = f" (line {line})" if line else ""
@@ -83,7 +82,7 @@ class _Module:
 def _function(module: Any, name: str | None, path: Path) -> Callable[[], object]:
     function = getattr(module, name, None) if name else None
     if callable(function):
-        return function  # type: ignore[no-any-return]  # somebody else's
+        return function  # type: ignore[no-any-return]  # a user's
     own = [
         key
         for key, value in vars(module).items()

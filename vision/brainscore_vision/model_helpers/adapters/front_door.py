@@ -1,7 +1,8 @@
-"""Make an experimental subject of whatever somebody calls a model."""
+"""Make an experimental subject of a model of any kind."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,53 +39,40 @@ def as_brain_model(
     batch_size: int = BATCH_SIZE,
     label_map: GivenMap | None = None,
 ) -> BrainModel:
-    """Make a model that every benchmark takes.
+    """Make a model for every benchmark.
 
     Parameters
     ----------
     model : object
-        - a `BrainModel`: returned as it is, without any further argument;
-        - a module of PyTorch, also of torchvision, timm, transformers or open_clip; of a model for images and text its
-          tower for images; it is run in evaluation mode, on the GPU if there is one;
+        - a `BrainModel`, returned unchanged, without further arguments;
+        - a module of PyTorch, torchvision, timm, transformers or open_clip, run in evaluation mode, on the GPU if there
+          is one; of a model for images and text, its image tower;
         - the path of an ``.onnx`` file, or a session of ONNX Runtime;
         - a function of a list of PIL images, see `functions.adapt`;
-        - features that were computed elsewhere, by `stimulus_id`, see `features.adapt`;
+        - precomputed features by `stimulus_id`, see `features.adapt`;
         - an activations model such as a `PytorchWrapper`, with `layers` or `region_layer_map`.
     identifier : str, optional
-        Name of the model. None: ``<name>@<12 digits>``, where the digits are a digest of architecture and weights, so
-        that two models share a name only if they are the same.
+        None: ``<name>@<12 digits>``, a digest of architecture and weights.
     layers : list of str, optional
-        Layers to compare, from early to late. None: those of `region_layer_map`; else of a module of timm the stages
-        that timm lists, of another module its blocks (see `torch_modules.block_layers`); of an ONNX file its outputs;
-        of a function or of features all that it gives.
+        From early to late. None: those of `region_layer_map`, else all stages, blocks (see
+        `torch_modules.block_layers`) or outputs.
     preprocessing : object, optional
-        A name such as ``'imagenet-224'``, a function of one PIL image, weights of torchvision or an image processor,
-        see `preprocessing.preprocessing_from`. None: what the model says about itself; timm, open_clip and the folder
-        of a transformers model do.
+        See `preprocessing.preprocessing_from`. None: as the model declares (timm, open_clip, transformers).
     region_layer_map : mapping of str to str or list of str, optional
-        Layer or layers of each region. None: of a model with one layer that layer stands for every region; of others
-        see `ModelCommitment`.
+        None: a single layer for every region, or see `ModelCommitment`.
     readout_layer : str, optional
-        Layer of the class scores, for the task ``label``. None: what the model says, else the last module or output.
-    behavioral_readout_layer : str or list of str, optional
-        Layer for the tasks ``probabilities`` and ``odd_one_out``. None: the last of the layers.
-    visual_degrees : float
-        Width of the model's field of view, in degrees.
+        Layer of the class scores. None: as the model declares, else the last module or output.
+    behavioral_readout_layer, visual_degrees, label_map
+        See `ModelCommitment`.
     batch_size : int
         Most stimuli in one call of the model.
-    label_map : str, list of str, dict of str to list of int, optional
-        What the class scores stand for. None: the 1000 classes of ImageNet. See `label_maps.label_map_of`.
 
     Raises
     ------
     TypeError
-        It is none of these, or a `BrainModel` with further arguments.
-    ConfigurationError
-        The preprocessing or the layers are not known; the message shows how to say them.
-    LayerNotFoundError
-        The model has no layer of a given name; the nearest are listed.
-    RequirementsError
-        A framework is missing; the message says what to install.
+        The model is of another kind, or a `BrainModel` with further arguments.
+    ConfigurationError, LayerNotFoundError, RequirementsError
+        Preprocessing or layers cannot be inferred, a layer does not exist, or a framework is missing.
 
     Examples
     --------
@@ -101,35 +89,36 @@ def as_brain_model(
         batch_size=batch_size,
     )
     if isinstance(model, BrainModel):
-        of_commitment = (behavioral_readout_layer, visual_degrees, label_map)
-        if request != _NOTHING_SAID or of_commitment != (None, 8, None):
-            raise TypeError(
-                f"{type(model).__qualname__} is a BrainModel already and decides itself on its identifier, layers, "
-                "preprocessing and field of view; leave these arguments out."
-            )
-        return model
+        return _unchanged(model, request, (behavioral_readout_layer, visual_degrees, label_map))
     adapted = _adapter_for(model)(model, request)
-    if region_layer_map is None:
-        region_layer_map = region_map_for(adapted.layers)
     return ModelCommitment(
         identifier=adapted.identifier,
         activations_model=adapted.activations_model,
         layers=adapted.layers,
         behavioral_readout_layer=behavioral_readout_layer,
-        region_layer_map=region_layer_map,
+        region_layer_map=region_map_for(adapted.layers) if region_layer_map is None else region_layer_map,
         visual_degrees=visual_degrees,
         label_map=label_map,
     )
 
 
-_NOTHING_SAID = Request(identifier=None, layers=None, preprocessing=None, readout_layer=None, batch_size=BATCH_SIZE)
+_NO_REQUEST = Request(identifier=None, layers=None, preprocessing=None, readout_layer=None, batch_size=BATCH_SIZE)
+
+
+def _unchanged(model: BrainModel, request: Request, of_commitment: tuple[object, ...]) -> BrainModel:
+    if request != _NO_REQUEST or of_commitment != (None, 8, None):
+        raise TypeError(
+            f"{type(model).__qualname__} is a BrainModel already, with its own identifier, layers, preprocessing and "
+            "field of view; leave these arguments out."
+        )
+    return model
 
 
 def _all_layers(layers: Sequence[str] | None, region_layer_map: Mapping[str, Layers] | None) -> list[str] | None:
-    """Return the layers that were named, be it in the map; None if none were."""
+    """Return the layers in either argument; None if both are None."""
     named = [] if layers is None else layer_list(layers)
     mapped = [layer for entry in (region_layer_map or {}).values() for layer in layer_list(entry)]
-    return list(dict.fromkeys([*named, *mapped])) if named or mapped else (None if layers is None else [])
+    return None if layers is None and not mapped else list(dict.fromkeys([*named, *mapped]))
 
 
 def _adapter_for(model: object) -> Callable[[Any, Request], Adapted]:
@@ -138,7 +127,7 @@ def _adapter_for(model: object) -> Callable[[Any, Request], Adapted]:
         (onnx_models.is_onnx, onnx_models.adapt),
         (_is_activations_model, _adapt_activations_model),
         (features.is_features, features.adapt),
-        (_is_function, functions.adapt),
+        (lambda given: callable(given) and not isinstance(given, type), functions.adapt),
     ):
         if takes(model):
             return adapt
@@ -152,28 +141,20 @@ def _adapter_for(model: object) -> Callable[[Any, Request], Adapted]:
     raise TypeError(f"A model of type {type(model).__qualname__!r} is not known; expected {_TAKEN}.{hint}")
 
 
-def _is_function(model: object) -> bool:
-    return callable(model) and not isinstance(model, type)
-
-
 def _is_activations_model(model: object) -> bool:
     return callable(model) and hasattr(model, "from_stimulus_set") and hasattr(model, "identifier")
 
 
 def _adapt_activations_model(model: Any, request: Request) -> Adapted:
-    """Take a wrapper that the caller made: it has its own identifier and preprocessing."""
-    said = Request(
-        identifier=None, layers=request.layers, preprocessing=None, readout_layer=None, batch_size=BATCH_SIZE
-    )
-    if request != said:
+    if request != dataclasses.replace(_NO_REQUEST, layers=request.layers):
         raise TypeError(
-            f"{type(model).__qualname__} is an activations model already and decides itself on its identifier, "
-            "preprocessing, readout layer and batch size; leave these arguments out."
+            f"{type(model).__qualname__} is an activations model already, with its own identifier, preprocessing, "
+            "readout layer and batch size; leave these arguments out."
         )
     if request.layers is None:
         raise TypeError(
-            f"{type(model).__qualname__} is an activations model and does not say which of its layers to compare; pass "
-            "layers=[...] or region_layer_map={...}."
+            f"{type(model).__qualname__} is an activations model without a choice of layers; pass layers=[...] or "
+            "region_layer_map={...}."
         )
     get_layer = getattr(model, "get_layer", None)
     if get_layer is not None:

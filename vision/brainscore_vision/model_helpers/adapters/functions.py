@@ -1,9 +1,11 @@
-"""Read out functions of pictures."""
+"""Adapt functions of pictures."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,25 +32,24 @@ def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
     Parameters
     ----------
     function : callable
-        Takes a list of PIL images of mode RGB, as large as they are, or with a preprocessing in the request what that
-        makes of them. Returns an array or tensor (picture, ...), which becomes the layer ``'output'``, or a mapping
-        of names of layers to such. It is tried with one picture here.
+        Takes a list of RGB images of PIL in their own size, or the result of the requested preprocessing. Returns an
+        array or tensor (picture, ...), the layer ``'output'``, or a mapping of names of layers to arrays. It is tried
+        with one picture here.
 
     Returns
     -------
     Adapted
-        Its activations are never cached, because what a function computes from is not known. Without a name it gets
-        another one each time.
+        Its activations are never cached, because a function has no digest; nor has its default name.
 
     Raises
     ------
     ConfigurationError
         The function returns something else.
     LayerNotFoundError
-        Layers are not among those that it returns.
+        The function does not return a requested layer.
     """
     named = function if hasattr(function, "__name__") else type(function)
-    identifier = request.identifier or identifier_for(str(named.__name__).strip("<>"), _unknown)
+    identifier = request.identifier or identifier_for(str(named.__name__).strip("<>"), _no_digest)
     preprocessing = load_images if request.preprocessing is None else preprocessing_from(request.preprocessing)
 
     def get_activations(inputs: Any, layer_names: Sequence[str]) -> OrderedDict[str, Array]:
@@ -62,20 +63,17 @@ def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
         identifier=identifier,
         batch_size=request.batch_size,
     )
-    known = list(_outputs(function(_probe(preprocessing)), 1, identifier))
-    layers = known if request.layers is None else check_layers(request.layers, known, identifier)
+    outputs = list(_outputs(function(_probe(preprocessing)), 1, identifier))
+    layers = outputs if request.layers is None else check_layers(request.layers, outputs, identifier)
     return Adapted(identifier=identifier, activations_model=extractor, layers=layers)
 
 
-def _unknown() -> str:
-    raise TypeError("what a function computes from is not known")
+def _no_digest() -> str:
+    raise TypeError("a function has no digest")
 
 
 def _probe(preprocessing: Callable[[list[str]], object]) -> object:
     """Return the inputs for one picture."""
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory(prefix="brainscore-probe-") as folder:
         path = Path(folder) / "probe.png"
         probe_image().save(path)
@@ -83,7 +81,7 @@ def _probe(preprocessing: Callable[[list[str]], object]) -> object:
 
 
 def _outputs(returned: object, n_inputs: int, identifier: str) -> dict[str, Array]:
-    """Return the arrays of each layer that a function returned for so many pictures."""
+    """Return the array of each layer from the result of a function."""
     layers = returned if isinstance(returned, Mapping) else {OUTPUT: returned}
     arrays = {str(layer): _array(values) for layer, values in layers.items()}
     wrong = {
@@ -101,7 +99,7 @@ def _outputs(returned: object, n_inputs: int, identifier: str) -> dict[str, Arra
 
 
 def _array(values: Any) -> Array | None:
-    """Return numbers as an array, wherever a tensor lies; None for anything else."""
+    """Return numbers or a tensor on any device as an array; None for anything else."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
     try:

@@ -1,4 +1,4 @@
-"""Read out ONNX files and sessions of ONNX Runtime."""
+"""Adapt ONNX files and sessions of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class OnnxGraph:
     Parameters
     ----------
     path : Path
-        The ``.onnx`` file; weights that it keeps in files beside it are read too.
+        The ``.onnx`` file; external weights beside it are read too.
 
     Raises
     ------
     CorruptFileError
-        It is no ONNX file, or weights beside it are missing.
-    MissingStimulusError
-        It does not exist.
+        The file is no ONNX model, or external weights are missing.
+    ConfigurationError
+        The file does not exist.
     RequirementsError
         The packages onnx or onnxruntime are missing.
     """
@@ -74,16 +74,16 @@ class OnnxGraph:
 
     @property
     def layers(self) -> list[str]:
-        """Names of nodes and of the tensors that they give, in the order of the graph."""
+        """Names of nodes and of their output tensors, in the order of the graph."""
         return list(self._tensor_of)
 
     def digest(self) -> str:
-        """Return a digest of graph, weights, and of what runs them."""
+        """Return a digest of graph, weights and runtime."""
         content = self._model.SerializeToString(deterministic=True)
         return content_digest(content, self._runtime.__version__, self._runtime.get_available_providers())
 
     def session(self, layers: Sequence[str]) -> tuple[Any, list[str]]:
-        """Return a session that gives layers, and the names of their tensors."""
+        """Return a session with layers as outputs, and the names of their tensors."""
         tensors = [self._tensor_of[layer] for layer in layers]
         return self._session_of(tuple(dict.fromkeys(tensors))), tensors
 
@@ -96,7 +96,7 @@ class OnnxGraph:
 
 
 class _Session:
-    """Run a session as it is: only its own outputs can be read."""
+    """A session, of which only the outputs can be read."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
@@ -110,7 +110,7 @@ class _Session:
 
 
 def is_onnx(model: object) -> bool:
-    """Tell whether something is a path that ends with ``.onnx`` or a session of ONNX Runtime."""
+    """Tell whether a model is a path that ends with ``.onnx`` or a session of ONNX Runtime."""
     if isinstance(model, (str, Path)):
         return Path(model).suffix.lower() == ".onnx"
     return classes_of(model, "onnxruntime") and hasattr(model, "get_inputs")
@@ -122,13 +122,13 @@ def adapt(model: Any, request: Request) -> Adapted:
     Parameters
     ----------
     model : str, Path or onnxruntime.InferenceSession
-        Of a file, any tensor of the graph can be read out, by its name or by that of its node; by default its outputs.
-        Of a session only its outputs can, and its activations are never cached, because it does not show its weights.
+        Any tensor of a file can be read out, by its name or that of its node; by default its outputs. A session gives
+        only its outputs, and its activations are never cached, because its weights are hidden.
 
     Raises
     ------
     ConfigurationError
-        The preprocessing is not known, or gives inputs of another shape than the model takes.
+        The preprocessing is missing, or its results have the wrong shape.
     LayerNotFoundError
         Layers are not in the graph.
     """
@@ -143,9 +143,9 @@ def adapt(model: Any, request: Request) -> Adapted:
         raise ConfigurationError(_what_inputs(identifier, inputs))
 
     def get_activations(images: npt.NDArray[np.generic], layer_names: Sequence[str]) -> OrderedDict[str, Array]:
-        wanted = [readout if layer == "logits" else layer for layer in layer_names]
-        check_layers(wanted, graph.layers, identifier)
-        running, tensors = graph.session(wanted)
+        names = [readout if layer == "logits" else layer for layer in layer_names]
+        check_layers(names, graph.layers, identifier)
+        running, tensors = graph.session(names)
         by_tensor = dict(zip(tensors, _run(running, tensors, images, identifier), strict=True))
         return OrderedDict((layer, by_tensor[tensor]) for layer, tensor in zip(layer_names, tensors, strict=True))
 
@@ -160,39 +160,36 @@ def adapt(model: Any, request: Request) -> Adapted:
 
 
 def _what_inputs(identifier: str, inputs: Sequence[Any]) -> str:
-    described = ", ".join(f"{each.name!r} {each.shape} {each.type}" for each in inputs)
+    described = ", ".join(f"{tensor.name!r} {tensor.shape} {tensor.type}" for tensor in inputs)
     if len(inputs) != 1:
         return f"Model {identifier!r} takes {len(inputs)} inputs ({described}); expected one, the pictures."
     size = inputs[0].shape[-1]
     example = f"preprocessing='imagenet-{size if isinstance(size, int) and size > 3 else 224}'"
     return (
-        f"An ONNX model does not say how pictures become its input ({described}). Say it by name, such as {example}; "
+        f"An ONNX model does not declare the preprocessing of its input ({described}). Name it, such as {example}; "
         f"names are {NAMED}. Or pass a function from a PIL image to an array (channel, height, width)."
     )
 
 
 def _run(session: Any, tensors: list[str], images: npt.NDArray[np.generic], identifier: str) -> list[Array]:
-    (given,) = session.get_inputs()
-    wanted = [side if isinstance(side, int) else None for side in given.shape]
-    if len(wanted) != images.ndim or any(
-        side not in (None, actual) for side, actual in zip(wanted[1:], images.shape[1:], strict=False)
+    (tensor,) = session.get_inputs()
+    sides = [side if isinstance(side, int) else None for side in tensor.shape]
+    if len(sides) != images.ndim or any(
+        side not in (None, actual) for side, actual in zip(sides[1:], images.shape[1:], strict=False)
     ):
         raise ConfigurationError(
-            f"The preprocessing of model {identifier!r} gives inputs of shape {images.shape}; expected {given.shape} "
-            f"({given.name!r}). Pass a preprocessing that fits."
+            f"The preprocessing of model {identifier!r} gives inputs of shape {images.shape}; expected {tensor.shape} "
+            f"({tensor.name!r}). Pass a preprocessing that fits."
         )
-    if given.type not in _DTYPES:
-        raise AssemblyError(f"Model {identifier!r} takes {given.type}; expected numbers, {', '.join(_DTYPES)}.")
-    images = images.astype(_DTYPES[given.type], copy=False)
-    size = wanted[0] or len(images)
-    parts = [
-        _run_padded(session, tensors, given.name, images[at : at + size], size) for at in range(0, len(images), size)
-    ]
+    if tensor.type not in _DTYPES:
+        raise AssemblyError(f"Model {identifier!r} takes {tensor.type}; expected numbers, {', '.join(_DTYPES)}.")
+    images = images.astype(_DTYPES[tensor.type], copy=False)
+    size = sides[0] or len(images)
+    parts = []
+    for start in range(0, len(images), size):
+        batch = images[start : start + size]
+        # Padded with the last picture to the size of the export.
+        padding = np.repeat(batch[-1:], size - len(batch), axis=0)
+        outputs = session.run(tensors, {tensor.name: np.concatenate([batch, padding])})
+        parts.append([np.asarray(output)[: len(batch)] for output in outputs])
     return [np.concatenate(outputs) for outputs in zip(*parts, strict=True)]
-
-
-def _run_padded(session: Any, tensors: list[str], name: str, images: Array, size: int) -> list[Array]:
-    """Run one batch of the size that the model was exported with, filled up with the last picture."""
-    missing = size - len(images)
-    padded = np.concatenate([images, np.repeat(images[-1:], missing, axis=0)]) if missing else images
-    return [np.asarray(output)[: len(images)] for output in session.run(tensors, {name: padded})]

@@ -1,4 +1,4 @@
-"""Say what open_clip knows about its models: preprocessing, name, and the tower for images."""
+"""Read preprocessing, name and image tower of models of open_clip."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["image_tower", "is_open_clip", "name", "preprocessing"]
 
 
 def is_open_clip(model: object) -> bool:
-    """Tell whether open_clip defines the class of a module and the module has, or is, a tower for images."""
+    """Tell whether open_clip defines the class of a module."""
     return classes_of(model, "open_clip")
 
 
 def image_tower(model: Any) -> tuple[Any, str]:
-    """Return the part that takes images, and its name in the whole; of a tower the tower, and ``''``."""
+    """Return the image tower of a model and its name; the model itself and ``''`` if it is the tower."""
     tower = getattr(model, "visual", None)
     return (model, "") if tower is None else (tower, "visual")
 
@@ -27,7 +27,7 @@ def name(model: Any) -> str:
 
 
 def preprocessing(model: Any) -> EachPicture | None:
-    """Return what open_clip itself does before this model when it evaluates; None if the model does not say it."""
+    """Return the preprocessing of open_clip for evaluation; None if the model has no configuration."""
     config = getattr(image_tower(model)[0], "preprocess_cfg", None)
     if not config:
         return None

@@ -1,8 +1,8 @@
-"""Turn what people call preprocessing into a function from files to the inputs of a model.
+"""Turn preprocessing of any kind into a function from files to the inputs of a model.
 
-Frameworks hand out functions of one picture (``weights.transforms()`` of torchvision, ``create_transform`` of timm, the
-transforms of open_clip) or processors of several (transformers). Everything here is made of plain attributes, so that
-`brainscore_vision.identity.objects` can tell one from another.
+Frameworks have functions of one picture (``weights.transforms()`` of torchvision, ``create_transform`` of timm, the
+transforms of open_clip) or processors of several (transformers). The classes here have plain attributes, which
+`brainscore_vision.identity.objects` can digest.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ NAMED = (
     "'imagenet-224' (resize to 224 x 224 pixels, mean and standard deviation of ImageNet; any size) or 'inception-299' "
     "(short side to 341, central 299 x 299, mean and standard deviation .5; any size)"
 )
-"""What the names mean, for people."""
+"""Names of preprocessings, for messages."""
 
 _NAME = re.compile(r"(imagenet|inception)-([1-9]\d{0,3})", re.ASCII)
 
 
 class EachPicture:
-    """Preprocessing that applies a function to one picture after the other.
+    """Preprocessing that applies a function to each picture.
 
     Parameters
     ----------
     transform : callable
-        Takes a PIL image of mode RGB and returns a tensor or array (channel, height, width), such as
+        Takes an RGB image of PIL and returns a tensor or array (channel, height, width), such as
         ``weights.transforms()`` of torchvision.
     """
 
@@ -54,10 +54,10 @@ class EachPicture:
         Raises
         ------
         ConfigurationError
-            The function returns something else, or pictures of different sizes.
+            The function returns something else, or results of different shapes.
         """
         inputs = [self._input(self.transform(load_image(path))) for path in paths]
-        shapes = sorted({each.shape for each in inputs})
+        shapes = sorted({array.shape for array in inputs})
         if len(shapes) > 1:
             raise ConfigurationError(
                 f"The preprocessing gives inputs of different shapes ({', '.join(map(str, shapes))}); expected one. "
@@ -67,7 +67,7 @@ class EachPicture:
 
     def _input(self, value: object) -> npt.NDArray[np.generic]:
         array = np.asarray(value) if hasattr(value, "__array__") else np.empty(0)
-        if array.ndim != 3 or array.dtype.kind not in "fiub" or not _is_tensor_like(value):
+        if array.ndim != 3 or array.dtype.kind not in "fiub" or classes_of(value, "PIL"):
             shape = f" of shape {array.shape} and dtype {array.dtype}" if hasattr(value, "__array__") else ""
             raise ConfigurationError(
                 f"The preprocessing returned a {type(value).__qualname__}{shape} for a picture; expected a tensor or "
@@ -77,18 +77,13 @@ class EachPicture:
         return array
 
 
-def _is_tensor_like(value: object) -> bool:
-    return not classes_of(value, "PIL")
-
-
 class ImageProcessor:
     """Preprocessing by an image processor of transformers.
 
     Parameters
     ----------
     processor : transformers.BaseImageProcessor
-        ``processor(images=[...], return_tensors='np')['pixel_values']`` are the inputs; of a processor for text and
-        images its ``image_processor`` is used.
+        Its ``pixel_values`` are the inputs; a processor for text and images is replaced by its ``image_processor``.
     """
 
     def __init__(self, processor: Any) -> None:  # a class of transformers
@@ -96,22 +91,21 @@ class ImageProcessor:
 
     def __call__(self, paths: list[str]) -> npt.NDArray[np.generic]:
         """Return the inputs, array (picture, channel, height, width)."""
-        # PyTorch tensors, because fast processors of transformers 5 give no others.
+        # Fast processors of transformers 5 return only PyTorch tensors.
         batch = self.processor(images=load_images(paths), return_tensors="pt")
         return np.asarray(batch["pixel_values"])
 
 
 def preprocessing_from(given: object) -> Preprocessing:
-    """Return the preprocessing that somebody asked for.
+    """Return the preprocessing for an argument of any kind.
 
     Parameters
     ----------
     given : str, callable, torchvision weights or image processor
-        - a name: ``'imagenet-224'`` is the usual one of published Brain-Score models,
-          ``functools.partial(load_preprocess_images, image_size=224)``; ``'inception-299'`` crops; any size may stand
-          for 224 and 299;
+        - a name: ``'imagenet-224'`` is usual for published Brain-Score models,
+          ``functools.partial(load_preprocess_images, image_size=224)``; ``'inception-299'`` crops; both take any size;
         - a function of one PIL image (RGB) that returns a tensor or array (channel, height, width), such as
-          ``weights.transforms()`` of torchvision or what ``open_clip.create_model_and_transforms`` returns;
+          ``weights.transforms()`` of torchvision or the transforms of open_clip;
         - a member of a torchvision weights enumeration, such as ``ResNet18_Weights.IMAGENET1K_V1``;
         - an image processor of transformers;
         - `load_preprocess_images` in a `functools.partial`, which takes paths.
@@ -119,12 +113,12 @@ def preprocessing_from(given: object) -> Preprocessing:
     Raises
     ------
     ConfigurationError
-        It is none of these.
+        For other values.
     """
     if isinstance(given, str):
         return _named(given)
     if getattr(given, "func", given) is load_preprocess_images:
-        return given  # type: ignore[return-value]  # it is the function, or a partial of it
+        return given  # type: ignore[return-value]  # the function, or a partial of it
     if classes_of(given, "transformers"):
         return ImageProcessor(given)
     if hasattr(given, "transforms") and hasattr(given, "url"):  # a member of torchvision's WeightsEnum

@@ -1,4 +1,4 @@
-"""Decide which layer stands for which region when nobody says it."""
+"""Choose the default layers of regions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,12 @@ __all__ = ["region_map_for"]
 
 
 def region_map_for(layers: Sequence[str]) -> LayerMap | None:
-    """Return the map of a model that came without one.
-
-    Returns
-    -------
-    LayerMap or None
-        Of a model with a single layer, that layer for every region that is asked for. None of a model with several
-        layers: `ModelCommitment` chooses among them.
-    """
+    """Map every region to a single layer; None for several layers, among which `ModelCommitment` chooses."""
     return _SingleLayer(layers[0]) if len(layers) == 1 else None
 
 
 class _SingleLayer(LayerMap):
-    """Answer for every region with the one layer that there is."""
+    """A map of every region to one layer."""
 
     def __init__(self, layer: str) -> None:
         super().__init__()

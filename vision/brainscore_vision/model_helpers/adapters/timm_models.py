@@ -1,4 +1,4 @@
-"""Say what timm knows about its models: preprocessing, stages, classifier and name."""
+"""Read preprocessing, stages, classifier and name of models of timm."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def name(model: Any) -> str:
 
 
 def preprocessing(model: Any) -> EachPicture:
-    """Return what timm itself does before this model when it evaluates: ``timm.data.create_transform``.
+    """Return the preprocessing of timm for evaluation, ``timm.data.create_transform``.
 
-    Interpolation, share of the picture that is cut out, mean and standard deviation are those of ``pretrained_cfg``,
-    the size is that of the model (``img_size`` may differ from the pretraining's).
+    Interpolation, crop, mean and standard deviation are from ``pretrained_cfg``, the size is that of the model
+    (``img_size`` may differ from the pretraining's).
     """
     data = import_framework("timm.data", "A model of timm", "timm")
     config = data.resolve_model_data_config(model)
@@ -35,15 +35,15 @@ def preprocessing(model: Any) -> EachPicture:
 
 
 def layers(model: Any) -> list[str]:
-    """Return the stages that timm lists for features (``feature_info``), from early to late; empty if it lists none."""
+    """Return the stages in timm's ``feature_info``, from early to late; empty if it has none."""
     info = getattr(model, "feature_info", None) or []
     entries = info if isinstance(info, list) else getattr(info, "info", [])
-    known = {module for module, _ in model.named_modules()}
-    return [entry["module"] for entry in entries if entry.get("module") in known]
+    modules = {module for module, _ in model.named_modules()}
+    return [entry["module"] for entry in entries if entry.get("module") in modules]
 
 
 def readout_layer(model: Any) -> str | None:
-    """Return the layer of the class scores; None if the model was made without."""
+    """Return the layer of the class scores; None if the model has none."""
     classifier = model.pretrained_cfg.get("classifier")
     if not isinstance(classifier, str) or not getattr(model, "num_classes", 0):
         return None

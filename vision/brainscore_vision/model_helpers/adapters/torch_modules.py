@@ -1,4 +1,4 @@
-"""Read out PyTorch modules, and ask the framework that a module comes from what it knows about it."""
+"""Adapt PyTorch modules, with the knowledge of their frameworks."""
 
 from __future__ import annotations
 
@@ -33,27 +33,24 @@ def is_torch_module(model: object) -> bool:
 
 
 def adapt(model: nn.Module, request: Request) -> Adapted:
-    """Wrap a module.
-
-    Of a model for images and text only the tower for images is run, and its layers may be named as in the tower or as
-    in the whole.
+    """Wrap a module; of a model for images and text, its image tower, with layers named as in either.
 
     Raises
     ------
     ConfigurationError
-        The preprocessing or the layers are not known.
+        The preprocessing or the layers cannot be inferred.
     LayerNotFoundError
         Layers do not exist.
     """
-    from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper
+    from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper  # heavy: torch
 
     network, prefix = _image_tower(model)
     identifier = request.identifier or identifier_for(_name(model), lambda: content_digest(describe_module(network)))
     readout = request.readout_layer or _readout_layer(network)
-    known = [name for name, _ in network.named_modules() if name]
-    layers = _layers(network, request, prefix, known, identifier)
+    names = [name for name, _ in network.named_modules() if name]
+    layers = _layers(network, request, prefix, names, identifier)
     if readout is not None:
-        readout = check_layers([_without(prefix, readout)], known, identifier)[0]
+        readout = check_layers([_without(prefix, readout)], names, identifier)[0]
     wrapper = PytorchWrapper(
         identifier=identifier,
         model=network,
@@ -65,16 +62,10 @@ def adapt(model: nn.Module, request: Request) -> Adapted:
 
 
 def block_layers(model: nn.Module) -> list[str]:
-    """Return the blocks of a network, in the order of registration.
+    """Return the dotted names of the blocks of a network, in the order of registration.
 
-    Blocks are the members of a sequence of at least two modules of one class that have modules of their own, such as
-    the blocks of a transformer or of each stage of a residual network. Of sequences within each other the outermost
-    counts. A network that is one sequence of plain layers has no blocks.
-
-    Returns
-    -------
-    list of str
-        Dotted names.
+    Blocks are at least two sibling modules of one class, each with submodules, such as the blocks of a transformer or
+    of each stage of a residual network; of nested blocks, the outermost. A sequence of plain layers has no blocks.
     """
     blocks: list[str] = []
     for name, module in model.named_modules():
@@ -117,41 +108,41 @@ def _without(prefix: str, layer: str) -> str:
     return layer.removeprefix(f"{prefix}.") if prefix else layer
 
 
-def _layers(network: nn.Module, request: Request, prefix: str, known: list[str], identifier: str) -> list[str]:
+def _layers(network: nn.Module, request: Request, prefix: str, names: list[str], identifier: str) -> list[str]:
     if request.layers is not None:
-        given = [request.layers] if isinstance(request.layers, str) else request.layers
-        return check_layers([_without(prefix, layer) for layer in given], [*known, "logits"], identifier)
+        requested = [request.layers] if isinstance(request.layers, str) else request.layers
+        return check_layers([_without(prefix, layer) for layer in requested], [*names, "logits"], identifier)
     stages = timm_models.layers(network) if timm_models.is_timm(network) else []
     blocks = stages or block_layers(network)
     if blocks:
         return blocks
-    some = ", ".join(known[:30]) + (f", ... ({len(known)} in all)" if len(known) > 30 else "")
+    first = ", ".join(names[:30]) + (f", ... ({len(names)} in all)" if len(names) > 30 else "")
     raise ConfigurationError(
-        f"Model {identifier!r} has no blocks of which it were plain that they are the layers to compare, so name them: "
-        f"layers=[...]. It has {some}."
+        f"Model {identifier!r} has no blocks, so its layers cannot be inferred; name them: layers=[...]. It has "
+        f"{first}."
     )
 
 
-def _preprocessing(model: nn.Module, given: object | None, identifier: str) -> Preprocessing:
-    if given is not None:
-        return preprocessing_from(given)
-    said: Preprocessing | None = None
+def _preprocessing(model: nn.Module, argument: object | None, identifier: str) -> Preprocessing:
+    if argument is not None:
+        return preprocessing_from(argument)
+    declared: Preprocessing | None = None
     if open_clip_models.is_open_clip(model):
-        said = open_clip_models.preprocessing(model)
+        declared = open_clip_models.preprocessing(model)
     elif timm_models.is_timm(model):
-        said = timm_models.preprocessing(model)
+        declared = timm_models.preprocessing(model)
     elif transformers_models.is_transformers(model):
-        said = transformers_models.preprocessing(model)
-    if said is None:
+        declared = transformers_models.preprocessing(model)
+    if declared is None:
         raise ConfigurationError(f"Model {identifier!r} {_why_unknown(model)} Or pass a name: {NAMED}.")
-    return said
+    return declared
 
 
 def _why_unknown(model: nn.Module) -> str:
-    """Say why the preprocessing is not known and what to pass."""
+    """Explain why the preprocessing cannot be inferred and what to pass."""
     if classes_of(model, "torchvision"):
         return (
-            "of torchvision does not say which weights it holds. Pass them, or a preprocessing of your own: "
+            "of torchvision does not name its weights. Pass them, or a preprocessing of your own: "
             f"preprocessing={type(model).__name__}_Weights.IMAGENET1K_V1 (any member of its enumeration), or "
             "preprocessing=weights.transforms()."
         )
@@ -162,10 +153,10 @@ def _why_unknown(model: nn.Module) -> str:
         )
     if open_clip_models.is_open_clip(model):
         return (
-            "does not say its preprocessing. Pass the last of what open_clip.create_model_and_transforms(...) returns: "
+            "does not declare its preprocessing. Pass the last result of open_clip.create_model_and_transforms(...): "
             "preprocessing=preprocess."
         )
     return (
-        "does not say how pictures become its inputs. Pass a function from a PIL image to a tensor (channel, height, "
-        "width): preprocessing=transform."
+        "does not declare its preprocessing. Pass a function from a PIL image to a tensor (channel, height, width): "
+        "preprocessing=transform."
     )

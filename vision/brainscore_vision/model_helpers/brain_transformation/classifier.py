@@ -1,4 +1,4 @@
-"""Learn labels from features: the readout of the task ``probabilities``."""
+"""Learn labels from features: the readout for the task ``probabilities``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ProbabilitiesClassifier"]
 
-_N_AT_ONCE = 8192  # features that are in double precision at a time
+_N_AT_ONCE = 8192  # features in double precision at a time
 
 
 class ProbabilitiesClassifier:
     """Multinomial logistic regression with an L2 penalty on standardised features.
 
-    Minimises C * sum of the cross entropy + 1/2 * sum of the squared weights (one weight vector per label). The penalty
-    leaves the best weights in the span of the stimuli, so that those of more features than stimuli are found there: the
-    same minimum, in as many dimensions as there are stimuli (representer theorem, Kimeldorf & Wahba 1971, J. Math.
-    Anal. Appl. 33:82-95).
+    Minimises C * sum of the cross entropy + 1/2 * sum of the squared weights (one weight vector per label). The best
+    weights are in the span of the stimuli, so that with more features than stimuli the search has only as many
+    dimensions as stimuli (representer theorem, Kimeldorf & Wahba 1971, J. Math. Anal. Appl. 33:82-95).
 
     Parameters
     ----------
@@ -43,17 +42,16 @@ class ProbabilitiesClassifier:
 
     def fit(self, X: npt.ArrayLike, Y: npt.ArrayLike) -> Self:  # noqa: N803 - established
         """Fit to features (presentation, neuroid) and their labels (presentation,)."""
-        from sklearn.linear_model import LogisticRegression  # slow to import, and few need it
-        from sklearn.preprocessing import StandardScaler
-        from sklearn.utils import check_array
+        from sklearn.linear_model import LogisticRegression  # heavy
+        from sklearn.preprocessing import StandardScaler  # heavy
+        from sklearn.utils import check_array  # heavy
 
         labels = np.asarray(Y).tolist()
         self._labels = list(dict.fromkeys(labels))
         if len(self._labels) < 2:
             raise ValueError(f"The stimuli to learn from all have the label {self._labels}; expected at least two.")
         index_of = {label: index for index, label in enumerate(self._labels)}
-        # With two labels, scikit-learn fits one weight vector w instead of w/2 and -w/2, which costs twice the
-        # penalty; doubling C makes both the same.
+        # With two labels, scikit-learn fits one weight vector w instead of w/2 and -w/2, at twice the penalty.
         penalty = self._classifier_c * (2 if len(self._labels) == 2 else 1)
         self._scaler = StandardScaler().fit(check_array(X))
         features = self._scaler.transform(np.asarray(X))
@@ -63,10 +61,10 @@ class ProbabilitiesClassifier:
             weights = classifier.coef_
         else:
             coordinates, lengths, rotation = _in_their_span(features)
-            # A minimum that is found to the end: the steps cost next to nothing in so few dimensions.
+            # A strict tolerance is cheap in few dimensions.
             classifier = LogisticRegression(solver="newton-cg", C=penalty, tol=1e-8).fit(coordinates, classes)
             weights = (classifier.coef_ / lengths @ rotation.T).astype(features.dtype) @ features
-        # Of two labels the first has no weights; of more, each its own.
+        # With two labels, the first has no weights.
         n_absent = len(self._labels) - len(weights)
         self._weights = np.pad(weights, ((n_absent, 0), (0, 0)))
         self._intercepts = np.pad(classifier.intercept_, (n_absent, 0))
@@ -80,7 +78,7 @@ class ProbabilitiesClassifier:
         BehavioralAssembly (presentation, choice)
             Rows sum to 1.
         """
-        from scipy.special import softmax  # slow to import, and few need it
+        from scipy.special import softmax  # heavy
 
         if X.ndim != 2:
             raise AssemblyError(f"Features have dimensions {X.dims}; expected two, such as presentation, neuroid.")
@@ -95,15 +93,15 @@ class ProbabilitiesClassifier:
 def _in_their_span(
     features: npt.NDArray[np.floating[Any]],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return coordinates (row, rank) of rows in an orthonormal basis of their span, its lengths and the rotation.
+    """Return coordinates (row, rank) of rows in an orthonormal basis of their span, lengths and rotation.
 
-    ``coordinates = rotation * lengths``; the basis is ``(rotation / lengths).T @ features``, which is never made.
+    ``coordinates = rotation * lengths``; the basis ``(rotation / lengths).T @ features`` is never computed.
     """
     gram = np.zeros((len(features), len(features)))
     for start in range(0, features.shape[1], _N_AT_ONCE):
-        some = features[:, start : start + _N_AT_ONCE].astype(np.float64, copy=False)
-        gram += some @ some.T
+        block = features[:, start : start + _N_AT_ONCE].astype(np.float64, copy=False)
+        gram += block @ block.T
     squares, rotation = np.linalg.eigh(gram)
-    kept = squares > squares[-1] * len(features) * np.finfo(np.float64).eps
-    lengths = np.sqrt(squares[kept])
-    return rotation[:, kept] * lengths, lengths, rotation[:, kept]
+    significant = squares > squares[-1] * len(features) * np.finfo(np.float64).eps
+    lengths = np.sqrt(squares[significant])
+    return rotation[:, significant] * lengths, lengths, rotation[:, significant]

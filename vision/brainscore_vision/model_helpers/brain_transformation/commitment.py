@@ -1,4 +1,4 @@
-"""Make a complete experimental subject out of a network whose layers can be read out."""
+"""Make a complete experimental subject of a network."""
 
 from __future__ import annotations
 
@@ -30,34 +30,33 @@ __all__ = ["ModelCommitment"]
 
 
 class ModelCommitment(BrainModel):
-    """A network that is committed to brain regions and to a behavioural readout.
+    """A network committed to brain regions and a behavioural readout.
 
     Parameters
     ----------
     identifier : str
-        Of the model, its key in ``model_registry``.
+        Name of the model, its key in ``model_registry``.
     activations_model : callable
         ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
         `NeuroidAssembly`, such as a `PytorchWrapper`.
     layers : list of str
-        Layers that may stand for a region or serve as readout, from early to late.
+        Candidate layers for regions and readout, from early to late.
     behavioral_readout_layer : str, list of str or None
         Layer for the tasks ``probabilities`` and ``odd_one_out``. None is the last of `layers`.
     region_layer_map : mapping of str to str or list of str, or None
-        Layer or layers of each region. None: when a recording starts, read from
-        ``region_layer_map/<identifier>.json`` in the folder of the model's plugin; without such a file chosen among
-        `layers` on public benchmarks (see `DeclaredBenchmarks` and `make_atlas`).
+        Layer or layers of each region. None: read from ``region_layer_map/<identifier>.json`` in the folder of the
+        model's plugin at the first recording; without such a file chosen among `layers` on public benchmarks (see
+        `DeclaredBenchmarks` and `make_atlas`).
     visual_degrees : float
-        Width of the model's field of view, in degrees.
+        Width of the model's field of view, degrees.
     label_map : str, sequence of str, mapping of str to sequence of int, or None
-        What the outputs of the classifier, the layer ``logits``, stand for: ``'cifar10'``, ``'cifar100'``, the names
-        of all outputs, or the outputs of each label. None: the 1000 classes of ImageNet. See `label_map_of`.
+        Labels of the outputs of the layer ``logits``: ``'cifar10'``, ``'cifar100'``, the names of all outputs, or the
+        outputs of each label. None: the 1000 classes of ImageNet. See `label_map_of`.
 
     Raises
     ------
     LayerNotFoundError
-        The network lacks layers that are listed, mapped or read out, as far as `activations_model` can tell
-        (`PytorchWrapper.check_layers`).
+        The network lacks a layer that is listed, mapped or read out (if `activations_model` has ``check_layers``).
 
     Examples
     --------
@@ -88,7 +87,7 @@ class ModelCommitment(BrainModel):
         check_layers = getattr(activations_model, "check_layers", None)
         if check_layers is not None:
             mapped = region_layer_map.values() if isinstance(region_layer_map, dict) else ()
-            check_layers([name for each in (self.layers, readout, *mapped) for name in layer_list(each)])
+            check_layers([name for names in (self.layers, readout, *mapped) for name in layer_list(names)])
         self.activations_model = activations_model
         self._visual_degrees = visual_degrees
         extractor = getattr(activations_model, "_extractor", activations_model)
@@ -121,15 +120,15 @@ class ModelCommitment(BrainModel):
 
     @property
     def region_layer_map(self) -> Mapping[str, Layers]:
-        """Layer or layers of each region; empty if none is known."""
+        """Layer or layers of each region."""
         return self.layer_model.region_layer_map
 
     def visual_degrees(self) -> float:
-        """Return the width of the model's field of view, in degrees."""
+        """Return the width of the model's field of view, degrees."""
         return self._visual_degrees
 
     def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:  # those of the task
-        """See `BrainModel.start_task`; the further arguments are those of the task, see `BehaviorArbiter`."""
+        """See `BrainModel.start_task`; further arguments are passed to the model of the task."""
         if task == BrainModel.Task.passive:
             self.do_behavior = False
             return
@@ -154,10 +153,10 @@ class ModelCommitment(BrainModel):
         return answer
 
     def _find_map(self) -> LayerMap:
-        found = find_region_layer_map(self.identifier)
-        if found is not None:
-            return found
-        # Most models bring their map.
+        layer_map = find_region_layer_map(self.identifier)
+        if layer_map is not None:
+            return layer_map
+        # Heavy (statistics, metrics), and most models have a map.
         from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import DeclaredBenchmarks
         from brainscore_vision.model_helpers.brain_transformation.layer_atlas.selection import (
             LayerSelection,

@@ -1,4 +1,4 @@
-"""Know the 1000 classes of ImageNet (ILSVRC 2012) and which of them make up an everyday category."""
+"""List the 1000 classes of ImageNet (ILSVRC 2012) and those of everyday categories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brainscore_core.errors import UnknownIdentifierError, nearest
 __all__ = ["N_CLASSES", "category_indices", "class_names", "known_categories", "synsets"]
 
 N_CLASSES = 1000
-# In this experiment everything that is in none of its categories is one more.
+# This experiment has a category for all classes outside its other categories.
 _REST = "kato2026_others"
 
 
@@ -49,7 +49,7 @@ def class_names() -> list[str]:
 def _categories() -> dict[str, tuple[int, ...]]:
     text = files(__package__).joinpath("imagenet_categories.json").read_text(encoding="utf-8")
     categories = {
-        label: tuple(_expand(ranges)) for labels in json.loads(text).values() for label, ranges in labels.items()
+        label: tuple(_indices(ranges)) for labels in json.loads(text).values() for label, ranges in labels.items()
     }
     prefix = _REST.partition("_")[0]
     named = {index for label, indices in categories.items() if label.startswith(prefix) for index in indices}
@@ -57,7 +57,7 @@ def _categories() -> dict[str, tuple[int, ...]]:
     return categories
 
 
-def _expand(ranges: str) -> Iterable[int]:
+def _indices(ranges: str) -> Iterable[int]:
     for part in ranges.split():
         first, _, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)
@@ -74,7 +74,7 @@ def category_indices(labels: Sequence[str]) -> list[tuple[int, ...]]:
     Parameters
     ----------
     labels : sequence of str
-        Capital letters and spaces do not matter.
+        Case and spaces are ignored.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def category_indices(labels: Sequence[str]) -> list[tuple[int, ...]]:
     Notes
     -----
     The 16 categories of 16-class-ImageNet (airplane, bear, bicycle, bird, boat, bottle, car, cat, chair, clock, dog,
-    elephant, keyboard, knife, oven, truck) are those of [1]_; the data file names the source of the others.
+    elephant, keyboard, knife, oven, truck) are from [1]_; the data file names the sources of the others.
 
     References
     ----------

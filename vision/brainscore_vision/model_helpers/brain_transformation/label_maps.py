@@ -1,4 +1,4 @@
-"""Say which outputs of a classifier stand for which label: ImageNet's by itself, those of other heads as declared."""
+"""Map labels to the outputs of a classifier: of ImageNet by default, of other heads as declared."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 
 @dataclass(frozen=True)
 class LabelMap:
-    """The outputs of a classifier and what they stand for; see `label_map_of`.
+    """The labels of the outputs of a classifier; see `label_map_of`.
 
     Attributes
     ----------
     n_outputs : int or None
-        How many outputs the classifier has; None: any number that all listed ones are among.
+        Number of outputs of the classifier; None: any that includes all listed ones.
     outputs : mapping of str to tuple of int
         Outputs, from 0, of each label; keys in lower case, without spaces and underscores.
     imagenet : tuple of (int, str)
-        Outputs that are classes of ImageNet (ILSVRC 2012), and their WordNet ids.
+        Outputs that are classes of ImageNet (ILSVRC 2012), with their WordNet ids.
     what : str
-        What the classes are, for messages.
+        Name of the classes for messages.
     """
 
     n_outputs: int | None
@@ -45,23 +45,15 @@ class LabelMap:
     what: str
 
     def fits(self, n_units: int) -> bool:
-        """Tell whether a readout of so many units can be that classifier."""
+        """Tell whether a readout with `n_units` units can be this classifier."""
         if self.n_outputs is not None:
             return n_units == self.n_outputs
         return n_units > max(index for indices in self.outputs.values() for index in indices)
 
     def outputs_of(self, labels: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return the outputs of each label.
+        """Return the outputs of each label; `UnknownIdentifierError` names all unknown labels.
 
-        Parameters
-        ----------
-        labels : sequence of str
-            Capital letters, spaces and underscores do not matter.
-
-        Raises
-        ------
-        UnknownIdentifierError
-            Some labels are unknown; the message names all of them.
+        Case, spaces and underscores are ignored.
         """
         unknown = [str(label) for label in labels if _key(label) not in self.outputs]
         if unknown:
@@ -84,20 +76,19 @@ def label_map_of(given: GivenMap | None) -> LabelMap:
     ----------
     given : str, sequence of str, mapping of str to sequence of int, or None
         None or ``'imagenet'``: the 1000 classes of ImageNet. ``'cifar10'``, ``'cifar100'``: those of CIFAR.
-        Sequence: the name or the WordNet id of each output, in order, such as the 21,841 ids of ImageNet-21k; a name
-        that occurs several times has several outputs. Mapping: the outputs of each label, from 0.
+        Sequence: the name or WordNet id of each output, in order, such as the 21,841 ids of ImageNet-21k; a repeated
+        name has several outputs. Mapping: the outputs of each label, from 0.
 
     Returns
     -------
     LabelMap
-        Labels of ImageNet are its categories (`imagenet.known_categories`), and the names and WordNet ids of its
-        classes. Where outputs are given by their WordNet ids, the categories of ImageNet are known too, as far as
-        their classes are among them.
+        For ImageNet, its labels are categories (`imagenet.known_categories`), names and WordNet ids of the classes.
+        WordNet ids of other classifiers add the categories of ImageNet that have classes among them.
 
     Raises
     ------
     ConfigurationError
-        It is none of these.
+        For other values.
 
     Examples
     --------
@@ -138,8 +129,8 @@ def _imagenet() -> LabelMap:
 def _of_names(names: Sequence[str], what: str) -> LabelMap:
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ConfigurationError(f"The label map {names!r} is no list of names, one for each output of the classifier.")
-    known = set(synsets())
-    imagenet = tuple((index, name) for index, name in enumerate(names) if name in known)
+    ids = set(synsets())
+    imagenet = tuple((index, name) for index, name in enumerate(names) if name in ids)
     outputs = _grouped((_key(name), index) for index, name in enumerate(names))
     return LabelMap(len(names), _with_categories(outputs, {name: index for index, name in imagenet}), imagenet, what)
 
@@ -162,14 +153,14 @@ def _of_outputs(given: Mapping[str, Sequence[int]]) -> LabelMap:
 def _with_categories(
     outputs: Mapping[str, tuple[int, ...]], output_of_id: Mapping[str, int]
 ) -> dict[str, tuple[int, ...]]:
-    """Add the categories of ImageNet of which classes are among the outputs; they come first."""
+    """Add, in front, the categories of ImageNet that have classes among the outputs."""
     ids, categories = synsets(), known_categories()
-    found = {}
+    outputs_of_category = {}
     for category, classes in zip(categories, category_indices(categories), strict=True):
         indices = [output_of_id[ids[index]] for index in classes if ids[index] in output_of_id]
         if indices:
-            found[_key(category)] = tuple(indices)
-    return {**found, **{label: indices for label, indices in outputs.items() if label not in found}}
+            outputs_of_category[_key(category)] = tuple(indices)
+    return {**outputs_of_category, **{key: value for key, value in outputs.items() if key not in outputs_of_category}}
 
 
 def _grouped(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:

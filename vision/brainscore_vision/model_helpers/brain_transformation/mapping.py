@@ -1,4 +1,4 @@
-"""Map the layers of a network to brain regions, and remember where the map comes from."""
+"""Map the layers of a network to brain regions, with the origin of the map."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from brainscore_core.errors import (
     UnknownIdentifierError,
     did_you_mean,
 )
+from brainscore_vision import loading
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
@@ -31,17 +32,17 @@ EXPLICIT: Origin = {"from": "explicit"}
 
 
 class NoLayerForRegionError(NotApplicableError, UnknownIdentifierError):
-    """A model was to be recorded from a region that none of its layers stands for."""
+    """A model has no layer for the region to record."""
 
 
 class LayerMap(dict[str, Layers]):
-    """Layer or layers of each region, and how each came to be.
+    """Layer or layers of each region, and their origin.
 
     Parameters
     ----------
     layers : mapping of str to str or list of str
     origins : mapping of str to mapping, optional
-        For regions whose layer nobody stated by hand: ``from`` (``'file'`` or ``'selection'``) and details.
+        For regions without an explicit layer: ``from`` (``'file'`` or ``'selection'``) and details.
 
     Examples
     --------
@@ -58,18 +59,18 @@ class LayerMap(dict[str, Layers]):
         self._origins = {region: (self[region], origin) for region, origin in (origins or {}).items()}
 
     def origin(self, region: str) -> Origin:
-        """Return how the layer of a region came to be; ``{'from': 'explicit'}`` if somebody stated it."""
+        """Return the origin of the layer of a region; ``{'from': 'explicit'}`` if it was set explicitly."""
         stated, origin = self._origins.get(region, (None, EXPLICIT))
         return dict(origin if self.get(region) == stated else EXPLICIT)
 
     def commit(self, region: str, layers: Layers, origin: Origin) -> None:
-        """Enter the layer of a region together with its origin."""
+        """Set the layer of a region and its origin."""
         self[region] = layers
         self._origins[region] = (layers, origin)
 
 
 class LayerMappedModel(BrainModel):
-    """Give the activations of those layers that stand for a region; time is the business of `TemporalAligned`.
+    """Give the activations of the layers of a region, without time; `TemporalAligned` adds it.
 
     Parameters
     ----------
@@ -77,9 +78,9 @@ class LayerMappedModel(BrainModel):
         ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
         `NeuroidAssembly` with level ``layer``.
     region_layer_map : mapping of str to str or list of str, or callable
-        Layer or layers of each region, or what returns it when it is first needed.
+        Layer or layers of each region, or a function that returns them when first needed.
     visual_degrees : float or None
-        Width of the field of view, in degrees. None: unknown.
+        Width of the field of view, degrees; None if unknown.
     """
 
     def __init__(
@@ -113,13 +114,13 @@ class LayerMappedModel(BrainModel):
         self._map, self._find_map = _as_layer_map(layers), None
 
     def visual_degrees(self) -> float:
-        """Return the width of the model's field of view, in degrees."""
+        """Return the width of the model's field of view, degrees."""
         if self._visual_degrees is None:
             raise ConfigurationError(f"Model {self.identifier!r} was made without visual_degrees; pass it.")
         return self._visual_degrees
 
     def start_task(self, task: str, fitting_stimuli: object = None) -> None:  # noqa: ARG002 - the interface's
-        """Accept the passive task, which asks for nothing; `NotImplementedError` for any other."""
+        """Accept the passive task; `NotImplementedError` for any other."""
         if task != BrainModel.Task.passive:
             raise NotImplementedError(
                 f"Model {self.identifier!r} only has layers for regions, so it cannot do the task {task!r}. "
@@ -141,7 +142,7 @@ class LayerMappedModel(BrainModel):
         region = str(recording_target)
         try:
             self.region_layer_map[region]
-        except BrainScoreError:  # a map that selects says more
+        except BrainScoreError:  # the error of a map that selects layers has more detail
             raise
         except KeyError as error:
             raise NoLayerForRegionError(self._no_layer(region)) from error
@@ -153,10 +154,10 @@ class LayerMappedModel(BrainModel):
             f"region_layer_map/{self.identifier}.json in the folder of the model's plugin."
         )
         if not self.region_layer_map:
-            return f"Model {self.identifier!r} does not say which layer stands for region {region!r}. {remedy}"
-        known = ", ".join(self.region_layer_map)
+            return f"Model {self.identifier!r} has no layer for region {region!r}, nor for any other. {remedy}"
+        regions = ", ".join(self.region_layer_map)
         hint = did_you_mean(region, self.region_layer_map)
-        return f"Model {self.identifier!r} has no layer for region {region!r}; it has {known}.{hint} {remedy}"
+        return f"Model {self.identifier!r} has no layer for region {region!r}; it has {regions}.{hint} {remedy}"
 
     def look_at(
         self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
@@ -166,7 +167,7 @@ class LayerMappedModel(BrainModel):
         Returns
         -------
         NeuroidAssembly (presentation, neuroid[, time_bin])
-            What the layers answer, with level ``region`` on the neuroids.
+            Activations of the layers, with level ``region`` on the neuroids.
 
         Raises
         ------
@@ -213,17 +214,17 @@ class LayerMappedModel(BrainModel):
 
 
 def layer_list(layers: str | Sequence[str]) -> list[str]:
-    """Return the layers of a region as a list, also if it is only one."""
+    """Return the layers of a region as a list."""
     return [layers] if isinstance(layers, str) else list(layers)
 
 
 def _as_layer_map(layers: Mapping[str, Layers]) -> LayerMap:
-    # A copy, because others change the entries of a model.
+    # A copy, because callers change the entries of a model.
     return copy.copy(layers) if isinstance(layers, LayerMap) else LayerMap(layers)
 
 
 def find_region_layer_map(identifier: str) -> LayerMap | None:
-    """Read which layers stand for which regions from the folder of a model's plugin.
+    """Read the layers of regions from the folder of a model's plugin.
 
     Returns
     -------
@@ -235,10 +236,8 @@ def find_region_layer_map(identifier: str) -> LayerMap | None:
     ConfigurationError
         The file is not a JSON object of regions and layers.
     """
-    from brainscore_vision.loading import find_plugin_directory  # most models bring their map and need no look-up
-
     try:
-        directory = find_plugin_directory("model", identifier)
+        directory = loading.find_plugin_directory("model", identifier)
     except UnknownIdentifierError:
         return None
     path = directory / "region_layer_map" / f"{identifier}.json"
@@ -250,7 +249,7 @@ def find_region_layer_map(identifier: str) -> LayerMap | None:
 
 
 def _read_map(path: Path) -> dict[str, Layers]:
-    from pydantic import Field, TypeAdapter, ValidationError  # only for those few
+    from pydantic import Field, TypeAdapter, ValidationError  # slow for start-up
 
     try:
         return TypeAdapter(dict[str, str | Annotated[list[str], Field(min_length=1)]]).validate_json(

@@ -1,4 +1,4 @@
-"""Give recurrent networks the time of an experiment: each step of a region lasts for some milliseconds."""
+"""Give recurrent networks the time of an experiment: each step of a region has a time in ms."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ TimeMapping = Mapping[str, Mapping[int, tuple[float, float]]]
 
 
 def regular_steps(regions: Mapping[str, tuple[float, float, int]]) -> dict[str, dict[int, tuple[float, float]]]:
-    """Return the time of each step where all steps of a region last equally long.
+    """Return the times of equally long steps.
 
     Parameters
     ----------
     regions : mapping of str to (start, duration, steps)
-        When the first step of a region starts, how long each one lasts, ms, and how many there are.
+        Start of the first step of each region, duration of each step, ms, and number of steps.
 
     Returns
     -------
     dict of str to dict of int to (start, end)
-        Of each region and step, ms after stimulus onset.
+        By region and step, ms after stimulus onset.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def regular_steps(regions: Mapping[str, tuple[float, float, int]]) -> dict[str, 
 
 
 class RecurrentLayers(LayerMappedModel):
-    """Give the activations of the step of a region that is nearest to each time bin of a recording.
+    """Give the activations of the step of a region nearest to each time bin of a recording.
 
     Parameters
     ----------
     activations_model : callable
-        Such as a `RecurrentPytorchWrapper`; it understands layers ``'<layer>-t<step>'``.
+        Takes layers ``'<layer>-t<step>'``, such as a `RecurrentPytorchWrapper`.
     region_layer_map : mapping of str to str or list of str
         Layer or layers of each region, without steps.
     time_mapping : mapping of str to mapping of int to (float, float)
@@ -82,7 +82,7 @@ class RecurrentLayers(LayerMappedModel):
     def start_recording(
         self, recording_target: str, time_bins: Sequence[tuple[float, float]] | None = ((70, 170),)
     ) -> None:
-        """See `BrainModel.start_recording`; unlike other layers, these know time themselves."""
+        """See `BrainModel.start_recording`."""
         bins = check_bins(time_bins or ())
         super().start_recording(recording_target)
         self._time_bins = bins
@@ -95,9 +95,9 @@ class RecurrentLayers(LayerMappedModel):
         Returns
         -------
         NeuroidAssembly (presentation, neuroid[, time_bin])
-            For each requested bin the step whose start is nearest to the start of the bin, the earlier of two that
-            are equally near. ``time_bin_start`` and ``time_bin_end`` are those that were requested; a single bin
-            leaves no dimension ``time_bin``. Levels ``layer`` and ``neuroid_id`` do not name the step.
+            For each requested bin the step whose start is nearest to the start of the bin, the earlier one of two.
+            ``time_bin_start`` and ``time_bin_end`` are the requested ones; a single bin leaves no dimension
+            ``time_bin``. Levels ``layer`` and ``neuroid_id`` do not name the step.
         """
         if not self.recorded_regions:
             raise RuntimeError(
@@ -128,7 +128,7 @@ class RecurrentLayers(LayerMappedModel):
     def _in_bins(
         self, activations: NeuroidAssembly, parts: list[np.ndarray[tuple[int], np.dtype[np.intp]]], region: str
     ) -> NeuroidAssembly:
-        """Put parts of the neuroids, one for each time bin, behind each other in time."""
+        """Stack parts of the neuroids, one for each time bin, along time."""
         first = parts[0]
         coords = {
             name: (dims, values[first] if dims == ("neuroid",) else values)
@@ -152,23 +152,19 @@ class RecurrentLayers(LayerMappedModel):
 
 
 class RecurrentCommitment(ModelCommitment):
-    """A recurrent network whose parts are named after brain regions, committed to the time of its steps.
+    """A recurrent network with parts named after brain regions, committed to the times of its steps.
 
     Parameters
     ----------
     activations_model : callable
         Such as a `RecurrentPytorchWrapper`.
     layers : list of str
-        Such as ``['V1.output-t0', ..., 'IT.output-t0', 'IT.output-t1', 'decoder.avgpool-t0']``. Those that begin
-        with ``'<region>.'`` are the region of that name, for all regions of the time mapping.
+        Such as ``['V1.output-t0', ..., 'IT.output-t0', 'IT.output-t1', 'decoder.avgpool-t0']``. For each region of the
+        time mapping, its layers begin with ``'<region>.'``.
     time_mapping : mapping of str to mapping of int to (float, float)
         Start and end of each step of each region, ms after stimulus onset; see `regular_steps`.
     behavioral_readout_layer, visual_degrees, label_map
         See `ModelCommitment`.
-
-    Notes
-    -----
-    Which step answers for a time bin says `RecurrentLayers.look_at`.
 
     References
     ----------
@@ -207,10 +203,10 @@ def _layers_of_regions(identifier: str, layers: Sequence[str], time_mapping: Tim
     for region in time_mapping:
         names = [layer.rpartition("-t")[0] or layer for layer in layers if layer.startswith(f"{region}.")]
         if not names:
-            known = sorted({layer.partition(".")[0] for layer in layers})
+            starts = sorted({layer.partition(".")[0] for layer in layers})
             raise UnknownIdentifierError(
                 f"The time mapping of model {identifier!r} has region {region!r}, but no layer begins with "
-                f"'{region}.'; layers begin with {', '.join(known)}.{did_you_mean(region, known)}"
+                f"'{region}.'; layers begin with {', '.join(starts)}.{did_you_mean(region, starts)}"
             )
         regions[region] = list(dict.fromkeys(names))
     return regions

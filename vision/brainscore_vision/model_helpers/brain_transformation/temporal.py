@@ -1,4 +1,4 @@
-"""Bring activity onto the time bins of an experiment."""
+"""Align activity with the time bins of an experiment."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LEVELS = ("time_bin_start", "time_bin_end")
 
 
 class LayerModel(Protocol):
-    """What answers for a region in its own time, or in none, such as a `LayerMappedModel`."""
+    """A model of regions with its own time bins or none, such as a `LayerMappedModel`."""
 
     activations_model: Callable[..., NeuroidAssembly]
 
@@ -68,18 +68,12 @@ class LayerModel(Protocol):
     def look_at(
         self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
     ) -> NeuroidAssembly:
-        """Answer, dims (presentation, neuroid[, time_bin])."""
+        """Return activity (presentation, neuroid[, time_bin])."""
         ...
 
 
 class TemporalAligned(BrainModel):
-    """Bring what a model of regions answers into the time bins of an experiment; see `in_time_bins`.
-
-    Parameters
-    ----------
-    layer_model : LayerModel
-        Such as a `LayerMappedModel`. Its map is that of this model, also when it is changed.
-    """
+    """Align the activity of a model of regions, such as a `LayerMappedModel`, with time bins; see `in_time_bins`."""
 
     def __init__(self, layer_model: LayerModel) -> None:
         self._layer_model = layer_model
@@ -92,7 +86,7 @@ class TemporalAligned(BrainModel):
 
     @property
     def activations_model(self) -> Callable[..., NeuroidAssembly]:
-        """What gives the activations of layers."""
+        """The model that gives the activations of layers."""
         return self._layer_model.activations_model
 
     @property
@@ -105,7 +99,7 @@ class TemporalAligned(BrainModel):
         self._layer_model.region_layer_map = layers
 
     def visual_degrees(self) -> float:
-        """Return the width of the model's field of view, in degrees."""
+        """Return the width of the model's field of view, degrees."""
         return self._layer_model.visual_degrees()
 
     def start_task(self, task: str, fitting_stimuli: object = None) -> None:  # noqa: ARG002 - the interface's
@@ -121,20 +115,14 @@ class TemporalAligned(BrainModel):
     def look_at(
         self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
     ) -> NeuroidAssembly:
-        """Show stimuli; returns dims (presentation, neuroid), with ``time_bin`` behind if several bins are recorded."""
+        """Show stimuli; return activity (presentation, neuroid[, time_bin]), with time if several bins are recorded."""
         options = {"require_variance": True} if require_variance else {}
         answer = self._layer_model.look_at(stimuli, number_of_trials=number_of_trials, **options)
         return in_time_bins(answer, self._time_bins)
 
 
 def check_bins(time_bins: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return time bins as pairs of start and end, ms.
-
-    Raises
-    ------
-    ValueError
-        There are none, or one does not end after it starts.
-    """
+    """Return time bins as pairs of start and end, ms; ValueError if there are none or one ends before its start."""
     bins = [tuple(bin_edges) for bin_edges in time_bins]
     wrong = [edges for edges in bins if len(edges) != 2 or not edges[0] < edges[1]]
     if not bins or wrong:
@@ -146,11 +134,10 @@ def check_bins(time_bins: Sequence[tuple[float, float]]) -> list[tuple[float, fl
 
 
 def in_time_bins(activity: Assembly, bins: Sequence[tuple[float, float]]) -> Assembly:
-    """Give activity in the time bins that a recording asks for.
+    """Return activity in the requested time bins (start, end), ms.
 
-    A static model responds the same in every bin; the activity of a model with its own time bins is averaged over
-    the parts of them that lie in each requested bin (start and end in ms). A single requested bin leaves no
-    ``time_bin`` dimension.
+    A static model responds equally in every bin; the activity of a model with time is averaged over the overlap of its
+    bins with each requested bin. A single requested bin leaves no dimension ``time_bin``.
     """
     if "time_bin" in activity.dims:
         return squeeze_time_bin(assembly_time_align(activity, bins))
@@ -158,7 +145,7 @@ def in_time_bins(activity: Assembly, bins: Sequence[tuple[float, float]]) -> Ass
 
 
 def repeat_in_time(assembly: Assembly, time_bins: Sequence[tuple[float, float]]) -> Assembly:
-    """Add a ``time_bin`` dimension of (start, end) in ms along which the values are the same.
+    """Repeat values along a new dimension ``time_bin`` of (start, end), ms.
 
     Returns
     -------
@@ -173,14 +160,14 @@ def _in_bins(
     assembly: Assembly, values: npt.NDArray[np.floating], dims: Sequence[Hashable], bins: Sequence[tuple[float, float]]
 ) -> Assembly:
     coords = {name: (dims, coord) for name, dims, coord in walk_coords(assembly) if "time_bin" not in dims}
-    edges = {level: ("time_bin", [each[index] for each in bins]) for index, level in enumerate(_LEVELS)}
+    edges = {level: ("time_bin", [pair[index] for pair in bins]) for index, level in enumerate(_LEVELS)}
     return type(assembly)(values, coords={**coords, **edges}, dims=dims)
 
 
 def assembly_time_align(
     source: Assembly, target_time_bins: Sequence[tuple[float, float]], mode: str = "portion"
 ) -> Assembly:
-    """Bring an assembly onto other time bins; see `align_bins`.
+    """Average an assembly onto other time bins; see `align_bins`.
 
     Parameters
     ----------
@@ -192,7 +179,7 @@ def assembly_time_align(
     Returns
     -------
     DataAssembly (..., time_bin)
-        Of the dtype of `source`, its dimensions in the same order, without attributes.
+        In the dtype and with the dimensions of `source`, without attributes.
 
     Raises
     ------

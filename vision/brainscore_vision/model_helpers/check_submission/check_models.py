@@ -1,7 +1,6 @@
-"""Check that the models of a plugin work, offline, and give one verdict.
+"""Check offline that the models of a plugin work.
 
-Plugins import this module at their top and call it when they are run as a program, so that importing it is cheap: what
-the checks need is in `checks` and `embedded`, imported when they run.
+Plugins import this module at their top, so it is cheap to import: `checks` and `embedded` are imported on use.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ __all__ = ["ModelCheckError", "check_base_models", "check_brain_models", "check_
 def check_base_models(module: str | ModuleType) -> None:
     """Check the base models of a module and print the verdict.
 
-    Every listed layer exists and gives finite activations that depend on the stimulus. The last one is then scored on
-    24 gratings against simulated neurons, and has to learn the task ``probabilities`` on them. Nothing is cached.
+    Every listed layer must exist and give finite activations that depend on the stimulus. The last one is scored on 24
+    gratings against simulated neurons, and must learn the task ``probabilities`` on them. Nothing is cached.
 
     Parameters
     ----------
@@ -31,31 +30,31 @@ def check_base_models(module: str | ModuleType) -> None:
     Raises
     ------
     ModelCheckError
-        A model does something wrong; the message says which and how.
+        Models fail; the message names them and the reasons.
     Exception
-        Whatever a model raised, if it is the only one that fails. All models are checked before.
+        The error of a model that is the only one to fail, after all were checked.
     """
-    from brainscore_vision.model_helpers.check_submission.checks import check_base_model
+    from brainscore_vision.model_helpers.check_submission.checks import check_base_model  # heavy
 
     _check_each(_module(module), check_base_model)
 
 
 def check_brain_models(module: str | ModuleType) -> None:
-    """Check the brain models of a module as `check_base_models` does: they can be recorded from, or do a task."""
-    from brainscore_vision.model_helpers.check_submission.checks import check_brain_model
+    """Check that the brain models of a module can be recorded from or do a task; see `check_base_models`."""
+    from brainscore_vision.model_helpers.check_submission.checks import check_brain_model  # heavy
 
     _check_each(_module(module), check_brain_model)
 
 
 def check_models(module: str | ModuleType) -> None:
-    """Check the models of a module, be they base models or brain models."""
+    """Check the base models or brain models of a module."""
     plugin = _module(module)
     check = check_base_models if hasattr(plugin, "get_layers") else check_brain_models
     check(plugin)
 
 
 def _check_each(plugin: ModuleType, check: Callable[[ModuleType, str], str]) -> None:
-    from brainscore_vision.model_helpers.activations.cache.switches import without_cache
+    from brainscore_vision.model_helpers.activations.cache.switches import without_cache  # heavy: numpy
 
     names = _model_names(plugin)
     errors: dict[str, Exception] = {}
@@ -63,12 +62,12 @@ def _check_each(plugin: ModuleType, check: Callable[[ModuleType, str], str]) -> 
         started = time.monotonic()
         try:
             with without_cache():
-                found = check(plugin, name)
+                result = check(plugin, name)
         except Exception as error:  # noqa: BLE001 - the other models are checked too; raised below
             errors[name] = error
             _say(f"{name}: FAILED: {_described(error)}")
         else:
-            _say(f"{name}: passed ({found}, {time.monotonic() - started:.1f} s)")
+            _say(f"{name}: passed ({result}, {time.monotonic() - started:.1f} s)")
     if len(errors) == 1:
         raise next(iter(errors.values()))
     if errors:
@@ -82,7 +81,7 @@ def _described(error: Exception) -> str:
 
 
 def _say(line: str) -> None:
-    print(line)  # noqa: T201 - plugins run this as a program; the verdict is its result
+    print(line)  # noqa: T201 - the result of a program that plugins run
 
 
 def _module(module: str | ModuleType) -> ModuleType:

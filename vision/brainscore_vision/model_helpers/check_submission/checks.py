@@ -1,4 +1,4 @@
-"""Check one model: what it is, what its layers give, and whether it can be scored."""
+"""Check one model: its class, its activations, and a score."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["check_base_model", "check_brain_model"]
 
-_FEW = 3  # stimuli for checks that look at every layer
+_FEW = 3  # stimuli for checks of every layer
 _SOME = 12  # stimuli for the task
 _TIME_BINS = [(70, 170)]
 _REGIONS = ("V1", "V2", "V4", "IT")
 
 
 def check_base_model(plugin: ModuleType, name: str) -> str:
-    """Check a base model of a plugin and return what was found."""
+    """Check a base model of a plugin and return a summary."""
     layers = plugin.get_layers(name)
     if not isinstance(layers, (list, tuple)) or not layers:
         raise ModelCheckError(f"get_layers({name!r}) returned {layers!r}; expected a list of at least one name.")
@@ -47,7 +47,7 @@ def check_base_model(plugin: ModuleType, name: str) -> str:
 
 
 def check_brain_model(plugin: ModuleType, name: str) -> str:
-    """Check a brain model of a plugin and return what was found."""
+    """Check a brain model of a plugin and return a summary."""
     model = _model(plugin, name)
     if not isinstance(model, BrainModel):
         raise ModelCheckError(
@@ -58,17 +58,17 @@ def check_brain_model(plugin: ModuleType, name: str) -> str:
         raise ModelCheckError(f"Model {name!r} sees {model.visual_degrees()} visual degrees; expected more than 0.")
     with gratings() as stimuli:
         problems = list(_record(name, model, stimuli[:_FEW]))
-        found = [region for region in _REGIONS if not any(each.startswith(f"{region}:") for each in problems)]
-        said = [f"recorded from {', '.join(found)}"] if found else []
-        said += [_score(model, stimuli)] if REGION in found else []
+        regions = [region for region in _REGIONS if not any(text.startswith(f"{region}:") for text in problems)]
+        summary = [f"recorded from {', '.join(regions)}"] if regions else []
+        summary += [_score(model, stimuli)] if REGION in regions else []
         task = _do_task(name, model, stimuli[:_SOME])
     problems += [f"probabilities: {reason}" for reason in task if reason]
-    if not found and not task.get(""):
+    if not regions and not task.get(""):
         raise ModelCheckError(f"Model {name!r} can neither be recorded from nor do a task: {'; '.join(problems)}")
-    return ", ".join([*said, *task.values()])
+    return ", ".join([*summary, *task.values()])
 
 
-def _model(plugin: ModuleType, name: str) -> Any:  # whatever the plugin calls a model
+def _model(plugin: ModuleType, name: str) -> Any:  # any model of a plugin
     model = plugin.get_model(name)
     if model is None:
         raise ModelCheckError(f"get_model({name!r}) returned None; expected a model. Does it end with return?")
@@ -78,7 +78,7 @@ def _model(plugin: ModuleType, name: str) -> Any:  # whatever the plugin calls a
 
 
 def _score(model: BrainModel, stimuli: StimulusSet) -> str:
-    """Return the score on the embedded benchmark, for people."""
+    """Describe the score on the embedded benchmark."""
     score = embedded_benchmark(stimuli, model.visual_degrees())(model)
     if not np.isfinite(float(score)):
         raise ModelCheckError(
@@ -89,7 +89,7 @@ def _score(model: BrainModel, stimuli: StimulusSet) -> str:
 
 
 def _record(name: str, model: BrainModel, stimuli: StimulusSet) -> Iterator[str]:
-    """Record from every region that the model has; yield why one has none."""
+    """Record from every region of the model; yield the reason for each that fails."""
     for region in _REGIONS:
         try:
             model.start_recording(region, time_bins=_TIME_BINS)
@@ -100,7 +100,7 @@ def _record(name: str, model: BrainModel, stimuli: StimulusSet) -> Iterator[str]
 
 
 def _do_task(name: str, model: BrainModel, stimuli: StimulusSet) -> dict[str, str]:
-    """Let the model learn the labels of the gratings; return what came out under '', or why it cannot as the key."""
+    """Let the model learn the labels of the gratings; return the result under '', or under the reason of a failure."""
     try:
         model.start_task(BrainModel.Task.probabilities, stimuli)
     except (KeyError, NotImplementedError) as error:

@@ -1,4 +1,4 @@
-"""Make the benchmark that every checked model is scored on: gratings and SIMULATED neurons, made on the spot."""
+"""Make the benchmark for checks of models: gratings and SIMULATED neurons."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["IDENTIFIER", "REGION", "embedded_benchmark", "gratings"]
 IDENTIFIER, REGION = "check_models-SIMULATED.IT-ridge", "IT"
 
 N_STIMULI, N_NEUROIDS, SIZE_PX = 24, 8, 256
-_SHARPNESS = 2.0  # of tuning, concentration of a von Mises function
+_SHARPNESS = 2.0  # concentration of the von Mises function of tuning
 
 
 @contextmanager
 def gratings() -> Iterator[StimulusSet]:
-    """Give pictures of gratings, as long as the block runs.
+    """Provide pictures of gratings inside the block.
 
     Yields
     ------
@@ -54,7 +54,7 @@ def gratings() -> Iterator[StimulusSet]:
     stimuli.identifier = "check_models-gratings"
     y, x = np.mgrid[0 : 1 : SIZE_PX * 1j, 0 : 1 : SIZE_PX * 1j]
     with TemporaryDirectory(prefix="brainscore-check-") as folder:
-        stimuli.stimulus_paths = {each: Path(folder) / f"{each}.png" for each in stimuli["stimulus_id"]}
+        stimuli.stimulus_paths = {name: Path(folder) / f"{name}.png" for name in stimuli["stimulus_id"]}
         for number, stimulus_id in enumerate(stimuli["stimulus_id"]):
             along = x * np.cos(orientation[number]) + y * np.sin(orientation[number])
             wave = contrast[number] * np.sin(2 * np.pi * frequency[number] * along + phase[number])
@@ -66,15 +66,15 @@ def gratings() -> Iterator[StimulusSet]:
 def embedded_benchmark(stimuli: StimulusSet, visual_degrees: float) -> NeuralBenchmark:
     """Return a benchmark on the gratings.
 
-    Each simulated neuron prefers an orientation t: ``contrast * exp(2 * (cos(2 * (orientation - t)) - 1))``, without
-    noise, so that the ceiling is 1.
+    A simulated neuron with preferred orientation t responds ``contrast * exp(2 * (cos(2 * (orientation - t)) - 1))``,
+    without noise, so that the ceiling is 1.
 
     Parameters
     ----------
     stimuli : StimulusSet
-        Of `gratings`.
+        From `gratings`.
     visual_degrees : float
-        Width of the stimuli in degrees; that of the model, so that nothing has to be resized.
+        Width of the stimuli, degrees; that of the model avoids resizing.
     """
     preferred = np.arange(N_NEUROIDS) * np.pi / N_NEUROIDS
     tuning = np.exp(_SHARPNESS * (np.cos(2 * (stimuli["orientation"].to_numpy()[:, np.newaxis] - preferred)) - 1))

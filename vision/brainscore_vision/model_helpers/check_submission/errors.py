@@ -1,4 +1,4 @@
-"""Define what a check raises."""
+"""Define the error of failed checks."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ __all__ = ["ModelCheckError"]
 
 
 class ModelCheckError(BrainScoreError, AssertionError):
-    """A model does not do what every model has to."""
+    """A model fails a check."""

@@ -13,7 +13,7 @@ STEPS = {"V1": 1, "V2": 2, "V4": 4, "IT": 2}
 READOUT_LAYER = "decoder.avgpool-t0"
 LAYERS = [f"{region}.output-t{step}" for region, steps in STEPS.items() for step in range(steps)] + [READOUT_LAYER]
 
-# Start of the first step, and how long each one lasts, ms, as published with the plugin `cornet_s` of brainscore-vision
+# Start of the first step and duration of each step, ms, as published with the plugin `cornet_s` of brainscore-vision
 # 2.4.2 (model `CORnet-S`).
 TIME_MAPPING = regular_steps(
     {
@@ -24,8 +24,8 @@ TIME_MAPPING = regular_steps(
     }
 )
 
-# Its authors publish the first eight digits of the digest, in the name of the file; all digits of the first download
-# that has these are kept beside it, so that a later change is noticed.
+# The authors publish the first eight digits of the digest in the file name; the full digest of the first download is
+# stored beside it, to notice later changes.
 WEIGHTS = PublishedWeights(
     url="https://s3.amazonaws.com/cornet-models/cornet_s-1d3f7974.pth",
     sha256="1d3f7974",

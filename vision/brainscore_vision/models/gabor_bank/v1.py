@@ -1,8 +1,7 @@
 """Primary visual cortex as a bank of Gabor filters with the tuning of recorded neurons: the front end of VOneNets.
 
-What is published is followed, with random numbers of our own: orientations after [1]_, preferred spatial frequencies
-after [2]_, sizes of receptive fields after [3]_, their correlation and the arithmetic of simple and complex cells after
-[4]_.
+It follows publications, with other random numbers: orientations after [1]_, preferred spatial frequencies after [2]_,
+sizes of receptive fields after [3]_, their correlation and the arithmetic of simple and complex cells after [4]_.
 
 References
 ----------
@@ -38,13 +37,13 @@ SIZE_COUNTS = (
     (8, 9, 4, 1, 0),
     (1, 2, 19, 17, 3),
     (0, 0, 1, 7, 4),
-)  # none has the largest size along it
+)  # no neuron has the largest size along it
 SIZE_FREQUENCY_CORRELATION = 0.75
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """What cells prefer, arrays (cell,).
+    """Preferences of cells, arrays (cell,).
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """HMAX: filters and maxima in turn, from oriented bars to parts of objects anywhere in the picture.
 
-Sizes, wavelengths and pooling are those of table 1 of [1]_. The prototypes, which the article takes from photographs,
-are taken from seeded pictures of overlapping discs with the statistics of scenes [2]_: the model needs no files.
+Sizes, wavelengths and pooling are from table 1 of [1]_. Prototypes are cut from seeded pictures of overlapping discs
+with the statistics of scenes [2]_, not from photographs as in the article: the model needs no files.
 
 References
 ----------
@@ -35,12 +35,12 @@ POOLING = (
     18,
     20,
     22,
-)  # side of what a C1 cell pools over, for each band; neighbours overlap by half
+)  # side of the pooling area of a C1 cell, for each band; neighbours overlap by half
 ASPECT_RATIO = 0.3  # sigma over the length of the filter along its bars
 N_ORIENTATIONS = 4
 PROTOTYPE_SIDES = (4, 8, 12, 16)
 _PROTOTYPE_BAND = 1  # the article's: C1 band 2
-_SMALLEST_NORM = 1e-3  # below this contrast there is nothing to normalise
+_SMALLEST_NORM = 1e-3  # lower contrast is not normalised
 
 
 class HMAX(nn.Module):
@@ -60,7 +60,7 @@ class HMAX(nn.Module):
     n_prototypes : int
         For each of the four sizes.
     seed : int
-        Of the pictures that prototypes are cut from, and of where.
+        Seed of the pictures and positions of prototypes.
     """
 
     def __init__(self, n_prototypes: int = 100, seed: int = 0) -> None:
@@ -80,8 +80,8 @@ class HMAX(nn.Module):
         for band in range(len(POOLING)):
             c1 = self.c1[band](self.pool(pictures, band))
             maps = [self.match(c1, side) for side in PROTOTYPE_SIDES]
-            self.s2[band](torch.cat([each.flatten(1) for each in maps], dim=1))
-            best = torch.cat([each.amax(dim=(2, 3)) for each in maps], dim=1)
+            self.s2[band](torch.cat([s2.flatten(1) for s2 in maps], dim=1))
+            best = torch.cat([s2.amax(dim=(2, 3)) for s2 in maps], dim=1)
             strongest = best if strongest is None else torch.maximum(strongest, best)
         return self.c2(strongest)
 
@@ -90,7 +90,7 @@ class HMAX(nn.Module):
         filters = self.get_buffer(f"filters{scale}")
         margin = filters.shape[-1] // 2
         column = torch.ones_like(filters[:1, :, :, :1])
-        rows = functional.conv2d(pictures**2, column, padding=(margin, 0))  # a sum over a square is one of sums
+        rows = functional.conv2d(pictures**2, column, padding=(margin, 0))  # the sum over a square is separable
         energy = functional.conv2d(rows, column.mT, padding=(0, margin))
         matched = functional.conv2d(pictures, filters, padding=margin).abs()
         return matched / energy.sqrt().clamp(min=_SMALLEST_NORM)
@@ -123,7 +123,7 @@ class HMAX(nn.Module):
 
 
 def dead_leaves(random: np.random.Generator, side_px: int = 224, n_leaves: int = 400) -> torch.Tensor:
-    """Return a picture (1, side, side) of discs of random grey that hide each other; radii r have a density of r^-3."""
+    """Return a picture (1, side, side) of overlapping discs of random grey; radii r have a density of r^-3."""
     smallest, largest = 3.0, side_px / 2
     uniform = random.random(n_leaves)
     radii = (smallest**-2 + uniform * (largest**-2 - smallest**-2)) ** -0.5

@@ -10,8 +10,8 @@ BANDS = range(8)
 READOUT_LAYER = "c2"
 LAYERS = [*(f"c1.{band}" for band in BANDS), "s2.6", "s2.7", READOUT_LAYER]
 
-# Chosen before any score was seen, after what the authors compare the stages with: C1 cells are complex cells of V1
-# and, where their receptive fields are large, of V2; S2 cells with positions are V4, C2 cells without posterior IT.
+# Chosen before any score was seen, after the comparisons of the authors: C1 cells are complex cells of V1 and, with
+# large receptive fields, of V2; S2 cells, with positions, are V4, C2 cells, without, posterior IT.
 REGION_LAYER_MAP = {
     "V1": ["c1.0", "c1.1", "c1.2", "c1.3"],
     "V2": ["c1.4", "c1.5", "c1.6", "c1.7"],
@@ -46,7 +46,7 @@ def get_model_list() -> list[str]:
 
 
 def get_model(name: str):
-    """Return the network. It has no weights: its prototypes are cut from pictures that a seed makes."""
+    """Return the network, without weights: its prototypes are cut from seeded pictures."""
     if name != IDENTIFIER:
         raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
     from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper

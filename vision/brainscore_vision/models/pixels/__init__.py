@@ -1,4 +1,4 @@
-"""Register the baseline that compares brains with the pixels of the stimuli."""
+"""Register the pixels of the stimuli as baseline."""
 
 from brainscore_vision import model_registry
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment

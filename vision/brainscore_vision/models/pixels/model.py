@@ -1,4 +1,4 @@
-"""Give the pixels of a picture as if they were neurons: the least that a model of vision has to beat."""
+"""Return the pixels of a picture as neurons: the baseline for models of vision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZE_PX = 256
 class PixelModel:
     """Activations model whose only layer ``pixels`` is the picture, resized to 256 x 256 x 3 values from 0 to 255.
 
-    They are whole numbers, of 8 bits, unless the eye moves (``require_variance``).
+    They are 8-bit integers, unless the eye moves (``require_variance``).
     """
 
     def __init__(self) -> None:

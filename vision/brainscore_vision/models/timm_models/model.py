@@ -1,7 +1,7 @@
 """Build networks with timm and load weights of pinned revisions of the Hugging Face hub.
 
-The hub could not be reached when this was written: revisions and digests are those that public projects state which
-downloaded the files, and every download is verified against the digest.
+Revisions and digests are from public projects that downloaded the files, without access to the hub; every download is
+verified against its digest.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ BY_RESOLUTION = {"V1": "stages.0", "V2": "stages.1", "V4": "stages.2", "IT": "st
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """What there is to know about a network.
+    """Declaration of a network.
 
     Attributes
     ----------
     architecture : str
-        Its name in timm, with the tag that says how it was trained.
+        Name in timm, with the tag of its training.
     weights : PublishedWeights
-        A file of the Hugging Face hub.
+        File on the Hugging Face hub.
     features : str
-        Layer before the classifier, one vector for a picture, for the tasks ``probabilities`` and ``odd_one_out``.
+        Layer before the classifier, one vector per picture, for the tasks ``probabilities`` and ``odd_one_out``.
     arguments : mapping
-        For ``timm.create_model``.
+        Arguments of ``timm.create_model``.
     """
 
     architecture: str
@@ -178,7 +178,7 @@ def _network(model: Model):
 
     timm = import_framework("timm", f"Model {model.architecture!r}", "timm==1.0.31")
     path = fetch_weights(model.weights.url, model.weights.sha256)
-    # timm converts names and positions of the file; `custom_load` would expect the format of another publisher.
+    # timm converts names and positions; `custom_load` would expect the format of another publisher.
     overlay = {"file": str(path), "custom_load": False}
     return timm.create_model(model.architecture, pretrained=True, pretrained_cfg_overlay=overlay, **model.arguments)
 

@@ -23,7 +23,7 @@ _SHOWN_CALLS = 200
 
 @dataclass(frozen=True)
 class Call:
-    """What an extractor was asked for, and what the cache had.
+    """A request to an extractor and the outcome in the cache.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Call:
     outcomes : mapping of str to str
         By layer: ``hit``, ``miss`` or ``resumed``; empty if nothing was cached.
     reason : str
-        Why nothing was cached; empty if it was.
+        Reason why nothing was cached; empty otherwise.
     """
 
     time: float
@@ -43,7 +43,7 @@ class Call:
 
 
 def note_call(about: Parts, parts: Parts, outcomes: Mapping[str, str], reason: str = "") -> None:
-    """Keep what was asked for, so that `brainscore cache explain` can say why; the oldest calls are forgotten."""
+    """Log a call for `brainscore cache explain`; the oldest calls are dropped."""
     record = {"time": time.time(), "about": about, "parts": parts, "outcomes": outcomes, "reason": reason}
     path = cache_folder() / _CALLS
     try:
@@ -60,9 +60,9 @@ def noted_calls(most: int = _SHOWN_CALLS) -> list[Call]:
     """Return the last calls, the latest last."""
     path = cache_folder() / _CALLS
     lines: list[str] = []
-    for each in (path.with_suffix(".old"), path):
-        if each.is_file():
-            lines += each.read_text(encoding="utf-8", errors="replace").splitlines()
+    for log in (path.with_suffix(".old"), path):
+        if log.is_file():
+            lines += log.read_text(encoding="utf-8", errors="replace").splitlines()
     calls = []
     for line in lines[-most:]:
         try:
@@ -73,10 +73,7 @@ def noted_calls(most: int = _SHOWN_CALLS) -> list[Call]:
 
 
 def nearest_entry(call: Call, layer: str, entries: Sequence[Stored]) -> Stored | None:
-    """Return the entry with the fewest parts of the key that differ from a call, the latest one of these.
-
-    An entry that the call itself made, whose parts are all the same, does not count.
-    """
+    """Return the latest of the entries whose keys differ least from a call, without the call's own entry."""
     others = [
         stored for stored in entries if stored.parts and (layer not in stored.layers or stored.parts != call.parts)
     ]
@@ -86,6 +83,6 @@ def nearest_entry(call: Call, layer: str, entries: Sequence[Stored]) -> Stored |
 def differences(call: Call, layer: str, stored: Stored) -> dict[str, tuple[object, object]]:
     """Return the parts of the key that differ: name -> (value of the call, value of the entry)."""
     other = layer if layer in stored.layers else ", ".join(stored.layers)
-    here, there = {"layer": layer, **call.parts}, {"layer": other, **stored.parts}
-    names = dict.fromkeys([*here, *there])
-    return {name: (here.get(name), there.get(name)) for name in names if here.get(name) != there.get(name)}
+    ours, theirs = {"layer": layer, **call.parts}, {"layer": other, **stored.parts}
+    names = dict.fromkeys([*ours, *theirs])
+    return {name: (ours.get(name), theirs.get(name)) for name in names if ours.get(name) != theirs.get(name)}

@@ -31,18 +31,18 @@ class Group:
     about: Parts
 
     def entry(self, layers: Sequence[str]) -> Entry:
-        """Return the entry of layers that are recorded together, be it there or not."""
+        """Return the entry of layers that are recorded together, whether it exists or not."""
         name = content_digest(self.folder.name, list(layers))
         return Entry(self.folder / name, layers, self.n_stimuli, self.parts, self.about)
 
     def candidates(self, layers: Sequence[str]) -> Iterator[Entry]:
-        """Give the entries that may have some of these layers: that of exactly these, then those with most of them."""
+        """Yield the entries that may have some of these layers: the exact one, then those with most of them."""
         exact = self.entry(layers)
         yield exact
         others = [self.entry(read_record(folder)[1].get("layers", ())) for folder in self.folder.glob("*")]
-        # Those of other keys, that somebody has copied here, have another name.
-        there = [entry for entry in others if entry.folder != exact.folder and entry.folder.is_dir()]
-        yield from sorted(there, key=lambda entry: -len({*layers} & {*entry.layers}))
+        # Entries that were copied from other keys have another name.
+        existing = [entry for entry in others if entry.folder != exact.folder and entry.folder.is_dir()]
+        yield from sorted(existing, key=lambda entry: -len({*layers} & {*entry.layers}))
 
 
 def group_of(parts: Parts, n_stimuli: int, about: Parts) -> Group:
@@ -56,17 +56,17 @@ def group_of(parts: Parts, n_stimuli: int, about: Parts) -> Group:
 
 @dataclass(frozen=True)
 class Stored:
-    """One entry as it lies on the disk.
+    """An entry on disk.
 
     Attributes
     ----------
     state : str
-        ``whole``, ``partial`` (an extraction that was interrupted or is at work), ``damaged`` or ``outdated`` (of
-        another version, whose entries are not read).
+        ``whole``, ``partial`` (interrupted or in progress), ``damaged`` or ``outdated`` (of another version, never
+        read).
     finished : int
-        How many of the `n_stimuli` stimuli are there.
+        Number of stored stimuli.
     used : float
-        When it was last read or written, seconds since 1970.
+        Time of the last reading or writing, seconds since 1970.
     """
 
     folder: Path
@@ -85,7 +85,7 @@ class Stored:
         return self.folder.name
 
     def entry(self) -> Entry:
-        """Return what reads it."""
+        """Return the entry for reading."""
         return Entry(self.folder, self.layers, self.n_stimuli, self.parts, self.about)
 
 

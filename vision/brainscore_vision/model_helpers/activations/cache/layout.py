@@ -1,4 +1,4 @@
-"""Lay the activations of layers one after the other in the row of a stimulus, and find them there again."""
+"""Concatenate the activations of layers in one row for each stimulus."""
 
 from __future__ import annotations
 
@@ -19,14 +19,7 @@ Array = npt.NDArray[Any]  # of the dtype that the model gives
 
 @dataclass(frozen=True)
 class Layout:
-    """What the bytes of a stimulus are.
-
-    Attributes
-    ----------
-    shapes : mapping of str to tuple of int
-        Of each layer for one stimulus, in the order in which they lie.
-    dtypes : mapping of str to dtype
-    """
+    """Shape, for one stimulus, and type of each layer, in the order of a row."""
 
     shapes: Mapping[str, tuple[int, ...]]
     dtypes: Mapping[str, np.dtype[np.generic]]
@@ -41,7 +34,7 @@ class Layout:
 
     @property
     def layers(self) -> list[str]:
-        """The layers, in the order in which they lie."""
+        """The layers, in the order of a row."""
         return list(self.shapes)
 
     @property
@@ -51,12 +44,12 @@ class Layout:
 
     @property
     def dtype(self) -> np.dtype[np.generic] | None:
-        """The type of all layers; None if they have several."""
+        """The common type of all layers; None if they differ."""
         one, *others = set(self.dtypes.values())
         return None if others else one
 
     def together(self, layers: Sequence[str]) -> slice | None:
-        """Return the bytes of a row that hold these layers, one after the other and of one type; None if none do."""
+        """Return the bytes of a row that hold these layers; None unless they are adjacent, of one type and aligned."""
         places = self._places()
         if not set(layers) <= places.keys():
             return None
@@ -68,16 +61,16 @@ class Layout:
         return place if place.start % first.alignment == 0 == self.row_bytes % first.alignment else None
 
     def matrix(self, rows: Array, place: slice, layers: Sequence[str]) -> Array:
-        """Return the layers of `together` as they lie in `rows`, (stimulus, byte), as an array (stimulus, unit)."""
+        """Return a view (stimulus, unit) of the layers of `together` in `rows` (stimulus, byte)."""
         return rows[:, place].view(self.dtypes[layers[0]])
 
     def layer(self, rows: Array, layer: str) -> Array:
-        """Return a layer as it lies in `rows`, (stimulus, byte), as an array (stimulus, ...)."""
+        """Return a view (stimulus, ...) of a layer in `rows` (stimulus, byte)."""
         flat = rows[:, self._places()[layer]].view(self.dtypes[layer])
         return flat.reshape(len(rows), *self.shapes[layer])
 
     def check(self, batch: Mapping[str, Array]) -> None:
-        """Raise an `AssemblyError` if a layer of a batch has another shape or type than the batches before."""
+        """Raise `AssemblyError` if a layer of a batch has another shape or type."""
         for layer, values in batch.items():
             shape, dtype = self.shapes[layer], self.dtypes[layer]
             if values.shape[1:] != shape or values.dtype != dtype:
@@ -96,12 +89,12 @@ class Layout:
 
 
 def units_of(shapes: Mapping[str, tuple[int, ...]]) -> int:
-    """Return how many units the layers have together."""
+    """Return the number of units of all layers."""
     return sum(int(np.prod(shape, dtype=np.int64)) for shape in shapes.values())
 
 
 def pieces(arrays: Sequence[Array]) -> Iterator[memoryview]:
-    """Give the bytes of arrays (stimulus, ...) as they follow each other: stimulus by stimulus, array by array."""
+    """Yield the bytes of arrays (stimulus, ...), stimulus by stimulus, array by array."""
     flat = [np.ascontiguousarray(values).reshape(len(values), -1).view(np.uint8) for values in arrays]
     if len(flat) == 1:
         yield flat[0].reshape(-1).data

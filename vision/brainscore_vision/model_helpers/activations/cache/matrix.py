@@ -1,4 +1,4 @@
-"""Put the activations of layers side by side in one matrix: in memory, or in a file where they exceed the budget."""
+"""Put the activations of layers side by side in one matrix: in memory, or in a file if they exceed the budget."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _BLOCK_BYTES = 32 * 2**20
 
 @dataclass(frozen=True)
 class Recorded:
-    """The activations of layers for stimuli.
+    """The activations of layers.
 
     Attributes
     ----------
     matrix : array (stimulus, unit)
-        Units in C order, layers one after the other. A memory map that cannot be written to, if it exceeds the budget.
+        Units in C order, layers one after the other. A read-only memory map if it exceeds the budget.
     shapes : mapping of str to tuple of int
-        Of each layer for one stimulus, in the order of the layers.
+        Shape of each layer for one stimulus, in the order of the layers.
     """
 
     matrix: Array
@@ -43,7 +43,7 @@ class Recorded:
         Parameters
         ----------
         rows : sequence of int or None
-            Which stimuli, in which order; None: all, as they are, where a single layer is not copied.
+            Positions of the stimuli; None is all, and then a single layer is not copied.
         """
         first = next(iter(layers.values()))
         if rows is None and len(layers) == 1:
@@ -52,18 +52,14 @@ class Recorded:
         order = np.arange(len(first)) if rows is None else np.asarray(rows, dtype=np.intp)
         result = SideBySide(len(order), Layout.of(layers))
         for start, stop in in_blocks(len(order), sum(values[:1].nbytes for values in layers.values())):
-            result.put(start, {layer: values[_taken(order, start, stop)] for layer, values in layers.items()})
+            rows_here = order[start:stop]
+            adjacent = len(rows_here) > 0 and bool((np.diff(rows_here) == 1).all())
+            # A slice needs no copy.
+            index = slice(int(rows_here[0]), int(rows_here[-1]) + 1) if adjacent else rows_here
+            result.put(start, {layer: values[index] for layer, values in layers.items()})
             for values in layers.values():
                 release_pages(values)
         return result.finish()
-
-
-def _taken(order: Array, start: int, stop: int) -> Array | slice:
-    """Return a slice where rows follow each other, which needs no copy."""
-    rows = order[start:stop]
-    if len(rows) and (np.diff(rows) == 1).all():
-        return slice(int(rows[0]), int(rows[-1]) + 1)
-    return rows
 
 
 def in_blocks(n_stimuli: int, row_bytes: int) -> Iterator[tuple[int, int]]:
@@ -74,20 +70,15 @@ def in_blocks(n_stimuli: int, row_bytes: int) -> Iterator[tuple[int, int]]:
 
 
 def exceeds_budget(size_bytes: int) -> bool:
-    """Tell whether an array is too large for the memory, see `brainscore_core.config.memory_budget`."""
+    """Tell whether an array exceeds `brainscore_core.config.memory_budget`."""
     return size_bytes > memory_budget()
 
 
 class SideBySide:
-    """A matrix of stimuli x units that is filled with batches.
+    """A matrix (stimulus, unit), of a type that holds those of all layers, to be filled batch by batch.
 
-    Where it exceeds the budget it lies in a file without a name, in the cache folder, that is gone with the process or
-    the last array that shows it.
-
-    Parameters
-    ----------
-    layout : Layout
-        The matrix has the type that holds those of all layers.
+    If it exceeds the budget it is in a nameless file in the cache folder, which vanishes with the process or the last
+    array that shows it.
     """
 
     def __init__(self, n_stimuli: int, layout: Layout) -> None:
@@ -102,13 +93,7 @@ class SideBySide:
             self._place = np.empty(self._shape, self._dtype)
 
     def put(self, start: int, batch: Mapping[str, Array]) -> None:
-        """Add the activations, arrays (stimulus, ...) by layer, of stimuli from `start` on.
-
-        Raises
-        ------
-        AssemblyError
-            A layer has another shape or type than before.
-        """
+        """Add arrays (stimulus, ...) by layer from stimulus `start` on; `AssemblyError` if shape or type differ."""
         self._layout.check(batch)
         parts = [batch[layer].reshape(len(batch[layer]), -1) for layer in self._layout.shapes]
         if isinstance(self._place, np.ndarray):
@@ -117,7 +102,7 @@ class SideBySide:
                 self._place[start : start + len(part), first : first + part.shape[1]] = part
                 first += part.shape[1]
             return
-        # Written, not mapped: pages of a map would count as memory of this process.
+        # Written, not mapped: the pages of a map would count as memory of this process.
         self._place.seek(start * self._shape[1] * self._dtype.itemsize)
         for piece in pieces([part.astype(self._dtype, copy=False) for part in parts]):
             self._place.write(piece)

@@ -16,13 +16,13 @@ _cache_wanted: ContextVar[bool] = ContextVar("brainscore_activation_cache", defa
 
 
 def cache_wanted() -> bool:
-    """Tell whether activations may be cached here."""
+    """Tell whether activations may be cached."""
     return _cache_wanted.get() and not settings().caching_disabled
 
 
 @contextmanager
 def without_cache() -> Iterator[None]:
-    """Neither read nor write cached activations inside this block (in this thread or task only)."""
+    """Neither read nor write cached activations inside the block (in this thread or task only)."""
     token = _cache_wanted.set(False)
     try:
         yield
@@ -31,7 +31,7 @@ def without_cache() -> Iterator[None]:
 
 
 class NotStoredError(BrainScoreError, LookupError):
-    """Activations that a model may not compute now (`only_stored`) are not stored."""
+    """Activations are not stored, and `only_stored` forbids computing them."""
 
 
 _only_stored: ContextVar[bool] = ContextVar("brainscore_only_stored", default=False)
@@ -39,7 +39,7 @@ _only_stored: ContextVar[bool] = ContextVar("brainscore_only_stored", default=Fa
 
 @contextmanager
 def only_stored() -> Iterator[None]:
-    """Let no model compute activations inside this block: what is not stored raises `NotStoredError`."""
+    """Raise `NotStoredError` inside the block where a model would compute activations."""
     token = _only_stored.set(True)
     try:
         yield
@@ -57,5 +57,5 @@ def refuse_to_run(model: str, layers: Sequence[str], n_stimuli: int) -> None:
 
 
 def cache_folder() -> Path:
-    """Return where cached activations lie."""
+    """Return the folder of cached activations."""
     return settings().cache_home / "activations"

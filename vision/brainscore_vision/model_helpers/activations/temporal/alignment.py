@@ -48,7 +48,7 @@ def evenly_spaced(n_steps: int, duration: float, fps: float) -> Bins:  # noqa: A
 
 
 def per_frame_aligned(n_steps: int, duration: float, fps: float) -> Bins:
-    """Return one bin for each sampled frame; there must be as many steps as frames, or more."""
+    """Return one bin for each sampled frame; `AssemblyError` if there are fewer steps than frames."""
     n_frames = int(duration * fps / 1000 + _EPS)
     if n_steps < n_frames:
         raise AssemblyError(
@@ -59,9 +59,9 @@ def per_frame_aligned(n_steps: int, duration: float, fps: float) -> Bins:
 
 
 def estimate_layer_fps(n_steps: int, duration: float, fps: float) -> Bins:
-    """Return bins of that whole number of frames, at least one, that comes nearest to `duration` / `n_steps`.
+    """Return bins of a whole number of frames, at least one, nearest to `duration` / `n_steps`.
 
-    The last one ends with the video if they end before.
+    If they end before the video, the last one is extended to its end.
     """
     interval = 1000 / fps * max(1, round(duration / n_steps * fps / 1000))
     bins = [(step * interval, (step + 1) * interval) for step in range(n_steps)]
@@ -69,14 +69,14 @@ def estimate_layer_fps(n_steps: int, duration: float, fps: float) -> Bins:
 
 
 def ignore_time(n_steps: int, duration: float, fps: float) -> Bins:  # noqa: ARG001 - all methods take the same
-    """Return one bin for all of the video; the steps of a layer are channels then."""
+    """Return one bin for the whole video; the steps of a layer become channels."""
     return [(0.0, float(duration))]
 
 
 METHODS: dict[str, Callable[[int, float, float], Bins]] = {
     function.__name__: function for function in (evenly_spaced, ignore_time, estimate_layer_fps, per_frame_aligned)
 }
-"""What ``time_alignment`` may be: ``METHODS[name](n_steps, duration, fps)`` returns a bin for each step of a layer."""
+"""Methods of ``time_alignment``: ``METHODS[name](n_steps, duration, fps)`` returns a bin for each step of a layer."""
 
 
 def align_bins(
@@ -93,14 +93,14 @@ def align_bins(
     Parameters
     ----------
     values : array (..., source bin)
-        Activity; source bins that do not touch a target bin do not count, even if they are not a number.
+        Activity; source bins without overlap do not count, even if they are NaN.
     source_bins, target_bins : sequence of (float, float)
         Start and end of each bin, ms.
 
     Returns
     -------
     array (..., target bin)
-        Of the dtype of `values`.
+        In the dtype of `values`.
     """
     if mode not in ("portion", "center"):
         raise ValueError(f"mode is {mode!r}; expected 'portion' or 'center'.")

@@ -1,4 +1,4 @@
-"""Cut videos into clips as long as a model takes: pieces one after the other, or what was seen up to each frame."""
+"""Cut videos into clips that fit a model: consecutive pieces, or the past of each frame."""
 
 from __future__ import annotations
 
@@ -20,19 +20,7 @@ __all__ = ["BlockInferencer", "CausalInferencer"]
 
 
 class _ContextInferencer(TemporalInferencer):
-    """Show clips of a video, each of them as long as the model takes.
-
-    Parameters
-    ----------
-    temporal_context_strategy : {'greedy', 'conservative', 'fix'}
-        Whether clips are as long as `num_frames` and `duration` allow, as short, or `fixed_temporal_context` ms.
-    fixed_temporal_context : float or None
-        Length of the clips for ``'fix'``, ms.
-    out_of_bound_strategy : {'repeat'}
-        What is shown before the start and after the end of the video: its first and last frame.
-    *args, **kwargs
-        See `TemporalInferencer`.
-    """
+    """Show clips of a video, of a length that the model takes; see `BlockInferencer` for the parameters."""
 
     def __init__(
         self,
@@ -49,7 +37,7 @@ class _ContextInferencer(TemporalInferencer):
         self._shortest, self._context = self._find_context()
 
     def load_stimulus(self, path: str | Path) -> Video:
-        """Return the video of a file, or of a picture, of any length, at the frame rate of the model."""
+        """Return the video of a file or picture, of any length, at the frame rate of the model."""
         return self.load_video(path)
 
     def _joined_axes(self, layer: str) -> str:
@@ -84,10 +72,10 @@ class _ContextInferencer(TemporalInferencer):
 
 
 class CausalInferencer(_ContextInferencer):
-    """Show what was seen up to each frame, and take the last step of each layer: nothing knows the future.
+    """Show the past of each frame, and record the last step of each layer, so that no response depends on the future.
 
-    At 10 frames per second, a video of 1000 ms is shown as its first 100 ms, its first 200 ms, and so on; no further
-    back than the model takes. The parameters are those of `BlockInferencer`.
+    At 10 frames per second, a video of 1000 ms is shown as its first 100 ms, its first 200 ms, and so on, up to the
+    longest clip of the model. The parameters are those of `BlockInferencer`.
     """
 
     def __init__(self, *args: Any, time_alignment: str = "per_frame_aligned", **kwargs: Any) -> None:  # those above
@@ -99,7 +87,7 @@ class CausalInferencer(_ContextInferencer):
         super().__init__(*args, time_alignment=time_alignment, **kwargs)
 
     def clips(self, stimulus: Video) -> tuple[Sequence[Video], float]:
-        """Return one clip for each frame, which ends with it."""
+        """Return one clip for each frame, ending with it."""
         interval = 1000 / self.fps
         ends = [(index + 1) * interval for index in range(math.ceil(stimulus.duration / interval - 1e-6))]
         return [self._window(stimulus, self._start(end), end) for end in ends], ends[-1]
@@ -115,7 +103,7 @@ class CausalInferencer(_ContextInferencer):
 
 
 class BlockInferencer(_ContextInferencer):
-    """Show pieces of a video that follow each other, each as long as the model takes.
+    """Show consecutive pieces of a video.
 
     With pieces of 400 ms, a video of 1000 ms is shown as 0 to 400, 400 to 800 and 800 to 1200 ms. Activations end
     with the video.
@@ -123,17 +111,18 @@ class BlockInferencer(_ContextInferencer):
     Parameters
     ----------
     temporal_context_strategy : {'greedy', 'conservative', 'fix'}
-        Whether clips are as long as `num_frames` and `duration` allow, as short, or `fixed_temporal_context` ms.
+        Length of the clips: the longest or the shortest that `num_frames` and `duration` allow, or
+        `fixed_temporal_context`.
     fixed_temporal_context : float or None
         Length of the clips for ``'fix'``, ms.
     out_of_bound_strategy : {'repeat'}
-        What is shown before the start and after the end of the video: its first and last frame.
+        Before the start and after the end of the video, its first and last frame are shown.
     *args, **kwargs
         See `TemporalInferencer`.
     """
 
     def clips(self, stimulus: Video) -> tuple[Sequence[Video], float]:
-        """Return the pieces; the video itself if there is no limit."""
+        """Return the pieces; the whole video if there is no limit."""
         if math.isinf(self._context):
             return [stimulus], stimulus.duration
         starts = [index * self._context for index in range(math.ceil(stimulus.duration / self._context - 1e-6))]

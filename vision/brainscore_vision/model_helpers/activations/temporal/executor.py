@@ -1,4 +1,4 @@
-"""Run a model on clips of different length, batch by batch."""
+"""Run a model on clips of different lengths, batch by batch."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchExecutor", "ModelInput"]
 
-ModelInput = Any  # whatever preprocessing returns and the model takes
+ModelInput = Any  # result of the preprocessing
 
 
 @dataclass(frozen=True)
 class _Prepared:
-    """One preprocessed stimulus, and what it has in common with those that may be in one batch with it."""
+    """A preprocessed stimulus; a batch holds stimuli of one group."""
 
     group: Hashable
     inputs: ModelInput
 
 
 class BatchExecutor:
-    """Preprocess stimuli and run a model on batches of those that are alike.
+    """Preprocess stimuli and run a model on batches of similar stimuli.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class BatchExecutor:
     batch_size : int
         Most stimuli in one call of `get_activations`.
     batch_padding : bool
-        Whether batches that are not full are filled with their last stimulus.
+        Whether incomplete batches are filled with their last stimulus.
     batch_grouper : callable or None
-        Returns what stimuli in one batch have in common, such as their length. None: all may be in one batch.
+        Returns the common value of stimuli in one batch, such as their length. None: a batch may hold any stimuli.
     max_workers : int or None
-        Without meaning: batches are prepared in a thread while the model runs.
+        Ignored: one thread prepares batches while the model runs.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class BatchExecutor:
         results: dict[str, list[Array]] = {}
         for indices in members.values():
             for start in range(0, len(indices), self.batch_size):
-                chosen = indices[start : start + self.batch_size]
-                activations = self._run_batch([prepared[index].inputs for index in chosen], list(layers))
+                members_here = indices[start : start + self.batch_size]
+                activations = self._run_batch([prepared[index].inputs for index in members_here], list(layers))
                 for layer in activations:
-                    for index, values in zip(chosen, activations[layer], strict=False):  # what pads is left out
+                    for index, values in zip(members_here, activations[layer], strict=False):  # drops padding
                         results.setdefault(layer, [np.empty(0)] * len(prepared))[index] = values
         return results
 
@@ -98,6 +98,6 @@ class BatchExecutor:
             if values.ndim < 1 or values.shape[0] != n_inputs:
                 raise AssemblyError(
                     f"Layer {layer!r} gave shape {values.shape} for {n_inputs} clips; expected one entry for each on "
-                    "the first axis. What a layer gives can be changed with process_output."
+                    "the first axis. process_output can change the output of a layer."
                 )
         return activations

@@ -1,4 +1,4 @@
-"""Get the activations of a model of video, labelled and cached as those of other models are."""
+"""Record the activations of a model of video, labelled and cached."""
 
 from __future__ import annotations
 
@@ -26,27 +26,26 @@ __all__ = ["ActivationsExtractor"]
 
 
 class ActivationsExtractor(ActivationsExtractorHelper):
-    """Show the files of stimuli to a model of video, and return what its layers do over time.
+    """Show the files of stimuli to a model of video, and return the activations of its layers over time.
 
     Parameters
     ----------
     inferencer : Inferencer
-        How stimuli are cut into clips, and what the axes of layers mean.
+        Cuts stimuli into clips, and names the axes of layers.
     identifier : str or False
-        Of the model. False: nothing is cached.
+        Name of the model. False: nothing is cached.
     visual_degrees : float
         Width of the field of view, degrees.
     model_digest : callable or None
-        Of the model without the inferencer; see `ActivationsExtractorHelper`.
+        Digest of the model without the inferencer; see `ActivationsExtractorHelper`.
 
     Notes
     -----
-    A call returns a NeuroidAssembly (presentation, neuroid, time_bin), with an `Inferencer` that knows no time
-    (presentation, neuroid), in the ``dtype`` of the inferencer. Bins last 1000 / fps ms, from 0 to the end of the
-    longest stimulus; after the end of a shorter one values are NaN. Levels of neuroid: ``neuroid_num`` (from 0 in each
-    layer), ``model``, ``layer``, ``neuroid_id``, and the place of the unit in the axes of its layer,
-    ``channel``, ``channel_x``, ``channel_y``, ``channel_token``, ``channel_temporal``, NaN where a layer has no such
-    axis.
+    A call returns a NeuroidAssembly (presentation, neuroid, time_bin), (presentation, neuroid) for an `Inferencer`
+    without time, in the ``dtype`` of the inferencer. Bins last 1000 / fps ms, from 0 to the end of the longest
+    stimulus; values are NaN after the end of a shorter one. Levels of neuroid: ``neuroid_num`` (from 0 in each layer),
+    ``model``, ``layer``, ``neuroid_id``, and the position of the unit in its layer, ``channel``, ``channel_x``,
+    ``channel_y``, ``channel_token``, ``channel_temporal``, NaN if a layer lacks the axis.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class ActivationsExtractor(ActivationsExtractorHelper):
         **kwargs: Any,  # checked by ActivationsExtractorHelper
     ) -> None:
         self.inferencer = inferencer
-        self._durations: dict[str, float] = {}  # of the stimuli that are being shown, ms
+        self._durations: dict[str, float] = {}  # of the current stimuli, ms
         super().__init__(
             self._run,
             partial(_prepare_still, inferencer.preprocessing, inferencer.stimulus_type, getattr(inferencer, "fps", 1)),
@@ -71,7 +70,7 @@ class ActivationsExtractor(ActivationsExtractorHelper):
         self.set_visual_degrees(visual_degrees)
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
-        """Tell the extractor how wide the model's field of view is, in degrees."""
+        """Set the width of the model's field of view, degrees."""
         super().set_visual_degrees(visual_degrees)
         self.inferencer.set_visual_degrees(visual_degrees)
 
@@ -88,7 +87,7 @@ class ActivationsExtractor(ActivationsExtractorHelper):
         stimuli = {path: self.inferencer.load_stimulus(path) for path in dict.fromkeys(paths)}
         self._durations = {path: getattr(stimulus, "duration", 0.0) for path, stimulus in stimuli.items()}
         self.inferencer.check_lengths(self._durations)
-        # As many stimuli at once as have clips for one batch of the model.
+        # The number of stimuli whose clips fit into one batch of the model.
         most_clips = max(len(self.inferencer.clips(stimulus)[0]) for stimulus in stimuli.values())
         self._batch_size = max(1, self.inferencer.batch_size // most_clips)
         return super()._extraction(paths, layers, trials)
@@ -151,7 +150,7 @@ class ActivationsExtractor(ActivationsExtractorHelper):
 def _prepare_still(
     preprocessing: Callable[[Any], object], stimulus_type: type, fps: float, paths: Sequence[str]
 ) -> list[object]:
-    """Preprocess pictures for one second, which tells the cache what a preprocessing does."""
+    """Preprocess pictures as videos of one second, for the digest of the preprocessing."""
     if issubclass(stimulus_type, Video):
         return [preprocessing(Video.from_img_path(path, max(1000.0, 1000 / fps), fps)) for path in paths]
     return [preprocessing(Image.from_path(path)) for path in paths]

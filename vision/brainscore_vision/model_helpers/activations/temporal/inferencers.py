@@ -1,4 +1,4 @@
-"""Cut videos into the clips that a model takes, and put what its layers give into time bins of the video."""
+"""Cut videos into clips for a model, and align the activations of its layers with time bins of the video."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AXES = {
     "W": "channel_x",
     "K": "channel_token",
 }
-"""What the letters of a ``layer_activation_format`` mean: step, channel, row, column and token."""
+"""Letters of a ``layer_activation_format``: step, channel, row, column and token."""
 
 Range = tuple[float, float]
 
@@ -41,9 +41,9 @@ class PreparedStimulus:
     Attributes
     ----------
     clips : list
-        What `BatchExecutor.prepare` returns.
+        Result of `BatchExecutor.prepare`.
     duration, covered : float
-        How long the stimulus lasts, and how long all its clips last that follow each other, ms.
+        Duration of the stimulus, and of its clips together, ms.
     """
 
     clips: list[Any]  # of the executor
@@ -52,7 +52,7 @@ class PreparedStimulus:
 
 
 class Inferencer:
-    """Show stimuli that have no time, one input each.
+    """Show stimuli without time, one input each.
 
     Parameters
     ----------
@@ -62,17 +62,17 @@ class Inferencer:
     preprocessing : callable
         Takes one `Stimulus` and returns one input of the model.
     layer_activation_format : mapping of str to str
-        What the axes of each layer mean (the first one, of the inputs, left out), in letters of `AXES`, such as
-        ``{'conv': 'CTHW', 'fc': 'C'}``. Only these layers can be read out.
+        Axes of each layer after the first one (input), in letters of `AXES`, such as ``{'conv': 'CTHW', 'fc': 'C'}``.
+        Only these layers can be read out.
     stimulus_type : class
         `Image` or `Video`.
     visual_degrees : float
         Width of the field of view, degrees.
     max_spatial_size : int, float or None
-        Layers with rows and columns (H, W) are averaged down to this size: an int is the most places on the longer
-        side, a float below 1 the part of both sides that stays.
+        Layers with rows and columns (H, W) are averaged down: an int is the largest length of the longer side, a float
+        below 1 the factor for both sides.
     dtype : type
-        Of the activations; ``np.float16`` ends at 65,504.
+        Type of the activations; ``np.float16`` ends at 65,504.
     batch_size, batch_grouper, batch_padding, max_workers
         See `BatchExecutor`.
     """
@@ -115,7 +115,7 @@ class Inferencer:
 
     @property
     def preprocessing(self) -> Callable[[Any], ModelInput]:
-        """What turns one stimulus into one input of the model."""
+        """Function from one stimulus to one input of the model."""
         return self._executor.preprocess
 
     @property
@@ -124,11 +124,11 @@ class Inferencer:
         return self._executor.batch_size
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
-        """Say how wide the model's field of view is, in degrees."""
+        """Set the width of the model's field of view, degrees."""
         self.visual_degrees = visual_degrees
 
     def settings(self) -> dict[str, object]:
-        """Return all that changes activations, but the model and its preprocessing."""
+        """Return the settings that change activations, without model and preprocessing."""
         names = set(vars(self)) - {"_executor", "visual_degrees"}
         executor = self._executor
         return {
@@ -138,15 +138,15 @@ class Inferencer:
         }
 
     def load_stimulus(self, path: str | Path) -> Stimulus:
-        """Return the stimulus of a file, as it is shown."""
+        """Return the stimulus of a file."""
         return self.stimulus_type.from_path(path)
 
     def clips(self, stimulus: Any) -> tuple[Sequence[Stimulus], float]:  # of the type that load_stimulus returns
-        """Return the clips that the model gets one by one, and how long they last together, ms."""
+        """Return the clips of a stimulus, and their total duration, ms."""
         return [stimulus], 0
 
     def time_bins(self, duration: float) -> Bins:
-        """Return the time bins of a stimulus that lasts so long, ms."""
+        """Return the time bins of a stimulus of a duration in ms."""
         return [(0, duration)]
 
     def prepare(self, paths: Sequence[str]) -> list[PreparedStimulus]:
@@ -165,8 +165,7 @@ class Inferencer:
         Returns
         -------
         dict of str to array (stimulus, time bin, ...)
-            By layer; the axes after the first two are those of the layer without T, see `unit_axes`. Bins after the
-            end of a stimulus are 0.
+            By layer; for the axes after the first two see `unit_axes`. Bins after the end of a stimulus are 0.
         """
         for layer in layers:
             self.axes_of(layer)  # before the model runs
@@ -184,7 +183,7 @@ class Inferencer:
         }
 
     def _stack(self, layer: str, values: list[Array]) -> Array:
-        shapes = sorted({each.shape[1:] for each in values})
+        shapes = sorted({array.shape[1:] for array in values})
         if len(shapes) > 1:
             raise AssemblyError(
                 f"Layer {layer!r} has units of the shapes {', '.join(map(str, shapes))} for different stimuli; "
@@ -194,14 +193,14 @@ class Inferencer:
         return np.stack(values)
 
     def check_lengths(self, durations: Mapping[str, float]) -> None:
-        """Raise `StimulusError` if stimuli of such lengths, ms by path, cannot be in one assembly."""
+        """Raise `StimulusError` if stimuli of these durations, ms by path, cannot be in one assembly."""
 
     def axes_of(self, layer: str) -> str:
         """Return the letters of a layer's axes."""
         if layer not in self.layer_activation_format:
-            known = ", ".join(self.layer_activation_format)
+            listed = ", ".join(self.layer_activation_format)
             raise LayerNotFoundError(
-                f"layer_activation_format says nothing about layer {layer!r}; it lists {known}."
+                f"layer_activation_format has no layer {layer!r}; it lists {listed}."
                 f"{did_you_mean(layer, self.layer_activation_format)}"
             )
         return self.layer_activation_format[layer]
@@ -217,16 +216,16 @@ class Inferencer:
         stimulus: PreparedStimulus,  # noqa: ARG002 - time matters to subclasses
         n_bins: int,  # noqa: ARG002 - the same
     ) -> Array:
-        """Return what a layer gave for one stimulus, (time bin, ...)."""
+        """Return the activations (time bin, ...) of a layer for one stimulus."""
         return self._as_units(layer, clips[0])[np.newaxis]
 
     def _as_units(self, layer: str, values: Array) -> Array:
-        """Check the axes of what a layer gave for one clip, average it down and convert it."""
+        """Check the axes of a layer's output for one clip, average it down and convert it."""
         axes = self.axes_of(layer)
         if values.ndim != len(axes):
             raise AssemblyError(
                 f"Layer {layer!r} gave shape {values.shape} for one clip, but its layer_activation_format is "
-                f"{axes!r}; expected {len(axes)} axes. What a layer gives can be changed with process_output."
+                f"{axes!r}; expected {len(axes)} axes. process_output can change the output of a layer."
             )
         if self.max_spatial_size is not None and {"H", "W"} <= set(axes):
             places = (axes.index("H"), axes.index("W"))
@@ -235,27 +234,27 @@ class Inferencer:
             if (rows, columns) != (height, width):
                 weights = area_weights(height, rows), area_weights(width, columns)
                 values = resize(values, *weights, axes=places).astype(values.dtype)
-        with np.errstate(over="ignore"):  # what exceeds the type is infinite then, and refused with layer and stimulus
+        with np.errstate(over="ignore"):  # overflow becomes infinity, which raises an error with layer and stimulus
             return values.astype(self.dtype, copy=False)
 
 
 class TemporalInferencer(Inferencer):
-    """Show videos in one piece, and pictures as videos in which nothing moves.
+    """Show whole videos, and pictures as still videos.
 
     Parameters
     ----------
     fps : float
-        Frames per second that the model gets; it is also the rate of the time bins.
+        Frames per second of the input and of the time bins.
     num_frames : int, (int, int) or None
-        Number of frames, or the fewest and the most (``np.inf``), that the model takes.
+        Number of frames that the model takes, or its smallest and largest number (``np.inf``).
     duration : float, (float, float) or None
-        How long a video that the model takes lasts, ms, or the shortest and the longest.
+        Duration of a video that the model takes, ms, or the shortest and the longest.
     time_alignment : {'evenly_spaced', 'ignore_time', 'estimate_layer_fps', 'per_frame_aligned'}
-        Which time the steps of a layer stand for; see `alignment`. A layer without T has one step.
+        Times of the steps of a layer; see `alignment`. A layer without T has one step.
     convert_img_to_video : bool
         Whether pictures are shown.
     img_duration : float
-        How long a picture is shown, ms.
+        Duration of a picture, ms.
     *args, **kwargs
         See `Inferencer`.
     """
@@ -292,13 +291,7 @@ class TemporalInferencer(Inferencer):
         self.img_duration = img_duration
 
     def load_stimulus(self, path: str | Path) -> Video:
-        """Return the video of a file, or of a picture, at the frame rate of the model.
-
-        Raises
-        ------
-        StimulusError
-            The model does not take videos of this length.
-        """
+        """Return the video of a file or picture at the model's frame rate; `StimulusError` if its length is wrong."""
         video = self.load_video(path)
         n_frames = int(self.fps * video.duration / 1000 + 1e-9)
         for value, limits, what in (
@@ -313,7 +306,7 @@ class TemporalInferencer(Inferencer):
         return video
 
     def load_video(self, path: str | Path) -> Video:
-        """Return the video of a file, or of a picture, of any length, at the frame rate of the model."""
+        """Return the video of a file or picture, of any length, at the frame rate of the model."""
         if not Stimulus.is_image_path(path):
             return Video.from_path(path).set_fps(self.fps)
         if not self.convert_to_video:
@@ -329,7 +322,7 @@ class TemporalInferencer(Inferencer):
         return [(0.0, duration)] if self.time_alignment == "ignore_time" else frame_bins(duration, self.fps)
 
     def check_lengths(self, durations: Mapping[str, float]) -> None:
-        """Raise `StimulusError` if time is ignored, and stimuli differ in length: ms by path."""
+        """Raise `StimulusError` if time is ignored and durations, ms by path, differ."""
         if self.time_alignment == "ignore_time" and len(set(durations.values())) > 1:
             shortest, longest = (choose(durations, key=lambda path: durations[path]) for choose in (min, max))
             raise StimulusError(
@@ -338,7 +331,7 @@ class TemporalInferencer(Inferencer):
             )
 
     def unit_axes(self, layer: str) -> str:
-        """Return the letters of the axes of a layer's units: without T, which is time, unless time is ignored."""
+        """Return the letters of the axes of a layer's units: without T (time), unless time is ignored."""
         axes = self._joined_axes(layer)
         return axes if self.time_alignment == "ignore_time" else axes.replace("T", "")
 
@@ -346,7 +339,7 @@ class TemporalInferencer(Inferencer):
         return self.axes_of(layer)
 
     def _join(self, axes: str, clips: list[Array]) -> Array:
-        """Return the steps of all clips one after the other, on the first axis."""
+        """Return the steps of all clips, concatenated on the first axis."""
         return np.moveaxis(clips[0], axes.index("T"), 0) if "T" in axes else clips[0][np.newaxis]
 
     def _in_bins(self, layer: str, clips: list[Array], stimulus: PreparedStimulus, n_bins: int) -> Array:
@@ -375,7 +368,7 @@ def _as_range(limits: float | tuple[float, float] | None, lowest: float) -> Rang
 
 
 def _smaller(height: int, width: int, most: float) -> tuple[int, int]:
-    """Return the size of a layer that is averaged down; it never gets larger."""
+    """Return the size after averaging down, never larger."""
     part = most if most < 1 else most / max(height, width)
     if part >= 1:
         return height, width

@@ -1,4 +1,4 @@
-"""Show files to models of video: `Video` is a window in time on the frames of a file, `Image` a still picture."""
+"""Read stimuli for models of video: `Video` is a window in time on the frames of a file, `Image` a still picture."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EPS = 1e-9  # of a frame: times are sums of fractions
 
 
 class Stimulus:
-    """What is shown to a model once."""
+    """One input of a model."""
 
     @classmethod
     def from_path(cls, path: str | Path) -> Stimulus:
@@ -86,7 +86,7 @@ class Image(Stimulus):
         return frame
 
     def to_pil_img(self) -> PILImage.Image:
-        """Return the picture as one of Pillow."""
+        """Return the picture as an image of Pillow."""
         return PILImage.fromarray(self.to_numpy())
 
 
@@ -106,11 +106,11 @@ class Video(Stimulus):
     Parameters
     ----------
     fps : float
-        Frames per second that `to_numpy` samples, whatever the file has.
+        Frames per second that `to_numpy` samples.
     start, end : float
-        The window. Before the start and after the end of the file its first and last frame stand still.
+        The window. Before the start and after the end of the file its first and last frame are repeated.
     size : (int, int)
-        Width and height, px, that `to_numpy` gives.
+        Width and height, px, of the frames of `to_numpy`.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Video(Stimulus):
 
     @classmethod
     def from_img_path(cls, img_path: str | Path, duration: float, fps: float) -> Video:
-        """Return a still picture that is shown for some ms, sampled `fps` times a second."""
+        """Return a still picture as a video of `duration` ms."""
         source = _StillPicture(str(img_path), duration, fps)
         return cls(img_path, fps, 0, duration, source.size, source)
 
@@ -173,7 +173,7 @@ class Video(Stimulus):
         return self._size
 
     def set_fps(self, fps: float) -> Self:
-        """Return the same window, sampled at another rate; at least one frame period must fit in."""
+        """Return the same window, sampled at another rate; it must hold at least one frame period."""
         if not 0 < 1000 / fps <= self.duration + _EPS:
             raise StimulusError(
                 f"The stimulus {self._path!r} lasts {self.duration:g} ms, less than one frame at {fps:g} frames per "
@@ -191,12 +191,12 @@ class Video(Stimulus):
         Parameters
         ----------
         padding : {'repeat'}
-            What is shown outside of the file: its first and last frame.
+            Repeats the first and last frame outside the file.
         """
         if end < start:
             raise ValueError(f"The window starts at {start:g} ms and ends before, at {end:g} ms.")
         if padding != "repeat":
-            raise NotImplementedError(f"padding is {padding!r}; only 'repeat' is there.")
+            raise NotImplementedError(f"padding is {padding!r}; only 'repeat' is implemented.")
         return self._with(_start=self._start + start, _end=self._start + end)
 
     def _with(self, **changes: Any) -> Self:  # attributes of any kind
@@ -207,8 +207,7 @@ class Video(Stimulus):
     def to_numpy(self) -> Frames:
         """Return the sampled frames, (frame, height, width, 3), red, green and blue.
 
-        The frame of time t is the one of the file that is shown at t; there is one at the start of the window and one
-        every 1000 / fps ms from there, before its end.
+        One frame every 1000 / fps ms from the start of the window, before its end.
         """
         per_ms = self._source.fps / 1000
         places = np.arange(self._start * per_ms, self._end * per_ms - _EPS, self._source.fps / self._fps)
@@ -240,7 +239,7 @@ class _StillPicture:
 
 
 class _VideoFile:
-    """A video file; frames that were decoded are kept for other windows on the same file."""
+    """A video file; decoded frames are kept for other windows on it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -253,8 +252,8 @@ class _VideoFile:
             self._decode(missing)
         return np.stack([self._decoded[index] for index in indices])
 
-    def _decode(self, wanted: list[int]) -> None:
-        remaining = set(wanted)
+    def _decode(self, indices: list[int]) -> None:
+        remaining = set(indices)
         av = _import_av()
         frame = None
         try:
@@ -264,14 +263,14 @@ class _VideoFile:
                 for number, frame in enumerate(container.decode(stream)):
                     if number in remaining:
                         self._decoded[number] = frame.to_ndarray(format="rgb24")
-                    if number == wanted[-1]:
+                    if number == indices[-1]:
                         return
-        except (OSError, IndexError, ValueError) as error:  # errors of PyAV are such
+        except (OSError, IndexError, ValueError) as error:  # include the errors of PyAV
             raise StimulusError(_cannot_decode(self._path, str(error))) from error
         if frame is None:
             raise StimulusError(_cannot_decode(self._path, "it holds no frame"))
-        last = frame.to_ndarray(format="rgb24")  # the file says that it has more than it has
-        self._decoded.update({index: last for index in wanted if index not in self._decoded})
+        last = frame.to_ndarray(format="rgb24")  # the file has fewer frames than it states
+        self._decoded.update({index: last for index in indices if index not in self._decoded})
 
 
 @lru_cache(maxsize=4096)
@@ -282,10 +281,10 @@ def _video_facts(path: str, stamp: Stamp) -> tuple[float, int, Size]:  # noqa: A
         with av.open(path) as container:
             stream = container.streams.video[0]
             rate = stream.average_rate or stream.guessed_rate
-            # Some containers do not say how many frames they hold.
+            # Some containers do not state their number of frames.
             number = stream.frames or sum(1 for packet in container.demux(stream) if packet.size)
             size = (stream.codec_context.width, stream.codec_context.height)
-    except (OSError, IndexError, ValueError) as error:  # errors of PyAV are such
+    except (OSError, IndexError, ValueError) as error:  # include the errors of PyAV
         raise StimulusError(_cannot_decode(path, str(error))) from error
     if not rate or number < 1:
         raise StimulusError(_cannot_decode(path, "it holds no frame"))
@@ -309,7 +308,7 @@ def _cannot_decode(path: str, why: str) -> str:
 
 def _import_av() -> ModuleType:
     try:
-        import av  # only videos need it; images are shown as videos without
+        import av  # optional: only videos need it, not images shown as videos
     except ImportError as error:
         raise RequirementsError(
             "Decoding videos needs PyAV, which is not installed: pip install 'brainscore-vision[video]'."
@@ -325,7 +324,7 @@ def _image_size(path: str) -> Size:
     except FileNotFoundError as error:
         raise MissingStimulusError(f"The image file {path!r} does not exist.") from error
     except (OSError, SyntaxError, ValueError):
-        return load_image(path).size  # raises what is wrong with it
+        return load_image(path).size  # raises an error with the reason
 
 
 def _in_size(frames: Frames, size: Size) -> Frames:

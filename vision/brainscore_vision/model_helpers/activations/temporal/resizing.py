@@ -1,4 +1,4 @@
-"""Resize arrays along two axes, by weights that say how much of each old place is in each new one."""
+"""Resize arrays along two axes, by weights of old positions for each new one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Weights = npt.NDArray[np.float64]
 
 
 def area_weights(n_old: int, n_new: int) -> Weights:
-    """Return weights (new, old) that average over the area of each new place; rows sum to 1.
+    """Return weights (new, old) that average over the area of each new position; rows sum to 1.
 
-    w_ij is the part of the interval from i r to (i + 1) r, r = n_old / n_new, that lies between j and j + 1.
+    w_ij is the fraction of the interval from i r to (i + 1) r, r = n_old / n_new, between j and j + 1.
     """
     edges = np.arange(n_new + 1) * (n_old / n_new)
     old = np.arange(n_old)
@@ -29,10 +29,10 @@ def area_weights(n_old: int, n_new: int) -> Weights:
 
 
 def linear_weights(n_old: int, n_new: int) -> Weights:
-    """Return weights (new, old) that interpolate linearly between the centres of places; rows sum to 1.
+    """Return weights (new, old) that interpolate linearly between centres; rows sum to 1.
 
-    The centre of place i lies at (i + 1/2) r - 1/2, r = n_old / n_new; outside, the border is repeated. Nothing is
-    averaged, so that fine patterns alias when they get smaller.
+    The centre of position i is (i + 1/2) r - 1/2, r = n_old / n_new; the border is repeated. Without averaging, fine
+    patterns alias when they shrink.
     """
     centres = np.clip((np.arange(n_new) + 0.5) * (n_old / n_new) - 0.5, 0, n_old - 1)
     distances = np.abs(centres[:, np.newaxis] - np.arange(n_old))
@@ -41,15 +41,7 @@ def linear_weights(n_old: int, n_new: int) -> Weights:
 
 
 def resize(values: Array, rows: Weights, columns: Weights, axes: tuple[int, int]) -> npt.NDArray[np.float64]:
-    """Apply weights along two axes, the rows and the columns of a picture or a layer.
-
-    Parameters
-    ----------
-    values : array
-        Of the old size along `axes`.
-    rows, columns : array (new, old)
-        Weights along the first and the second axis.
-    """
+    """Apply weights (new, old) along two axes, the rows and columns of a picture or layer."""
     result = values.astype(np.float64)
     for axis, weights in zip(axes, (rows, columns), strict=True):
         result = np.moveaxis(np.tensordot(weights, result, axes=(1, axis)), 0, axis)

@@ -1,4 +1,4 @@
-"""Help plugins with models of video: list the layers that can be read out, fetch weights."""
+"""List the layers of models of video, and fetch weights."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ __all__ = ["download_weight_file", "get_specified_layers"]
 def get_specified_layers(
     any_model: Inferencer | ActivationsExtractor | ActivationWrapper | PytorchWrapper | BrainModel,
 ) -> list[str]:
-    """Return the layers of a model of video that ``layer_activation_format`` lists, in its order.
-
-    Raises
-    ------
-    ValueError
-        The model has none.
-    """
+    """Return the layers in the ``layer_activation_format`` of a model of video; ValueError if it has none."""
     model: object = any_model
     for attribute in ("activations_model", "_extractor", "inferencer"):
         model = getattr(model, attribute, model)
@@ -40,15 +34,15 @@ def get_specified_layers(
 
 
 def download_weight_file(url: str, folder: str | None = None, *, sha256: str | None = None) -> str:
-    """Return the path of a file of weights, which is downloaded if it is not there.
+    """Return the path of a file of weights, downloaded if it is absent.
 
     Parameters
     ----------
     folder : str or None
         Folder below ``models`` in the home of Brain-Score (``BRAINSCORE_HOME``). None: ``models`` itself.
     sha256 : str or None
-        Digest of the file, or the first digits of it. None: that of the first copy is written beside it, and every
-        later one has to have it.
+        Digest of the file, or its first digits. None: the digest of the first copy is stored beside it and required
+        later.
 
     See Also
     --------

@@ -52,7 +52,7 @@ __all__ = ["PytorchWrapper"]
 Precision = Literal["autocast", "float16", "bfloat16"]
 
 _STEP = re.compile(r"-t\d+$")
-# Attributes of a wrapper that are digested on their own or do not change activations.
+# Attributes of a wrapper with their own digest or without effect on activations.
 _NOT_SETTINGS = frozenset(
     {
         "_model", "_in_float32", "_extractor", "_forward_kwargs", "_logger", "_mentioned", "image_size",
@@ -65,10 +65,9 @@ _NOT_SETTINGS = frozenset(
 class PytorchWrapper:
     """Make a PyTorch module callable with stimuli and layer names.
 
-    What is recorded is what each layer returned, copied before later operations can change it in place. A layer that
-    runs several times in one forward pass is recorded at its last run. After a call, and after any exception, the
-    module has no hooks that it did not have before, and every part of it is in training or evaluation mode as before;
-    after an exception the random numbers of Python, NumPy and PyTorch go on as before, too.
+    The output of each layer is copied before later operations can change it in place; if a layer runs several times in
+    one forward pass, the last run counts. A call, even one that raises, leaves hooks and training modes of the module
+    as they were; an exception also restores the random numbers of Python, NumPy and PyTorch.
 
     Parameters
     ----------
@@ -78,29 +77,28 @@ class PytorchWrapper:
         Takes a list of paths and returns the batch, an array (input, ...) or a list of arrays, such as
         ``functools.partial(load_preprocess_images, image_size=224)``.
     identifier : str or None
-        Of the model; None is the name of the module's class.
+        Name of the model; None is the name of the module's class.
     readout_layer : str or None
-        Name of the layer that ``'logits'`` stands for. None is the last module in the order of registration, which
-        is wrong for networks that register, for example, an activation function after the classifier; that it does
-        not have `n_classes` units is said once.
+        Layer for ``'logits'``. None is the last registered module, which is wrong for networks that register, for
+        example, an activation function after the classifier; a number of units other than `n_classes` gives a warning.
     precision : {'autocast', 'float16', 'bfloat16'} or None
-        None runs the module in the precision of its weights. ``autocast`` leaves the choice for each operation to
-        PyTorch (half precision on a GPU, bfloat16 on a CPU); the others run a copy of the module whose weights are of
-        that type. The first batch of each layer is computed in float32 too, and how far it deviates is logged and kept
-        in `precision_deviation`. The precision is part of the key of cached activations.
+        None runs the module in the precision of its weights. ``autocast`` lets PyTorch choose for each operation (half
+        precision on a GPU, bfloat16 on a CPU); the others run a copy of the module with weights of that type. The first
+        batch of each layer is computed in float32 too, and its deviation is logged and kept in `precision_deviation`.
+        The precision is part of the cache key.
     device : str, torch.device or None
-        Where the module runs, and is moved to, such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: what
-        ``BRAINSCORE_DEVICE`` says, else the GPU if CUDA has one, else the CPU.
+        Device that the module is moved to, such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: ``BRAINSCORE_DEVICE``,
+        else the GPU if CUDA has one, else the CPU.
     **kwargs
         Passed to `ActivationsExtractorHelper`, such as ``batch_size``.
 
     Attributes
     ----------
     precision_deviation : dict of str to float
-        Of each layer that was recorded with `precision`: largest absolute difference from float32, in units of the
-        largest absolute value in float32, over the first batch.
+        By layer recorded with `precision`: largest absolute difference from float32 over the first batch, in units of
+        the largest absolute value in float32.
     n_classes : int or None
-        How many units the readout should have. Set by `ModelCommitment`; None: any number.
+        Expected number of units of the readout, set by `ModelCommitment`; None: any number.
     """
 
     def __init__(
@@ -135,7 +133,7 @@ class PytorchWrapper:
             get_activations=self.get_activations,
             **kwargs,
         )
-        if getattr(self._extractor, "model_digest", self) is None:  # extractors of plugins may have no such thing
+        if getattr(self._extractor, "model_digest", self) is None:  # extractors of plugins may lack it
             self._extractor.model_digest = self._digest
         if getattr(self._extractor, "weight_sums", self) is None:
             self._extractor.weight_sums = lambda: weight_sums(self._model)
@@ -176,22 +174,22 @@ class PytorchWrapper:
         Parameters
         ----------
         images : array or tensor (input, ...), or sequence of such without the first axis
-            Brought to the device, and to the type of the module's weights.
+            Converted to the device and type of the module's weights.
         layer_names : sequence of str
-            See `get_layer`. A layer that returns several tensors gives the first; brackets name another part:
-            ``'lstm[1][0]'``, ``'encoder[pooler_output]'``.
+            See `get_layer`. The first of several tensors is recorded; brackets name another part: ``'lstm[1][0]'``,
+            ``'encoder[pooler_output]'``.
 
         Returns
         -------
         OrderedDict of str to array (input, ...)
-            Output of each layer; of the last run for a layer that runs several times.
+            Output of each layer in its last run.
 
         Raises
         ------
         LayerNotFoundError
             The module has no layer of that name, or its output no such part.
         TypeError
-            The images are no numbers, or a layer returns no tensor.
+            The images are not numbers, or a layer returns no tensor.
         ValueError
             The images differ in shape.
         InputShapeError
@@ -221,14 +219,14 @@ class PytorchWrapper:
             ):
                 self._forward(inputs)
         except (RuntimeError, TypeError, ValueError) as error:
-            shown = f"{kind_of(inputs)}, as its preprocessing made it"
+            batch = f"{kind_of(inputs)}, as its preprocessing made it"
             if isinstance(error, RuntimeError) and WRONG_SHAPE.search(str(error)):
                 raise InputShapeError(
-                    f"The model {self.identifier!r} cannot take {shown} ({error}). Expected is most often (stimulus, "
-                    "channel, height, width) with 3 channels, at the size that the network was made for: compare the "
-                    "preprocessing with that, such as functools.partial(load_preprocess_images, image_size=224)."
+                    f"The model {self.identifier!r} cannot take {batch} ({error}). Most networks expect (stimulus, "
+                    "channel, height, width) with 3 channels, at the size that they were made for: check the "
+                    "preprocessing, such as functools.partial(load_preprocess_images, image_size=224)."
                 ) from error
-            error.add_note(f"The model {self.identifier!r} was shown {shown}.")
+            error.add_note(f"The model {self.identifier!r} was shown {batch}.")
             raise
         finally:
             for handle in handles:
@@ -237,7 +235,7 @@ class PytorchWrapper:
             self._mention_readout(np.shape(results["logits"]))
         return results
 
-    def _forward(self, inputs: Any) -> Any:  # what the module takes and returns
+    def _forward(self, inputs: Any) -> Any:  # any input and output of a module
         return self._model(inputs, **self._forward_kwargs)
 
     def _autocast(self) -> AbstractContextManager[object]:
@@ -248,7 +246,7 @@ class PytorchWrapper:
         images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor,
         recorded: Mapping[str, Array],
     ) -> None:
-        """Compare a batch with what the same module gives in float32; log the result and keep it."""
+        """Measure and log the deviation of a batch from the same module in float32."""
         model, precision = self._model, self.precision
         self._model, self.precision = self._in_float32, None
         try:
@@ -276,17 +274,12 @@ class PytorchWrapper:
         return batch.to(self._device, dtype=dtype)
 
     def get_layer(self, layer_name: str) -> nn.Module:
-        """Return the module of a dotted name.
+        """Return a module by its dotted name, or raise `LayerNotFoundError` with the nearest names.
 
         Parameters
         ----------
         layer_name : str
-            Such as ``'features.3.conv'``; ``'logits'`` is the readout. Parts in brackets are passed over.
-
-        Raises
-        ------
-        LayerNotFoundError
-            There is no such module; the message lists the nearest names.
+            Such as ``'features.3.conv'``; ``'logits'`` is the readout. Parts in brackets are ignored.
         """
         name, _ = split_parts(layer_name)
         if name == "logits":
@@ -300,10 +293,10 @@ class PytorchWrapper:
         return module
 
     def check_layers(self, layer_names: Iterable[str]) -> None:
-        """Raise a `LayerNotFoundError` that names all layers that the module lacks, before anything is computed.
+        """Raise a `LayerNotFoundError` that names all layers that the module lacks.
 
-        ``<layer>-t<step>`` stands for a step of a layer. Nothing is said of a wrapper that replaces `get_activations`,
-        or looks up layers in a way of its own that fails with something else.
+        ``<layer>-t<step>`` is a step of a layer. Wrappers that replace `get_activations`, or look up layers in their
+        own way, are not checked.
         """
         if type(self).get_activations is not PytorchWrapper.get_activations:
             return
@@ -314,7 +307,7 @@ class PytorchWrapper:
             except LayerNotFoundError as error:
                 problems.append(str(error))
             except Exception as error:  # noqa: BLE001 - a plugin's own look-up, which may need a forward pass
-                self._logger.debug("Whether there is a layer %r is seen when it is recorded: %s", name, error)
+                self._logger.debug("Layer %r cannot be checked before it is recorded: %s", name, error)
         if problems:
             raise LayerNotFoundError(" ".join(problems))
 
@@ -327,7 +320,7 @@ class PytorchWrapper:
         if self.readout_layer is not None and self.readout_layer != "logits":
             return self.get_layer(self.readout_layer)
         module = self._model
-        while module._modules:  # noqa: SLF001 - the order of registration, for a name that may belong to no attribute
+        while module._modules:  # noqa: SLF001 - the order of registration, also of names that are not attributes
             last = next(reversed(module._modules.values()))  # noqa: SLF001
             if last is None:
                 break
@@ -336,16 +329,16 @@ class PytorchWrapper:
 
     @classmethod
     def _tensor_to_numpy(cls, output: torch.Tensor) -> Array:
-        """Copy an output; the first tensor of one that holds several. Plugins override it."""
+        """Copy the first tensor of an output. Plugins override it."""
         return to_numpy(first_tensor(output))
 
     def register_hook(
         self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]
     ) -> torch.utils.hooks.RemovableHandle:
-        """Have a layer put its output into a dict by its name; override it for layers with another kind of output."""
+        """Record the output of a layer into a dict by its name; override it for layers with another kind of output."""
         _, parts = split_parts(layer_name)
 
-        def keep_output(_layer: nn.Module, _inputs: object, output: Any) -> None:  # whatever the layer returns
+        def keep_output(_layer: nn.Module, _inputs: object, output: Any) -> None:  # any output of a layer
             part = part_of(output, parts, layer_name)
             self._mention_others(part, layer_name)
             try:
@@ -361,7 +354,7 @@ class PytorchWrapper:
         return layer.register_forward_hook(keep_output)
 
     def _mention_readout(self, shape: Sequence[int]) -> None:
-        """Say once that the last module is taken for the readout although it is none by its size."""
+        """Warn once if the last module is taken for the readout although it has another size."""
         n_units = int(np.prod(shape[1:]))
         if self.n_classes in (None, n_units) or "logits" in self._mentioned:
             return
@@ -374,8 +367,8 @@ class PytorchWrapper:
             self.identifier, name, n_units, self.n_classes,
         )  # fmt: skip
 
-    def _mention_others(self, output: Any, layer_name: str) -> None:  # whatever the layer returns
-        """Say once that a layer returns more tensors than the one that is recorded."""
+    def _mention_others(self, output: Any, layer_name: str) -> None:  # any output of a layer
+        """Log once that a layer returns more tensors than the recorded one."""
         if isinstance(output, torch.Tensor) or layer_name in self._mentioned:
             return
         self._mentioned.add(layer_name)
@@ -384,7 +377,7 @@ class PytorchWrapper:
             self._logger.info("Layer %r gives its first tensor; it returns %s.", layer_name, ", ".join(labels))
 
     def layers(self) -> Iterator[tuple[str, nn.Module]]:
-        """Give name and module of every module that holds no other."""
+        """Yield name and module of every module without children."""
         for name, module in self._model.named_modules():
             if not any(True for _ in module.children()):
                 yield name, module
@@ -400,7 +393,7 @@ class PytorchWrapper:
         return content_digest(describe_weights(self._model) if isinstance(self._model, nn.Module) else None)
 
     def _digest(self) -> dict[str, str]:
-        """Return digests of all that changes activations, by name; raise TypeError if a part has none."""
+        """Return the digests, by name, of everything that changes activations; raise TypeError if a part has none."""
         settings = {name: value for name, value in vars(self).items() if name not in _NOT_SETTINGS}
         wrapper = [describe(type(self)), describe(type(self._extractor)), describe(settings)]
         is_module = isinstance(self._model, nn.Module)
@@ -412,8 +405,8 @@ class PytorchWrapper:
         }
 
 
-class _Copies(OrderedDict[str, Any]):  # whatever an overridden `register_hook` keeps
-    """Keep copies of arrays that look into the memory of something else, such as a tensor that may yet change."""
+class _Copies(OrderedDict[str, Any]):  # any values of an overridden `register_hook`
+    """Copy arrays that are views of other memory, such as a tensor that may still change."""
 
     def __setitem__(self, layer_name: str, values: Any) -> None:
         if isinstance(values, np.ndarray) and not values.flags.owndata:

@@ -1,4 +1,4 @@
-"""Find the tensors in what a PyTorch module returned, and copy them out before anything can change them."""
+"""Find the tensors in the output of a PyTorch module, and copy them before they can change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTS = re.compile(r"(?:\[[^\[\]]+\])+$")
 
 
 def split_parts(layer_name: str) -> tuple[str, list[str]]:
-    """Take the parts in brackets off the name of a layer.
+    """Split the name of a layer into name and parts in brackets.
 
     Examples
     --------
@@ -32,19 +32,19 @@ def split_parts(layer_name: str) -> tuple[str, list[str]]:
     >>> split_parts('features.3')
     ('features.3', [])
     """
-    found = _PARTS.search(layer_name)
-    if found is None:
+    match = _PARTS.search(layer_name)
+    if match is None:
         return layer_name, []
-    return layer_name[: found.start()], found.group()[1:-1].split("][")
+    return layer_name[: match.start()], match.group()[1:-1].split("][")
 
 
 def tensors_in(output: Output) -> Iterator[tuple[str, torch.Tensor]]:
-    """Give the tensors of an output with their parts, such as ``[1][0]`` or ``[last_hidden_state]``, in order.
+    """Yield part, such as ``[1][0]`` or ``[last_hidden_state]``, and tensor for each tensor in an output.
 
     Parameters
     ----------
-    output : tensor, or mapping, sequence or dataclass of such, nested at will
-        Whatever else is in it is passed over. A tensor alone has the part ``''``.
+    output : tensor, or nested mapping, sequence or dataclass of tensors
+        Other members are skipped. A tensor alone has the part ``''``.
     """
     if isinstance(output, torch.Tensor):
         yield "", output
@@ -62,21 +62,15 @@ def first_tensor(output: Output) -> torch.Tensor:
 
 
 def part_of(output: Output, parts: Sequence[str], layer_name: str) -> Output:
-    """Return the part of an output that the brackets of a layer's name mean.
-
-    Raises
-    ------
-    LayerNotFoundError
-        There is no such part; the message lists those that there are.
-    """
+    """Return the part of an output that the brackets of a layer's name denote; `LayerNotFoundError` if absent."""
     value = output
     for part in parts:
         members = _members(value)
         if part not in members:
-            known = [f"{label or 'the whole'} {tuple(tensor.shape)}" for label, tensor in tensors_in(output)]
+            shapes = [f"{label or 'the whole'} {tuple(tensor.shape)}" for label, tensor in tensors_in(output)]
             raise LayerNotFoundError(
                 f"The output of the layer has no part {layer_name!r}; it is a {type(output).__name__} with "
-                f"{', '.join(known) or 'no tensors'}."
+                f"{', '.join(shapes) or 'no tensors'}."
             )
         value = members[part]
     return value
@@ -94,14 +88,12 @@ def _members(value: Output) -> dict[str, Output]:
 
 
 def to_numpy(tensor: torch.Tensor) -> Array:
-    """Copy a tensor into an array of its own, once, whichever device it is on.
-
-    Operations that change the tensor in place afterwards do not reach the array.
+    """Copy a tensor from any device into a new array, which later in-place operations do not reach.
 
     Returns
     -------
     array
-        In C order, of the type of the tensor; of float32 for bfloat16, which NumPy does not have.
+        In C order, of the tensor's type; float32 for bfloat16, which NumPy lacks.
     """
     values = tensor.detach()
     if values.is_quantized:
@@ -109,7 +101,7 @@ def to_numpy(tensor: torch.Tensor) -> Array:
     if values.layout != torch.strided:
         values = values.to_dense()
     kind = torch.float32 if values.dtype == torch.bfloat16 else values.dtype
-    # NumPy asks the system for large pages, which makes the first touch of a large array cheap.
+    # NumPy asks for large pages, which makes the first access to a large array cheap.
     array: Array = np.empty(values.shape, dtype=torch.empty(0, dtype=kind).numpy().dtype)
     torch.from_numpy(array).copy_(values)
     return array

@@ -26,7 +26,7 @@ class _WithoutCaching:
             return self._wrapper(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:  # whatever the wrapper has
-        if name == "_wrapper":  # not there before __init__ has run (copy, pickle)
+        if name == "_wrapper":  # absent before __init__ (copy, pickle)
             raise AttributeError(name)
         return getattr(self._wrapper, name)
 

@@ -39,7 +39,7 @@ N_FOLDS, N_DRAWS, LEVEL = 5, 200, 0.95
 
 @dataclass
 class _Region:
-    """One region: its benchmark, and how layers are fitted if the benchmark says what it compares."""
+    """A region with its benchmark, and a plan for fits if the benchmark declares its comparison."""
 
     name: str
     benchmark: Benchmark
@@ -52,8 +52,9 @@ class _Region:
         if type(benchmark).__call__ is not NeuralBenchmark.__call__ or not isinstance(benchmark, NeuralBenchmark):
             return cls(name, benchmark)
         target, metric, conditions = benchmark.comparison()
-        known = isinstance(metric, CrossRegressedCorrelation) and metric.of_inner_products
-        if not known or not isinstance(metric, CrossRegressedCorrelation) or len(conditions.time_bins) != 1:
+        if not isinstance(metric, CrossRegressedCorrelation) or not metric.of_inner_products:
+            return cls(name, benchmark)
+        if len(conditions.time_bins) != 1:
             return cls(name, benchmark)
         stimuli = place_on_screen(target.attrs["stimulus_set"], visual_degrees, conditions.visual_degrees)
         plan = Plan(target, metric, n_folds=N_FOLDS, n_draws=N_DRAWS, seed=seed)
@@ -69,14 +70,12 @@ def make_atlas(
     *,
     seed: int = 0,
 ) -> LayerAtlas:
-    """Compare layers with regions, and choose.
+    """Score layers on regions, and choose the layer of each region.
 
-    The model sees every stimulus once, whatever the number of layers and regions. The score of a layer is that of the
-    benchmark for a model with this layer. A benchmark that is a `NeuralBenchmark` with a linear regression is
-    computed block by block: of every layer the inner products of its stimuli, once for all regions with these
-    stimuli; of every region the splits and the draws, once for all layers. Then there is also a nested
-    cross-validation (see `nested`) and an interval of the margin. Other benchmarks are called with every layer, and
-    so are all if the model answers every trial anew.
+    The model sees every stimulus once. The score of a layer is that of the benchmark for a model with this layer. For
+    a `NeuralBenchmark` with a linear regression, inner products are computed once for each layer and set of stimuli,
+    splits and draws once for each region; such regions also get a nested cross-validation (see `nested`) and an
+    interval of the margin. Other benchmarks, and those for models whose trials differ, are called for every layer.
 
     Parameters
     ----------
@@ -84,13 +83,13 @@ def make_atlas(
         ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
         `NeuroidAssembly` with level ``layer``.
     layers : sequence of str
-        From early to late; where two layers score alike, the earlier is chosen.
+        From early to late; of equal scores, the earliest layer is chosen.
     visual_degrees : float
-        Width of the model's field of view, in degrees.
+        Width of the model's field of view, degrees.
     benchmarks : mapping of str to Benchmark
         By region.
     seed : int
-        Of the folds, and of the draws of stimuli and neuroids.
+        Seed of the folds, and of the draws of stimuli and neuroids.
 
     Returns
     -------
@@ -101,14 +100,14 @@ def make_atlas(
     LayerNotFoundError
         The model has no such layer.
     ConfigurationError
-        No layer can be scored on a benchmark; the message says why.
+        No layer can be scored on a benchmark.
     """
     names = list(dict.fromkeys(layers))
     regions = [_Region.of(region, benchmark, visual_degrees, seed) for region, benchmark in benchmarks.items()]
     model = OnePass(activations_model, names)
     trials = max((region.number_of_trials for region in regions), default=1)
     model.show([region.stimuli for region in regions if region.stimuli is not None], trials)
-    found: dict[str, list[Fits | str | Score]] = {region.name: [] for region in regions}
+    results: dict[str, list[Fits | str | Score]] = {region.name: [] for region in regions}
     for layer in tqdm(names, desc="layers", leave=False, disable=None):
         features: dict[tuple[str, ...], Features | None] = {}
         for region in regions:
@@ -116,18 +115,18 @@ def make_atlas(
                 model_identifier, model, region_recorded(region.benchmark), layer, visual_degrees
             )
             fitted = _fit_layer(region, layer, model, features)
-            found[region.name].append(region.benchmark(layer_model) if fitted is None else fitted)
-    choices = [_choose(region, names, found[region.name], seed) for region in regions]
+            results[region.name].append(region.benchmark(layer_model) if fitted is None else fitted)
+    choices = [_choose(region, names, results[region.name], seed) for region in regions]
     return LayerAtlas(model=model_identifier, layers=names, regions=choices)
 
 
 def _fit_layer(
     region: _Region, layer: str, model: OnePass, features: dict[tuple[str, ...], Features | None]
 ) -> Fits | str | None:
-    """Fit a layer to a region; returns why it cannot be fitted, or None if only the benchmark itself can tell."""
+    """Fit a layer to a region; return the reason if that fails, or None if only the benchmark itself can score it."""
     if region.plan is None or region.stimuli is None:
         return None
-    paths = tuple(str(region.stimuli.get_stimulus(each)) for each in region.stimuli["stimulus_id"])
+    paths = tuple(str(region.stimuli.get_stimulus(stimulus_id)) for stimulus_id in region.stimuli["stimulus_id"])
     if paths not in features:
         values = model.values(region.stimuli, layer)
         features[paths] = None if values is None else Features(values, region.stimuli)
@@ -136,32 +135,33 @@ def _fit_layer(
         return None
     try:
         return fit(of_layer, region.plan)
-    except ValueError as error:  # such as fewer units than components: another layer may do
+    except ValueError as error:  # such as fewer units than components: other layers may work
         return str(error)
 
 
-def _choose(region: _Region, layers: Sequence[str], found: Sequence[Fits | str | Score], seed: int) -> RegionChoice:
+def _choose(region: _Region, layers: Sequence[str], results: Sequence[Fits | str | Score], seed: int) -> RegionChoice:
     ceiling = float(region.benchmark.ceiling)
-    draws = [_drawn(each, ceiling) for each in found]
+    draws = [_drawn(result, ceiling) for result in results]
     scores = [
-        _layer_score(layer, each, drawn, region.benchmark)
-        for layer, each, drawn in zip(layers, found, draws, strict=True)
+        _layer_score(layer, result, drawn, region.benchmark)
+        for layer, result, drawn in zip(layers, results, draws, strict=True)
     ]
-    values = np.asarray([np.nan if each.score is None else each.score for each in scores])
+    values = np.asarray([np.nan if score.score is None else score.score for score in scores])
     if np.isnan(values).all():
         raise ConfigurationError(
             f"No layer can be scored on benchmark {region.benchmark.identifier!r}:"
-            + listed([f"{each.layer}: {each.note}" for each in scores])
+            + listed([f"{score.layer}: {score.note}" for score in scores])
         )
     first = best(values)
     others = np.where(np.arange(len(values)) == first, np.nan, values)
     second = None if np.isnan(others).all() else best(others)
-    interval = None if second is None else _margin_interval(draws[first], draws[second])
-    nested = _nested(found, first, ceiling)
+    first_draws, second_draws = draws[first], None if second is None else draws[second]
+    interval = None if first_draws is None or second_draws is None else _interval(first_draws - second_draws)
+    nested = _nested(results, first, ceiling)
     return RegionChoice(
         region=region.name,
         benchmark=str(region.benchmark.identifier),
-        simulated=_simulated(region, found),
+        simulated=_simulated(region, results),
         scores=scores,
         layer=layers[first],
         runner_up=None if second is None else layers[second],
@@ -172,23 +172,19 @@ def _choose(region: _Region, layers: Sequence[str], found: Sequence[Fits | str |
     )
 
 
-def _margin_interval(first: Floats | None, second: Floats | None) -> tuple[float, float] | None:
-    return None if first is None or second is None else _interval(first - second)
-
-
-def _drawn(found: Fits | str | Score, ceiling: float) -> Floats | None:
-    """Return the ceiled score for every draw of stimuli and neuroids, around the score."""
-    if not isinstance(found, Fits) or np.isnan(found.own).any():
+def _drawn(result: Fits | str | Score, ceiling: float) -> Floats | None:
+    """Return the ceiled score for every draw of stimuli and neuroids, centred on the score."""
+    if not isinstance(result, Fits) or np.isnan(result.own).any():
         return None
-    return _ceiled_draws(found.own, found.own_drawn, ceiling)
+    return _ceiled_draws(result.own, result.own_drawn, ceiling)
 
 
 def _ceiled_draws(whole: Floats, drawn: Floats, ceiling: float) -> Floats | None:
-    """Return ceiled means of draws, around that of the whole; None if a part is too small for draws of it."""
+    """Return ceiled means of draws, centred on that of the whole; None if a part is too small for draws."""
     means = drawn.mean(axis=1)
     if np.isfinite(means).sum() < 2:
         return None
-    # Draws hold stimuli twice and correlate a little less: their bias is not that of the score.
+    # Draws repeat stimuli and correlate a little less: their bias is not that of the score.
     ceiled: Floats = explained_variance_ratio(means - np.nanmean(means) + whole.mean(), ceiling)
     return ceiled
 
@@ -201,16 +197,20 @@ def _interval(drawn: Floats | None) -> tuple[float, float] | None:
     return None if drawn is None or not np.isfinite(drawn).any() else percentiles(drawn, LEVEL)
 
 
-def _layer_score(layer: str, found: Fits | str | Score, drawn: Floats | None, benchmark: Benchmark) -> LayerScore:
-    if isinstance(found, str):
-        return LayerScore(layer=layer, score=None, note=found)
-    if isinstance(found, Score):
+def _layer_score(layer: str, result: Fits | str | Score, drawn: Floats | None, benchmark: Benchmark) -> LayerScore:
+    if isinstance(result, str):
+        return LayerScore(layer=layer, score=None, note=result)
+    if isinstance(result, Score):
+        interval = result.attrs.get("interval")
         return LayerScore(
-            layer=layer, score=_finite(found), error=_finite(found.attrs.get("error")), interval=_interval_of(found)
+            layer=layer,
+            score=_finite(result),
+            error=_finite(result.attrs.get("error")),
+            interval=None if interval is None else (float(interval[0]), float(interval[1])),
         )
-    if np.isnan(found.own).any():
+    if np.isnan(result.own).any():
         return LayerScore(layer=layer, score=None, note="The layer answers the same to every stimulus.")
-    raw = Score(found.own.mean())
+    raw = Score(result.own.mean())
     raw.attrs["quantity"] = "correlation"
     return LayerScore(
         layer=layer,
@@ -225,13 +225,8 @@ def _finite(value: object) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _interval_of(score: Score) -> tuple[float, float] | None:
-    interval = score.attrs.get("interval")
-    return None if interval is None else (float(interval[0]), float(interval[1]))
-
-
 class _Nested(NamedTuple):
-    """What nested cross-validation says, as fields of a `RegionChoice`."""
+    """Result of nested cross-validation, as fields of a `RegionChoice`."""
 
     nested_score: float | None = None
     nested_error: float | None = None
@@ -240,26 +235,28 @@ class _Nested(NamedTuple):
     n_same: int = 0
 
 
-def _nested(found: Sequence[Fits | str | Score], first: int, ceiling: float) -> _Nested:
+def _nested(results: Sequence[Fits | str | Score], first: int, ceiling: float) -> _Nested:
     fits = {
-        index: each for index, each in enumerate(found) if isinstance(each, Fits) and not np.isnan(each.outer).any()
+        index: result
+        for index, result in enumerate(results)
+        if isinstance(result, Fits) and not np.isnan(result.outer).any()
     }
     if first not in fits:
         return _Nested()
-    places, outer = list(fits), np.stack([each.outer for each in fits.values()])
-    chosen = choose_nested(outer, np.stack([each.inner for each in fits.values()]))
+    places, outer = list(fits), np.stack([layer.outer for layer in fits.values()])
+    choice = choose_nested(outer, np.stack([layer.inner for layer in fits.values()]))
     folds = np.arange(N_FOLDS)
-    drawn = np.stack([fits[places[layer]].outer_drawn[:, fold] for fold, layer in enumerate(chosen.layers)], axis=1)
+    drawn = np.stack([fits[places[layer]].outer_drawn[:, fold] for fold, layer in enumerate(choice.layers)], axis=1)
     return _Nested(
-        nested_score=float(explained_variance_ratio(chosen.score, ceiling)),
-        nested_error=_error(_ceiled_draws(outer[chosen.layers, folds], drawn, ceiling)),
+        nested_score=float(explained_variance_ratio(choice.score, ceiling)),
+        nested_error=_error(_ceiled_draws(outer[choice.layers, folds], drawn, ceiling)),
         fold_score=float(explained_variance_ratio(fits[first].outer.mean(), ceiling)),
         n_folds=N_FOLDS,
-        n_same=sum(places[layer] == first for layer in chosen.layers),
+        n_same=sum(places[layer] == first for layer in choice.layers),
     )
 
 
-def _simulated(region: _Region, found: Sequence[Fits | str | Score]) -> bool:
+def _simulated(region: _Region, results: Sequence[Fits | str | Score]) -> bool:
     if region.plan is not None:
         return bool(region.plan.target.attrs.get("simulated", False))
-    return any(bool(each.attrs.get("simulated", False)) for each in found if isinstance(each, Score))
+    return any(bool(score.attrs.get("simulated", False)) for score in results if isinstance(score, Score))

@@ -1,4 +1,4 @@
-"""Declare the public benchmarks on which the layers of regions are chosen when nobody says which."""
+"""Declare the default benchmarks for choosing the layers of regions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ REGION_BENCHMARKS: Mapping[str, tuple[str, ...]] = {
     "V4": ("MajajHong2015public.V4-pls",),
     "IT": ("MajajHong2015public.IT-pls", "SimulatedCortex2026.IT-pls"),
 }
-"""Identifiers for each region, in order: the first one whose data can be had here is used.
+"""Identifiers for each region; the first one with available data is used.
 
-Public recordings, as in the published system; where they cannot be had, simulated ones, which every choice then says.
+Public recordings come first, as in the published system, then simulated ones, which every choice reports.
 """
 
 _NOT_HERE = (UnknownIdentifierError, DownloadError, RequirementsError)
 
 
 class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
-    """The benchmark of each region, loaded when it is asked for.
+    """The benchmark of each region, loaded on first access.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
         Raises
         ------
         UnknownIdentifierError
-            None of the benchmarks for the region can be had here. (`KeyError` if none is declared.)
+            None of the benchmarks for the region is available. (`KeyError` if none is declared.)
         """
         if region not in self._loaded:
             self._loaded[region] = self._load(region)
@@ -77,18 +77,18 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
                 _logger.warning("The layer of region %s is chosen on %s.%s", region, identifier, listed(problems))
             return benchmark
         raise UnknownIdentifierError(
-            f"None of the benchmarks for choosing the layer of region {region!r} can be had here:{listed(problems)}\n"
+            f"None of the benchmarks for choosing the layer of region {region!r} is available:{listed(problems)}\n"
             f"Pass region_layer_map={{{region!r}: '<layer>'}}."
         )
 
 
 def available(benchmarks: Mapping[str, Benchmark], region: str | None = None) -> dict[str, Benchmark]:
-    """Load the benchmarks of all regions, leaving out those that cannot be had.
+    """Load the benchmarks of all regions, skipping those that are not available.
 
     Parameters
     ----------
     region : str, optional
-        The one whose benchmark has to be there; the error that it raises passes.
+        Region whose benchmark is required; its error is raised.
     """
     loaded = {} if region is None else {region: benchmarks[region]}
     for other in benchmarks:
@@ -98,4 +98,4 @@ def available(benchmarks: Mapping[str, Benchmark], region: str | None = None) ->
             loaded[other] = benchmarks[other]
         except _NOT_HERE as error:
             _logger.info("Region %s gets no layer: %s", other, error)
-    return {each: loaded[each] for each in benchmarks if each in loaded}
+    return {name: loaded[name] for name in benchmarks if name in loaded}

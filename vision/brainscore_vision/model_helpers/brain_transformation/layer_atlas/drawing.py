@@ -35,10 +35,10 @@ def draw_atlas(atlas: LayerAtlas, *, theme: str = "light") -> Figure:
     """
     of_regions = [choice.scores for choice in atlas.regions]
     return plots.atlas(
-        [[_number(each.score) for each in scores] for scores in of_regions],
+        [[_number(score.score) for score in scores] for scores in of_regions],
         atlas.layers,
         [choice.region for choice in atlas.regions],
-        interval=[[each.interval or (np.nan, np.nan) for each in scores] for scores in of_regions],
+        interval=[[score.interval or (np.nan, np.nan) for score in scores] for scores in of_regions],
         chosen=[choice.layer for choice in atlas.regions],
         honest=[choice.score - _number(choice.optimism) for choice in atlas.regions],
         notes=[_note(choice) for choice in atlas.regions],
@@ -48,7 +48,7 @@ def draw_atlas(atlas: LayerAtlas, *, theme: str = "light") -> Figure:
 
 
 def save_atlas(atlas: LayerAtlas, path: str | Path, *, theme: str = "light") -> Path:
-    """Draw an atlas into a file, whole or not at all, and return where it is; see `brainscore_core.plots.save`."""
+    """Draw an atlas into a file and return its path; see `brainscore_core.plots.save`."""
     return plots.save(draw_atlas(atlas, theme=theme), path)
 
 

@@ -1,4 +1,4 @@
-"""Fit one layer to one region, for the benchmark's splits and for nested cross-validation, and keep the result."""
+"""Fit one layer to one region, for the benchmark's splits and for nested cross-validation, and cache the result."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -36,16 +37,16 @@ CACHE_FORMAT = 1
 
 
 class Fits(NamedTuple):
-    """Scores of one layer on one region, before normalisation: medians over neuroids.
+    """Raw scores of one layer on one region: medians over neuroids.
 
-    With ``drawn``: for draws of stimuli and neuroids, the same for all layers of a region.
+    Draws of stimuli and neuroids are the same for all layers of a region.
     """
 
-    own: Floats  # (n_splits,), in the splits of the metric; their mean is what the metric gives
+    own: Floats  # (n_splits,), in the splits of the metric; their mean is the metric's score
     own_drawn: Floats  # (n_draws, n_splits)
-    outer: Floats  # (n_folds,), of each fold, fitted on all others; NaN where there are too few stimuli
+    outer: Floats  # (n_folds,), on each fold, fitted on all others; NaN if there are too few stimuli
     outer_drawn: Floats  # (n_draws, n_folds)
-    inner: Floats  # (n_folds, n_folds), [i, j]: of fold j, fitted without i and j
+    inner: Floats  # (n_folds, n_folds), [i, j]: on fold j, fitted without i and j
 
     @classmethod
     def undefined(cls, n_splits: int, n_folds: int, n_draws: int) -> Fits:
@@ -55,13 +56,13 @@ class Fits(NamedTuple):
 
 
 class Plan:
-    """What every layer is compared with: measurements, a metric, and the splits.
+    """Measurements, metric and splits, common to all layers.
 
     Parameters
     ----------
     target : NeuroidAssembly (presentation, neuroid)
     metric : CrossRegressedCorrelation
-        One that depends on the layer through inner products alone.
+        Depends on the layer through inner products alone.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Plan:
 
     @cached_property
     def key(self) -> str:
-        """Digest of all this; `NotDigestibleError` if a part of the metric has none."""
+        """Digest of the plan; `NotDigestibleError` if a part of the metric has none."""
         names = [coordinate(self.target, name) for name in ("stimulus_id",)]
         splits = [[list(part) for part in split] for split in self.own] + [[list(fold)] for fold in self.folds]
         values = np.ascontiguousarray(self.target.values)
@@ -91,7 +92,7 @@ class Plan:
 
 
 class Features:
-    """What one layer answered to some stimuli, reduced when it is needed.
+    """Activations of one layer, reduced on demand.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ class Features:
 
     @cached_property
     def source(self) -> StreamedFeatures:
-        """As few features as have the inner products of all units; the units themselves where they are fewer."""
+        """The fewest features with the inner products of all units."""
         values: Array = self._values
         if values.shape[1] > len(values):
             values = gram_factor(centred_gram(values))
@@ -124,7 +125,7 @@ class Features:
 
 
 def fit(features: Features, plan: Plan) -> Fits:
-    """Fit a layer, or read what was found for the same layer before.
+    """Fit a layer, or read the cached result.
 
     Raises
     ------
@@ -142,7 +143,7 @@ def _key(features: Features, plan: Plan) -> str | None:
         return None
     try:
         return content_digest(plan.key, features.key)
-    except NotDigestibleError:  # what cannot be known is not cached
+    except NotDigestibleError:
         return None
 
 
@@ -152,14 +153,14 @@ def _fit(features: Features, plan: Plan) -> Fits:
     own, own_drawn = _medians(plan.metric.held_out(features.source, plan.target, splits=plan.own), plan)
     try:
         parts = plan.metric.held_out(features.source, plan.target, splits=nested_splits(plan.folds))
-    except ValueError:  # too few stimuli for two folds less
+    except ValueError:  # too few stimuli without two folds
         nothing = Fits.undefined(len(plan.own), plan.n_folds, plan.n_draws)
         return nothing._replace(own=own, own_drawn=own_drawn)
     outer, outer_drawn = _medians(parts[: plan.n_folds], plan)
     inner = np.full((plan.n_folds, plan.n_folds), np.nan)
     for (i, j), part in zip(fold_pairs(plan.n_folds), parts[plan.n_folds :], strict=True):
         sizes = len(plan.folds[i])
-        halves = [HeldOut(*(each[rows] for each in part)) for rows in (slice(None, sizes), slice(sizes, None))]
+        halves = [HeldOut(*(array[rows] for array in part)) for rows in (slice(None, sizes), slice(sizes, None))]
         inner[j, i], inner[i, j] = held_out_medians(halves, (), 1)[0]
     return Fits(own, own_drawn, outer, outer_drawn, inner)
 
@@ -174,8 +175,6 @@ def _write(fits: Fits, path: Path) -> None:
 
 
 def _read(path: Path) -> Fits:
-    from zipfile import BadZipFile  # only for its error
-
     try:
         with np.load(path, allow_pickle=False) as stored:
             return Fits(*(stored[name] for name in Fits._fields))

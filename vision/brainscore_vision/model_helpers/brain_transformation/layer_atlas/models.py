@@ -27,14 +27,14 @@ def layer_atlas(
     layers: Sequence[str] | None = None,
     seed: int = 0,
 ) -> LayerAtlas:
-    """Compare the layers of a model with regions, and choose the layer of each.
+    """Score the layers of a model on regions, and choose the layer of each.
 
     Parameters
     ----------
     model : BrainModel
         With `layers` and `activations_model`, such as a `ModelCommitment`.
     benchmarks : sequence of str, or mapping of str to Benchmark, optional
-        Identifiers, or benchmarks by region. None: those of `declared.REGION_BENCHMARKS` that can be had here.
+        Identifiers, or benchmarks by region. None: the available ones of `declared.REGION_BENCHMARKS`.
     layers : sequence of str, optional
         From early to late. None: those of the model.
     seed : int
@@ -47,9 +47,9 @@ def layer_atlas(
     Raises
     ------
     ConfigurationError
-        The model does not say which layers it has.
+        The model has no layers or activations_model.
     UnknownIdentifierError
-        There is no such benchmark, or none that can be had here.
+        There is no such benchmark, or none is available.
     """
     activations_model: Callable[..., Any] | None = getattr(model, "activations_model", None)
     names = layers or getattr(model, "layers", None)
@@ -63,21 +63,21 @@ def layer_atlas(
     )
 
 
-def _benchmarks(given: Sequence[str] | Mapping[str, Benchmark] | None) -> Mapping[str, Benchmark]:
-    if isinstance(given, Mapping):
-        return given
-    if given is None:
-        found = available(DeclaredBenchmarks())
-        if not found:
+def _benchmarks(benchmarks: Sequence[str] | Mapping[str, Benchmark] | None) -> Mapping[str, Benchmark]:
+    if isinstance(benchmarks, Mapping):
+        return benchmarks
+    if benchmarks is None:
+        declared = available(DeclaredBenchmarks())
+        if not declared:
             raise UnknownIdentifierError(
-                "None of the benchmarks that are declared for choosing layers can be had here. Name others: "
+                "None of the benchmarks that are declared for choosing layers is available. Name others: "
                 "benchmarks=['<identifier>', ...]."
             )
-        return found
-    loaded = [load_benchmark(identifier) for identifier in given]
+        return declared
+    loaded = [load_benchmark(identifier) for identifier in benchmarks]
     regions = [region_recorded(benchmark) for benchmark in loaded]
     times = Counter(regions)
-    # Two benchmarks of one region are told apart by their identifiers.
+    # The identifiers distinguish two benchmarks of one region.
     names = [
         region if times[region] == 1 else str(benchmark.identifier)
         for region, benchmark in zip(regions, loaded, strict=True)

@@ -1,14 +1,14 @@
 r"""Choose among layers by nested cross-validation, on arrays of scores.
 
-The best of many scores is too high by chance: among layers of pure noise, one always comes out above 0. Nested
-cross-validation says what a choice is worth. For each of K folds of the stimuli the layer is chosen anew, by
-cross-validation among the other folds, and the layer that was chosen is scored on the fold, which had no part in it:
+The best of many scores is biased upwards: among layers of pure noise, one always scores above 0. Nested
+cross-validation removes this bias. For each of K folds of the stimuli, a layer is chosen by cross-validation among the
+other folds, and scored on the fold:
 
 .. math::
    \hat{s} = \frac{1}{K} \sum_i s_i(l_i), \quad l_i = \operatorname{argmax}_l \frac{1}{K-1} \sum_{j \ne i} s_{ij}(l)
 
 where :math:`s_i(l)` is the score of layer l on fold i, fitted on all other folds, and :math:`s_{ij}(l)` that on fold j,
-fitted without the folds i and j. One fit without i and j serves :math:`s_{ij}` and :math:`s_{ji}`.
+fitted without the folds i and j. One fit gives both :math:`s_{ij}` and :math:`s_{ji}`.
 
 References
 ----------
@@ -32,10 +32,10 @@ __all__ = ["Nested", "best", "choose_nested", "fold_pairs", "nested_splits"]
 
 
 class Nested(NamedTuple):
-    """What nested cross-validation says."""
+    """Result of nested cross-validation."""
 
-    score: float  # mean over folds of the layer that was chosen without the fold
-    layers: Indices  # (n_folds,), which layer that was
+    score: float  # mean over folds of the layer chosen without the fold
+    layers: Indices  # (n_folds,), those layers
 
 
 def fold_pairs(n_folds: int) -> list[tuple[int, int]]:
@@ -44,7 +44,7 @@ def fold_pairs(n_folds: int) -> list[tuple[int, int]]:
 
 
 def nested_splits(folds: Sequence[Indices]) -> list[tuple[Indices, Indices]]:
-    """Return what is fitted for a nested cross-validation.
+    """Return the splits (train, test) of a nested cross-validation.
 
     Parameters
     ----------
@@ -54,8 +54,7 @@ def nested_splits(folds: Sequence[Indices]) -> list[tuple[Indices, Indices]]:
     Returns
     -------
     list of (train, test)
-        First for each fold: all others, and the fold. Then for each of `fold_pairs`: all but the two, and the first
-        fold followed by the second.
+        First for each fold: all others, and the fold. Then for each of `fold_pairs`: all others, and the two folds.
     """
 
     def without(*left_out: int) -> Indices:
@@ -74,7 +73,7 @@ def choose_nested(outer: Floats, inner: Floats) -> Nested:
     outer : ndarray, shape (n_layers, n_folds)
         Score on each fold, fitted on all others. NaN: the layer cannot be scored.
     inner : ndarray, shape (n_layers, n_folds, n_folds)
-        At [l, i, j] the score on fold j, fitted without the folds i and j. The diagonal does not count.
+        At [l, i, j] the score on fold j, fitted without the folds i and j. The diagonal is ignored.
 
     Examples
     --------
@@ -91,5 +90,5 @@ def choose_nested(outer: Floats, inner: Floats) -> Nested:
 
 
 def best(scores: Floats) -> int:
-    """Return the position of the highest score, the first of several; NaN does not count."""
+    """Return the position of the first highest score, ignoring NaN."""
     return int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))

@@ -1,4 +1,4 @@
-"""Hold what an atlas of layers says, as plain numbers that can be written and read."""
+"""Record an atlas of layers as plain numbers, as JSON and as a table."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _MOST_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class LayerScore:
-    """How well one layer predicts one region.
+    """Score of one layer on one region.
 
     Attributes
     ----------
     score : float or None
-        Ceiled, as the benchmark gives it for a model with this layer; None if it cannot be computed.
+        Ceiled score of the benchmark for a model with this layer; None if it cannot be computed.
     error : float or None
-        Standard error over stimuli and neuroids (of an opaque benchmark: what it states).
+        Standard error over stimuli and neuroids, or as stated by an opaque benchmark.
     interval : (float, float) or None
         95 % interval over the same.
     note : str
-        Why there is no score; empty if there is one.
+        Reason if there is no score; empty otherwise.
     """
 
     layer: str
@@ -48,36 +48,36 @@ class LayerScore:
 
 @dataclass(frozen=True, kw_only=True)
 class RegionChoice:
-    """Which layer stands for a region, and how sure that is.
+    """The layer chosen for a region, with its uncertainty.
 
     Attributes
     ----------
     benchmark : str
-        Identifier of what it was chosen on.
+        Identifier of the benchmark for the choice.
     simulated : bool
         Whether its measurements are simulated, not biological.
     scores : sequence of LayerScore
-        Of every layer, in the model's order.
+        One for each layer, in the model's order.
     layer : str
-        The one with the highest score, the first of several.
+        First layer with the highest score.
     runner_up : str or None
-        The second; None if there is no other layer that has a score.
+        The second; None if no other layer has a score.
     margin : float or None
-        How much higher the score of the layer is than that of the runner-up.
+        Score of the layer minus that of the runner-up.
     margin_interval : (float, float) or None
-        95 % interval of the margin over stimuli and neuroids, both layers with the same draws.
+        95 % interval of the margin over stimuli and neuroids, with common draws.
     nested_score : float or None
-        Score by nested cross-validation, in which no stimulus is used both to choose a layer and to score it. None
-        where the benchmark does not say what it predicts.
+        Score by nested cross-validation: no stimulus both chooses a layer and scores it. None if the benchmark does not
+        declare its comparison.
     nested_error : float or None
-        Standard error of it over stimuli and neuroids.
+        Standard error of `nested_score` over stimuli and neuroids.
     fold_score : float or None
-        Score of the chosen layer in the same folds, which had a part in choosing it. Folds leave fewer stimuli for
-        fitting than the benchmark does, so that both are lower than its score; their difference is the `optimism`.
+        Score of the chosen layer in the same folds, which took part in the choice. With fewer stimuli for fitting, both
+        are lower than the benchmark's score; their difference is the `optimism`.
     n_folds, n_same : int
-        Folds of the nested cross-validation, and in how many of them the same layer was chosen.
+        Number of folds of the nested cross-validation, and of those with the same choice.
     seed : int
-        Of the folds and the draws.
+        Seed of the folds and draws.
     """
 
     region: str
@@ -97,36 +97,35 @@ class RegionChoice:
 
     @property
     def separable(self) -> bool | None:
-        """Whether the interval of the margin lies above 0; None if there is none."""
+        """Whether the interval of the margin is above 0; None without interval."""
         return None if self.margin_interval is None else self.margin_interval[0] > 0
 
     @property
     def score(self) -> float:
-        """The score of the chosen layer: the best of several, so that it is too high by the `optimism`."""
-        (score,) = (each.score for each in self.scores if each.layer == self.layer)
+        """The score of the chosen layer: the best of several, so biased upwards by the `optimism`."""
+        (score,) = (entry.score for entry in self.scores if entry.layer == self.layer)
         return float("nan") if score is None else score
 
     @property
     def optimism(self) -> float | None:
-        """By how much a score of the chosen layer is too high because the same stimuli chose it; None if not known.
+        """Bias of the score from choosing the layer with the same stimuli; None if unknown.
 
-        The difference of `fold_score` and `nested_score` (in the manner of Tibshirani & Tibshirani (2009), A bias
-        correction for the minimum error rate in cross-validation, Annals of Applied Statistics 3,
-        doi:10.1214/08-AOAS224).
+        `fold_score` minus `nested_score` (as in Tibshirani & Tibshirani (2009), A bias correction for the minimum error
+        rate in cross-validation, Annals of Applied Statistics 3, doi:10.1214/08-AOAS224).
         """
         return None if self.fold_score is None or self.nested_score is None else self.fold_score - self.nested_score
 
     def origin(self) -> dict[str, object]:
-        """Return how the layer came to be, for a `LayerMap` and the record of a score."""
+        """Return the origin of the layer, for a `LayerMap` and the record of a score."""
         names = ("benchmark", "simulated", "runner_up", "margin", "nested_score", "nested_error", "optimism", "seed")
         interval = None if self.margin_interval is None else list(self.margin_interval)
-        chosen = {name: getattr(self, name) for name in names}
-        return {"from": "selection", **chosen, "margin_interval": interval, "separable": self.separable}
+        facts = {name: getattr(self, name) for name in names}
+        return {"from": "selection", **facts, "margin_interval": interval, "separable": self.separable}
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerAtlas:
-    """All layers of a model on the benchmarks of some regions, and which layer each region gets.
+    """Scores of all layers of a model on the benchmarks of regions, and the layer of each region.
 
     Attributes
     ----------
@@ -144,8 +143,8 @@ class LayerAtlas:
     @property
     def region_layer_map(self) -> LayerMap:
         """The layer of each region, with its origin."""
-        chosen = {choice.region: choice.layer for choice in self.regions}
-        return LayerMap(chosen, {choice.region: choice.origin() for choice in self.regions})
+        layers = {choice.region: choice.layer for choice in self.regions}
+        return LayerMap(layers, {choice.region: choice.origin() for choice in self.regions})
 
     def __getitem__(self, region: str) -> RegionChoice:
         """Return the choice for a region; `KeyError` if there is none."""
@@ -158,13 +157,7 @@ class LayerAtlas:
 
     @classmethod
     def read(cls, path: str | Path) -> LayerAtlas:
-        """Read from a file what `to_json` returned.
-
-        Raises
-        ------
-        CorruptFileError
-            It cannot be read, holds something else, or is too large.
-        """
+        """Read an atlas from a JSON file; `CorruptFileError` if it is damaged or too large."""
         try:
             content = parse(read_start(Path(path), _MOST_BYTES), "atlas", _MOST_BYTES)
             return checked(TypeAdapter(cls), content, "wrong type at atlas")
@@ -173,20 +166,17 @@ class LayerAtlas:
 
 
 def format_atlas(atlas: LayerAtlas) -> str:
-    """Return an atlas as lines of text: a table of scores and standard errors, then what was chosen.
-
-    An asterisk marks the layer of a region.
-    """
+    """Return an atlas as text: a table of scores and standard errors, then the choices, marked by an asterisk."""
     table = [["layer", *(choice.region for choice in atlas.regions)]]
     for index, layer in enumerate(atlas.layers):
         cells = [_cell(choice.scores[index], chosen=choice.layer == layer) for choice in atlas.regions]
         table.append([layer, *cells])
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
-    notes = [f"{each.layer} on {choice.region}: {each.note}" for choice in atlas.regions for each in choice.scores]
-    chosen = [_chosen(choice) for choice in atlas.regions]
+    notes = [f"{score.layer} on {choice.region}: {score.note}" for choice in atlas.regions for score in choice.scores]
+    choices = [_chosen(choice) for choice in atlas.regions]
     title = f"{atlas.model}: score ± standard error, * chosen"
-    return "\n".join([title, *lines, "", *chosen, *(note for note in notes if not note.endswith(": "))])
+    return "\n".join([title, *lines, "", *choices, *(note for note in notes if not note.endswith(": "))])
 
 
 def _cell(score: LayerScore, *, chosen: bool) -> str:

@@ -1,4 +1,4 @@
-"""Score layers on one benchmark, each as a model of its own that has only this layer."""
+"""Score layers on one benchmark, each as a model with only this layer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LayerScores:
         ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
         `NeuroidAssembly` with level ``layer``.
     visual_degrees : float
-        Width of the model's field of view, in degrees.
+        Width of the model's field of view, degrees.
     """
 
     def __init__(
@@ -52,16 +52,14 @@ class LayerScores:
         benchmark : Benchmark
             With an attribute ``region``, or a region as ``parent``.
         benchmark_identifier : str, optional
-            Accepted from callers of the published system, where it names a cache entry; here activations are cached
-            by their content.
+            Ignored; a cache entry in the published system.
         prerun : bool
-            Whether to run the model once for all layers and keep their activations until all are scored, instead of
-            once for each layer.
+            Whether to run the model once for all layers, keeping their activations, instead of once for each layer.
 
         Returns
         -------
         Score, dims (layer)
-            Of each layer what the benchmark gives, in the order of `layers`. Attribute ``raw``: list of the Scores.
+            Scores of the benchmark, in the order of `layers`. Attribute ``raw``: list of the Scores.
         """
         del benchmark_identifier
         model = OnePass(self.activations_model, layers) if prerun else self.activations_model
@@ -79,14 +77,14 @@ class LayerScores:
 def model_of_layer(
     identifier: str, activations_model: Callable[..., NeuroidAssembly], region: str, layer: str, visual_degrees: float
 ) -> TemporalAligned:
-    """Return a model in which one layer stands for one region."""
+    """Return a model with one layer for one region."""
     return TemporalAligned(
         LayerMappedModel(f"{identifier}-{layer}", activations_model, {region: layer}, visual_degrees=visual_degrees)
     )
 
 
-def region_recorded(benchmark: Any) -> str:  # whatever a plugin calls a benchmark
-    """Return the region that a benchmark records: its attribute ``region``, else its parent; ValueError without."""
+def region_recorded(benchmark: Any) -> str:  # any benchmark of a plugin
+    """Return the region of a benchmark: its attribute ``region``, else its parent; ValueError if it has neither."""
     region = getattr(benchmark, "region", None) or getattr(benchmark, "parent", None)
     if not region:
         raise ValueError(

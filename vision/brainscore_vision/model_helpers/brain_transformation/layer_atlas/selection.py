@@ -1,4 +1,4 @@
-"""Choose the layer of a region, or of all regions when the first of them is needed."""
+"""Choose the layer of a region, or of all regions on first access."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class LayerSelection:
         ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
         `NeuroidAssembly` with level ``layer``.
     layers : sequence of str
-        Among which to choose, from early to late.
+        Candidates, from early to late.
     visual_degrees : float
-        Width of the model's field of view, in degrees.
+        Width of the model's field of view, degrees.
     """
 
     def __init__(
@@ -47,30 +47,24 @@ class LayerSelection:
         self.visual_degrees = visual_degrees
 
     def __call__(self, selection_identifier: str, benchmark: Benchmark) -> str:
-        """Return the layer with the highest score on a benchmark.
-
-        Parameters
-        ----------
-        selection_identifier : str
-            How to call the choice, such as the region.
-        """
+        """Return the layer with the highest score on a benchmark; `selection_identifier` names the choice."""
         return self.atlas({selection_identifier: benchmark})[selection_identifier].layer
 
     def atlas(self, benchmarks: Mapping[str, Benchmark]) -> LayerAtlas:
-        """Compare all layers with the benchmarks of all regions; see `make_atlas`."""
+        """Score all layers on the benchmarks of all regions; see `make_atlas`."""
         return make_atlas(self.model_identifier, self.activations_model, self.layers, self.visual_degrees, benchmarks)
 
 
 class RegionLayerMap(LayerMap):
-    """The layer of each region, chosen when a region is first asked for: then for all regions, from one atlas.
+    """The layer of each region, chosen for all regions from one atlas on first access.
 
     Parameters
     ----------
     layer_selection : LayerSelection or callable
-        ``layer_selection(selection_identifier=region, benchmark=benchmark)`` returns a layer; a `LayerSelection` is
-        asked for all regions at once.
+        ``layer_selection(selection_identifier=region, benchmark=benchmark)`` returns a layer; only a `LayerSelection`
+        chooses for all regions at once.
     region_benchmarks : mapping of str to Benchmark
-        On what the layer of each region is chosen, such as `DeclaredBenchmarks`.
+        Benchmarks for the choice, such as `DeclaredBenchmarks`.
     """
 
     def __init__(
@@ -86,19 +80,19 @@ class RegionLayerMap(LayerMap):
         return self[region]
 
     def commit_region(self, region: str) -> None:
-        """Choose the layer of a region, and of all others that nobody has stated.
+        """Choose the layer of a region, and of all others without explicit layer.
 
         Raises
         ------
         UnknownIdentifierError
-            There is no benchmark for the region, or it cannot be had.
+            There is no benchmark for the region, or it is not available.
         """
         if region not in self.region_benchmarks:
             raise UnknownIdentifierError(
                 f"There is no benchmark on which to choose the layer of region {region!r}; there are some for "
                 f"{', '.join(self.region_benchmarks)}. Pass region_layer_map={{{region!r}: '<layer>'}}."
             )
-        with unwatched():  # these data choose the layer; the benchmark that asks is not made of them
+        with unwatched():  # these data choose the layer; they are not ingredients of the requesting benchmark
             self._choose(region)
 
     def _choose(self, region: str) -> None:

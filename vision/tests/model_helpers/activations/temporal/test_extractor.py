@@ -162,7 +162,7 @@ def test_a_model_that_is_random_by_intent(stimuli):
 def test_what_is_wrong(stimuli):
     with pytest.raises(ConfigurationError, match="takes videos"):
         extractor()(stimuli, layers=["fc"], require_variance=True)
-    with pytest.raises(LayerNotFoundError, match="says nothing about layer 'logits'"):
+    with pytest.raises(LayerNotFoundError, match="has no layer 'logits'"):
         extractor()(stimuli, layers=None)
     with pytest.raises(StimulusError, match=r"a-250.png' lasts 250 ms and .*b-400.png' 400 ms"):
         extractor(time_alignment="ignore_time")(stimuli, layers=["conv"])

@@ -81,7 +81,7 @@ def test_the_first_benchmark_that_can_be_had_is_used(loadable, benchmarks, caplo
     assert "no network" in caplog.text
     assert len(caplog.records) == 1
     assert list(of) == ["IT", "V4", "V1"]
-    with pytest.raises(UnknownIdentifierError, match="'V1' can be had here"):
+    with pytest.raises(UnknownIdentifierError, match="'V1' is available"):
         of["V1"]
     with pytest.raises(KeyError):
         of["V2"]

@@ -22,13 +22,13 @@ class ActivationWrapper:
     Parameters
     ----------
     identifier : str
-        Of the model.
+        Name of the model.
     preprocessing : callable
-        Takes one `Video`, or what the inferencer shows, and returns one input of the model.
+        Takes one `Video` (or `Image`, by the inferencer) and returns one input of the model.
     inferencer_cls : class
-        A kind of `Inferencer`.
+        Subclass of `Inferencer`.
     **kwargs
-        Passed to it, such as ``fps`` and ``layer_activation_format``.
+        Its arguments, such as ``fps`` and ``layer_activation_format``.
     """
 
     def __init__(

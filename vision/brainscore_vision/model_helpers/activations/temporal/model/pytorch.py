@@ -27,22 +27,21 @@ class PytorchWrapper(ImagePytorchWrapper):
     Parameters
     ----------
     identifier : str
-        Of the model.
+        Name of the model.
     model : torch.nn.Module
         Run in evaluation mode and without gradients.
     preprocessing : callable
         Takes one `Video` (see its `to_numpy`) and returns one input of the module, a tensor. Override `forward` for
         inputs that cannot be stacked.
     process_output : callable or None
-        ``process_output(layer, layer_name, inputs, output)`` returns the tensor (input, ...) to record of a layer,
-        whose other axes are those that ``layer_activation_format`` says. None: the output itself.
+        ``process_output(layer, layer_name, inputs, output)`` returns the tensor (input, ...) to record, with the axes
+        of ``layer_activation_format``. None: the output itself.
     inferencer_cls : class
-        A kind of `Inferencer`: `TemporalInferencer` shows videos as a whole, `BlockInferencer` and
-        `CausalInferencer` in clips.
+        `TemporalInferencer` shows whole videos, `BlockInferencer` and `CausalInferencer` show clips.
     **kwargs
-        ``device``, ``precision``, ``readout_layer`` and ``forward_kwargs`` are those of the wrapper of models of
-        images, ``stochastic`` and ``seed`` those of its extractor. All others are of the inferencer, such as ``fps``,
-        ``layer_activation_format``, ``num_frames``, ``duration``, ``batch_size``.
+        ``device``, ``precision``, ``readout_layer``, ``forward_kwargs``, ``stochastic`` and ``seed`` as for models of
+        images. All others are arguments of the inferencer, such as ``fps``, ``layer_activation_format``,
+        ``num_frames``, ``duration``, ``batch_size``.
     """
 
     def __init__(
@@ -74,24 +73,24 @@ class PytorchWrapper(ImagePytorchWrapper):
         inferencer = kwargs.pop("inferencer_cls")(get_activations, preprocessing, **kwargs)
         return ActivationsExtractor(inferencer, identifier, **shared)
 
-    def forward(self, inputs: list[Any]) -> Any:  # whatever the module returns
-        """Run the module on a list of preprocessed stimuli; override it for another way of calling the module."""
+    def forward(self, inputs: list[Any]) -> Any:  # any output of a module
+        """Run the module on a list of preprocessed stimuli; override it to call the module differently."""
         return self._model(super()._to_input(inputs), **self._forward_kwargs)
 
-    def _to_input(self, images: Any) -> Any:  # `forward` gets what the preprocessing returned
+    def _to_input(self, images: Any) -> Any:  # `forward` gets the result of the preprocessing
         return images
 
-    def _forward(self, inputs: Any) -> Any:  # whatever the module returns
+    def _forward(self, inputs: Any) -> Any:  # any output of a module
         return self.forward(inputs)
 
     def register_hook(self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]) -> RemovableHandle:
-        """Have a layer put what `process_output` makes of its output into a dict by its name."""
+        """Record the output of a layer, after `process_output`, into a dict by its name."""
         return self._register_hook(layer, layer_name, target_dict)
 
     def _register_hook(self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]) -> RemovableHandle:
-        """Do what `register_hook` says; the name that published plugins override."""
+        """See `register_hook`; published plugins override this name."""
 
-        def keep_output(module: nn.Module, inputs: Any, output: Any) -> None:  # whatever the layer takes and returns
+        def keep_output(module: nn.Module, inputs: Any, output: Any) -> None:  # any input and output of a layer
             processed = self._process_activation(module, layer_name, inputs, output)
             target_dict[layer_name] = self._tensor_to_numpy(processed)
 
