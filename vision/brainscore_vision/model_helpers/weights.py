@@ -77,11 +77,7 @@ def load_weights(build: Callable[[], Network], weights: PublishedWeights) -> Net
     --------
     In the ``model.py`` of a plugin::
 
-        WEIGHTS = PublishedWeights(
-            url="https://download.pytorch.org/models/alexnet-owt-7be5be79.pth",
-            sha256="7be5be79...",
-            licence="BSD-3-Clause",
-        )
+        WEIGHTS = PublishedWeights(url="https://.../alexnet.pth", sha256="7be5be79...", licence="BSD-3-Clause")
         network = load_weights(AlexNet, WEIGHTS)
     """
     import torch  # heavy
@@ -189,7 +185,6 @@ def fit_weights(network: Network, state: Mapping[str, torch.Tensor], *, origin: 
 
 
 def _misfits(expected: Mapping[str, torch.Tensor], state: Mapping[str, torch.Tensor]) -> Iterator[str]:
-    """Yield a list of all missing weights, of all unexpected ones and of all with another shape."""
     missing = [name for name in expected if name not in state and not name.endswith(_COUNTER)]
     unexpected = [name for name in state if name not in expected]
     other_shapes = [

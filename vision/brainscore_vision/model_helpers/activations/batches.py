@@ -137,7 +137,6 @@ def _run_all(
 
 
 def _prepared(bounds: Sequence[tuple[int, int]], prepare: Prepare, ahead: int) -> Generator[Inputs]:
-    """Prepare batches, in a thread unless `ahead` is 0."""
     if not ahead:
         for start, stop in bounds:
             yield prepare(start, stop)

@@ -141,8 +141,6 @@ def _from_cache(work: Extraction, parts: Parts, stamp: Stamps, rows: Sequence[in
 
 @dataclass(frozen=True)
 class _Asked:
-    """Requested layers and stimuli."""
-
     layers: Sequence[str]
     count: int
     rows: Sequence[int] | None

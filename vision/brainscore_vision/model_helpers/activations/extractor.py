@@ -365,7 +365,6 @@ class ActivationsExtractorHelper:
     def _batches(
         self, paths: list[str], trials: Trials, layers: Sequence[str], first: int, stop: int
     ) -> Generator[Batch]:
-        """Run the model on some of the files, batch by batch."""
         refuse_to_run(str(self.identifier), layers, stop - first)
 
         def prepare(start: int, end: int) -> tuple[int, object]:

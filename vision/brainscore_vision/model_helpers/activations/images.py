@@ -140,8 +140,6 @@ def _as_rgb(image: Image.Image) -> Image.Image:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Size, crop and normalisation of each image."""
-
     size: int
     crop: bool
     mean: npt.NDArray[np.float32]
@@ -173,7 +171,6 @@ class _Steps:
 
 
 def _fill(getters: Sequence[Callable[[], Image.Image]], steps: _Steps) -> npt.NDArray[np.float32]:
-    """Put the images returned by functions into one array."""
     batch = np.empty((len(getters), 3, steps.size, steps.size), dtype=np.float32)
 
     def put(place: int) -> None:

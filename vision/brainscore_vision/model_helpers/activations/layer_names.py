@@ -41,6 +41,5 @@ def check_layers(activations: Mapping[str, object], layers: list[str], identifie
 
 
 def _steps_of(layer: str, names: Iterable[str]) -> list[str]:
-    """Return the names that are steps of a layer, in numerical order."""
     numbers = {name: name.removeprefix(f"{layer}-t") for name in names if name.startswith(f"{layer}-t")}
     return sorted((name for name, number in numbers.items() if number.isdecimal()), key=lambda name: int(numbers[name]))

@@ -59,9 +59,8 @@ class LayerPCA:
     first recording of a layer, and cached. A new digest of the model triggers a new fit; a model without a digest has
     to be hooked again after a change.
 
-    The published class fits on 1,000 images of the validation set of ImageNet, which may not be redistributed. The
-    default here, `noise_images`, has second-order statistics of natural images only. The images are part of the cache
-    key (`cache_parts`).
+    The published class fits on 1,000 validation images of ImageNet, which may not be redistributed; the default here,
+    `noise_images`, has only second-order statistics of natural images.
 
     Parameters
     ----------
@@ -107,12 +106,7 @@ class LayerPCA:
         *,
         seed: int = 0,
     ) -> HookHandle[Any]:
-        """Reduce the activations of a model until the handle is removed; see the class for the parameters.
-
-        Parameters
-        ----------
-        activations_extractor : PytorchWrapper or ActivationsExtractorHelper
-        """
+        """Reduce the activations of a model until the handle is removed; see the class."""
         extractor = _extractor_of(activations_extractor)
         reduction = cls(extractor, n_components, fitting_stimuli, seed=seed)
         reduction.handle = extractor.register_batch_activations_hook(reduction)
@@ -154,7 +148,6 @@ class LayerPCA:
             self._fitted, self._fitted_for = {}, current
 
     def _fit(self, layers: list[str]) -> None:
-        """Fit the components of layers from one pass over the images, unless they are cached."""
         computed: dict[str, Components] = {}
 
         def compute(layer: str) -> Components:
@@ -297,12 +290,7 @@ class SparseProjection:
         n_stimuli: int = 5_000,
         seed: int = 0,
     ) -> HookHandle[Any]:
-        """Project the activations of a model until the handle is removed; see the class for the parameters.
-
-        Parameters
-        ----------
-        activations_extractor : PytorchWrapper or ActivationsExtractorHelper
-        """
+        """Project the activations of a model until the handle is removed; see the class."""
         reduction = cls(n_components, eps=eps, n_stimuli=n_stimuli, seed=seed)
         return _extractor_of(activations_extractor).register_batch_activations_hook(reduction)
 

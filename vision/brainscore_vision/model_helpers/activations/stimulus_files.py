@@ -75,7 +75,6 @@ def _first_failing(preprocess: Preprocessing, paths: list[str]) -> str:
 
 
 def _check_inputs(inputs: object, paths: list[str]) -> None:
-    """Check that preprocessing returned one input for each stimulus, with finite numbers."""
     shape = (len(inputs),) if isinstance(inputs, (list, tuple)) else getattr(inputs, "shape", None)
     if shape is not None and (len(shape) == 0 or shape[0] != len(paths)):  # other inputs may be anything
         raise StimulusError(

@@ -177,7 +177,6 @@ def _table(table: Any, name: str) -> tuple[Array, list[str]]:
 
 
 def _parts(table: Any, name: str) -> tuple[Any, Sequence[object]]:
-    """Return the values of a table and the stimulus of each row."""
     if classes_of(table, "pandas") and hasattr(table, "columns"):
         if "stimulus_id" in table.columns:
             table = table.set_index("stimulus_id")

@@ -73,7 +73,6 @@ def _no_digest() -> str:
 
 
 def _probe(preprocessing: Callable[[list[str]], object]) -> object:
-    """Return the inputs for one picture."""
     with TemporaryDirectory(prefix="brainscore-probe-") as folder:
         path = Path(folder) / "probe.png"
         probe_image().save(path)
@@ -81,7 +80,6 @@ def _probe(preprocessing: Callable[[list[str]], object]) -> object:
 
 
 def _outputs(returned: object, n_inputs: int, identifier: str) -> dict[str, Array]:
-    """Return the array of each layer from the result of a function."""
     layers = returned if isinstance(returned, Mapping) else {OUTPUT: returned}
     arrays = {str(layer): _array(values) for layer, values in layers.items()}
     wrong = {

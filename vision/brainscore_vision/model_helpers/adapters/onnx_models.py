@@ -96,8 +96,6 @@ class OnnxGraph:
 
 
 class _Session:
-    """A session, of which only the outputs can be read."""
-
     def __init__(self, session: Any) -> None:
         self._session = session
         self.outputs = self.layers = [output.name for output in session.get_outputs()]

@@ -15,8 +15,6 @@ def region_map_for(layers: Sequence[str]) -> LayerMap | None:
 
 
 class _SingleLayer(LayerMap):
-    """A map of every region to one layer."""
-
     def __init__(self, layer: str) -> None:
         super().__init__()
         self._layer = layer

@@ -139,7 +139,6 @@ def _preprocessing(model: nn.Module, argument: object | None, identifier: str) -
 
 
 def _why_unknown(model: nn.Module) -> str:
-    """Explain why the preprocessing cannot be inferred and what to pass."""
     if classes_of(model, "torchvision"):
         return (
             "of torchvision does not name its weights. Pass them, or a preprocessing of your own: "

@@ -90,8 +90,6 @@ class BehaviorArbiter(BrainModel):
 
 
 class _TaskModel(BrainModel):
-    """Base of models of one task."""
-
     _task: str
 
     def __init__(self, identifier: str, activations_model: ActivationsModel) -> None:

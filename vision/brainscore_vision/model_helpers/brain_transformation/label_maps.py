@@ -85,11 +85,6 @@ def label_map_of(given: GivenMap | None) -> LabelMap:
         For ImageNet, its labels are categories (`imagenet.known_categories`), names and WordNet ids of the classes.
         WordNet ids of other classifiers add the categories of ImageNet that have classes among them.
 
-    Raises
-    ------
-    ConfigurationError
-        For other values.
-
     Examples
     --------
     >>> label_map_of('cifar10').outputs_of(['frog', 'Ship'])

@@ -75,8 +75,7 @@ class LayerMappedModel(BrainModel):
     Parameters
     ----------
     activations_model : callable
-        ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
-        `NeuroidAssembly` with level ``layer``.
+        See `ModelCommitment`.
     region_layer_map : mapping of str to str or list of str, or callable
         Layer or layers of each region, or a function that returns them when first needed.
     visual_degrees : float or None

@@ -128,7 +128,6 @@ class RecurrentLayers(LayerMappedModel):
     def _in_bins(
         self, activations: NeuroidAssembly, parts: list[np.ndarray[tuple[int], np.dtype[np.intp]]], region: str
     ) -> NeuroidAssembly:
-        """Stack parts of the neuroids, one for each time bin, along time."""
         first = parts[0]
         coords = {
             name: (dims, values[first] if dims == ("neuroid",) else values)

@@ -78,7 +78,6 @@ def _model(plugin: ModuleType, name: str) -> Any:  # any model of a plugin
 
 
 def _score(model: BrainModel, stimuli: StimulusSet) -> str:
-    """Describe the score on the embedded benchmark."""
     score = embedded_benchmark(stimuli, model.visual_degrees())(model)
     if not np.isfinite(float(score)):
         raise ModelCheckError(

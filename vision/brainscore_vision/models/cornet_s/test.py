@@ -1,5 +1,7 @@
 """CORnet-S: areas over time and its contract with random weights, what it sees with the published ones."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -26,21 +28,24 @@ SHAPES = {
 }
 
 
+@cache
+def make_brain():
+    with random_weights(model):  # no network: the published ones are tested below, where there is one
+        return load_model("cornet_s")
+
+
 class TestCORnetS(ModelContract):
     identifier = "cornet_s"
 
     def load(self):
-        with random_weights(model):  # no network: the published ones are tested below, where there is one
-            return super().load()
+        return make_brain()
 
 
 def test_layers_have_the_expected_shapes():
-    with random_weights(model):
-        network = model.get_model("cornet_s")
-    pictures = np.random.default_rng(0).normal(size=(2, 3, 224, 224)).astype(np.float32)
-    activations = network.get_activations(pictures, [*model.LAYERS, "logits"])
+    pictures = np.random.default_rng(0).normal(size=(1, 3, 224, 224)).astype(np.float32)
+    activations = make_brain().activations_model.get_activations(pictures, [*model.LAYERS, "logits"])
     shapes = {layer: values.shape for layer, values in activations.items()}
-    assert shapes == {layer: (2, *shape) for layer, shape in SHAPES.items()}
+    assert shapes == {layer: (1, *shape) for layer, shape in SHAPES.items()}
     assert all(values.std() > 0 for values in activations.values())
 
 
@@ -51,15 +56,16 @@ BINS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def brain():
-    with random_weights(model):
-        return load_model("cornet_s")
+@pytest.fixture
+def brain(monkeypatch):
+    brain = make_brain()
+    monkeypatch.setattr(brain.activations_model._extractor, "check_steady", False)  # noqa: SLF001 - half the passes
+    return brain
 
 
 @pytest.fixture
 def stimuli(tmp_path):
-    return make_stimulus_set(tmp_path, 2, identifier="cornet_s-time", size_px=64)
+    return make_stimulus_set(tmp_path, 1, identifier="cornet_s-time", size_px=64)
 
 
 def test_a_time_bin_gets_the_step_that_starts_nearest(brain, stimuli):
@@ -79,11 +85,6 @@ def test_it_changes_over_time_and_v1_does_not(brain, stimuli):
         assert activity.dims == ("presentation", "neuroid", "time_bin")
         early, late = (activity.values[..., index] for index in (0, 1))
         assert (early != late).any() == changes
-
-
-def test_it_names_what_it_sees(brain, stimuli):
-    brain.start_task("label", ["cat", "dog"])
-    assert set(np.ravel(brain.look_at(stimuli).values)) <= {"cat", "dog"}
 
 
 def test_another_name_is_refused():

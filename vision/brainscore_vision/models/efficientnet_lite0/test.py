@@ -13,6 +13,7 @@ from brainscore_core.errors import ChecksumError, RequirementsError
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_model
 from brainscore_vision.model_helpers.check_submission import check_models
+from brainscore_vision.testing import ModelContract
 
 CATEGORIES = [
     "airplane", "bear", "bicycle", "bird", "boat", "bottle", "car", "cat",
@@ -75,6 +76,11 @@ def test_regions_follow_the_order_of_the_layers(model):
     assert model.visual_degrees() == 8
 
 
+class TestEfficientNetLite0(ModelContract):
+    identifier = "efficientnet_lite0"
+
+
+@pytest.mark.slow
 def test_every_listed_layer_gives_activations():
     check_models.check_base_models(sys.modules["brainscore_vision.models.efficientnet_lite0.model"])
 

@@ -1,16 +1,27 @@
 """HMAX: filters find their gratings, stages are invariant to what they shall be, and prototypes find themselves."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
 
+from brainscore_vision import load_model
 from brainscore_vision.models.hmax import model
 from brainscore_vision.models.hmax.hierarchy import HMAX, POOLING, PROTOTYPE_SIDES, SCALES, dead_leaves
 from brainscore_vision.testing import ModelContract
 
 
+@cache
+def brain():
+    return load_model("hmax")
+
+
 class TestHMAX(ModelContract):
     identifier = "hmax"
+
+    def load(self):
+        return brain()
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +77,7 @@ def test_s1_is_the_angle_between_filter_and_picture(network, scenes):
 
 
 def test_contrast_does_not_matter(network, scenes):
-    torch.testing.assert_close(run(network, scenes), run(network, 0.3 * scenes), rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(run(network, scenes[:1]), run(network, 0.3 * scenes[:1]), rtol=1e-3, atol=1e-4)
 
 
 def test_c1_is_the_maximum_over_scales_and_positions(network, scenes):
@@ -100,8 +111,9 @@ def test_a_prototype_finds_itself(network, side):
 
 
 def test_c2_is_the_strongest_s2_of_all_bands(network, scenes):
+    scenes = scenes[:1]
     c2 = run(network, scenes)
-    assert c2.shape == (3, 4 * 10)
+    assert c2.shape == (1, 4 * 10)
     best = torch.stack(
         [
             torch.cat(
@@ -119,11 +131,11 @@ def test_c2_is_the_strongest_s2_of_all_bands(network, scenes):
 
 
 def test_c2_knows_a_scene_that_moved(network, scenes):
-    large = torch.stack([dead_leaves(np.random.default_rng(200 + n), side_px=260) for n in range(4)])
+    large = torch.stack([dead_leaves(np.random.default_rng(200 + n), side_px=260) for n in range(3)])
     still, moved = (run(network, large[:, :, at : at + 224, at : at + 224]) for at in (10, 17))
     distances = torch.cdist(still, moved)
-    assert distances.argmin(dim=1).tolist() == [0, 1, 2, 3]
-    assert distances.diagonal().max() < 0.5 * (distances.sum() - distances.diagonal().sum()) / 12
+    assert distances.argmin(dim=1).tolist() == [0, 1, 2]
+    assert distances.diagonal().max() < 0.5 * (distances.sum() - distances.diagonal().sum()) / 6
 
 
 def test_pictures_of_leaves_are_seeded_and_overlap():
@@ -136,7 +148,7 @@ def test_pictures_of_leaves_are_seeded_and_overlap():
 
 def test_layers_have_the_expected_shapes():
     pictures = np.random.default_rng(0).random((1, 1, 224, 224)).astype(np.float32)
-    activations = model.get_model("hmax").get_activations(pictures, model.LAYERS)
+    activations = brain().activations_model.get_activations(pictures, model.LAYERS)
     sides = {f"c1.{band}": (224 - side) // (side // 2) + 1 for band, side in enumerate(POOLING)}
     expected = {layer: (1, 4, side, side) for layer, side in sides.items()}
     for band in (6, 7):

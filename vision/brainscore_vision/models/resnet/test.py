@@ -1,5 +1,7 @@
 """Residual networks: their layers and their contract with random weights, what they see with the published ones."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -14,35 +16,31 @@ WIDTHS = {"resnet18": (64, 128, 256, 512), "resnet34": (64, 128, 256, 512), "res
 N_LAYERS = {"resnet18": 10, "resnet34": 18, "resnet50": 18}
 
 
+@cache
+def brain(name):
+    with random_weights(model):  # no network: the published ones are tested below, where there is one
+        return load_model(name)
+
+
 class TestResNet18(ModelContract):
     identifier = "resnet18"
 
     def load(self):
-        with random_weights(model):  # no network: the published ones are tested below, where there is one
-            return super().load()
+        return brain(self.identifier)
 
 
-class TestResNet34(ModelContract):
+class TestResNet34(TestResNet18):
     identifier = "resnet34"
 
-    def load(self):
-        with random_weights(model):  # no network: the published ones are tested below, where there is one
-            return super().load()
 
-
-class TestResNet50(ModelContract):
+class TestResNet50(TestResNet18):
     identifier = "resnet50"
-
-    def load(self):
-        with random_weights(model):  # no network: the published ones are tested below, where there is one
-            return super().load()
 
 
 @pytest.mark.parametrize("name", WIDTHS)
 def test_layers_have_the_expected_shapes(name):
-    with random_weights(model):
-        network = model.get_model(name)
-    pictures = np.random.default_rng(0).normal(size=(2, 3, 224, 224)).astype(np.float32)
+    network = brain(name).activations_model
+    pictures = np.random.default_rng(0).normal(size=(1, 3, 224, 224)).astype(np.float32)
     layers = model.get_layers(name)
     assert len(layers) == len(set(layers)) == N_LAYERS[name]
     activations = network.get_activations(pictures, [*layers, "logits"])
@@ -50,19 +48,17 @@ def test_layers_have_the_expected_shapes(name):
         if layer.startswith("layer"):
             stage = int(layer[5])
             side = 112 // 2**stage
-            assert values.shape == (2, WIDTHS[name][stage - 1], side, side)
+            assert values.shape == (1, WIDTHS[name][stage - 1], side, side)
         assert values.std() > 0
-    assert activations["maxpool"].shape == (2, 64, 56, 56)
-    assert activations["avgpool"].shape == (2, WIDTHS[name][-1], 1, 1)
-    assert activations["logits"].shape == (2, 1000)
+    assert activations["maxpool"].shape == (1, 64, 56, 56)
+    assert activations["avgpool"].shape == (1, WIDTHS[name][-1], 1, 1)
+    assert activations["logits"].shape == (1, 1000)
 
 
 def test_a_stage_is_its_last_block():
-    with random_weights(model):
-        network = model.get_model("resnet34")
-    pictures = np.random.default_rng(0).normal(size=(1, 3, 224, 224)).astype(np.float32)
-    activations = network.get_activations(pictures, ["layer2", "layer2.3"])
-    np.testing.assert_array_equal(activations["layer2"], activations["layer2.3"])
+    pictures = np.random.default_rng(0).normal(size=(1, 3, 64, 64)).astype(np.float32)
+    activations = brain("resnet18").activations_model.get_activations(pictures, ["layer2", "layer2.1"])
+    np.testing.assert_array_equal(activations["layer2"], activations["layer2.1"])
 
 
 def test_another_name_is_refused():

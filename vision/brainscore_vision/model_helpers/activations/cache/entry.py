@@ -153,13 +153,7 @@ class Entry:
             return _mapped(stream, self._head, writable=writable)
 
     def read_batches(self, rows: Array) -> None:
-        """Copy the finished batches into an array (stimulus, byte), after comparing them with their checksums.
-
-        Raises
-        ------
-        CacheTroubleError
-            A batch differs from its checksum.
-        """
+        """Copy the finished batches into an array (stimulus, byte); `CacheTroubleError` if a checksum differs."""
         if self._head is None or not self._batches:
             return
         with _writing(), (self.folder / VALUES).open("rb") as stream:
@@ -320,18 +314,7 @@ class Entry:
             stream.write(f"\n{sealed(record)}\n".encode() if stream.tell() else f"{sealed(record)}\n".encode())
 
     def finish(self, notes: Mapping[str, Parts] | None = None) -> None:
-        """Declare the entry whole.
-
-        Parameters
-        ----------
-        notes : mapping of str to mapping, optional
-            By layer, plain values to store; see the method `notes`.
-
-        Raises
-        ------
-        RuntimeError
-            Stimuli are missing.
-        """
+        """Declare the entry whole, with notes (plain values) by layer; `RuntimeError` if stimuli are missing."""
         gaps = self._gaps()
         if gaps or self._head is None:
             raise RuntimeError(f"{self.folder} lacks the stimuli {gaps} of {self.n_stimuli}.")

@@ -112,9 +112,7 @@ class BlockInferencer(_ContextInferencer):
     ----------
     temporal_context_strategy : {'greedy', 'conservative', 'fix'}
         Length of the clips: the longest or the shortest that `num_frames` and `duration` allow, or
-        `fixed_temporal_context`.
-    fixed_temporal_context : float or None
-        Length of the clips for ``'fix'``, ms.
+        `fixed_temporal_context`, ms.
     out_of_bound_strategy : {'repeat'}
         Before the start and after the end of the video, its first and last frame are shown.
     *args, **kwargs

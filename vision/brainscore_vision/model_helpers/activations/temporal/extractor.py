@@ -127,7 +127,6 @@ class ActivationsExtractor(ActivationsExtractorHelper):
         return NeuroidAssembly(result, coords=coords, dims=["presentation", "neuroid", "time_bin"])
 
     def _unit_coords(self, recorded: Recorded) -> dict[str, Array]:
-        """Return the coordinates of all units, layer by layer."""
         identifier = str(self.identifier) if self.identifier else ""
         used = sorted({AXES[axis] for layer in recorded.shapes for axis in self.inferencer.unit_axes(layer)})
         parts: dict[str, list[Array]] = {}

@@ -91,8 +91,6 @@ class Image(Stimulus):
 
 
 class _Source(Protocol):
-    """A file of frames."""
-
     fps: float
     number_of_frames: int
     size: Size
@@ -275,7 +273,6 @@ class _VideoFile:
 
 @lru_cache(maxsize=4096)
 def _video_facts(path: str, stamp: Stamp) -> tuple[float, int, Size]:  # noqa: ARG001 - the key
-    """Return frames per second, number of frames, and width and height of a video file."""
     av = _import_av()
     try:
         with av.open(path) as container:

@@ -246,7 +246,6 @@ class PytorchWrapper:
         images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor,
         recorded: Mapping[str, Array],
     ) -> None:
-        """Measure and log the deviation of a batch from the same module in float32."""
         model, precision = self._model, self.precision
         self._model, self.precision = self._in_float32, None
         try:

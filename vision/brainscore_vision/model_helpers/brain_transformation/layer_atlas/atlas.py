@@ -80,8 +80,7 @@ def make_atlas(
     Parameters
     ----------
     activations_model : callable
-        ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
-        `NeuroidAssembly` with level ``layer``.
+        See `ModelCommitment`.
     layers : sequence of str
         From early to late; of equal scores, the earliest layer is chosen.
     visual_degrees : float
@@ -90,10 +89,6 @@ def make_atlas(
         By region.
     seed : int
         Seed of the folds, and of the draws of stimuli and neuroids.
-
-    Returns
-    -------
-    LayerAtlas
 
     Raises
     ------

@@ -18,21 +18,7 @@ __all__ = ["draw_atlas", "save_atlas"]
 
 
 def draw_atlas(atlas: LayerAtlas, *, theme: str = "light") -> Figure:
-    """Draw an atlas; see `brainscore_core.plots.atlas`.
-
-    Parameters
-    ----------
-    theme : {'light', 'dark'}
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    RequirementsError
-        matplotlib is not installed.
-    """
+    """Draw an atlas, with theme ``light`` or ``dark``; see `brainscore_core.plots.atlas`."""
     of_regions = [choice.scores for choice in atlas.regions]
     return plots.atlas(
         [[_number(score.score) for score in scores] for scores in of_regions],

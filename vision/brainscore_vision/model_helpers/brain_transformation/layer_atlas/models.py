@@ -40,10 +40,6 @@ def layer_atlas(
     seed : int
         See `make_atlas`.
 
-    Returns
-    -------
-    LayerAtlas
-
     Raises
     ------
     ConfigurationError

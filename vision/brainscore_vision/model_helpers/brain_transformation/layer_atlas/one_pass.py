@@ -44,8 +44,7 @@ class OnePass:
     Parameters
     ----------
     activations_model : callable
-        ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
-        `NeuroidAssembly` with level ``layer``.
+        See `ModelCommitment`.
     layers : sequence of str
         All layers to be requested.
     """
@@ -121,7 +120,6 @@ def _paths_of(stimuli: StimulusSet) -> dict[Any, str]:
 
 
 def _unions(sets: Sequence[dict[Any, str]]) -> list[dict[Any, str]]:
-    """Merge mappings from stimulus_id to path that do not contradict each other."""
     unions: list[dict[Any, str]] = []
     for paths in sets:
         for union in unions:

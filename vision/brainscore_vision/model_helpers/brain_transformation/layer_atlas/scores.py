@@ -25,8 +25,7 @@ class LayerScores:
     ----------
     model_identifier : str
     activations_model : callable
-        ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
-        `NeuroidAssembly` with level ``layer``.
+        See `ModelCommitment`.
     visual_degrees : float
         Width of the model's field of view, degrees.
     """

@@ -26,8 +26,7 @@ class LayerSelection:
     ----------
     model_identifier : str
     activations_model : callable
-        ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
-        `NeuroidAssembly` with level ``layer``.
+        See `ModelCommitment`.
     layers : sequence of str
         Candidates, from early to late.
     visual_degrees : float

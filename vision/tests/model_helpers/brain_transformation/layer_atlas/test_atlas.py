@@ -136,6 +136,7 @@ def test_a_choice_that_no_fold_changes_adds_nothing(known, make_benchmark):
     assert choice.score == max(each.score for each in choice.scores)
 
 
+@pytest.mark.slow
 def test_choosing_among_noise_adds_something(make_benchmark, monkeypatch):
     monkeypatch.setattr(atlas_module, "N_DRAWS", 4)  # their errors are not needed here
     optimism = []
@@ -169,6 +170,7 @@ def test_of_equal_layers_the_earlier_is_chosen(known, make_benchmark):
     assert (choice.layer, choice.runner_up, choice.margin) == ("early", "late", 0)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_margin_covers_what_the_margin_is_on_average(make_benchmark):
     # Two layers that see a share of the region each; many experiments with other stimuli, neuroids and noise.
     margins, intervals = [], []

@@ -66,6 +66,7 @@ def layers_and_scores(seed, n_layers=8, n=60, n_neuroids=10):
     return outer.mean(axis=1).max(), choose_nested(outer, inner).score
 
 
+@pytest.mark.slow
 def test_the_nested_score_of_noise_is_zero_where_the_best_of_many_is_not():
     naive, nested = np.array([layers_and_scores(seed) for seed in range(60)]).T
     error = nested.std(ddof=1) / np.sqrt(len(nested))
