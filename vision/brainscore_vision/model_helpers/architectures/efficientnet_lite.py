@@ -95,7 +95,7 @@ def wrap_efficientnet_lite(
         preprocessing=preprocessing,
         readout_layer=readout_layer,
     )
-    wrapper.image_size = image_size
+    wrapper.image_size = image_size  # type: ignore[attr-defined]  # read by published plugins
     return wrapper
 
 

@@ -30,6 +30,12 @@ def brain():
         return load_model("alexnet")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _release():
+    yield
+    brain.cache_clear()
+
+
 class TestAlexNet(ModelContract):
     identifier = "alexnet"
 

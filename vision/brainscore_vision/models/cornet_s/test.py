@@ -34,6 +34,12 @@ def make_brain():
         return load_model("cornet_s")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _release():
+    yield
+    make_brain.cache_clear()
+
+
 class TestCORnetS(ModelContract):
     identifier = "cornet_s"
 

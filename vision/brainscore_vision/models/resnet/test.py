@@ -22,6 +22,12 @@ def brain(name):
         return load_model(name)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _release():
+    yield
+    brain.cache_clear()
+
+
 class TestResNet18(ModelContract):
     identifier = "resnet18"
 

@@ -30,6 +30,12 @@ def brain():
         return load_model("vgg16")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _release():
+    yield
+    brain.cache_clear()
+
+
 class TestVGG16(ModelContract):
     identifier = "vgg16"
 

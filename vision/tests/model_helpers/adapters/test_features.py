@@ -74,9 +74,9 @@ def test_stimuli_without_features_are_named(stimuli):
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (VALUES, r"which stimulus each row is of; got an array of shape \(6, 7\)"),
-        (xr.DataArray(VALUES), "which stimulus each row is of; got a DataArray"),
-        ({}, "which stimulus each row is of; got a dict"),
+        (VALUES, r"need the stimulus_id of each row; got an array of shape \(6, 7\)"),
+        (xr.DataArray(VALUES), "need the stimulus_id of each row; got a DataArray"),
+        ({}, "need the stimulus_id of each row; got a dict"),
         ((VALUES, IDS[:3]), "for 3 stimuli; expected one row"),
         ((VALUES, ["s0"] * 6), "name 1 stimuli more than once"),
         ((np.where(VALUES[2, 2] == VALUES, np.nan, VALUES), IDS), "of 1 stimuli are NaN or infinite.*'s2'"),

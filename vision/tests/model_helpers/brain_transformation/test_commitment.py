@@ -282,7 +282,7 @@ def test_errors_of_a_network_that_are_not_about_shapes_stay_what_they_are(stimul
 def test_stimuli_that_cannot_be_looked_up(table):
     model = commit()
     model.start_recording("IT", [(70, 170)])
-    wrong = "no column 'stimulus_id'.*it has stimulus_di"
+    wrong = "no column 'stimulus_id'.*its columns: stimulus_di"
     with pytest.raises(
         StimulusError, match=wrong if table is StimulusSet else "type DataFrame.*expected a StimulusSet"
     ):
