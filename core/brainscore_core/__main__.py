@@ -67,14 +67,14 @@ def validate(
     from brainscore_core.inspection.targets import check_target
 
     try:
-        found = {
+        problems_by_target = {
             target: check_target(target, library, nans_expected=nans_expected, class_name=class_name)
             for target in dict.fromkeys(targets)
         }
     except (AssemblyError, PluginError) as error:  # an unknown --class or --library
         raise ConfigurationError(str(error)) from error
-    print(_as_json(found) if as_json else _as_text(found))  # noqa: T201 - the result
-    return command_line.FAILED if any(_counts(problems)[0] for problems in found.values()) else 0
+    print(_as_json(problems_by_target) if as_json else _as_text(problems_by_target))  # noqa: T201 - the result
+    return command_line.FAILED if any(_counts(problems)[0] for problems in problems_by_target.values()) else 0
 
 
 def _counts(problems: Sequence[Problem]) -> tuple[int, int]:

@@ -67,8 +67,8 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> int:  # typer's base class of contexts is not public
         """Run the command and return its exit code."""
-        shown = bool(ctx.find_root().obj)
-        return run(lambda: super(Command, self).invoke(ctx) or 0, show_traceback=shown)
+        with_traceback = bool(ctx.find_root().obj)
+        return run(lambda: super(Command, self).invoke(ctx) or 0, show_traceback=with_traceback)
 
 
 class SpreadingCommand(Command):
@@ -76,7 +76,12 @@ class SpreadingCommand(Command):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # see above
         """Read the arguments, those of repeatable options spread."""
-        repeatable = {name: each for each in self.params if getattr(each, "multiple", False) for name in each.opts}
+        repeatable = {
+            name: parameter
+            for parameter in self.params
+            if getattr(parameter, "multiple", False)
+            for name in parameter.opts
+        }
         options = [argument for argument in args if argument.startswith("-")]
         ctx.meta[_OPEN] = repeatable.get(options[-1]) if options else None
         return super().parse_args(ctx, list(_spread(args, set(repeatable))))
@@ -150,25 +155,28 @@ def run_app(
     completion : bool
         Whether ``--install-completion`` is offered.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    shown = _TRACEBACK in given
-    given = [each for each in given if each != _TRACEBACK]
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    with_traceback = _TRACEBACK in words
+    words = [part for part in words if part != _TRACEBACK]
 
     whole = make_app(str(app.info.help), completion=completion)
     whole.callback()(_program_options)
-    for each in (app, *further):
-        whole.add_typer(each)
+    for part in (app, *further):
+        whole.add_typer(part)
 
     def read_and_invoke() -> int:
         command = typer.main.get_command(whole)
         try:
-            return command.main(given, prog_name=program, standalone_mode=False, obj=shown, default_map=defaults) or 0
+            return (
+                command.main(words, prog_name=program, standalone_mode=False, obj=with_traceback, default_map=defaults)
+                or 0
+            )
         except typer.TyperException as error:
             if error.format_message():  # of a call without any arguments, the help was the answer
                 say(f"Error: {_one_line(error)}")
             return WRONG_USAGE
 
-    return run(read_and_invoke, show_traceback=shown)
+    return run(read_and_invoke, show_traceback=with_traceback)
 
 
 def _show_version(context: typer.Context, wanted: bool) -> None:
@@ -229,8 +237,8 @@ def _explain(error: Exception, *, show_traceback: bool) -> int:
     # Data that are not here are named by the error; the line of the plugin that asks for them would say nothing.
     place = None if isinstance(error, _AVAILABILITY_ERRORS) else place_in_plugin(error)
     if isinstance(error, BrainScoreError):
-        told = place is None or f"{place.file.name}:{place.line}" in str(error)
-        say(f"Error: {error}{'' if told else f' At {place}'}")
+        is_located = place is None or f"{place.file.name}:{place.line}" in str(error)
+        say(f"Error: {error}{'' if is_located else f' At {place}'}")
     else:
         where = f" At {place}." if place else ""
         hint = "" if show_traceback else f" Add --traceback to see {'the way there' if place else 'where'}."

@@ -135,9 +135,9 @@ def memory_budget() -> int:
 
     In a container (cgroup version 1 or 2) with less memory than its machine, it is a quarter of the container's.
     """
-    given = settings().memory_gb
-    if given is not None:
-        return int(given * 1e9)
+    limit_gb = settings().memory_gb
+    if limit_gb is not None:
+        return int(limit_gb * 1e9)
     limits = [_machine_memory(), *map(_read_limit, _CGROUP_LIMITS)]
     return min(limit for limit in limits if limit is not None) // 4
 

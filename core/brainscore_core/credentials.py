@@ -30,19 +30,21 @@ def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
 
     Credentials in files are hidden from the usual programs too.
     """
-    given = {
+    variables = {
         name: value
         for name, value in environment.items()
         if _HANDED_ON.fullmatch(name) and not _SECRET.search(name) and not _WITH_PASSWORD.search(value)
     }
     nothing = {"AWS_SHARED_CREDENTIALS_FILE": os.devnull, "AWS_CONFIG_FILE": os.devnull}
-    return {**given, **nothing, "AWS_EC2_METADATA_DISABLED": "true"}
+    return {**variables, **nothing, "AWS_EC2_METADATA_DISABLED": "true"}
 
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values that no log may contain, longest first, also URL-quoted and in base64."""
     values = {value for name, value in environment.items() if _SECRET.search(name)}
-    values |= {found for value in environment.values() for found in re.findall(r"://[^/@\s:]*:([^/@\s]+)@", value)}
+    values |= {
+        password for value in environment.values() for password in re.findall(r"://[^/@\s:]*:([^/@\s]+)@", value)
+    }
     values |= {line for value in values for line in value.splitlines()}
     forms: set[str] = set()
     for value in values:

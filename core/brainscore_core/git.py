@@ -113,12 +113,12 @@ def environment_of_git(
     if token:
         basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
         settings[f"http.{address}.extraheader"] = f"AUTHORIZATION: basic {basic}"
-    given = {**environment, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": str(len(settings))}
+    variables = {**environment, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": str(len(settings))}
     for role in ("AUTHOR", "COMMITTER"):
-        given[f"GIT_{role}_NAME"], given[f"GIT_{role}_EMAIL"] = author
+        variables[f"GIT_{role}_NAME"], variables[f"GIT_{role}_EMAIL"] = author
     for number, (key, value) in enumerate(settings.items()):
-        given |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return given
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
 class BlobReader:
@@ -155,9 +155,9 @@ class BlobReader:
         if len(head) != 3 or not head[2].isdigit():  # '... missing', or nothing at all
             return None
         content = self._git.stdout.read(min(int(head[2]), most_bytes))
-        left = int(head[2]) + 1 - len(content)  # a line break follows
-        while left > 0 and (more := self._git.stdout.read(min(left, 2**20))):
-            left -= len(more)
+        remaining_bytes = int(head[2]) + 1 - len(content)  # a line break follows
+        while remaining_bytes > 0 and (more := self._git.stdout.read(min(remaining_bytes, 2**20))):
+            remaining_bytes -= len(more)
         return content
 
     def close(self) -> None:

@@ -38,9 +38,9 @@ class Place:
 
     def __str__(self) -> str:
         here = Path.cwd()
-        shown = self.file.relative_to(here) if self.file.is_relative_to(here) else self.file
+        path = self.file.relative_to(here) if self.file.is_relative_to(here) else self.file
         inside = f" ({self.function})" if self.function != "<module>" else ""
-        return f"{shown}:{self.line}{inside}{f': {self.code}' if self.code else ''}"
+        return f"{path}:{self.line}{inside}{f': {self.code}' if self.code else ''}"
 
 
 def place_in_plugin(error: BaseException) -> Place | None:
@@ -48,8 +48,8 @@ def place_in_plugin(error: BaseException) -> Place | None:
 
     The place of an error precedes that of the error it was raised from.
     """
-    for each in chain(error):
-        frames = list(traceback.walk_tb(each.__traceback__))
+    for cause in chain(error):
+        frames = list(traceback.walk_tb(cause.__traceback__))
         for frame, line in reversed(frames):
             if _PLUGIN.fullmatch(str(frame.f_globals.get("__name__"))):
                 file = frame.f_code.co_filename

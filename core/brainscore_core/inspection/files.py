@@ -72,8 +72,8 @@ def check_path(path: Path, *, nans_expected: bool = False, class_name: str | Non
             raise ConfigurationError(f"{path} holds no .csv or .nc file and no plugin (no __init__.py).")
         problems = []
         for file in files:
-            found = check_path(file, nans_expected=nans_expected, class_name=class_name)
-            problems += [problem.within(file.name) for problem in found]
+            file_problems = check_path(file, nans_expected=nans_expected, class_name=class_name)
+            problems += [problem.within(file.name) for problem in file_problems]
         return problems
     if not path.exists():
         raise ConfigurationError(f"There is no file {path}.")
@@ -194,9 +194,9 @@ def _check_archive(path: Path, table: pd.DataFrame) -> list[Problem]:
             members = [info for info in archive.infolist() if not info.is_dir()]
             problems = _check_members(path.name, members)
             if not problems:
-                found = ((info, _member_problem(archive, info)) for info in members)
+                member_problems = ((info, _member_problem(archive, info)) for info in members)
                 fix = f"replace the file by a whole one and {_PACKAGE_AGAIN}"
-                problems = [Problem(f"file {info.filename!r}", what, fix) for info, what in found if what]
+                problems = [Problem(f"file {info.filename!r}", what, fix) for info, what in member_problems if what]
             return problems + _check_listing(path.name, {info.filename for info in members}, table)
     except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
         return [Problem(path.name, f"is no archive or is damaged: {error}", f"copy it again, or {_PACKAGE_AGAIN}")]

@@ -68,10 +68,10 @@ def check_target(
     named = [plugin for plugin in index.plugins("data") if plugin.name == target]
     if named:
         return _check_plugin(named[0], library, nans_expected=nans_expected)
-    known = {kind.name: known_identifiers_of(library, kind.name, index=index) for kind in _KINDS}
-    kinds = [kind.name for kind in _KINDS if target in known[kind.name]]
+    identifiers = {kind.name: known_identifiers_of(library, kind.name, index=index) for kind in _KINDS}
+    kinds = [kind.name for kind in _KINDS if target in identifiers[kind.name]]
     if not kinds:
-        raise _unknown(target, library, [plugin.name for plugin in index.plugins("data")], known)
+        raise _unknown(target, library, [plugin.name for plugin in index.plugins("data")], identifiers)
     return _check_identifiers([(kind, target) for kind in kinds], library, index, nans_expected=nans_expected)
 
 
@@ -97,17 +97,17 @@ def _check_plugin(plugin: Plugin, library: str, *, nans_expected: bool) -> list[
         what = "there is no test.py"
         fix = "add tests of what the data are expected to be, such as the number of stimuli"
         problems.append(Problem("plugin", what, fix, is_hint=True))
-    wanted = [(kind.name, identifier) for kind in _KINDS for identifier in plugin.identifiers(kind)]
+    registered = [(kind.name, identifier) for kind in _KINDS for identifier in plugin.identifiers(kind)]
     if plugin.computed:
         what = f"{len(plugin.computed)} registrations compute their identifiers and were not checked"
         fix = "write the identifiers out, or validate each by its name"
         problems.append(Problem("__init__.py", what, fix, is_hint=True))
-    elif not wanted and plugin.problem is None:
+    elif not registered and plugin.problem is None:
         what = "registers neither a stimulus set nor data"
         fix = "assign stimulus_set_registry['<AuthorYear>'] = ... and data_registry['<AuthorYear>'] = ..."
         problems.append(Problem("__init__.py", what, fix))
     index = PluginIndex([plugin.root])
-    return problems + _check_identifiers(wanted, library, index, nans_expected=nans_expected)
+    return problems + _check_identifiers(registered, library, index, nans_expected=nans_expected)
 
 
 def _check_identifiers(

@@ -92,14 +92,14 @@ def expanded_requirements(directory: Path, *, within: bool = False) -> list[Requ
     RequirementsError
         See `read_requirements`; the message starts with file and line where there is a line.
     """
-    found: list[tuple[Path, int, str]] = []
+    entries: list[tuple[Path, int, str]] = []
     if (directory / "setup.py").is_file():
-        found += _install_requires(directory / "setup.py")
+        entries += _install_requires(directory / "setup.py")
     if (directory / "requirements.txt").is_file():
-        found += _lines(directory / "requirements.txt", set(), directory if within else None)
+        entries += _lines(directory / "requirements.txt", set(), directory if within else None)
     return [
         RequirementLine(text, _parse(text), Path(os.path.relpath(file, directory)).as_posix(), number)
-        for file, number, text in found
+        for file, number, text in entries
     ]
 
 
@@ -223,7 +223,7 @@ def _install_requires(file: Path) -> list[tuple[Path, int, str]]:
             f"{file}:{error.lineno or 1}: cannot be read: {error}. Move its requirements to requirements.txt."
         ) from error
     names = constants(tree)
-    given = [
+    arguments = [
         (keyword.value.lineno, evaluate(keyword.value, names))
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and _is_setup(node.func)
@@ -231,7 +231,7 @@ def _install_requires(file: Path) -> list[tuple[Path, int, str]]:
         if keyword.arg == "install_requires"
     ]
     found = []
-    for number, value in given:
+    for number, value in arguments:
         entries = value.splitlines() if isinstance(value, str) else value if isinstance(value, tuple) else ()
         for text in (entry.strip() for entry in entries if isinstance(entry, str) and entry.strip()):
             _check_plain(file, number, text)

@@ -46,8 +46,8 @@ def used_by(names: tuple[str, ...]) -> dict[str, str]:
         for requirement in map(Requirement, required):
             name = canonicalize_name(requirement.name)
             version = installed_version(name)
-            wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-            if wanted and version is not None and name not in used and name not in names:
+            applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            if applies and version is not None and name not in used and name not in names:
                 used[name] = version
                 waiting.append(name)
     return used
@@ -64,8 +64,8 @@ def planned_versions(report: Path, output: str) -> dict[str, str]:
         Output of ``uv pip install --dry-run``.
     """
     if report.is_file():
-        installs = [each["metadata"] for each in json.loads(report.read_bytes())["install"]]
-        return {canonicalize_name(each["name"]): each["version"] for each in installs}
+        installs = [entry["metadata"] for entry in json.loads(report.read_bytes())["install"]]
+        return {canonicalize_name(entry["name"]): entry["version"] for entry in installs}
     return {canonicalize_name(name): version for name, version in _PLANNED_BY_UV.findall(output)}
 
 

@@ -68,13 +68,13 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     RequirementsError
         The requirements of the plugin cannot be installed.
     """
-    wanted = kind_named(kind)
-    registry = _registry(library, wanted)
+    registered_kind = kind_named(kind)
+    registry = _registry(library, registered_kind)
     if identifier not in registry:
-        plugin, registration = _find(library, wanted, identifier, index or PluginIndex(library_roots(library)))
+        plugin, registration = _find(library, registered_kind, identifier, index or PluginIndex(library_roots(library)))
         load_plugin(library, plugin)
         if identifier not in registry:
-            raise _not_registered(plugin, wanted, identifier, registration)
+            raise _not_registered(plugin, registered_kind, identifier, registration)
     return registry.accepted(identifier) if isinstance(registry, OwnedRegistry) else registry[identifier]
 
 
@@ -141,9 +141,9 @@ def known_identifiers_of(library: str, kind: str, *, index: PluginIndex | None =
 
     Parameters are those of `import_plugin`. No plugin is imported.
     """
-    wanted = kind_named(kind)
+    registered_kind = kind_named(kind)
     index = index or PluginIndex(library_roots(library))
-    return sorted({*index.identifiers(wanted), *_registry(library, wanted)})
+    return sorted({*index.identifiers(registered_kind), *_registry(library, registered_kind)})
 
 
 def load_plugin(library: str, plugin: Plugin) -> ModuleType:
@@ -165,19 +165,19 @@ def load_plugin(library: str, plugin: Plugin) -> ModuleType:
 
         install_requirements(plugin.name, plugin.directory)
     registries = {kind.registry: _registry(library, kind) for kind in KINDS.values()}
-    before = {name: dict(registry) for name, registry in registries.items()}
+    earlier = {name: dict(registry) for name, registry in registries.items()}
     modules = set(sys.modules)
     try:
         module = _checked_origin(plugin, _import_module(plugin))
         for kind in KINDS.values():
             _registry(library, kind)  # raises if it is another one by now
     except BaseException as error:
-        _forget(plugin, registries, before, modules)
+        _forget(plugin, registries, earlier, modules)
         if not isinstance(error, (Exception, SystemExit)):
             raise  # Ctrl-C and the like concern the whole program
         raise PluginError(_explain(library, plugin, error)) from error
     for name, registry in registries.items():
-        for identifier in registry.keys() - before[name].keys():
+        for identifier in registry.keys() - earlier[name].keys():
             _origins.setdefault((library, name, identifier), plugin.module)  # plugins it loaded are there before it
     return module
 
@@ -201,11 +201,11 @@ def _registry(library: str, kind: Kind) -> _Registry:
 
 
 def _find(library: str, kind: Kind, identifier: str, index: PluginIndex) -> tuple[Plugin, Registration | None]:
-    found = index.find(kind, identifier)
-    if len(found) > 1:
-        raise duplicate_identifier(kind, identifier, [(plugin.init_file, entry.line) for plugin, entry in found])
-    if found:
-        return found[0]
+    matches = index.find(kind, identifier)
+    if len(matches) > 1:
+        raise duplicate_identifier(kind, identifier, [(plugin.init_file, entry.line) for plugin, entry in matches])
+    if matches:
+        return matches[0]
     remarks: list[str] = []
     for plugin in index.computing(kind):
         try:
@@ -310,7 +310,7 @@ def _forget(plugin: Plugin, registries: dict[str, _Registry], before: dict[str, 
     for name in [name for name in sys.modules if f"{name}.".startswith(f"{plugin.module}.")]:
         if name not in modules:
             del sys.modules[name]
-    literal = {(found.registry, found.identifier) for found in plugin.registrations}
+    literal = {(registration.registry, registration.identifier) for registration in plugin.registrations}
     for name, registry in registries.items():
         for identifier, factory in list(registry.items()):
             if factory is before[name].get(identifier):

@@ -92,9 +92,9 @@ class Plugin:
     def identifiers(self, kind: Kind, *, conditional: bool = True) -> list[str]:
         """Return the identifiers of one kind that it registers, ``conditional`` ones (below ``if`` or ``try``) too."""
         return [
-            found.identifier
-            for found in self.registrations
-            if found.registry == kind.registry and (conditional or not found.conditional)
+            registration.identifier
+            for registration in self.registrations
+            if registration.registry == kind.registry and (conditional or not registration.conditional)
         ]
 
 
@@ -154,11 +154,11 @@ class PluginIndex:
 
     def owners(self, kind: Kind) -> dict[str, list[Path]]:
         """Return the ``__init__.py`` of every plugin that registers an identifier of a kind, by identifier."""
-        found: dict[str, list[Path]] = {}
+        files: dict[str, list[Path]] = {}
         for plugin in self.plugins(kind.folder):
             for identifier in dict.fromkeys(plugin.identifiers(kind)):
-                found.setdefault(identifier, []).append(plugin.init_file)
-        return found
+                files.setdefault(identifier, []).append(plugin.init_file)
+        return files
 
     def identifiers(self, kind: Kind, *, conditional: bool = True) -> list[str]:
         """Return all identifiers of a kind, each once, sorted by plugin and line. See `Plugin.identifiers`."""
@@ -185,8 +185,8 @@ class PluginIndex:
             plugins = listed.setdefault(root.folder, {})
             for plugin in self.plugins(root.folder):
                 entry: dict[str, Any] = plugins.setdefault(plugin.name, {})
-                for found in plugin.registrations:
-                    entry.setdefault(found.registry, []).append(found.identifier)
+                for registration in plugin.registrations:
+                    entry.setdefault(registration.registry, []).append(registration.identifier)
                 if plugin.problem is not None:
                     entry["problem"] = plugin.problem
         return listed

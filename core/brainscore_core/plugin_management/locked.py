@@ -49,10 +49,10 @@ def read_lock(lock: str) -> dict[str, str]:
     if wrong or len(lines) > _MOST_LINES or not lines:
         what = f"{wrong[0][:100]!a}" if wrong else f"{len(lines)} lines"
         raise RequirementsError(f"A lock has {what}; expected up to {_MOST_LINES} lines such as numpy==2.4.0.")
-    found = {match[1]: match[2] for match in matches if match}
-    if "python" not in found:
+    versions = {match[1]: match[2] for match in matches if match}
+    if "python" not in versions:
         raise RequirementsError("A lock does not say of which Python it is; expected a line such as python==3.12.1.")
-    return found
+    return versions
 
 
 def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
@@ -76,8 +76,12 @@ def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
     RequirementsError
         A distribution of the lock is not available; the message names it.
     """
-    wanted = read_lock(lock)
-    checkouts = [str(each) for each in library_folders if not each.is_relative_to(sys.prefix)]
+    versions = read_lock(lock)
+    checkouts = [
+        str(folder_of_library)
+        for folder_of_library in library_folders
+        if not folder_of_library.is_relative_to(sys.prefix)
+    ]
     content = json.dumps([_FORMAT, lock, sys.version, sys.executable, checkouts])
     folder = settings().cache_home / "locked-environments" / hashlib.sha256(content.encode()).hexdigest()[:32]
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -85,7 +89,7 @@ def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
         if not (folder / _MARKER).is_file():
             shutil.rmtree(folder, ignore_errors=True)
             try:
-                _make(folder, python, wanted, checkouts)
+                _make(folder, python, versions, checkouts)
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
@@ -98,7 +102,7 @@ def _make(folder: Path, python: Path, wanted: Mapping[str, str], checkouts: Sequ
     _make_empty(folder, wanted["python"])
     (packages,) = [*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages")][:1]
     (packages / "_brainscore_library.pth").write_text("".join(f"{path}\n" for path in checkouts), "utf-8")
-    left = []
+    remaining = []
     same_python = wanted["python"] == platform.python_version()
     for name, version in wanted.items():
         if name == "python":
@@ -108,14 +112,14 @@ def _make(folder: Path, python: Path, wanted: Mapping[str, str], checkouts: Sequ
         if name in OWN and is_same and here is not None and checkouts:
             _declare(here, packages)
         elif not (is_same and here is not None and (same_python or name in OWN) and _take_over(here, packages)):
-            left.append(f"{name}=={version}")
-    if left:
-        sys.stderr.write(f"Installing {len(left)} distributions that are not here in these versions\n")
-        ended = _install(left, python)
+            remaining.append(f"{name}=={version}")
+    if remaining:
+        sys.stderr.write(f"Installing {len(remaining)} distributions that are not here in these versions\n")
+        ended = _install(remaining, python)
         if ended.status != 0:
-            lacking = _unavailable(left, python)
+            lacking = _unavailable(remaining, python)
             raise RequirementsError(
-                f"Of the lock cannot be had, as a wheel for this machine: {', '.join(lacking or left)}. "
+                f"Of the lock cannot be had, as a wheel for this machine: {', '.join(lacking or remaining)}. "
                 f"{'' if lacking else ended}"
             )
 
@@ -127,9 +131,9 @@ def _make_empty(folder: Path, version: str) -> None:
             f"Of the lock cannot be had: python=={version}. This is Python {platform.python_version()}; install the "
             "program uv, which gets others, or start this command with that Python."
         )
-    wanted = sys.executable if version == platform.python_version() else version
+    interpreter = sys.executable if version == platform.python_version() else version
     offline = ["--offline"] if settings().installer_offline else []
-    program = [uv, "venv", "--quiet", *offline, "--python", wanted] if uv else [sys.executable, "-m", "venv"]
+    program = [uv, "venv", "--quiet", *offline, "--python", interpreter] if uv else [sys.executable, "-m", "venv"]
     ended = run_bounded([*program, *([] if uv else ["--without-pip"]), folder], environment=environment_of(os.environ))
     if ended.status != 0:
         raise RequirementsError(f"Of the lock cannot be had: python=={version}.\n{ended}")
@@ -144,17 +148,17 @@ def _installed_here(name: str) -> metadata.Distribution | None:
 
 def _take_over(distribution: metadata.Distribution, packages: Path) -> bool:
     """Put the files of a distribution that is installed here into another folder; return whether that is all of it."""
-    files = [each for each in distribution.files or () if ".." not in each.parts and "__pycache__" not in each.parts]
-    if not any(each.name == "METADATA" for each in files) or any(
-        each.name.startswith("__editable__") for each in files
+    files = [file for file in distribution.files or () if ".." not in file.parts and "__pycache__" not in file.parts]
+    if not any(file.name == "METADATA" for file in files) or any(
+        file.name.startswith("__editable__") for file in files
     ):
         return False
-    if all(len(each.parts) == 1 or each.parts[0].endswith(".dist-info") for each in files) and any(
-        each.suffix == ".pth" for each in files
+    if all(len(file.parts) == 1 or file.parts[0].endswith(".dist-info") for file in files) and any(
+        file.suffix == ".pth" for file in files
     ):  # such as an editable one
         return False
-    for each in files:
-        source, target = Path(str(distribution.locate_file(each))), packages / each
+    for file in files:
+        source, target = Path(str(distribution.locate_file(file))), packages / file
         if not source.is_file():
             return False
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -100,8 +100,8 @@ def install_requirements(plugin: str, directory: Path) -> bool:
         if _nothing_to_do(lines, stamp):  # another process was faster
             return False
         _refuse_conflicts(plugin, directory, lines)
-        wanted = ", ".join(line.text for line in unsatisfied(lines) if not line.text.startswith("-"))
-        sys.stderr.write(f"Installing what plugin {plugin} requires: {wanted}\n")
+        names = ", ".join(line.text for line in unsatisfied(lines) if not line.text.startswith("-"))
+        sys.stderr.write(f"Installing what plugin {plugin} requires: {names}\n")
         finished = run_installer(
             lines, constraints=_constraints(lines), layered=Path(sys.prefix, LAYER_MARKER).is_file()
         )
@@ -109,16 +109,16 @@ def install_requirements(plugin: str, directory: Path) -> bool:
             changes = _changes(lines)
             if changes:
                 raise RequirementsError(
-                    f"What plugin {plugin} requires ({wanted}) would change what the library uses: "
+                    f"What plugin {plugin} requires ({names}) would change what the library uses: "
                     f"{', '.join(changes)}. Nothing was installed. {_remedies()}"
                 )
             raise RequirementsError(
-                f"What plugin {plugin} requires ({wanted}) cannot be installed.\n{finished}\n{_remedies()}"
+                f"What plugin {plugin} requires ({names}) cannot be installed.\n{finished}\n{_remedies()}"
             )
         importlib.invalidate_caches()
-        left = [line.text for line in unsatisfied(lines)]
+        unmet = [line.text for line in unsatisfied(lines)]
         with atomic_path(stamp) as temporary:
-            temporary.write_text(json.dumps({"python": sys.executable, "unsatisfied": left}), encoding="utf-8")
+            temporary.write_text(json.dumps({"python": sys.executable, "unsatisfied": unmet}), encoding="utf-8")
     return True
 
 
@@ -300,12 +300,12 @@ def _is_mere_option(text: str) -> bool:
 
 
 def _nothing_to_do(lines: Sequence[RequirementLine], stamp: Path) -> bool:
-    left = {line.text for line in unsatisfied(lines)}
-    if not left or settings().caching_disabled:
-        return not left
+    unmet = {line.text for line in unsatisfied(lines)}
+    if not unmet or settings().caching_disabled:
+        return not unmet
     try:
         # Lines unmet after a successful installation (an address, say) would stay so.
-        return left <= set(json.loads(stamp.read_bytes())["unsatisfied"])
+        return unmet <= set(json.loads(stamp.read_bytes())["unsatisfied"])
     except (OSError, ValueError, TypeError, KeyError):
         return False
 

@@ -121,10 +121,10 @@ def _check_dims(assembly: xr.DataArray, standard: AssemblyStandard) -> list[Prob
 
 def _check_coordinates(assembly: xr.DataArray, standard: AssemblyStandard) -> list[Problem]:
     required = [(dim, name) for dim, names in standard.coords.items() if dim in assembly.dims for name in names]
-    found = ((name, _coordinate_fault(assembly, dim, name)) for dim, name in required)
+    faults = ((name, _coordinate_fault(assembly, dim, name)) for dim, name in required)
     return [
         Problem(f"coordinate {name!r}", f"The coordinate {name!r} {fault[0]}", fault[1])
-        for name, fault in found
+        for name, fault in faults
         if fault
     ]
 
@@ -326,19 +326,22 @@ def check_alignment(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[
         return [Problem(where, what, "add coords={'stimulus_id': ('presentation', [...]), ...}")]
     if STIMULUS_ID not in stimulus_set.columns:
         return []  # `check_stimulus_ids` says so
-    shown = list(dict.fromkeys(np.atleast_1d(assembly[STIMULUS_ID].values).tolist()))
-    known = set(stimulus_set[STIMULUS_ID].tolist())
-    unknown = [identifier for identifier in shown if identifier not in known]
+    stimulus_ids = list(dict.fromkeys(np.atleast_1d(assembly[STIMULUS_ID].values).tolist()))
+    listed_ids = set(stimulus_set[STIMULUS_ID].tolist())
+    unknown = [identifier for identifier in stimulus_ids if identifier not in listed_ids]
     if unknown:
-        what = f"{_counted(unknown, shown)} stimulus_ids of the assembly are not in the stimulus set: {_first(unknown)}"
+        count = _counted(unknown, stimulus_ids)
+        what = f"{count} stimulus_ids of the assembly are not in the stimulus set: {_first(unknown)}"
         fix = "use the same identifiers in both"
-        if len(unknown) == len(shown) and {str(identifier) for identifier in shown} & {str(key) for key in known}:
+        if len(unknown) == len(stimulus_ids) and {str(identifier) for identifier in stimulus_ids} & {
+            str(key) for key in listed_ids
+        }:
             fix = "as texts they would agree: convert the stimulus_ids of both to str"
         return [Problem(where, what, fix)]
-    unseen = sorted(map(str, known.difference(shown)))
+    unseen = sorted(map(str, listed_ids.difference(stimulus_ids)))
     if not unseen:
         return []
-    what = f"{_counted(unseen, known)} stimuli are not in the assembly: {_first(unseen)}"
+    what = f"{_counted(unseen, listed_ids)} stimuli are not in the assembly: {_first(unseen)}"
     fix = "fine if they belong to another assembly; otherwise check the identifiers"
     return [Problem(where, what, fix, is_hint=True)]
 

@@ -103,12 +103,12 @@ def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def _widths(needed: Sequence[int], width: int) -> list[int]:
     """Share a width among the columns: those that need little get it, the others as much as is left, evenly."""
-    left = width - _GAP * (len(needed) - 1)
+    available = width - _GAP * (len(needed) - 1)
     shares = [0] * len(needed)
     for place, column in enumerate(sorted(range(len(needed)), key=lambda column: needed[column])):
-        fair = max(left // (len(needed) - place), _NARROWEST)
+        fair = max(available // (len(needed) - place), _NARROWEST)
         shares[column] = min(needed[column], fair)
-        left -= shares[column]
+        available -= shares[column]
     return shares
 
 

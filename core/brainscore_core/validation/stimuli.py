@@ -195,12 +195,12 @@ def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
     groups = [group for group in by_content.values() if len(group) > 1]
     if not groups:
         return []
-    shown = "; ".join(" = ".join(map(repr, group[:_SHOWN])) for group in groups[:_SHOWN])
+    examples = "; ".join(" = ".join(map(repr, group[:_SHOWN])) for group in groups[:_SHOWN])
     more = ", ..." if len(groups) > _SHOWN or any(len(group) > _SHOWN for group in groups) else ""
     return [
         Problem(
             "stimulus files",
-            f"{sum(map(len, groups))} stimuli share {len(groups)} files: {shown}{more}",
+            f"{sum(map(len, groups))} stimuli share {len(groups)} files: {examples}{more}",
             "give a picture one stimulus_id, and its repetitions a number in the assembly: otherwise it may be in "
             "training and in test at once",
             is_hint=True,

@@ -169,8 +169,8 @@ class PluginSource:
         if node.level == 0:
             return node.module or ""
         package = [*self.module.split("."), *file.split("/")[:-1]]
-        kept = package[: max(len(package) - node.level + 1, 0)]
-        return ".".join([*kept, node.module] if node.module else kept)
+        parents = package[: max(len(package) - node.level + 1, 0)]
+        return ".".join([*parents, node.module] if node.module else parents)
 
     def file_of(self, module: str) -> str | None:
         """Return the path inside the plugin of a module of its own, given its absolute dotted name."""
@@ -229,14 +229,14 @@ def read_plugin(directory: Path, module: str) -> PluginSource:
 
 def read_files(directory: Path) -> dict[str, SourceFile]:
     """Read a folder and its folders; never more than 5,000 files, nor those of interpreters and editors."""
-    found: dict[str, SourceFile] = {}
+    sources: dict[str, SourceFile] = {}
     if directory.is_symlink():
-        found[""] = SourceFile("", "symlink")
+        sources[""] = SourceFile("", "symlink")
     for entry, path in _walk(str(directory), ""):
-        if len(found) >= _MOST_FILES:
+        if len(sources) >= _MOST_FILES:
             break
-        found[path] = _read(entry, path)
-    return dict(sorted(found.items()))
+        sources[path] = _read(entry, path)
+    return dict(sorted(sources.items()))
 
 
 def _walk(directory: str, prefix: str) -> Iterator[tuple[os.DirEntry[str], str]]:
@@ -262,8 +262,8 @@ def _read(entry: os.DirEntry[str], path: str) -> SourceFile:
             return SourceFile(path, "symlink")
         if not stat.S_ISREG(status.st_mode):
             return SourceFile(path, "special")
-        wanted = path.lower().endswith(_TEXTS) and status.st_size <= LARGEST_FILE
-        content = _read_bytes(entry.path) if wanted else None
+        is_text = path.lower().endswith(_TEXTS) and status.st_size <= LARGEST_FILE
+        content = _read_bytes(entry.path) if is_text else None
     except OSError:
         return SourceFile(path)
     return SourceFile(path, "file", status.st_size, content)

@@ -101,24 +101,24 @@ def bind(target: ast.expr, value: object, names: dict[str, object], fixed: froze
 
 def names_with_one_meaning(tree: ast.AST) -> frozenset[str]:
     """Return the names that one statement of a file gives a value and none changes, and variables of loops alone."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     looped: set[str] = set()
     for node in nodes_of(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found[node.id] += 1
+            counts[node.id] += 1
         elif isinstance(node, ast.For):  # several loops may share a variable
             targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
-            found.subtract(targets)
+            counts.subtract(targets)
             looped.update(targets)
         elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):  # names['b'] = 2
-            found.update(_name(node.value))
+            counts.update(_name(node.value))
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # names.append('b')
             function = node.value.func
-            found.update(_name(function.value) if isinstance(function, ast.Attribute) else ())
+            counts.update(_name(function.value) if isinstance(function, ast.Attribute) else ())
         else:  # functions, classes, imports, `except ... as`, patterns of `match`
-            found.update(name for name in (getattr(node, "name", None), getattr(node, "asname", None)) if name)
-    found.update(looped)
-    return frozenset(name for name, count in found.items() if count == 1)
+            counts.update(name for name in (getattr(node, "name", None), getattr(node, "asname", None)) if name)
+    counts.update(looped)
+    return frozenset(name for name, count in counts.items() if count == 1)
 
 
 def _name(node: ast.expr) -> list[str]:

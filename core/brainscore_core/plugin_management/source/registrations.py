@@ -233,5 +233,5 @@ class _Reader:
         """Take any registration inside as computed: it happens if and when the function is called."""
         inside = _Reader(self.tree, aliases=dict(self.aliases))
         inside.read(statement.body)
-        self.computed.update((found.registry, found.line) for found in inside.found.values())
+        self.computed.update((registration.registry, registration.line) for registration in inside.found.values())
         self.computed.update(inside.computed)

@@ -217,8 +217,8 @@ class DataAssembly(xr.DataArray):
         errors : {'raise', 'ignore'}
             Whether an absent coordinate raises.
         """
-        wanted = names(self) if callable(names) else names
-        listed = {wanted} if isinstance(wanted, str) else set(wanted)
+        requested = names(self) if callable(names) else names
+        listed = {requested} if isinstance(requested, str) else set(requested)
         levels: set[Hashable] = set()
         for dim, own in coordinates.levels_by_dim(self).items():
             levels.update(own if dim in listed else listed.intersection(own))
@@ -259,8 +259,8 @@ class DataAssembly(xr.DataArray):
         KeyError
             If there is no such coordinate or no entry with the label; near names are suggested.
         """
-        wanted = {**(indexers or {}), **indexers_kwargs}
-        return select.select(self, wanted, method, tolerance, drop=drop)
+        labels = {**(indexers or {}), **indexers_kwargs}
+        return select.select(self, labels, method, tolerance, drop=drop)
 
     def multisel(
         self,
@@ -271,8 +271,8 @@ class DataAssembly(xr.DataArray):
         **indexers_kwargs: Any,
     ) -> Self:
         """Select by labels like `sel` and keep the coordinates that were selected by one value, unless ``drop``."""
-        wanted = {**(indexers or {}), **indexers_kwargs}
-        return select.multiselect(self, wanted, method, tolerance, drop=drop)
+        labels = {**(indexers or {}), **indexers_kwargs}
+        return select.multiselect(self, labels, method, tolerance, drop=drop)
 
     def stack(
         self,

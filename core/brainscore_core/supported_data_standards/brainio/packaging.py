@@ -185,19 +185,21 @@ def package_data_assembly_locally(
         If the file cannot be written; nothing is left behind then.
     """
     folder = _downloads_folder(downloads_path)
-    shown = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
+    stimuli = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
     link = (
-        _link(proto_data_assembly, shown) if isinstance(stimulus_set_identifier, _Omitted) else stimulus_set_identifier
+        _link(proto_data_assembly, stimuli)
+        if isinstance(stimulus_set_identifier, _Omitted)
+        else stimulus_set_identifier
     )
     identifier = (
-        _assembly_identifier(proto_data_assembly, shown) if assembly_identifier is None else assembly_identifier
+        _assembly_identifier(proto_data_assembly, stimuli) if assembly_identifier is None else assembly_identifier
     )
     assembly = _with_text_ids(resolve_assembly_class(assembly_class_name)(proto_data_assembly.copy(deep=False)))
-    shown = shown if shown is None else _with_stimulus_id(StimulusSet(shown))
+    stimuli = stimuli if stimuli is None else _with_stimulus_id(StimulusSet(stimuli))
     raise_errors(
         [
             *check_identifier(identifier),
-            *_check_links(assembly, link, shown),
+            *_check_links(assembly, link, stimuli),
             *check_assembly(assembly, nans_expected=nans_expected),
             *_check_extras(extras),
         ],
@@ -267,8 +269,8 @@ def package_data_assembly(
         without versions.
     """
     if assembly_identifier is None:
-        shown = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
-        assembly_identifier = _assembly_identifier(proto_data_assembly, shown)
+        stimuli = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
+        assembly_identifier = _assembly_identifier(proto_data_assembly, stimuli)
     package = package_data_assembly_locally(
         proto_data_assembly,
         assembly_identifier,

@@ -227,9 +227,9 @@ def _check_same_files(stimulus_set: StimulusSet, csv_path: Path, directory: Path
     present = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
     surplus = {name for name in present if not name.endswith((".zip", ".csv"))} - listed
     if surplus:
-        shown = ", ".join(sorted(surplus)[:10])
+        examples = ", ".join(sorted(surplus)[:10])
         raise StimulusError(
-            f"{directory} holds {len(surplus)} files that {csv_path} does not list ({shown}). Either they belong to "
+            f"{directory} holds {len(surplus)} files that {csv_path} does not list ({examples}). Either they belong to "
             f"another version (remove {directory} to have it extracted anew) or the set was packaged wrongly."
         )
 

@@ -140,13 +140,13 @@ class StimulusSet(pd.DataFrame):
         try:
             return self.stimulus_paths[stimulus_id]
         except KeyError:
-            known = self.stimulus_paths
-            hint = did_you_mean(stimulus_id, known)
-            if not hint and known and type(next(iter(known))) is not type(stimulus_id):
-                hint = f" The known identifiers are of type {type(next(iter(known))).__name__}."
+            paths = self.stimulus_paths
+            hint = did_you_mean(stimulus_id, paths)
+            if not hint and paths and type(next(iter(paths))) is not type(stimulus_id):
+                hint = f" The known identifiers are of type {type(next(iter(paths))).__name__}."
             raise UnknownIdentifierError(
                 f"No stimulus {stimulus_id!r} in stimulus set {getattr(self, 'identifier', '(without identifier)')!r} "
-                f"({len(known)} known).{hint}"
+                f"({len(paths)} known).{hint}"
             ) from None
 
     @classmethod
@@ -290,8 +290,8 @@ class StimulusSetLoader:
         missing = {stimulus_id: path for stimulus_id, path in stimulus_paths.items() if not path.is_file()}
         if not missing:
             return
-        shown = listed([f"{stimulus_id!r}: {path}" for stimulus_id, path in missing.items()], _EXAMPLES)
+        examples = listed([f"{stimulus_id!r}: {path}" for stimulus_id, path in missing.items()], _EXAMPLES)
         raise MissingStimulusError(
-            f"{len(missing)} of {len(stimulus_paths)} stimulus files listed in {self.csv_path} do not exist:{shown}"
+            f"{len(missing)} of {len(stimulus_paths)} stimulus files listed in {self.csv_path} do not exist:{examples}"
             f"\nRemove the folder {self.stimuli_directory} and load again to have it extracted anew."
         )

@@ -239,8 +239,8 @@ def index_efficient(source_values: npt.ArrayLike, target_values: npt.ArrayLike) 
 def _positions(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     order = np.argsort(source, kind="stable")
     ordered = source[order]
-    left = np.searchsorted(ordered, target, side="left")
-    counts = np.searchsorted(ordered, target, side="right") - left
+    first = np.searchsorted(ordered, target, side="left")
+    counts = np.searchsorted(ordered, target, side="right") - first
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    positions: npt.NDArray[np.intp] = order[np.repeat(left, counts) + offsets].astype(np.intp)
+    positions: npt.NDArray[np.intp] = order[np.repeat(first, counts) + offsets].astype(np.intp)
     return positions

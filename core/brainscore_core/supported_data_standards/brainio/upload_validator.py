@@ -78,7 +78,7 @@ def validate_packaging_data(
         (assembly_identifier, _assembly_problems(assembly)),
         (assembly_identifier, check_alignment(assembly, stimulus_set)),
     ]
-    problems = [problem.within(identifier) for identifier, found in parts for problem in found]
+    problems = [problem.within(identifier) for identifier, part_problems in parts for problem in part_problems]
     return _valid(problems, f"{stimulus_set_identifier} and {assembly_identifier}")
 
 

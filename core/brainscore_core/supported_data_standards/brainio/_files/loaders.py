@@ -137,10 +137,14 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
         if not keys.is_unique:
             repeated = keys[keys.duplicated()].unique()[:5].tolist()
             raise AssemblyError(f"The stimulus set lists a {STIMULUS_ID} more than once: {repeated}.")
-        wanted = coordinates.values_of(assembly, STIMULUS_ID)
-        if wanted.dtype.kind in "OUS" and keys.dtype.kind not in "OUS" and not isinstance(keys.dtype, pd.StringDtype):
+        stimulus_ids = coordinates.values_of(assembly, STIMULUS_ID)
+        if (
+            stimulus_ids.dtype.kind in "OUS"
+            and keys.dtype.kind not in "OUS"
+            and not isinstance(keys.dtype, pd.StringDtype)
+        ):
             keys = keys.astype(str)  # a table read from text has numbers where the assembly has text
-        return np.asarray(keys.get_indexer(pd.Index(wanted)), dtype=np.intp)
+        return np.asarray(keys.get_indexer(pd.Index(stimulus_ids)), dtype=np.intp)
 
 
 def _take(column: pd.Series[Any], positions: npt.NDArray[np.intp]) -> npt.NDArray[Any]:

@@ -235,8 +235,10 @@ def _storable_objects(
         filled = values.copy()
         filled[missing] = np.nan
         return filled.astype(float) if missing.any() or float in kinds else filled.astype(int), {}
-    shown = ", ".join(sorted(kind.__name__ for kind in kinds))
-    problems.append(f"{name!s}: holds objects of type {shown}; convert them to one of text, numbers, bool or times.")
+    type_names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    problems.append(
+        f"{name!s}: holds objects of type {type_names}; convert them to one of text, numbers, bool or times."
+    )
     return np.zeros(values.shape), {}
 
 

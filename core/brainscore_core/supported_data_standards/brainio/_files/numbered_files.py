@@ -47,10 +47,10 @@ def check_stimulus_numbers(stimulus_set: StimulusSet) -> None:
         If a number is missing between others or is there twice, or a file is not called by a number.
     """
     numbers = sorted(_number(Path(path).name) for path in stimulus_set.stimulus_paths.values())
-    for before, after in itertools.pairwise(numbers):
-        if after != before + 1:
+    for previous, after in itertools.pairwise(numbers):
+        if after != previous + 1:
             raise StimulusError(
-                f"The stimulus files are not numbered one by one: {before} is followed by {after}. Number them from "
+                f"The stimulus files are not numbered one by one: {previous} is followed by {after}. Number them from "
                 f"{numbers[0]} to {numbers[0] + len(numbers) - 1}, each once."
             )
 

@@ -158,8 +158,8 @@ def _registration(registry: str, key: str, loader: str, arguments: Mapping[str, 
 
 
 def _bucket(package: Mapping[str, Any], bucket: str | None) -> str:
-    known = bucket or package.get("bucket")
-    return _literal(known) if known else _MISSING
+    address = bucket or package.get("bucket")
+    return _literal(address) if address else _MISSING
 
 
 def _long_literal(text: str) -> str:

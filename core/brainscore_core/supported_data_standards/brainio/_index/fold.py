@@ -57,9 +57,11 @@ def prepared(coords: Any, dims: Any = None) -> Any:
     if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords
     ready: dict[Hashable, Any] = {}
-    known = {dims} if isinstance(dims, str) else set(dims) if dims is not None else None
+    all_dims = {dims} if isinstance(dims, str) else set(dims) if dims is not None else None
     for name, value in coords.items():
-        if _is_level(name, value) and (value.dims[0] in coords or (known is not None and value.dims[0] not in known)):
+        if _is_level(name, value) and (
+            value.dims[0] in coords or (all_dims is not None and value.dims[0] not in all_dims)
+        ):
             continue
         level = only_level(value, name) if isinstance(value, xr.DataArray) else None
         if level is not None:
@@ -92,12 +94,12 @@ def set_aside(data: Any, coords: Any, dims: Any) -> tuple[Any, dict[Hashable, tu
     is_array = hasattr(data, "shape") or isinstance(data, (list, tuple))
     if dims is None or not is_array or not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords, {}
-    known = {dims} if isinstance(dims, str) else set(dims)
+    all_dims = {dims} if isinstance(dims, str) else set(dims)
     aside: dict[Hashable, tuple[Hashable, Any]] = {}
     rest: dict[Hashable, Any] = {}
     for name, value in coords.items():
         dim = _only_dim(value)
-        if dim in known and dim not in coords and name not in known:
+        if dim in all_dims and dim not in coords and name not in all_dims:
             values = np.asarray(value[1]) if isinstance(value[1], list) else value[1]
             if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "biufUO":
                 aside[name] = (dim, values)
@@ -203,9 +205,9 @@ def reorder_levels(array: Array, order: Sequence[Hashable]) -> Array:
     """
     rank = {name: position for position, name in enumerate(order)}
     for dim, names in levels_by_dim(array).items():
-        wanted = sorted(names, key=lambda name: rank.get(name, len(rank)))
-        if wanted != names:
-            index = _levels_subset(multi_index(array, dim), wanted)
+        ordered = sorted(names, key=lambda name: rank.get(name, len(rank)))
+        if ordered != names:
+            index = _levels_subset(multi_index(array, dim), ordered)
             array = with_index(array, dim, index, _level_dtypes(array, dim))
     return array
 
@@ -233,9 +235,11 @@ def drop_coordinates(array: Array, names: Iterable[Hashable]) -> Array:
     """Return the array without some one-dimensional coordinates, levels or not; dimensions stay."""
     doomed = set(names)
     for dim, levels in levels_by_dim(array).items():
-        kept = [name for name in levels if name not in doomed]
-        if len(kept) < len(levels):
-            array = with_index(array, dim, _levels_subset(multi_index(array, dim), kept), _level_dtypes(array, dim))
+        remaining = [name for name in levels if name not in doomed]
+        if len(remaining) < len(levels):
+            array = with_index(
+                array, dim, _levels_subset(multi_index(array, dim), remaining), _level_dtypes(array, dim)
+            )
     rest = [name for name in array.coords if name in doomed]
     return xr.DataArray.drop_vars(array, rest) if rest else array
 
@@ -281,8 +285,8 @@ def _replaced(
     for dim, index in indexes.items():
         if index is None:
             continue
-        shown = {name: dtypes[dim][name] for name in index.names}
-        wrapped = PandasMultiIndex(index, dim, level_coords_dtype=shown)
+        level_dtypes = {name: dtypes[dim][name] for name in index.names}
+        wrapped = PandasMultiIndex(index, dim, level_coords_dtype=level_dtypes)
         for name, variable in wrapped.create_variables().items():
             variables[name] = variable
             xindexes[name] = wrapped

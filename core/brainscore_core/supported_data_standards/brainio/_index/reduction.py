@@ -63,10 +63,10 @@ def reduce_groups(
         axis = 0
     reduced = np.moveaxis(reduce_rows(rows, groups, len(first), how, skipna=skipna), 0, axis)
     # Only labels are picked: the values of one entry of each group would take as much memory as the result.
-    kept = array.copy(data=np.broadcast_to(np.int8(0), array.shape)).isel({dim: first})
+    template = array.copy(data=np.broadcast_to(np.int8(0), array.shape)).isel({dim: first})
     doomed = [name for name in coordinates.coordinates_of(array, dim) if name not in names]
-    kept = fold.drop_coordinates(kept, doomed)
-    result = kept.copy(data=reduced)
+    template = fold.drop_coordinates(template, doomed)
+    result = template.copy(data=reduced)
     result.attrs = {}
     return result
 

@@ -46,15 +46,15 @@ def multiselect(
     result = select(array, indexers, method, tolerance, drop=drop)
     if drop:
         return result
-    kept: dict[Hashable, Any] = {}
+    constants: dict[Hashable, Any] = {}
     for name, label in indexers.items():
         if name in array.coords and name not in result.coords and name not in array.dims:
             (dim,), dtype = array.coords.variables[name].dims, array.coords.variables[name].dtype
             if method is not None or tolerance is not None:
                 positions, _, _ = locate_near(array, {name: label}, method, tolerance)
                 label = values_of(array, name)[positions[dim]]
-            kept[name] = (dim, np.full(result.sizes[dim], label, dtype)) if dim in result.dims else label
-    return result.assign_coords(kept) if kept else result
+            constants[name] = (dim, np.full(result.sizes[dim], label, dtype)) if dim in result.dims else label
+    return result.assign_coords(constants) if constants else result
 
 
 def locate(
@@ -155,10 +155,10 @@ def _flat(array: xr.DataArray, indexers: Mapping[Hashable, Any]) -> Iterator[tup
 
 def _dim_of(array: xr.DataArray, name: Hashable) -> Hashable:
     if name not in array.coords:
-        known = [str(coord) for coord in array.coords]
+        names = [str(coord) for coord in array.coords]
         raise KeyError(
-            f"{name!r} is neither a dimension nor a coordinate.{did_you_mean(name, known)} There are: "
-            f"{', '.join(known)}."
+            f"{name!r} is neither a dimension nor a coordinate.{did_you_mean(name, names)} There are: "
+            f"{', '.join(names)}."
         )
     dims = array.coords.variables[name].dims
     if len(dims) != 1:
@@ -183,11 +183,11 @@ def _along_dim(array: xr.DataArray, dim: Hashable, label: Any) -> Any:
         return None
     # An index of one level is searched by its values, as if it were an ordinary index.
     level = index.get_level_values(0)
-    found = np.flatnonzero(level == values.item()) if values.ndim == 0 else level.get_indexer_for(pd.Index(values))
-    missing = found.size == 0 if values.ndim == 0 else bool((found < 0).any())
+    positions = np.flatnonzero(level == values.item()) if values.ndim == 0 else level.get_indexer_for(pd.Index(values))
+    missing = positions.size == 0 if values.ndim == 0 else bool((positions < 0).any())
     if missing:
         raise KeyError(_not_found(array, index.names[0], np.setdiff1d(values, np.asarray(level))))
-    return int(found[0]) if values.ndim == 0 and found.size == 1 else found
+    return int(positions[0]) if values.ndim == 0 and positions.size == 1 else positions
 
 
 def _untupled(label: Any) -> Any:
@@ -218,13 +218,13 @@ def _matches(array: xr.DataArray, dim: Hashable, name: Hashable, label: Any) -> 
         if label.stop is not None:
             keep &= uniques <= label.stop
     else:
-        wanted = [_item(label)] if _is_scalar(label) else [_item(one) for one in np.asarray(label).ravel()]
-        known = {_item(value): position for position, value in enumerate(uniques)}
-        missing = [value for value in wanted if value not in known]
+        labels = [_item(label)] if _is_scalar(label) else [_item(one) for one in np.asarray(label).ravel()]
+        position_of = {_item(value): position for position, value in enumerate(uniques)}
+        missing = [value for value in labels if value not in position_of]
         if missing:
             raise KeyError(_not_found(array, name, missing))
         keep = np.zeros(len(uniques), dtype=bool)
-        keep[[known[value] for value in wanted]] = True
+        keep[[position_of[value] for value in labels]] = True
     # One more entry at the end: the code of missing values, which no label matches.
     mask: npt.NDArray[np.bool_] = np.append(keep, False)[codes]
     return mask
@@ -248,9 +248,9 @@ def _place_of(level: pd.Index[Any], value: Any) -> int | None:
 def _not_found(array: xr.DataArray, name: Hashable, missing: Iterable[Any]) -> str:
     _, uniques = codes_of(array, name)
     absent = [_item(value) for value in missing]
-    shown = ", ".join(repr(_item(value)) for value in uniques[:10]) + (", ..." if len(uniques) > 10 else "")
+    examples = ", ".join(repr(_item(value)) for value in uniques[:10]) + (", ..." if len(uniques) > 10 else "")
     hint = did_you_mean(absent[0], uniques) if absent else ""
-    return f"Coordinate {name!r} has no value {', '.join(map(repr, absent[:10]))}.{hint} Its values: {shown}."
+    return f"Coordinate {name!r} has no value {', '.join(map(repr, absent[:10]))}.{hint} Its values: {examples}."
 
 
 def _is_scalar(label: Any) -> bool:
