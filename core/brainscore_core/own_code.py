@@ -26,7 +26,7 @@ class Place:
     line : int
         Counted from 1.
     function : str
-        What the line is in; ``'<module>'`` outside of functions.
+        Enclosing function; ``'<module>'`` outside of functions.
     code : str
         The line itself, empty where its file cannot be read.
     """

@@ -132,7 +132,7 @@ def checked(kind: TypeAdapter[Read], content: object, what: str) -> Read:
             for each in error.errors(include_url=False, include_context=False)[:_MOST_TOLD]
         ]
         more = f"; and {error.error_count() - _MOST_TOLD} more" if error.error_count() > _MOST_TOLD else ""
-        raise CorruptFileError(f"{'; '.join(problems)}{more}.") from None  # whose text repeats what is wrong as it is
+        raise CorruptFileError(f"{'; '.join(problems)}{more}.") from None  # whose text repeats the invalid value
 
 
 def read_start(path: Path, most_bytes: int = MOST_BYTES) -> bytes:

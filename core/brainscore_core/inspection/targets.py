@@ -121,7 +121,7 @@ def _check_identifiers(
             loaded = import_plugin(library, kind, identifier, index=index)()
         except (KeyboardInterrupt, SystemExit):
             raise
-        except Exception as error:  # noqa: BLE001 - the plugin's own code: whatever it raises is what is wrong with it
+        except Exception as error:  # noqa: BLE001 - the plugin's own code: any error is its problem
             said = str(error) if isinstance(error, BrainScoreError) else f"{type(error).__name__}: {error}"
             fix = _FETCH_FIX if isinstance(error, DownloadError) else _LOAD_FIX
             problems.append(Problem(where, f"cannot be loaded: {said}", fix))

@@ -1,4 +1,4 @@
-"""Build environments in which the requirements of one plugin cannot disturb another.
+"""Build environments that keep the requirements of plugins apart.
 
 An environment is a virtual environment of the running interpreter that sees everything importable here (the libraries
 from where they are imported now, and the packages installed beside them) through a ``.pth`` file, behind its own

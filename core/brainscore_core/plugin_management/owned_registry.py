@@ -23,10 +23,10 @@ _IMPORTER = __file__.replace("owned_registry", "import_plugin")
 
 
 class OwnedRegistry(dict[str, Factory], Generic[Factory]):
-    """A dictionary of factories by identifier in which a plugin can only change entries of its own.
+    """A dictionary of factories by identifier; a plugin can only change entries of its own.
 
-    What nobody's plugin registers anybody may assign, and code that is no plugin, such as a notebook or a test, may
-    change everything.
+    Identifiers that no plugin registers are free. Code outside plugins, such as a notebook or a test, may change
+    everything.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         Kind of the factories, such as ``'model'``.
     owners : callable
         ``owners(library, kind)`` returns, by identifier, the ``__init__.py`` of the plugins that register it. It is
-        asked when another plugin than the last one assigns or removes an identifier, and anew before one is refused.
+        asked when another plugin than the last one assigns or removes an identifier, and again before one is refused.
 
     Raises
     ------

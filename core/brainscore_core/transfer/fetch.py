@@ -152,7 +152,7 @@ def _download(source: RemoteFile, target: Path, partial: PartialFile, bring: Cal
     except ChecksumError:
         if not is_continued:
             raise
-        # A power failure, for instance, may have damaged what an earlier process left: download all of it once more.
+        # A power failure, for instance, may have damaged the earlier bytes: download the whole file.
         bring(partial)
         _publish(source, target, partial, str(source))
 

@@ -35,7 +35,7 @@ _FIRST_PAUSE_S = 0.2
 _PART_BYTES = 8 * 2**20
 _PARTS_AT_ONCE = 8
 _QUESTIONS_AT_ONCE = 8
-# What was read before a connection breaks is lost up to this size.
+# A broken connection loses at most this much.
 _CHUNK_BYTES = 2**16
 # A connection that breaks after this many bytes got somewhere: it does not count as a failed attempt.
 _PROGRESS_BYTES = 2**20

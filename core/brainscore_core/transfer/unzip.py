@@ -74,7 +74,7 @@ def check_extracted(zip_path: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        What is wrong, such as ``'.../a.png differs from the archive'``. Empty if nothing is or if there is no folder.
+        Problems, such as ``'.../a.png differs from the archive'``. Empty if nothing is or if there is no folder.
     """
     zip_path = Path(zip_path)
     directory = zip_path.with_suffix("")
@@ -127,7 +127,7 @@ def _explained(zip_path: Path, members: list[zipfile.ZipInfo]) -> Iterator[None]
         ) from error
 
 
-# --- What is allowed --------------------------------------------------------------------------------------------------
+# --- Allowed members --------------------------------------------------------------------------------------------------
 
 
 def _checked_members(

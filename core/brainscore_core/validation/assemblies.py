@@ -254,7 +254,7 @@ def check_time_bins(assembly: xr.DataArray) -> list[Problem]:
 
 
 def check_repetitions(assembly: xr.DataArray) -> list[Problem]:
-    """Check that repetitions can be told apart, and (hints) that every stimulus has all of them."""
+    """Check that repetitions are distinguishable, and (hints) that every stimulus has all of them."""
     along = {
         str(name): np.asarray(coord.values)
         for name, coord in assembly.coords.items()
@@ -304,7 +304,7 @@ def _check_balance(table: pd.DataFrame, who: list[str], where: str) -> list[Prob
 
 
 def check_units(assembly: xr.DataArray) -> list[Problem]:
-    """Check (a hint) that ``attrs`` say in which units measured numbers are."""
+    """Check (a hint) that ``attrs`` state the units of measured numbers."""
     without = any(kind.__name__ in _WITHOUT_UNITS for kind in type(assembly).__mro__)
     if without or assembly.dtype.kind not in "iuf" or any(name in assembly.attrs for name in _UNITS):
         return []

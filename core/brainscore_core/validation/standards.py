@@ -57,7 +57,7 @@ NANS_EXPECTED = "nans_expected"
 
 @dataclass(frozen=True, kw_only=True)
 class AssemblyStandard:
-    """What a class of assemblies requires.
+    """Requirements of a class of assemblies.
 
     Attributes
     ----------

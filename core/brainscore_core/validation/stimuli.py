@@ -54,7 +54,7 @@ def check_identifier(identifier: object, where: str = "identifier") -> list[Prob
         Text without spaces, slashes or control characters; by convention ``AuthorYear`` or a descriptive word, sub-sets
         after a ``.``, words joined by ``_``.
     where : str
-        What it identifies.
+        Kind of object.
     """
     if not isinstance(identifier, str) or not identifier:
         fix = "give a text such as 'Mine2026.IT', or set stimulus_set.name = 'Mine2026'"

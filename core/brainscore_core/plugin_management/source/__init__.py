@@ -3,9 +3,9 @@
 ================ ==========================================================================================
 `files`          a folder -> its files, read once and parsed when somebody asks; the modules of one plugin
 `literals`       expressions -> values, as far as they are written
-`registrations`  ``__init__.py`` -> what importing it registers
-`facts`          a file -> what it loads, imports and names
-`execution`      statements -> what runs when a module is imported
+`registrations`  ``__init__.py`` -> its registrations
+`facts`          a file -> its loads, imports and names
+`execution`      statements -> those that run when a module is imported
 ================ ==========================================================================================
 """
 

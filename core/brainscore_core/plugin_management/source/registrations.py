@@ -97,8 +97,8 @@ class _Reader:
     # Other names that stand for a registry; None where a name that looks like one is something of the plugin's own.
     aliases: dict[str, str | None] = field(default_factory=dict)
     local: dict[str, object] = field(default_factory=dict)  # assigned by enclosing loops
-    loops: int = 0  # around what is read
-    conditions: int = 0  # around what is read, so that it may not run
+    loops: int = 0  # enclosing loops
+    conditions: int = 0  # enclosing conditions, so the code may not run
     turns: int = _MOST_TURNS  # of loops that may still be followed
 
     @cached_property

@@ -45,7 +45,7 @@ __all__ = [
 
 
 def check_assembly(assembly: xr.DataArray, *, allow_nan: bool = True) -> list[str]:
-    """Return every way in which an assembly breaks the standard of its class, as sentences; see `STANDARDS`.
+    """Return all problems of an assembly under the standard of its class, as sentences; see `STANDARDS`.
 
     Parameters
     ----------

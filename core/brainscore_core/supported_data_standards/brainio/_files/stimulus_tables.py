@@ -130,7 +130,7 @@ def _pandas_version() -> tuple[int, int]:
 
 
 def _quoted_columns(text: str) -> list[str]:
-    """Return the columns in which at least one value is in quotes (empty ones do not count)."""
+    """Return the columns with at least one value in quotes (empty ones do not count)."""
     records = _csv_records(text)
     header = [_unquoted(field) for field in next(records)]
     quoted = {index for record in records for index, field in enumerate(record) if field[:1] == '"' and field != '""'}

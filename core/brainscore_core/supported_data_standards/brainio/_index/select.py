@@ -258,7 +258,7 @@ def _is_scalar(label: Any) -> bool:
 
 
 def _item(value: Any) -> Any:
-    """Return a value in the form in which labels are compared: a plain Python object, times at full precision."""
+    """Return a value in comparable form: a plain Python object, times at full precision."""
     if isinstance(value, xr.DataArray):
         value = value.values
     if isinstance(value, np.ndarray) and value.ndim == 0:
