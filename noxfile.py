@@ -26,8 +26,8 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
 # Scripts in perf/, in the order they run; what `metrics` measures on comes from metric_cases.
 MEASUREMENTS = (
-    "first_score", "trace_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth", "data_standards",
-    "metrics", "costs", "limits", "coverage", "coverage_behaviour", "bias", "activations",
+    "first_score", "trace_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth",
+    "data_standards", "metrics", "costs", "limits", "coverage", "coverage_behaviour", "bias", "activations",
     "memory_budget", "extraction_memory", "threads", "video", "layer_selection", "benchmarks", "screen",
     "shared_stimuli", "fmri", "isolation", "comparison", "scheduling",
     "campaign", "leaderboard", "leaderboard_table", "leaderboard_audit",
