@@ -30,8 +30,8 @@ app = command_line.make_app("List, describe, fetch, verify or remove data.")
 @app.command("list", cls=command_line.Command)
 def list_data(cached: Annotated[bool, typer.Option("--cached", help="only cached data")] = False) -> int:
     """List registered data with cache state and size on disk."""
-    from brainscore_vision.catalogue.describe import size_text
-    from brainscore_vision.catalogue.entries import entries
+    from brainscore_vision.catalogue.describe import size_text  # keeps start-up fast
+    from brainscore_vision.catalogue.entries import entries  # keeps start-up fast
 
     listed = [entry for entry in entries() if not cached or entry.cached in {"yes", "partly"}]
     rows = [
@@ -44,7 +44,7 @@ def list_data(cached: Annotated[bool, typer.Option("--cached", help="only cached
 @app.command("info", cls=command_line.Command)
 def info(identifier: _Identifier) -> int:
     """Describe data: plugin, files, licence, citation."""
-    from brainscore_vision.catalogue.describe import describe
+    from brainscore_vision.catalogue.describe import describe  # keeps start-up fast
 
     print_descriptions(describe(identifier, ("data", "stimulus_set")))
     return 0
@@ -80,10 +80,10 @@ def fetch(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="list without fetching")] = False,
 ) -> int:
     """Print the size of data, then fetch absent files; run again to resume."""
-    from brainscore_vision.catalogue.describe import size_text
-    from brainscore_vision.catalogue.entries import entries, entries_of
-    from brainscore_vision.catalogue.fetching import fetch_entry, plan_of
-    from brainscore_vision.catalogue.needs import data_of
+    from brainscore_vision.catalogue.describe import size_text  # keeps start-up fast
+    from brainscore_vision.catalogue.entries import entries, entries_of  # keeps start-up fast
+    from brainscore_vision.catalogue.fetching import fetch_entry, plan_of  # keeps start-up fast
+    from brainscore_vision.catalogue.needs import data_of  # keeps start-up fast
 
     if benchmark:
         command_line.say(f"Looking up the data of {', '.join(benchmark)} ...")
@@ -133,7 +133,7 @@ def fetch(
 
 
 def _to_fetch(plan: Plan) -> str:
-    from brainscore_vision.catalogue.describe import size_text
+    from brainscore_vision.catalogue.describe import size_text  # keeps start-up fast
 
     if not plan.n_files:
         return "-"
@@ -149,7 +149,7 @@ def verify_data(
     ] = None,
 ) -> int:
     """Hash cached files again and report the damaged ones (exit code 1)."""
-    from brainscore_vision.catalogue.entries import entries, verify
+    from brainscore_vision.catalogue.entries import entries, verify  # keeps start-up fast
 
     requested = [entry for identifier in identifiers or () for entry in entries(identifier)]
     count, problems = verify(requested if identifiers else None)
@@ -170,8 +170,8 @@ def clean_data(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="list without removing")] = False,
 ) -> int:
     """Remove cached files: those of one identifier, or --all."""
-    from brainscore_vision.catalogue.describe import size_text
-    from brainscore_vision.catalogue.entries import clean, entries
+    from brainscore_vision.catalogue.describe import size_text  # keeps start-up fast
+    from brainscore_vision.catalogue.entries import clean, entries  # keeps start-up fast
 
     if (identifier is None) != everything:
         raise ConfigurationError("Say what to remove: the files of one IDENTIFIER, or --all.")

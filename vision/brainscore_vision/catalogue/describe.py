@@ -145,7 +145,7 @@ def _files(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def _facts(name: str, tell: Callable[[str], None] | None) -> BenchmarkFacts:
-    from brainscore_vision.catalogue.facts import benchmark_facts
+    from brainscore_vision.catalogue.facts import benchmark_facts  # keeps start-up fast
 
     (facts,) = benchmark_facts(name, tell)
     return facts
@@ -163,8 +163,8 @@ def _of_benchmark(facts: BenchmarkFacts) -> Iterator[tuple[str, str]]:
 
 def _ceiling(benchmark: str) -> str:
     """Return the ceiling in the newest record, which normalised its score."""
-    from brainscore_core.config import settings
-    from brainscore_core.records.store import FolderStore
+    from brainscore_core.config import settings  # keeps start-up fast
+    from brainscore_core.records.store import FolderStore  # keeps start-up fast
 
     records = [record for record in FolderStore(settings().home / "scores") if record.benchmark == benchmark]
     ceiled = [record for record in records if record.ceiling is not None]

@@ -46,8 +46,8 @@ def plan_of(wanted: Sequence[Entry]) -> list[Plan]:
     plans = []
     for entry in wanted:
         own = [sizes[source] for source, first in missing.items() if first is entry]
-        known = [size for size in own if size is not None]
-        plans.append(Plan(entry=entry, n_files=len(own), size_bytes=sum(known), n_unknown=len(own) - len(known)))
+        stated = [size for size in own if size is not None]
+        plans.append(Plan(entry=entry, n_files=len(own), size_bytes=sum(stated), n_unknown=len(own) - len(stated)))
     return plans
 
 

@@ -124,7 +124,7 @@ class Bucket:
 
         def load() -> DataAssembly:
             from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly  # imports xarray
-            from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3
+            from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3  # likewise
 
             loaded = load_assembly_from_s3(
                 identifier,

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.images import load_images
+from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+
 if TYPE_CHECKING:
     from brainscore_vision.model_interface import BrainModel
 
@@ -22,9 +26,6 @@ def coarse_pixels(visual_degrees: float = 8.0) -> BrainModel:
     It records V1, V2, V4 and IT, learns labels and finds the odd one out; it has no ``logits``. Use it to test files,
     batches and readouts with a real model; a classifier on the 196,608 values of ``pixels`` is slow.
     """
-    from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
-    from brainscore_vision.model_helpers.activations.images import load_images
-    from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
 
     def pictures(paths: Sequence[str]) -> Any:  # an array (picture, channel, row, column)
         resized = [np.asarray(picture.resize((SIZE_PX, SIZE_PX))) / 255 for picture in load_images(paths)]

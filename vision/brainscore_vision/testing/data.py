@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_core.testing.contracts import Contract, data_available
+from brainscore_core.validation.assemblies import check_alignment, check_assembly
+from brainscore_core.validation.stimuli import check_stimulus_set
 from brainscore_vision.loading import load_dataset, load_stimulus_set
 from brainscore_vision.testing.identifier import IdentifierContract
 
 if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_core.validation.problem import Problem
 
@@ -45,8 +47,6 @@ class StimulusSetContract(_ValidatedContract, IdentifierContract):
 
     def test_validates(self) -> None:
         """Identifiers, columns and files obey the data standard."""
-        from brainscore_core.validation.stimuli import check_stimulus_set
-
         self._require(check_stimulus_set(self.loaded, is_packaged=True))
 
 
@@ -63,14 +63,10 @@ class DataContract(_ValidatedContract):
 
     def test_validates(self) -> None:
         """Dimensions, coordinates and values obey the data standard of its class."""
-        from brainscore_core.validation.assemblies import check_assembly
-
         self._require(check_assembly(self._assembly(), nans_expected=self.nans_expected))
 
     def test_stimuli_align(self) -> None:
         """Every presented stimulus is in the stimulus set."""
-        from brainscore_core.validation.assemblies import check_alignment
-
         with data_available():
             stimulus_set = self._assembly().attrs.get("stimulus_set")
         if stimulus_set is None:
@@ -78,8 +74,6 @@ class DataContract(_ValidatedContract):
         self._require(check_alignment(self._assembly(), stimulus_set))
 
     def _assembly(self) -> DataAssembly:
-        from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-
         if not isinstance(self.loaded, DataAssembly):
             self.unfit(f"a {type(self.loaded).__name__} is no assembly that could be checked", "write tests of its own")
         return self.loaded

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
+
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 __all__ = ["draw_stimuli", "of_stimuli", "recordings", "shuffled"]
 
@@ -55,10 +56,6 @@ def draw_stimuli(
     StimulusSet
         Columns ``stimulus_id`` (str) and `columns`.
     """
-    from PIL import Image
-
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-
     generator = np.random.default_rng([seed, n, size_px])
     prefix = identifier.replace(".", "_")
     table: dict[str, Any] = {"stimulus_id": [f"{prefix}_{number:04d}" for number in range(n)], **(columns or {})}
@@ -175,8 +172,6 @@ def _time_coords(bins: Sequence[tuple[float, float]] | None) -> Coords:
 def _assemble(
     values: Floats, coords: Coords, stimuli: StimulusSet, *, dims: Sequence[str], has_time: bool, cls: type[Any] | None
 ) -> Any:
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly  # heavy: xarray
-
     all_dims = ["presentation", "neuroid", "time_bin"]
     if not has_time:
         values, all_dims = values[:, :, 0], all_dims[:2]
@@ -212,8 +207,6 @@ def _signal(
 
 def _blocks(stimuli: StimulusSet) -> Floats:
     """Return the mean grey of 8 x 8 blocks of each picture, shape (n_stimuli, 64)."""
-    from PIL import Image
-
     rows = []
     for stimulus_id in stimuli["stimulus_id"]:
         with Image.open(stimuli.get_stimulus(stimulus_id)) as image:

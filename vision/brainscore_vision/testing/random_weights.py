@@ -19,7 +19,7 @@ from brainscore_core.identity.digest import file_digest
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
+    from torch import nn  # as above
 
 __all__ = ["build_random", "published_instead", "random_weights"]
 
@@ -33,7 +33,7 @@ def build_random(build: Callable[[], Network], seed: int = 0) -> Network:
     around 0, variances and factors around 1. The global random state is unchanged.
     """
     import torch  # slow to import, and most tests do without
-    from torch import nn
+    from torch import nn  # as above
 
     with torch.device("meta"):
         network = build()

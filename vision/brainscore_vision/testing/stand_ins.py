@@ -29,9 +29,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 
+from brainscore_core.errors import UnknownIdentifierError
+from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin
+from brainscore_core.plugin_management.registry import kind_named
+from brainscore_core.plugin_management.source import read_plugin
+from brainscore_core.supported_data_standards.brainio import s3
+from brainscore_core.supported_data_standards.brainio.packaging import (
+    package_data_assembly,
+    package_stimulus_set,
+    upload_to_s3,
+    write_netcdf,
+)
+from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3, load_stimulus_set_from_s3
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_core.testing.markers import needs_data
+from brainscore_vision.catalogue.references import find_references
+from brainscore_vision.loading import load_stimulus_set
+from brainscore_vision.registries import data_registry, stimulus_set_registry
 from brainscore_vision.testing.made_recordings import draw_stimuli, of_stimuli, recordings, shuffled
 
 if TYPE_CHECKING:
@@ -69,7 +86,6 @@ class StandIns:
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, before: Mapping[str, str | None]) -> None:
-        from brainscore_core.supported_data_standards.brainio import s3
 
         self._monkeypatch = monkeypatch
         self._before = before
@@ -113,10 +129,6 @@ class StandIns:
         stimulus_set : StimulusSet
             With `stimulus_paths`; packaged under the identifier of the registered files.
         """
-        from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set
-        from brainscore_core.supported_data_standards.brainio.s3 import load_stimulus_set_from_s3
-        from brainscore_vision.registries import stimulus_set_registry
-
         references = {reference.file_type: reference for reference in _references("stimulus_set", identifier)}
         packaged_as = references["csv"].identifier if "csv" in references else identifier
         package: dict[str, Any] = dict(package_stimulus_set(None, stimulus_set, packaged_as, _BUCKET))
@@ -155,11 +167,6 @@ class StandIns:
             Apply the checks of packaging. Older published files fail them: they lack ``neuroid_id``, or repeat a
             dimension.
         """
-        from brainscore_core.supported_data_standards.brainio.packaging import package_data_assembly
-        from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3
-        from brainscore_vision.loading import load_stimulus_set
-        from brainscore_vision.registries import data_registry
-
         stimuli: StimulusSet | None = assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
         if stimuli is not None and str(stimuli.identifier) not in self._stood_in:
             self.stimuli(str(stimuli.identifier), stimuli)
@@ -214,10 +221,6 @@ class StandIns:
         NeuroidAssembly
             The signal for all stimuli.
         """
-        import pandas as pd
-
-        from brainscore_core.supported_data_standards.brainio.transform import average_repetition
-
         joint: Any = pd.concat(list(stimuli.values()), ignore_index=True)
         joint.identifier = dataset
         most = max(filter(None, n_repetitions.values()))
@@ -236,7 +239,6 @@ class StandIns:
         self._monkeypatch.setitem(registry, identifier, load)
 
     def _redirect(self, reference: Reference, version_id: str | None, sha1: str) -> None:
-        from brainscore_core.supported_data_standards.brainio import s3
 
         named = reference.identifier, reference.file_type
         location = *named, reference.bucket, reference.version_id, reference.sha1, reference.filename_prefix
@@ -247,8 +249,6 @@ class StandIns:
 
 def _upload_unchecked(assembly: DataAssembly, identifier: str) -> dict[str, Any]:
     """Upload an assembly without stimuli and without checks."""
-    from brainscore_core.supported_data_standards.brainio.packaging import upload_to_s3, write_netcdf
-
     assembly = assembly.copy(deep=False)
     assembly.attrs = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -259,12 +259,6 @@ def _upload_unchecked(assembly: DataAssembly, identifier: str) -> dict[str, Any]
 
 def _references(kind: str, identifier: str) -> list[Reference]:
     """Return the files of a registration; import its plugin, which must not register after the stand-in."""
-    from brainscore_core.errors import UnknownIdentifierError
-    from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin
-    from brainscore_core.plugin_management.registry import kind_named
-    from brainscore_core.plugin_management.source import read_plugin
-    from brainscore_vision.catalogue.references import find_references
-
     try:
         plugin = find_plugin(_LIBRARY, kind, identifier)
     except UnknownIdentifierError:
@@ -275,7 +269,7 @@ def _references(kind: str, identifier: str) -> list[Reference]:
 
 def _hasten_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read boto3's service definitions once, not per client, which takes longer than the transfers."""
-    from botocore.loaders import JSONFileLoader
+    from botocore.loaders import JSONFileLoader  # only for tests with stand-ins
 
     read, contents = JSONFileLoader.load_file, dict[str, Any]()
 
@@ -323,10 +317,10 @@ def standing_in(url: str, folder: Path) -> Iterator[StandIns]:
 @contextlib.contextmanager
 def serve_s3() -> Iterator[str]:
     """Run a local S3 server with a versioned bucket; yield its address."""
-    import boto3
-    from botocore import UNSIGNED
-    from botocore.config import Config
-    from moto.server import ThreadedMotoServer
+    import boto3  # only for tests with stand-ins
+    from botocore import UNSIGNED  # only for tests with stand-ins
+    from botocore.config import Config  # only for tests with stand-ins
+    from moto.server import ThreadedMotoServer  # only for tests with stand-ins
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     with contextlib.redirect_stderr(None):

@@ -105,7 +105,7 @@ class VisualDegreesTests:
         expected
             Number of gray pixels divided by the number of values of the image (pixels times channels).
         """
-        from PIL import Image
+        from PIL import Image  # only for this test
 
         stimuli = _look_at_call(load_benchmark(benchmark), candidate_degrees)[0]
         with Image.open(stimuli.get_stimulus(image_id)) as image:

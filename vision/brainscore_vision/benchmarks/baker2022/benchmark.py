@@ -43,6 +43,6 @@ def load_assembly(orientation: str):
     """Load the answers of people to silhouettes of one orientation: nonzero if correct."""
     assembly = load_dataset(f"Baker2022_{orientation}_distortion")
     stimuli = assembly.stimulus_set
-    kept = assembly[{"presentation": np.flatnonzero(assembly["orientation"].values == orientation)}]
-    kept.attrs["stimulus_set"] = stimuli[stimuli["orientation"] == orientation]
-    return kept
+    answers = assembly[{"presentation": np.flatnonzero(assembly["orientation"].values == orientation)}]
+    answers.attrs["stimulus_set"] = stimuli[stimuli["orientation"] == orientation]
+    return answers
