@@ -60,8 +60,8 @@ def _check(source: CheckedPlugin, file: str, line: int, text: str) -> Iterator[F
     try:
         entries = read_bibtex(text)
     except MalformedBibtexError as error:
-        message = f"the citation is no BibTeX: {error}"
-        fix = f"write something like {_EXAMPLE}, or leave the text empty where there is nothing to cite"
+        message = f"the citation is not BibTeX: {error}"
+        fix = f"write something like {_EXAMPLE}, or leave the text empty if nothing can be cited"
         yield source.finding("citation", message, fix, file, line + error.line)
         return
     for entry in entries:
@@ -71,12 +71,12 @@ def _check(source: CheckedPlugin, file: str, line: int, text: str) -> Iterator[F
 def _check_fields(source: CheckedPlugin, file: str, line: int, entry: BibtexEntry) -> Iterator[Finding]:
     missing = missing_fields(entry)
     if missing is None:
-        message = f"@{entry.type} is no type of BibTeX"
+        message = f"@{entry.type} is not a BibTeX type"
         fix = "use @article, @inproceedings, @book or @misc"
         yield source.finding("citation", message, fix, file, line, hint=True)
     elif missing:
         message = f"the citation {entry.key!r} lacks {', '.join(missing)}, which @{entry.type} demands"
-        yield source.finding("citation", message, "add what is missing", file, line, hint=True)
+        yield source.finding("citation", message, "add the missing fields", file, line, hint=True)
 
 
 # -- reading BibTeX ----------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class _Reader:
                 return self.text[start : self.position - 1]
             depth += (character == "{") - (character == "}")
             if depth < 0:
-                raise self._malformed("there is a closing brace too many")
+                raise self._malformed("a closing brace has no opening one")
             self.position += 1
         self.position = start
         raise self._malformed(f"what opens here is not closed; expected {closing!r}")

@@ -75,7 +75,7 @@ def check_metadata_file(source: CheckedPlugin, _: Surroundings) -> Iterator[Find
     """Require a valid ``metadata.yml`` of new plugins."""
     present = [name for name in ("metadata.yml", "metadata.yaml") if name in source.files]
     if len(present) == 2:
-        message = "there is a metadata.yml and a metadata.yaml"
+        message = "metadata.yml and metadata.yaml both exist"
         yield source.finding("metadata", message, "keep metadata.yml", present[1])
     if not present and source.earlier == {}:
         message = "a new plugin without metadata.yml, which says who may see it, its licence, and whom to ask"

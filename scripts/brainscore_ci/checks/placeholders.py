@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["PLACEHOLDERS", "RULES"]
 
 PLACEHOLDERS: Mapping[str, str] = {
-    "Title of the publication": "write the title of the publication, or cite what the plugin is based on",
+    "Title of the publication": "write the title of the publication, or cite the source of the plugin",
     "Author, First": "name the authors",
     "Name of the journal": "name the journal, or where else it appeared",
     "name@example.org": "say whom to ask: an e-mail address or a GitHub name",
@@ -29,7 +29,7 @@ def check_placeholders(source: CheckedPlugin, _: Surroundings) -> Iterator[Findi
         for number, line in enumerate(file.text.splitlines(), 1):
             for text, fix in PLACEHOLDERS.items():
                 if text in line:
-                    yield source.finding("placeholder", f"{text!r} stands for what you know", fix, path, number)
+                    yield source.finding("placeholder", f"{text!r} is a placeholder", fix, path, number)
 
 
 RULES = (check_placeholders,)

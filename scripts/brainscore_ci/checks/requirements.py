@@ -107,7 +107,7 @@ def _check_url(find: _Find, text: str) -> Iterator[Finding]:
             fix = "name a release on PyPI, or append #sha256=<digest>"
             yield find(f"{text!r} may change unseen", fix)
     else:
-        yield find(f"{text!r} is no package that everybody can install", "name a release on PyPI")
+        yield find(f"{text!r} is not a package that everybody can install", "name a release on PyPI")
 
 
 def _check_named(find: _Find, requirement: Requirement, surroundings: Surroundings) -> Iterator[Finding]:
@@ -132,7 +132,7 @@ def _check_bound(find: _Find, requirement: Requirement, wanted: SpecifierSet) ->
     lowest = [one.version for one in wanted if one.operator in {">=", "=="}]
     too_old = bool(lowest) and all(not requirement.specifier.contains(version, prereleases=True) for version in lowest)
     bounds = ",".join(map(str, upper))
-    message = f"{requirement.name}{bounds} holds back what the library itself requires ({requirement.name}{wanted})"
+    message = f"{requirement.name}{bounds} conflicts with a requirement of the library ({requirement.name}{wanted})"
     if too_old and upper[0].operator in {"<", "<="}:
         message += ", and leaves nothing to install"
     yield find(message, "drop the upper bound, and adapt the plugin to the current release", hint=True)

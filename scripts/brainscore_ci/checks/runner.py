@@ -350,7 +350,7 @@ def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | Non
 
 def _changes(place: Workplace, base: str) -> ChangeSet:
     if place.repository is None:
-        raise ConfigurationError("Changes are found with git, and this is no checkout; run it in one.")
+        raise ConfigurationError("Finding changes needs git: run this in a checkout.")
     try:
         return changes_since(place.repository, base)
     except ConfigurationError:

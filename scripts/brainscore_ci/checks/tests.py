@@ -27,7 +27,7 @@ def check_tests(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require a ``test.py`` with at least one test that can fail."""
     file = source.files.get("test.py")
     if file is None:
-        fix = "add one; nox -s new_plugin shows what it may look like"
+        fix = "add one; nox -s new_plugin writes an example"
         yield source.finding("tests", "there is no test.py", fix, "test.py")
         return
     if file.tree is None:
@@ -36,7 +36,7 @@ def check_tests(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     tests = list(module.tests())
     if not tests and not module.inherits_tests():
         message = "holds no test: no function and no method whose name starts with test"
-        fix = "add one that loads what is registered and compares it with a known value"
+        fix = "add one that loads each identifier and compares a known value"
         yield source.finding("tests", message, fix, "test.py")
     elif not module.inherits_tests() and not any(module.can_fail(test) for test in tests):
         message = f"{_count(len(tests))}, so that a wrong result would pass"

@@ -136,7 +136,7 @@ def _read_record(
     if pair is None or file.relative_to(artifact) != record_path(Path(), pair.model, pair.benchmark):
         raise CorruptFileError(f"{where} is the record of a pair that is not planned for this job, or lies elsewhere")
     if code_of(record)[:2] != revisions_of(record, revision_of):
-        raise CorruptFileError(f"{where} is of other code than what is checked out")
+        raise CorruptFileError(f"{where} is of other code than the checkout")
     return public_record(record) if pair.private else record
 
 

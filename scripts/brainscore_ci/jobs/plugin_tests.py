@@ -110,16 +110,16 @@ class PluginRun:
         if self.ended.stopped is not None:
             return f"the tests did not end within {self.ended.seconds / 60:.1f} minutes and were stopped"
         if self.ended.signal is not None:
-            hint = ", as happens when there is not enough memory" if self.ended.signal == "SIGKILL" else ""
+            hint = ", often for lack of memory" if self.ended.signal == "SIGKILL" else ""
             return f"the interpreter crashed: signal {-self.ended.status} ({self.ended.signal}){hint}"
         if self.ended.status == _NO_TESTS_COLLECTED:
             return "no test was collected: write tests into test.py, or correct -k and -m"
         if self.outcomes is None:
-            return f"pytest ended with status {self.ended.status} before it could say what the tests gave"
+            return f"pytest ended with status {self.ended.status} before it could write the outcomes"
         if not files_with_tests(self.plugin):
-            return "there is no test.py: every plugin has its tests in a file of this name"
+            return "test.py is missing: every plugin keeps its tests there"
         if not self.plugin.registrations and not self.plugin.computed and self.plugin.problem is None:
-            return "__init__.py registers nothing, so that nobody can load anything of this plugin"
+            return "__init__.py registers nothing, so nothing of this plugin can be loaded"
         return None
 
     @property

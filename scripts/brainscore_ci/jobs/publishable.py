@@ -124,7 +124,7 @@ def _public_failure(failure: Failure, tests: Mapping[str, tuple[str, int]]) -> F
     file, line = tests.get(name, (None, None))
     said = re.match(r"(?:[\w.]*\.)?(\w+)", failure.message, re.ASCII)
     error = "AssertionError" if failure.message.startswith("assert ") else known_error(said[1] if said else "")
-    message = f"{error}; what it said stays private: run the command below where the data are"
+    message = f"{error}; its message stays private: run the command below where the data are available"
     return Failure(test=name, message=message, file=file, line=line)
 
 

@@ -145,7 +145,7 @@ def _test(
     say: Callable[[str], object],
 ) -> PluginResult:
     if plugin is None:
-        return _error(task, "plugin", "The plan names this plugin, and it is not there.", "make the plan again")
+        return _error(task, "plugin", "The plan names this plugin, but it does not exist.", "make the plan again")
     if not task.with_private:
         return _run(task, plugin, options, repository, network=network, say=say)
     if why := why_no_box():

@@ -202,7 +202,7 @@ def _merge_base(repository: Path, first: str, second: str) -> str | None:
         return done.stdout.decode().strip()
     if ask_git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true":
         raise ConfigurationError(
-            f"The history of {repository} is cut off, so what the change is compared with cannot be told. Fetch it: "
+            f"The history of {repository} is cut off, so the base of the change is unknown. Fetch it: "
             "git fetch --unshallow, or fetch-depth: 0 in a workflow."
         )
     return None

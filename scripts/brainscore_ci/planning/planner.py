@@ -86,7 +86,9 @@ def plan_change(
         return _planned(checkout, changes, event, labels)
     plan = _planned(checkout, changes, event, labels, records=records, with_private=with_private)
     if event == "workflow_dispatch" and not base:
-        note = "started without a commit to compare with: scores what has no record; tests run on pushes and at night"
+        note = (
+            "started without a commit to compare with: scores pairs without a record; tests run on pushes and at night"
+        )
         plan = dataclasses.replace(plan, tests=(), notes=(*plan.notes, note))
     return plan
 

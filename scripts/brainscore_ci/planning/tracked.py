@@ -104,7 +104,7 @@ def find_unwanted(files: Iterable[TrackedFile]) -> list[Unwanted]:
     for file in files:
         twin = _twin(file.path, first)
         if is_byte_code(file.path):
-            reason = "holds code that nobody can read, and Python may run it in place of the source"
+            reason = "holds unreadable code that Python may run instead of the source"
             unwanted.append(
                 Unwanted(path=file.path, rule="binary-file", reason=reason, fix="remove it from git: git rm --cached")
             )

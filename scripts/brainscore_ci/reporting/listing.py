@@ -26,7 +26,7 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
     sections: list[tuple[str, Iterable[str]]] = [(title, [plain(note) for note in plan.notes])]
     if plan.refused:
         refusals = (f"{refusal.path[:200]!a}: {plain(refusal.reason)}" for refusal in plan.refused)
-        sections.append((f"REFUSED, so that nothing is run: {count(len(plan.refused), 'path')}", refusals))
+        sections.append((f"REFUSED, nothing runs: {count(len(plan.refused), 'path')}", refusals))
     if plan.tests:
         sections.append((_tests_title(plan.tests), _tests(plan.tests)))
     if plan.pairs:

@@ -88,7 +88,7 @@ def _opening(plan: Plan, results: Results) -> str:
 
 def _problems(verdict: Verdict) -> Section:
     items = (f"- {escape(problem)}" for problem in verdict.problems)
-    head = ("### What is wrong", "")
+    head = ("### Problems", "")
     return Section(name="problems", importance=100, items=items, total=len(verdict.problems), head=head)
 
 
@@ -217,7 +217,7 @@ def _scores(plan: Plan, results: Results) -> Section:
             for pair in plan.previews
         ),
     )
-    about = "Of the reference models on what is new, and of new models on the public reference benchmarks."
+    about = "Reference models on new benchmarks, and new models on the public reference benchmarks."
     if any(result.simulated for result in results.pairs):
         about += " Simulated measurements show that everything works, not that a model is brain-like."
     head = ["### Scores", "", about, "", *head]

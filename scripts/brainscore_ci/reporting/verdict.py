@@ -81,7 +81,7 @@ def read_needs(text: str) -> dict[str, str]:
         jobs = json.loads(text)
         results = {str(job): str(entry["result"]) for job, entry in jobs.items()}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ConfigurationError(f"These are no results of jobs: {text[:200]!r} ({error}).") from error
+        raise ConfigurationError(f"Expected results of jobs: {text[:200]!r} ({error}).") from error
     unknown = {job: result for job, result in results.items() if result not in _RESULTS}
     if unknown or not results:
         raise ConfigurationError(f"Expected results of jobs, each one of {sorted(_RESULTS)}; got {unknown or 'none'}.")

@@ -108,5 +108,5 @@ def ask_owners(owners: Sequence[Owner], submitter: Submitter, contact: str = "")
         lines.append(f"It is owned by {', '.join(mentions)}{more}: please say here whether you agree with this update.")
     if contact:
         lines.append(f"Its `metadata.yml` names as contact: {escape(contact, _MOST_CONTACT)}.")
-    lines.append("For the maintainer: merge it when an owner has agreed, or when you have asked and nobody answers.")
+    lines.append("For the maintainer: merge it when an owner has agreed, or does not answer.")
     return [*lines, ""]

@@ -167,7 +167,7 @@ def _attachments(issue: Issue, later: Sequence[str]) -> list[list[str]]:
 
 def _url_problems(url: str, found: Sequence[Sequence[str]]) -> list[Fault]:
     if url and not any(url in urls for urls in found):
-        what = "this is no zip file that the author of the issue has attached to it"
+        what = "this is not a zip file that the author of the issue attached to it"
         return [Fault(what=what, fix="Copy the address of the attachment from the issue", names=(url,), count=1)]
     if not found:
         return [Fault(what="the issue has no zip file", fix="Drag it into the text of a new comment")]
@@ -242,9 +242,7 @@ def draft(
         *_file_list("removed", placement.removed, archive),
         *(f"- {escape(note)}" for note in archive.notes),
         "",
-        *_fitting(
-            ["What could be better:", "", *(f"- {escape(hint, 500)}" for hint in hints), ""] if hints else [], 15_000
-        ),
+        *_fitting(["Suggestions:", "", *(f"- {escape(hint, 500)}" for hint in hints), ""] if hints else [], 15_000),
         "Nothing of it has been imported or run. For the maintainer: read the files, then allow the tests to run.",
         "Commits on this branch stay when the submitter sends a new version in the same issue.",
         "",
@@ -269,7 +267,7 @@ def answer(problems: Sequence[Fault], *, pull: int | None = None, changed: bool 
     """Phrase the reply in the issue, as Markdown."""
     if problems:
         lines = [
-            "Thank you for the submission. No pull request could be made of it yet:",
+            "Thank you for the submission. It cannot become a pull request yet:",
             "",
             *_fitting([f"- {problem.to_markdown()}" for problem in problems], 40_000),
             "",
@@ -277,8 +275,8 @@ def answer(problems: Sequence[Fault], *, pull: int | None = None, changed: bool 
         ]
         return "\n".join(lines)
     if pull is None:
-        return "The repository holds exactly these files already: there is nothing to do."
-    done = "is made of it" if changed else "holds exactly these files already"
+        return "The repository holds exactly these files already: nothing to do."
+    done = "holds it" if changed else "holds exactly these files already"
     return (
         f"Thank you for the submission. Pull request #{pull} {done}. A maintainer reads it, lets the tests run and "
         "writes there. To send a new version, attach a zip file in a new comment here."

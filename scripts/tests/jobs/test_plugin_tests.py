@@ -105,7 +105,7 @@ def test_a_missing_test_file_is_a_failure_and_the_contract_runs_all_the_same(cap
     assert run("untested") == 1
     out = capfd.readouterr().out
     assert "1 passed" in out
-    assert "models/untested: there is no test.py" in out
+    assert "models/untested: test.py is missing" in out
 
 
 def test_a_plugin_that_registers_nothing_is_a_failure(library, capfd):

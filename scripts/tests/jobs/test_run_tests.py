@@ -366,7 +366,7 @@ def test_a_process_is_believed_as_far_as_it_ended_well(repository, monkeypatch, 
     [
         (Ended(status=-9, stopped="Timeout", seconds=0.5), "the tests did not end within 0.0 minutes and were stopped"),
         (Ended(status=-11), "the interpreter crashed: signal 11 (SIGSEGV)"),
-        (Ended(status=-9), "(SIGKILL), as happens when there is not enough memory"),
+        (Ended(status=-9), "(SIGKILL), often for lack of memory"),
     ],
 )
 def test_a_process_that_did_not_end_well_says_so(tmp_path, ended, said):

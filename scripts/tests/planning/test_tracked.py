@@ -182,7 +182,7 @@ def test_the_script_says_so_and_plans_nothing(repository, tmp_path):
         env={**os.environ, "GITHUB_OUTPUT": str(tmp_path / "outputs")},
     )  # fmt: skip
     assert done.returncode == 1
-    assert "code that nobody can read" in json.loads(done.stdout)["refused"][0]["reason"]
+    assert "unreadable code" in json.loads(done.stdout)["refused"][0]["reason"]
     assert "tests=0" in (tmp_path / "outputs").read_text().splitlines()
 
 

@@ -156,7 +156,7 @@ def test_the_report_says(line):
 
 
 def test_what_needs_attention_comes_first():
-    order = ["What is wrong", "### Plugins", "`models/network` | **", "`benchmarks/experiment` | p", "### Failures"]
+    order = ["### Problems", "### Plugins", "`models/network` | **", "`benchmarks/experiment` | p", "### Failures"]
     order += ["### Scores", "Merging starts", "### On your own machine", "private tests of data/x", "scores of 3 pairs"]
     places = [REPORT.index(text) for text in order]
     assert places == sorted(places)
@@ -167,7 +167,7 @@ def test_what_needs_attention_comes_first():
 def test_a_good_report_is_short():
     report = render(replace(PLAN, pairs=(), skipped=(), notes=()), GOOD, judge(PLAN, GOOD))
     assert report.startswith("## Checks passed\n")
-    for title in ("What is wrong", "Failures", "Refused", "Skipped", "Notes", "Left out"):
+    for title in ("### Problems", "Failures", "Refused", "Skipped", "Notes", "Left out"):
         assert title not in report
     assert "Merging starts no scoring." in report
 
@@ -262,7 +262,7 @@ def test_reports_stay_within_the_limits_and_say_what_was_cut(most):
     cut = report.splitlines()[-1]
     assert cut.startswith("Left out to keep this short: ")
     assert re.search(r"[\d,]+ of 21,301 reasons", cut)
-    for title in ("### What is wrong", "### Failures", "### Plugins", "### Scores", "Skipped (3,000 entries)"):
+    for title in ("### Problems", "### Failures", "### Plugins", "### Scores", "Skipped (3,000 entries)"):
         assert title in report or most == 4096
     assert report.count("```") % 2 == 0
     assert report.count("<details>") == report.count("</details>")

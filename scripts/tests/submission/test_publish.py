@@ -248,7 +248,7 @@ def test_refuses_a_bad_archive_and_says_why(run, project, forge, pack, plugin_fi
     assert outcome.problems
     assert project.branches() == {"main"}
     assert not forge.opened
-    assert "No pull request could be made of it yet" in forge.answers[0]
+    assert "It cannot become a pull request yet" in forge.answers[0]
 
 
 def test_refuses_what_the_checks_find(run, project, forge):

@@ -86,7 +86,7 @@ def test_takes_the_newest_attachment_of_the_author():
     [
         ({"zip": "here it is"}, "", "has no zip file"),
         ({"zip": f"{URL} {URL.replace('123', '7')}"}, "", "several zip files"),
-        ({}, URL.replace("123", "999"), "no zip file that the author of the issue has attached"),
+        ({}, URL.replace("123", "999"), "not a zip file that the author of the issue attached"),
     ],
 )
 def test_says_which_file_is_missing(values, url, problem):
@@ -212,7 +212,7 @@ def test_branches_are_valid_for_git(name):
 def test_answers():
     assert "- `a.py`: is bad. Mend it" in answer([Fault(what="is bad", fix="Mend it", names=("a.py",), count=1)])
     assert "`@everyone`" in answer([Fault(what="is bad", names=("@everyone",), count=1)])
-    assert "Pull request #7 is made of it" in answer([], pull=7)
+    assert "Pull request #7 holds it" in answer([], pull=7)
     assert "#7 holds exactly these files already" in answer([], pull=7, changed=False)
     assert "nothing to do" in answer([])
 

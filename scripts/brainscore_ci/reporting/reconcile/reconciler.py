@@ -55,7 +55,7 @@ def look(github: HttpGitHub, pull: PullRequest, policy: ReconcilePolicy) -> Fact
         return facts
     artifacts = [artifact for artifact in github.artifacts(view.run, policy.artifact) if not artifact.expired]
     if not artifacts:
-        return replace(facts, problem="The run has left no report, or it was kept too long ago.")
+        return replace(facts, problem="The run left no report, or the report has expired.")
     latest = max(artifacts, key=lambda artifact: artifact.id)
     if latest.size_bytes > MOST_ZIP:
         return replace(facts, problem=f"The report of the run has more than {MOST_ZIP // 2**20} MiB.")
