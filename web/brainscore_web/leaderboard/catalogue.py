@@ -1,7 +1,6 @@
-"""State what is known of models and benchmarks besides their scores, and read it from JSON of any origin.
+"""Describe models and benchmarks besides their scores; read from untrusted JSON, so that no domain is imported.
 
-A domain gives its catalogue as plain JSON, so that this package imports none. Identifiers, names and texts may hold any
-characters; whoever shows them escapes them. Addresses are refused unless they are ``http(s)``.
+Identifiers, names and texts may hold any character: escape them before display. Addresses must be ``http(s)``.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from brainscore_core.untrusted import Flag, Line, PathText, Untrusted, at_most, 
 __all__ = ["ROOTS", "Atlas", "AtlasRegion", "BenchmarkEntry", "Catalogue", "ModelEntry", "NodeEntry", "catalogues"]
 
 ROOTS = {"average": "Average", "engineering": "Engineering", "simulated": "Simulated", "other": "In no average"}
-"""Nodes that stand above all others, in the order of the board. Simulated benchmarks stand below `simulated` whatever
-their parent is, benchmarks without a parent below `other`; neither has an average."""
+"""Roots of the tree, in the order of the board. Simulated benchmarks are below `simulated` whatever their parent,
+benchmarks without a parent below `other`; neither root has an average."""
 
 _MOST_BYTES, _MOST_ENTRIES, _MOST_BIBTEX, _MOST_IN_LIST, _MOST_REGIONS = 64 * 2**20, 100_000, 20_000, 1_000, 100
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]{1,900}", re.ASCII | re.IGNORECASE)
-_PICTURE = re.compile(r"[\w./+=@,() -]+\.(png|jpg|jpeg|gif|webp)", re.ASCII)
+_PICTURE = re.compile(r"(?!/|(.*/)?\.\./)[\w./+=@,() -]+\.(png|jpg|jpeg|gif|webp)", re.ASCII)
 
 
 def _named(value: str) -> str:
@@ -37,17 +36,11 @@ def _named(value: str) -> str:
     return value
 
 
-def _inside(value: str) -> str:
-    if value.startswith("/") or ".." in value.split("/"):
-        raise ValueError("expected a path below the folder of the catalogue")
-    return value
-
-
 Identifier = Annotated[Line, AfterValidator(_named)]
 Kind = Literal["neural", "behavior", "engineering"]
 _Bibtex = Annotated[str, text(_MOST_BIBTEX)]
 _Address = Annotated[str, text(1_000), matching(_ADDRESS, "an address that starts with http:// or https://")]
-_Picture = Annotated[PathText, matching(_PICTURE, "a relative path of a picture"), AfterValidator(_inside)]
+_Picture = Annotated[PathText, matching(_PICTURE, "a path of a picture below the folder of the catalogue")]
 _Amount = Annotated[int, Strict(), Field(ge=0, le=10**15)]
 _Score = Annotated[float, Strict(), Field(gt=-1e6, lt=1e6)]
 _Year = Annotated[int, Strict(), Field(ge=1900, le=2200)]
@@ -55,17 +48,7 @@ _Year = Annotated[int, Strict(), Field(ge=1900, le=2200)]
 
 @dataclass(frozen=True, kw_only=True)
 class AtlasRegion(Untrusted):
-    """How well each layer of a model predicts one region.
-
-    Attributes
-    ----------
-    benchmark : str
-        What that was measured on.
-    simulated : bool
-        Whether its measurements are simulated.
-    scores : tuple of float or None
-        Of each layer.
-    """
+    """The score of each layer of a model for one region, on one benchmark."""
 
     region: Identifier
     benchmark: Identifier
@@ -75,7 +58,7 @@ class AtlasRegion(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class Atlas(Untrusted):
-    """Scores of all layers of a model, from early to late, for some regions."""
+    """Scores of all layers of a model, early to late, for some regions."""
 
     layers: Annotated[tuple[Line, ...], at_most(_MOST_IN_LIST)]
     regions: Annotated[tuple[AtlasRegion, ...], at_most(_MOST_REGIONS)]
@@ -83,28 +66,22 @@ class Atlas(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelEntry(Untrusted):
-    """What is known about a model; None is not known.
+    """Facts about a model; None: unknown.
 
     Attributes
     ----------
-    identifier : str
-        As it is registered.
     name : str or None
-        For people; None: the identifier.
+        Display name; None: the identifier.
     family, training : str or None
         Such as ``'ResNet'`` and ``'ImageNet-1k'``.
     parameters : int or None
-        How many there are.
-    public : bool
-        Whether everybody may load it.
+        Number of parameters.
     imagenet : float or None
         Top-1 accuracy on ImageNet, in [0, 1].
     plugin : str or None
-        Folder that registers it, relative to the repository.
+        Folder of its plugin, relative to the repository.
     load : str or None
         A line of Python that loads it.
-    atlas : Atlas or None
-        How well its layers predict regions.
     """
 
     identifier: Identifier
@@ -126,23 +103,23 @@ class ModelEntry(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkEntry(Untrusted):
-    """What is known about a benchmark; None is not known.
+    """Facts about a benchmark; None: unknown.
 
     Attributes
     ----------
     parent : str or None
-        The node above it; None: it is in no average.
+        The node above; None: in no average.
     public : bool
-        Whether everybody may have its data.
+        Whether its data are public.
     shows : {'all', 'score', 'nothing'}
-        What of its scores may be shown: ``'score'`` leaves out what came before it (raw value, sizes, messages). One
-        that shows nothing counts in no average either, from which it could be told.
+        Part of its results that may be shown: ``'score'`` hides raw values, sizes and messages. ``'nothing'`` also
+        excludes it from averages, since they would reveal its scores.
     paradigm : str or None
-        What subjects saw and did, in a sentence.
+        The task and stimuli, in a sentence.
     data : tuple of str
-        Identifiers of what it loads.
+        Identifiers of its data.
     stimuli : tuple of str
-        Pictures to show, relative to the folder of the catalogue.
+        Paths of example pictures, relative to the folder of the catalogue.
     """
 
     identifier: Identifier
@@ -164,7 +141,7 @@ class BenchmarkEntry(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class NodeEntry(Untrusted):
-    """A node of the tree that averages what is below it; `parent` is None for a root."""
+    """An inner node, the average of its children; `parent` is None for a root."""
 
     identifier: Identifier
     name: Identifier | None = None
@@ -175,14 +152,14 @@ class NodeEntry(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue(Untrusted):
-    """All that is known; of each identifier once.
+    """Facts about all models and benchmarks, and the tree of averages; identifiers are unique.
 
     Attributes
     ----------
     nodes : tuple of NodeEntry
-        In the order in which they are shown.
+        In display order.
     notice : str or None
-        What every page says at its top, such as that numbers are made up.
+        Text at the top of every page.
     """
 
     models: Annotated[tuple[ModelEntry, ...], at_most(_MOST_ENTRIES)] = ()
@@ -192,19 +169,19 @@ class Catalogue(Untrusted):
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Catalogue:
-        """Read what `to_json` wrote.
+        """Read JSON from `to_json`.
 
         Raises
         ------
         CorruptFileError
-            If it is something else, names something twice, or a node above another one that is not there.
+            If the JSON has another form, a duplicate identifier or an unknown parent.
         """
         catalogue = read(_CATALOGUE, data, "catalogue", _MOST_BYTES)
         catalogue.validate()
         return catalogue
 
     def to_json(self) -> str:
-        """Return it as JSON text; what is not known is left out."""
+        """Return JSON text without unknown values."""
         content: dict[str, object] = {
             part: [_stated(entry) for entry in getattr(self, part)] for part in ("models", "benchmarks", "nodes")
         }
@@ -213,21 +190,21 @@ class Catalogue(Untrusted):
         return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def validate(self) -> None:
-        """Refuse a catalogue that contradicts itself; see `from_json`."""
+        """Raise if the catalogue contradicts itself; see `from_json`."""
         problems = [
-            *(f"{name!r} is twice among its models" for name in _twice(each.identifier for each in self.models)),
+            *(f"{name!r} is twice among its models" for name in _twice(model.identifier for model in self.models)),
             *(
                 f"{name!r} is twice among its benchmarks and nodes"
-                for name in _twice(each.identifier for each in self._entries)
+                for name in _twice(entry.identifier for entry in self._entries)
             ),
             *self._problems_of_tree(),
             *(
-                f"the atlas of {model.identifier!r} has {len(each.scores)} scores for {each.region!r}, expected one "
+                f"the atlas of {model.identifier!r} has {len(region.scores)} scores for {region.region!r}, expected one "
                 f"(or null) for each of {len(model.atlas.layers)} layers"
                 for model in self.models
                 if model.atlas is not None
-                for each in model.atlas.regions
-                if len(each.scores) != len(model.atlas.layers)
+                for region in model.atlas.regions
+                if len(region.scores) != len(model.atlas.layers)
             ),
         ]
         if problems:
@@ -238,37 +215,37 @@ class Catalogue(Untrusted):
         return [*self.benchmarks, *self.nodes]
 
     def _problems_of_tree(self) -> Iterator[str]:
-        known = {each.identifier: each.parent for each in self.nodes}
+        parents = {node.identifier: node.parent for node in self.nodes}
         for entry in self._entries:
-            if entry.parent is not None and entry.parent not in known:
-                hint = did_you_mean(entry.parent, known)
+            if entry.parent is not None and entry.parent not in parents:
+                hint = did_you_mean(entry.parent, parents)
                 yield f"{entry.identifier!r} is below {entry.parent!r}, which is no node.{hint}"
-        for node in known:
-            path, above = [node], known[node]
-            while above is not None and above in known and above not in path:
+        for node in parents:
+            path, above = [node], parents[node]
+            while above is not None and above in parents and above not in path:
                 path.append(above)
-                above = known[above]
+                above = parents[above]
             if above == node:
                 yield f"its nodes have a circle: {' > '.join((*path, node))}"
 
     @cached_property
     def model(self) -> dict[str, ModelEntry]:
         """The entry of each model."""
-        return {each.identifier: each for each in self.models}
+        return {entry.identifier: entry for entry in self.models}
 
     @cached_property
     def benchmark(self) -> dict[str, BenchmarkEntry]:
         """The entry of each benchmark."""
-        return {each.identifier: each for each in self.benchmarks}
+        return {entry.identifier: entry for entry in self.benchmarks}
 
     def with_recorded(self, models: Iterable[str], benchmarks: Iterable[str]) -> Catalogue:
-        """Return the catalogue with entries for what has records and is not in it."""
+        """Return the catalogue with entries for all models and benchmarks with records."""
         return dataclasses.replace(
             self,
-            models=(*self.models, *(ModelEntry(identifier=each) for each in sorted(set(models) - self.model.keys()))),
+            models=(*self.models, *(ModelEntry(identifier=name) for name in sorted(set(models) - self.model.keys()))),
             benchmarks=(
                 *self.benchmarks,
-                *(BenchmarkEntry(identifier=each) for each in sorted(set(benchmarks) - self.benchmark.keys())),
+                *(BenchmarkEntry(identifier=name) for name in sorted(set(benchmarks) - self.benchmark.keys())),
             ),
         )
 
@@ -277,28 +254,28 @@ _CATALOGUE = TypeAdapter(Catalogue)
 
 
 def catalogues() -> Catalogue:
-    """Return what the installed domains know: each declares a function in the group ``brainscore.catalogues``.
+    """Return the catalogues of all installed domains, which declare functions in the group ``brainscore.catalogues``.
 
     Raises
     ------
     ConfigurationError
-        If none is installed.
+        If no domain is installed.
     """
-    declared = {each.value: each for each in entry_points(group="brainscore.catalogues")}
+    declared = {entry.value: entry for entry in entry_points(group="brainscore.catalogues")}
     if not declared:
         raise ConfigurationError(
-            "No domain is installed that knows models and benchmarks (entry points 'brainscore.catalogues'). Install "
-            "one, or name the file of a catalogue: --catalogue FILE"
+            "No domain with models and benchmarks is installed (entry points 'brainscore.catalogues'). Install one, or "
+            "give a catalogue file: --catalogue FILE"
         )
-    (made, *more) = [each.load()() for each in declared.values()]
+    (catalogue, *more) = [entry.load()() for entry in declared.values()]
     for other in more:
-        for part in made:
-            made[part] = [*made[part], *other[part]]
-    return Catalogue.from_json(json.dumps(made))
+        for part in catalogue:
+            catalogue[part] = [*catalogue[part], *other[part]]
+    return Catalogue.from_json(json.dumps(catalogue))
 
 
 def _stated(entry: ModelEntry | BenchmarkEntry | NodeEntry) -> dict[str, object]:
-    defaults = {each.name: each.default for each in dataclasses.fields(entry)}
+    defaults = {field.name: field.default for field in dataclasses.fields(entry)}
     values = dataclasses.asdict(entry)
     return {name: value for name, value in values.items() if value != defaults[name]}
 

@@ -36,7 +36,7 @@ CODES = {
     "p": "average of which some parts are missing",
     "-": "average without any part",
 }
-"""What one character says about a model on a node."""
+"""Status of a model on a node, one character each."""
 
 DETAILS = (
     *("raw", "ceiling", "error", "raw_error", "stimulus_error", "split_error"),
@@ -44,17 +44,17 @@ DETAILS = (
     *("peak_memory_bytes", "status", "message", "error_over", "reason", "model_revision", "benchmark_revision"),
     *("environment", "library", "weights", "normalization"),
 )
-"""What is shown about one score beside its value; each is None where it is not known."""
+"""Details of one score; None: unknown."""
 
 _ONLY_WITH_ALL = frozenset(DETAILS) - {"version", "created", "status", "reason", "model_revision", "benchmark_revision"}
 _MOST_LETTERS = 3
 _OF_CHOICE = {"benchmark": str, "simulated": bool, "runner_up": str, "margin": float, "separable": bool}
-"""What is shown of how a layer was chosen, beside the interval of the margin, and of which type it has to be."""
+"""Fields of the choice of a layer that are shown, besides the interval of the margin, and their types."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What the board shows of each model on one node; lists are in the order of `models`.
+    """Results of all models on one node; lists are in the order of `models`.
 
     Attributes
     ----------
@@ -63,14 +63,14 @@ class Column:
     code : str
         One of `CODES` for each model.
     missing, n : list of int
-        How many benchmarks below count, and how many of these have no score of the model.
+        Number of benchmarks below without a score of the model, and number that count.
     rank : list of int or None
         One more than the number of models with a higher score.
     rank_low, rank_high : list of int or None
-        Between which ranks the model truly lies, with 95 %.
+        95 % interval of the rank.
     group : list of str
-        Letters of the groups of models that do not differ significantly: ``'ab'``, or ``'c-k'`` for all from c to k;
-        two models differ if they share none. Empty without a score.
+        Letters of the groups of models that do not differ significantly: ``'ab'``, or ``'c-k'`` for c to k. Two models
+        differ if they share none. Empty without a score.
     reliability : dict
         ``value``, ``low``, ``high``, ``reason`` and ``is_bound``, see `brainscore_core.statistics.tests.Reliability`.
     """
@@ -91,22 +91,21 @@ class Column:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A benchmark: what is known about each score, and what its records say about itself.
+    """Details of the scores on a benchmark, and facts from its records.
 
     Attributes
     ----------
     details : dict of str to list
-        Each of `DETAILS`, for each model of the column; of a leaf that is kept, ``created`` and ``version`` alone.
+        Each of `DETAILS` for each model of the column; on the board only ``created`` and ``version``.
     layers : list of dict or None
         Region -> ``layer``, ``origin`` and, if it was chosen, ``benchmark``, ``simulated``, ``runner_up``, ``margin``,
-        ``margin_interval`` and ``separable``, as the records have it. Empty of a leaf that is kept, see
-        `brainscore_web.leaderboard.data_files.Board`.
+        ``margin_interval`` and ``separable``.
     facts : dict
-        ``simulated``, ``version``, ``ceiling``, ``of_ceiling`` (``error``, ``low``, ``high``, ``over`` what these are,
-        ``reason`` why there are none, ``how`` it was estimated), ``n_stimuli``, ``n_neuroids``, ``n_subjects``,
-        ``fails`` (class -> number of models).
+        ``simulated``, ``version``, ``ceiling``, ``of_ceiling`` (``error``, ``low``, ``high``, ``over``, the ``reason``
+        if there are none, ``how`` it was estimated), ``n_stimuli``, ``n_neuroids``, ``n_subjects``, ``fails`` (class ->
+        number of models).
     problems : list of str
-        Which records cannot be read, and why.
+        Unreadable records with the reason.
     """
 
     details: dict[str, list[Any]]
@@ -217,7 +216,7 @@ def _code(record: ScoreRecord | None, newest: int | None) -> str:
 
 
 def _reason(record: ScoreRecord, newest: int | None) -> str | None:
-    """Return why there is no score, or no error or interval of it."""
+    """Return why there is no score, error or interval."""
     if record.score is None:
         return record.message or record.status
     if record.benchmark_version != newest:

@@ -1,11 +1,11 @@
-"""Offer the commands ``brainscore leaderboard build`` and ``brainscore leaderboard serve``."""
+"""Define the commands ``brainscore leaderboard build`` and ``brainscore leaderboard serve``."""
 
 from __future__ import annotations
 
 import datetime as dt
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["leaderboard"]
 
-leaderboard = command_line.make_app("Build the leaderboard, a static site, and look at it.")
+leaderboard = command_line.make_app("Build the leaderboard, a static site, and view it.")
 
 _Records = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="records to show (default: where `brainscore score` keeps them)"),
+    typer.Option(metavar="FOLDER", help="records to show (default: those of `brainscore score`)"),
 ]
 _At = Annotated[
     str | None,
-    typer.Option(metavar="REVISION", help="in place of a folder: a branch or commit of records, such as origin/scores"),
+    typer.Option(metavar="REVISION", help="a branch or commit of records instead of a folder, such as origin/scores"),
 ]
 _Date = Annotated[
     str | None,
-    typer.Option(metavar="YYYY-MM-DD", help="with --at: as it was at the end of that day, UTC"),
+    typer.Option(metavar="YYYY-MM-DD", help="with --at: its state at the end of that day, UTC"),
 ]
 _Catalogue = Annotated[
     Path | None,
@@ -42,14 +42,14 @@ _Catalogue = Annotated[
         metavar="FILE",
         exists=True,
         dir_okay=False,
-        help="what is known of models and benchmarks (default: what is installed)",
+        help="facts about models and benchmarks (default: from installed domains)",
     ),
 ]
 _MadeUp = Annotated[
     str | None,
-    typer.Option(metavar="MODELSxBENCHMARKS", help="made-up records in place of real ones, such as 40x12"),
+    typer.Option(metavar="MODELSxBENCHMARKS", help="made-up records instead of real ones, such as 40x12"),
 ]
-_To = Annotated[Path, typer.Option(metavar="FOLDER", help="where the site is")]
+_To = Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the site")]
 
 
 @leaderboard.command("build", cls=command_line.Command)
@@ -63,14 +63,14 @@ def build(
     gone: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", exists=True, dir_okay=False, help="models, benchmarks or pairs that may be gone, one a line"
+            metavar="FILE", exists=True, dir_okay=False, help="models, benchmarks or pairs that may be gone, one per line"
         ),
     ] = None,
-    processes: Annotated[int | None, typer.Option(min=1, help="at a time (default: one for each processor)")] = None,
+    processes: Annotated[int | None, typer.Option(min=1, help="number of processes (default: one per processor)")] = None,
 ) -> int:
-    """Build the site of all records, and replace the one that is there.
+    """Build the site from all records and replace the existing one.
 
-    Exit code 1 if a model or a score would be gone that the site has, or that the branch had.
+    Exit code 1 if a model or score of the existing site or of the branch would be gone.
     """
     allowed = [] if gone is None else [line.strip() for line in gone.read_text(encoding="utf-8").splitlines()]
     built = _build(records, at, date, catalogue, made_up, to, gone=allowed, processes=processes)
@@ -90,19 +90,19 @@ def serve(
     to: _To = Path("site"),
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="on this machine; 0: any that is free (default: 8000, if it is)"),
+        typer.Option(min=0, max=65535, help="port on this machine; 0: any free one (default: 8000 if free)"),
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="whether a browser is opened")] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
 ) -> int:
-    """Show the site in a browser on this machine; built from the records there are, each time.
+    """Build the site and show it in a browser on this machine.
 
-    What has not changed since is not computed again. What is gone is not asked about, as `build` does.
+    Unlike `build`, missing scores are no error.
     """
-    from brainscore_web.leaderboard.serving import make_server, serve
+    from brainscore_web.leaderboard.serving import make_server, serve  # heavy: start-up of every command
 
-    with make_server(to, port) as server:  # before the work: the port may be in use
+    with make_server(to, port) as server:  # first, since the port may be in use
         _build(records, at, date, catalogue, made_up, to)
-        serve(server, lambda address: command_line.say(f"{address} shows {to}; Ctrl-C ends it."), browser=browser)
+        serve(server, lambda address: command_line.say(f"{address} shows {to}; Ctrl-C stops."), browser=browser)
     return 0
 
 
@@ -117,17 +117,16 @@ def _build(
     gone: list[str] | None = None,
     processes: int | None = None,
 ) -> SiteSummary:
-    from brainscore_web.leaderboard import site
-    from brainscore_web.leaderboard.removed import check_removed, said_gone
-    from brainscore_web.leaderboard.sources import CommitSource
+    from brainscore_web.leaderboard import site  # heavy: NumPy
+    from brainscore_web.leaderboard.removed import check_removed, said_gone  # heavy: NumPy
+    from brainscore_web.leaderboard.sources import CommitSource  # heavy: pydantic
 
-    with ExitStack() as held:
-        source, known = held.enter_context(_source(records, at, date, catalogue, made_up))
+    with _source(records, at, date, catalogue, made_up) as (source, facts):
         if gone is not None and isinstance(source, CommitSource):
             gone = [*gone, *said_gone(source)]
             check_removed(source, gone)
         pictures = None if catalogue is None else catalogue.parent
-        built = site.build(source, known, to, gone=gone, pictures=pictures, processes=processes)
+        built = site.build(source, facts, to, gone=gone, pictures=pictures, processes=processes)
     for problem in built.problems:
         command_line.say(f"Warning: {problem}")
     return built
@@ -137,29 +136,28 @@ def _build(
 def _source(
     records: Path | None, at: str | None, date: str | None, catalogue: Path | None, made_up: str | None
 ) -> Iterator[tuple[Source, Catalogue]]:
-    from brainscore_web.leaderboard.catalogue import Catalogue, catalogues
-    from brainscore_web.leaderboard.sources import CommitSource, FolderSource
+    from brainscore_web.leaderboard.catalogue import Catalogue, catalogues  # heavy: pydantic
+    from brainscore_web.leaderboard.sources import CommitSource, FolderSource  # heavy: pydantic
 
-    if sum(each is not None for each in (records, at, made_up)) > 1:
-        raise ConfigurationError("Records come from one place: give one of --records, --at and --made-up.")
+    if sum(option is not None for option in (records, at, made_up)) > 1:
+        raise ConfigurationError("Records come from one place: give only one of --records, --at and --made-up.")
     if date is not None and at is None:
-        raise ConfigurationError("--date is for records of a branch: give --at too, such as --at origin/scores.")
+        raise ConfigurationError("--date selects a commit of a branch: give --at too, such as --at origin/scores.")
     if made_up is not None:
-        from brainscore_web.leaderboard.made_up import MadeUp
+        from brainscore_web.leaderboard.made_up import MadeUp  # heavy: NumPy
 
-        made = MadeUp.of(made_up)
+        board = MadeUp.of(made_up)
         with tempfile.TemporaryDirectory(prefix="made-up-") as folder:
-            yield made.commit(Path(folder)), made.catalogue
+            yield board.commit(Path(folder)), board.catalogue
         return
     if records is None and at is None and not (settings().home / "scores").is_dir():
         raise ConfigurationError(
             f"There are no scores yet in {settings().home / 'scores'}. Score a model (brainscore score --model pixels "
-            "--benchmark SimulatedCortex2026.V1-pls), name a folder of records (--records FOLDER), or look at "
-            "made-up ones: --made-up 40x12"
+            "--benchmark SimulatedCortex2026.V1-pls), give a folder of records (--records FOLDER), or try made-up "
+            "ones: --made-up 40x12"
         )
-    here = records or settings().home / "scores"
-    source = FolderSource(here) if at is None else CommitSource.of(Path.cwd(), at, _day(date))
-    # Last, since what is installed takes a while to look up: what is wrong with the rest has been said by then.
+    source = FolderSource(records or settings().home / "scores") if at is None else CommitSource.of(Path.cwd(), at, _day(date))
+    # Last, since looking up installed domains takes a while: other options have been checked by then.
     yield source, catalogues() if catalogue is None else Catalogue.from_json(catalogue.read_bytes())
 
 

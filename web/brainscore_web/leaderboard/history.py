@@ -31,7 +31,7 @@ MADE_WITH = {
 }
 """Fields of a record whose changes are listed, the most telling first -> in words."""
 
-_LATEST_S = 253_402_300_799  # the end of the year 9999: a commit may name any time
+_LATEST_S = 253_402_300_799  # end of the year 9999; a commit may state any time
 
 _OF_HIDDEN = frozenset({"benchmark_version", "benchmark_revision", "model_revision"})
 """Those listed for benchmarks that do not show everything."""
@@ -93,11 +93,11 @@ def _entry(change: RecordChange, before: ScoreRecord | None, after: ScoreRecord 
         changed = []
     else:
         changed = [MADE_WITH[name] for name in names if getattr(before, name) != getattr(after, name)]
-    about = {
+    earlier = {
         "created": None if before is None else before.created,
         "score": None if before is None else before.score,
         "status": "cannot be read" if before is None else before.status,
         "version": None if before is None else before.benchmark_version,
     }
     at = datetime.fromtimestamp(min(max(change.at_s, 0), _LATEST_S), UTC).isoformat(timespec="seconds")
-    return {**about, "record": change.before, "replaced": at, "by": change.commit, "changed": changed}
+    return {**earlier, "record": change.before, "replaced": at, "by": change.commit, "changed": changed}

@@ -1,8 +1,4 @@
-"""Render the pages: one for the table, for each model, for each benchmark and average, and those that compare and tell.
-
-Templates are in ``pages/``; each says which variables it gets. What takes long are the rows of tables, one for each
-model on each node: they are made node by node, so that they can be kept between builds.
-"""
+"""Render the pages from the templates in ``pages/``, each of which states its variables."""
 
 from __future__ import annotations
 
@@ -48,12 +44,12 @@ DIGESTS = {
     "environment": "environment",
     "library": "library",
 }
-"""What the page of a model says its scores were made with: field of a record -> in words."""
+"""Fields of a record that the page of a model lists as provenance -> in words."""
 
 
 @cache
 def _environment() -> Environment:
-    """Return what renders the templates: one for each process, since it takes long to compile them."""
+    """Return the compiled templates."""
     environment = Environment(
         loader=FileSystemLoader(_PAGES),
         autoescape=True,
@@ -80,7 +76,7 @@ class Pages:
         self.board = board
 
     def tiles(self, place: int) -> list[dict[str, Any]]:
-        """Return the averages that stand above all on the page of a model: ``node``, ``value`` and ``rank``."""
+        """Return the averages at the top of a model's page: ``node``, ``value`` and ``rank``."""
         columns = {node: self.board["columns"][str(node)] for node in self.board["top"]}
         return [
             {"node": node, "value": column["value"][place], "rank": rank(column, place)}
@@ -89,7 +85,7 @@ class Pages:
         ]
 
     def single(self, name: str, **variables: object) -> str:
-        """Return a page that the site has once, such as ``'compare'``."""
+        """Return a page that exists once, such as ``'compare'``."""
         return self._render(name, root="", **variables)
 
     def rows(self, node: int, column: Mapping[str, Any], detail: Mapping[str, Any] | None) -> Rows:
@@ -134,15 +130,13 @@ class Pages:
         data : dict
             As in ``data/models``.
         rows : str
-            Of the model on all nodes, as `rows` made them.
-        tiles : sequence of dict
-            See `tiles`.
+            The model's rows on all nodes.
         digests : dict of str to dict
-            What is in `DIGESTS`, in words -> digest -> number of records.
+            Value of `DIGESTS` -> digest -> number of records.
         """
         earlier = [entry for entry in data["history"] if "replaced" in entry]
         now = [entry for entry in data["history"] if "replaced" not in entry]
-        tables = {"rows": Markup(rows), "now": Markup(history_rows(self.board, now))}  # noqa: S704  # made by `rows`
+        tables = {"rows": Markup(rows), "now": Markup(history_rows(self.board, now))}  # noqa: S704  # escaped
         history = {"earlier": earlier, "n_now": len(now)}
         return self._render(
             "model", root="../", index=place, data=data, tiles=tiles, digests=digests, **tables, **history

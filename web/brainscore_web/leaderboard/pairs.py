@@ -1,12 +1,8 @@
-"""Keep the error of the difference of each pair of models in two bytes, so that a page compares any models.
+"""Encode the error of the difference of each pair of models in two bytes, so that pages can compare any models.
 
-What a page needs to compare models is the error of each difference and what it is worth, on every benchmark and every
-average. Sketches of influences say both, but they are random bytes, three kilobytes for each model and benchmark. Two
-bytes for each pair are a fourth of that for 741 models, and nothing is computed in the browser; compressed they are
-less.
-
-An error is rounded by at most 0.7 %, a third of what the sketches of records leave uncertain. Degrees of freedom are
-rounded down.
+To compare models, a page needs the error of each difference and its degrees of freedom, on every node. For 741 models,
+two bytes per pair are a fourth of the size of the sketches of influences, and the browser need not compute them. Errors
+are rounded by at most 0.7 %, a third of the uncertainty of the sketches; degrees of freedom are rounded down.
 """
 
 from __future__ import annotations
@@ -45,26 +41,25 @@ __all__ = [
 ]
 
 BLOCK = 16
-"""A file holds the pairs of so many models with as many others on all nodes: of two models a page loads one, and what a
-new record changes are the files of one block. `static/compare.js` has the same number."""
+"""A file holds all pairs between two blocks of 16 models, on all nodes. `static/compare.js` has the same number."""
 
 SMALLEST, LARGEST = 1e-5, 10.0
-"""Between which errors are told apart; what lies outside is rounded to these, but 0 stays 0."""
+"""Range of encoded errors; others are clipped to it, except 0."""
 
 FREEDOMS = (
     *(1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14),
     *(16, 18, 20, 24, 28, 32, 40, 50, 64, 90, 128, 200, 300, 500, 1000, float("inf")),
 )
-"""Degrees of freedom that are told apart. `static/compare.js` has the same table."""
+"""Degrees of freedom that are encoded. `static/compare.js` has the same table."""
 
 _NO_ERROR, _ZERO, _FIRST, _LAST = 0, 1, 2, 1023
 _FREEDOM_BITS, _NOT_MATCHED = 10, 1 << 15
 _LEVEL = 1
-"""Of compression: higher ones take twice the time for a fortieth less."""
+"""Compression level: higher ones take twice the time to save a fortieth."""
 
 
 class TileFile(TypedDict):
-    """What the page gets of the pairs of two blocks of models: places of nodes, and base64 of zlib of their codes."""
+    """Data of one tile: places of nodes, and their codes as base64 of zlib."""
 
     nodes: list[int]
     codes: str
@@ -73,29 +68,25 @@ class TileFile(TypedDict):
 def encode(joint: JointErrors) -> Codes:
     """Return the code of each pair of models.
 
-    Parameters
-    ----------
-    joint : JointErrors
-        Of all models of the board on one benchmark or average; one without a score has no error.
-
     Returns
     -------
     ndarray of uint16, shape (n_models, n_models)
-        Symmetric. 0 where a pair has no error; else bits 0 to 9 hold the error, bits 10 to 14 the place in `FREEDOMS`,
-        bit 15 whether not all is known about what both scores share: what is not known is taken as independent, and the
-        error is usually too large.
+        Symmetric; 0 for a pair without an error. Bits 0 to 9 hold the error, bits 10 to 14 the place in `FREEDOMS`. Bit
+        15 is set if part of the covariance is unknown and taken as 0, so that the error is usually too large.
     """
     errors, freedom = joint.pair_errors, joint.pair_freedom
     steps = _LAST - _FIRST
     with np.errstate(invalid="ignore", divide="ignore"):
         on_scale = np.log(errors / SMALLEST) / np.log(LARGEST / SMALLEST) * steps
-    known = np.isfinite(errors)
-    placed = np.where(errors == 0, _ZERO, np.clip(np.rint(np.where(known & (errors > 0), on_scale, 0)), 0, steps) + 2)
+    is_finite = np.isfinite(errors)
+    placed = np.where(
+        errors == 0, _ZERO, np.clip(np.rint(np.where(is_finite & (errors > 0), on_scale, 0)), 0, steps) + 2
+    )
     level = np.searchsorted(np.array(FREEDOMS), np.where(np.isnan(freedom), np.inf, freedom), side="right") - 1
     codes = placed.astype(np.uint16) | (np.maximum(level, 0).astype(np.uint16) << _FREEDOM_BITS)
     codes |= np.where(joint.is_matched, 0, _NOT_MATCHED).astype(np.uint16)
-    found: Codes = np.where(known, codes, _NO_ERROR).astype(np.uint16)
-    return found
+    codes[~is_finite] = _NO_ERROR
+    return codes
 
 
 def decode(codes: Codes) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
@@ -104,11 +95,11 @@ def decode(codes: Codes) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     Returns
     -------
     errors : ndarray
-        Standard errors of differences; NaN where there is none.
+        Standard errors of differences; NaN if there is none.
     freedom : ndarray
-        One of `FREEDOMS`; NaN where there is no error.
+        One of `FREEDOMS`; NaN without an error.
     is_matched : ndarray of bool
-        False where what both scores share is not known, or there is no error.
+        Whether the covariance is known.
     """
     places = (codes & (2**_FREEDOM_BITS - 1)).astype(np.int64)
     errors = SMALLEST * (LARGEST / SMALLEST) ** ((places - _FIRST) / (_LAST - _FIRST))
@@ -118,7 +109,7 @@ def decode(codes: Codes) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
 
 
 def n_blocks(n_models: int) -> int:
-    """Return how many blocks the models of a board are."""
+    """Return the number of blocks of models."""
     return -(-n_models // BLOCK)
 
 
@@ -129,44 +120,43 @@ def tile_names(n_models: int) -> list[str]:
 
 
 def tiles(codes: Codes, places: Places, n_models: int) -> Codes:
-    """Return the codes of all pairs of blocks of models of the board.
+    """Split the codes of a node into tiles, one for each pair of blocks of the board's models.
 
     Parameters
     ----------
     codes : ndarray of uint16, shape (n_of_node, n_of_node)
     places : ndarray of int, shape (n_of_node,)
-        Of these models on the board.
+        Places of the node's models on the board.
     n_models : int
-        Of the board.
+        Number of models of the board.
 
     Returns
     -------
     ndarray of uint16, shape (n_tiles, BLOCK, BLOCK)
-        Rows are models of the first block, columns those of the second. 0 for a model that has none.
+        Rows: models of the first block; columns: those of the second. 0 for models without a score.
     """
     n = n_blocks(n_models)
     whole = np.zeros((n * BLOCK, n * BLOCK), dtype=np.uint16)
     whole[np.ix_(places, places)] = codes
-    found: Codes = whole.reshape(n, BLOCK, n, BLOCK).transpose(0, 2, 1, 3)[np.triu_indices(n)]
-    return found
+    by_block: Codes = whole.reshape(n, BLOCK, n, BLOCK).transpose(0, 2, 1, 3)[np.triu_indices(n)]
+    return by_block
 
 
 def tile_file(nodes: Sequence[int], codes: Codes) -> TileFile:
-    """Return what ``data/pairs/<tile>.js`` holds.
+    """Return the content of ``data/pairs/<tile>.js``, without nodes whose codes are all 0.
 
     Parameters
     ----------
     nodes : sequence of int
-        Places of nodes of the board.
+        Places of nodes on the board.
     codes : ndarray of uint16, shape (n_nodes, BLOCK, BLOCK)
-        Of this tile on each; nodes on which all are 0 are left out.
     """
-    there = np.flatnonzero(codes.any(axis=(1, 2)))
-    content = zlib.compress(codes[there].astype("<u2").tobytes(), _LEVEL)
-    return {"nodes": [nodes[place] for place in there.tolist()], "codes": base64.b64encode(content).decode("ascii")}
+    coded = np.flatnonzero(codes.any(axis=(1, 2)))
+    content = zlib.compress(codes[coded].astype("<u2").tobytes(), _LEVEL)
+    return {"nodes": [nodes[place] for place in coded.tolist()], "codes": base64.b64encode(content).decode("ascii")}
 
 
 def codes_in(file: TileFile) -> dict[int, Codes]:
-    """Return the codes of each node that a tile holds, each of shape (BLOCK, BLOCK)."""
+    """Return the codes of each node of a tile, of shape (BLOCK, BLOCK)."""
     content = zlib.decompress(base64.b64decode(file["codes"]))
     return dict(zip(file["nodes"], np.frombuffer(content, "<u2").reshape(-1, BLOCK, BLOCK), strict=True))

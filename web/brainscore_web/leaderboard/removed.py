@@ -1,7 +1,4 @@
-"""Find records that a branch had and has no more, and what was said there about them.
-
-What is published is made from the branch alone, so no earlier site need be at hand to know what is gone.
-"""
+"""Find records that a branch has lost without a note, so that a published site never loses scores unnoticed."""
 
 from __future__ import annotations
 
@@ -14,14 +11,14 @@ from brainscore_web.leaderboard.sources import CommitSource, pair_of
 __all__ = ["NOTES", "check_removed", "said_gone"]
 
 NOTES = "gone.txt"
-"""The file at the top of a branch of records that names what was removed from it: models, benchmarks or pairs
-``'model benchmark'``, one a line."""
+"""File at the top of a branch of records that lists removals: models, benchmarks or pairs ``'model benchmark'``, one per
+line."""
 
 _MOST_TOLD = 10
 
 
 def said_gone(source: CommitSource) -> list[str]:
-    """Return the lines of `NOTES` as it was at a commit; none if there is no such file."""
+    """Return the lines of `NOTES` at a commit; empty without the file."""
     listed = ask_git(source.repository, "ls-tree", "--full-tree", "--name-only", source.revision, NOTES)
     if not listed:
         return []
@@ -30,19 +27,14 @@ def said_gone(source: CommitSource) -> list[str]:
 
 
 def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
-    """Refuse a commit that lacks a record which one before it had.
+    """Raise `GoneError` if an earlier commit had a record that this one lacks.
 
     Parameters
     ----------
     allowed : collection of str
         Models, benchmarks, or pairs ``'model benchmark'`` that may be gone.
-
-    Raises
-    ------
-    GoneError
-        If another one is.
     """
-    # Of a merge, what it takes away from the branch it was made on.
+    # For a merge, the changes relative to its first parent.
     how = ("--diff-filter=D", "--no-renames", "--diff-merges=first-parent", "--name-only", "--format=", "-z")
     log = ask_git(source.repository, "log", *how, source.revision, "--").decode("utf-8", "replace")
     removed = {path.strip("\n") for path in log.split("\0")} - set(source.paths())
@@ -55,7 +47,7 @@ def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
     if gone:
         more = f" and {len(gone) - _MOST_TOLD} more" if len(gone) > _MOST_TOLD else ""
         raise GoneError(
-            f"{len(gone)} that the branch had before {source.revision[:12]} {'is' if len(gone) == 1 else 'are'} gone: "
-            f"{', '.join(gone[:_MOST_TOLD])}{more}. If that is meant, name models, benchmarks or pairs ('MODEL "
-            f"BENCHMARK'), one a line, in the file {NOTES} of the branch, or in one of yours: --gone FILE"
+            f"{len(gone)} score{'s' * (len(gone) != 1)} of the branch before {source.revision[:12]} would be gone: "
+            f"{', '.join(gone[:_MOST_TOLD])}{more}. If this is intended, list models, benchmarks or pairs ('MODEL "
+            f"BENCHMARK'), one per line, in the file {NOTES} of the branch, or in a file of your own: --gone FILE"
         )

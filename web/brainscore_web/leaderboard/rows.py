@@ -1,12 +1,11 @@
-"""Write the rows of tables of scores as HTML, and numbers as all pages write them.
+"""Format numbers and the rows of score tables as HTML.
 
-A site of 741 models and 289 benchmarks has 570,000 of these rows. Each is one formatted text here; as macros of the
-templates they took ten times as long. Texts of others are escaped, as the templates do.
+A site of 741 models and 289 benchmarks has 570,000 of these rows: macros of templates took ten times as long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -26,12 +25,12 @@ _MINUS, _DASH = "\u2212", "\u2013"
 
 
 def score(value: float | None) -> str:
-    """Return a score as text, as `BrainScore.format` writes it; empty without one."""
+    """Return a score as text, as `BrainScore.format` in the browser; empty for None."""
     return "" if value is None else f"{value:.3f}".replace("-", _MINUS)
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Return an interval as text."""
+    """Return an interval as text, or "no interval"."""
     if low is None or high is None:
         return "no interval"
     between = " to " if low < 0 or high < 0 else _DASH
@@ -39,53 +38,55 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
 
 
 def count(value: int | None) -> str:
-    """Return a number of things as text; empty if it is not known."""
+    """Return a count as text; empty for None."""
     return "" if value is None else f"{value:,}"
 
 
 def rank(column: Mapping[str, Any], at: int) -> Markup:
-    """Return the rank of a model with its interval; empty without one."""
+    """Return the rank of a model with its interval; empty without a rank."""
     own, low = column["rank"][at], column["rank_low"][at]
     if own is None:
         return Markup()
     between = "" if low is None else f' <span class="quiet-text">({low}{_DASH}{column["rank_high"][at]})</span>'
-    return Markup(f"{own}{between}")  # noqa: S704  # of numbers alone
+    return Markup(f"{own}{between}")  # noqa: S704  # numbers only
 
 
 def node_rows(
     board: Mapping[str, Any], node: int, column: Mapping[str, Any], detail: Mapping[str, Any] | None, root: str
 ) -> tuple[list[str], list[str]]:
-    """Return the rows that tables have of one node, each a row for each model.
+    """Return the rows of one node: for each model the row of the model's table, and that of the node's table.
 
     Parameters
     ----------
     board : dict
         As in ``data/board.js``.
-    node : int
-        Place of the node.
     column, detail : dict
         As in ``data/columns`` and ``data/detail``; an average has no detail.
     root : str
-        What every link of this site starts with.
-
-    Returns
-    -------
-    (list of str, list of str)
-        Rows of the tables of models, and rows of the table of the node.
+        Prefix of all links.
     """
     models, nodes = board["models"], board["nodes"]
-    of_node, has_average = _head_of_node(nodes, node, root), nodes["leaf"][node] or nodes["counts"][node]
+    parent = "" if nodes["leaf"][node] else " parent"
+    badge = ' <span class="badge">simulated</span>' if nodes["simulated"][node] and nodes["leaf"][node] else ""
+    link = f'<a href="{root}benchmarks/{nodes["slug"][node]}.html">{escape(nodes["name"][node])}</a>'
+    of_node = f'<tr class="depth-{min(nodes["depth"][node], _DEEPEST)}{parent}"><th scope="row">{link}{badge}</th>'
+    has_average = nodes["leaf"][node] or nodes["counts"][node]
     of_models, of_benchmark = [], []
     for at, value in enumerate(column["value"]):
         head = f'<th scope="row"><a href="{root}models/{models["slug"][at]}.html">{escape(models["name"][at])}</a></th>'
         if value is None:
             reason = escape(_reason(column["code"][at], detail, at))
-            told = reason if has_average else "these have no average"
-            of_models.append(f'{of_node}<td colspan="6" class="reason">{told}</td></tr>\n')
+            text = reason if has_average else "no average"
+            of_models.append(f'{of_node}<td colspan="6" class="reason">{text}</td></tr>\n')
             of_benchmark.append(f'<tr>{head}<td class="reason">{reason}</td></tr>\n')
             continue
         above = '<span class="badge">above ceiling</span> ' if value > 1 else ""
-        cells = f"<td>{above}{score(value)}</td>{_interval_cell(column, detail, at)}"
+        if column["low"][at] is None:
+            why = "none" if detail is None else escape(detail["reason"][at] or "none stated")
+            between = f'<td class="reason">{why}</td>'
+        else:
+            between = f"<td>{interval(column['low'][at], column['high'][at], 3)}</td>"
+        cells = f"<td>{above}{score(value)}</td>{between}"
         ranked = f"<td>{rank(column, at)}</td>"
         if detail is None:
             n, missing = column["n"][at], column["missing"][at]
@@ -100,26 +101,13 @@ def node_rows(
 
 
 def history_rows(board: Mapping[str, Any], entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return the rows that tell when each score of a model was made; entries as in ``data/models``."""
-    names, told = [escape(name) for name in board["nodes"]["name"]], []
+    """Return the rows of a model's history; entries as in ``data/models``."""
+    names, rows = [escape(name) for name in board["nodes"]["name"]], []
     for entry in entries:
         created, version = escape((entry["created"] or "")[:10]), "" if entry["version"] is None else entry["version"]
         name, value = names[entry["benchmark"]], score(entry["score"]) or "none"
-        told.append(f'<tr><td>{created}</td><th scope="row">{name}</th><td>{version}</td><td>{value}</td></tr>')
-    return "".join(told)
-
-
-def _head_of_node(nodes: Mapping[str, Sequence[Any]], node: int, root: str) -> str:
-    parent = "" if nodes["leaf"][node] else " parent"
-    badge = ' <span class="badge">simulated</span>' if nodes["simulated"][node] and nodes["leaf"][node] else ""
-    link = f'<a href="{root}benchmarks/{nodes["slug"][node]}.html">{escape(nodes["name"][node])}</a>'
-    return f'<tr class="depth-{min(nodes["depth"][node], _DEEPEST)}{parent}"><th scope="row">{link}{badge}</th>'
-
-
-def _interval_cell(column: Mapping[str, Any], detail: Mapping[str, Any] | None, at: int) -> str:
-    if column["low"][at] is not None:
-        return f"<td>{interval(column['low'][at], column['high'][at], 3)}</td>"
-    return f'<td class="reason">{"none" if detail is None else escape(detail["reason"][at] or "none stated")}</td>'
+        rows.append(f'<tr><td>{created}</td><th scope="row">{name}</th><td>{version}</td><td>{value}</td></tr>')
+    return "".join(rows)
 
 
 def _origin_cells(detail: Mapping[str, Any], at: int) -> str:
@@ -137,10 +125,10 @@ def _origin_cells(detail: Mapping[str, Any], at: int) -> str:
 
 
 def _reason(code: str, detail: Mapping[str, Any] | None, at: int) -> str:
-    """Say why there is no score, with what the record says."""
-    told = None
+    """Return why there is no score, with the message of the record."""
+    message = None
     if detail is not None and code in "nfq":
         status = detail["status"][at]
-        told = detail["message"][at] or detail["reason"][at] or (status if status != "scored" else None)
+        message = detail["message"][at] or detail["reason"][at] or (status if status != "scored" else None)
     word = _WORDS.get(code, "")
-    return f"{word}: {told}" if told else word
+    return f"{word}: {message}" if message else word

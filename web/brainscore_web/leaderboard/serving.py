@@ -1,4 +1,4 @@
-"""Serve a folder on this machine alone, for looking at it in a browser."""
+"""Serve a folder to browsers on this machine only."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from brainscore_core.errors import ConfigurationError
 
 __all__ = ["make_server", "serve"]
 
-_PORT = 8000  # if nobody says which
+_PORT = 8000  # by default
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Answer with files, nothing kept by the browser, nothing said about requests."""
+    """Serve files without caching or logging."""
 
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "no-cache")
@@ -28,7 +28,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def make_server(folder: Path, port: int | None = 0) -> ThreadingHTTPServer:
@@ -37,14 +37,14 @@ def make_server(folder: Path, port: int | None = 0) -> ThreadingHTTPServer:
     Parameters
     ----------
     folder : Path
-        Need not be there yet.
+        May be created later.
     port : int or None
-        0 is one that is free; None is 8000, or one that is free.
+        0: any free port; None: 8000, or any free port if that is taken.
 
     Raises
     ------
     ConfigurationError
-        If the port cannot be had.
+        If the port is not available.
     """
     answer = partial(_Handler, directory=str(folder))
     try:
@@ -54,17 +54,17 @@ def make_server(folder: Path, port: int | None = 0) -> ThreadingHTTPServer:
             return make_server(folder, 0)
         raise ConfigurationError(
             f"Port {port or _PORT} of this machine cannot be used: {error.strerror}. Name another one, or 0 for any "
-            "that is free: --port 0"
+            "free port: --port 0"
         ) from None
 
 
 def serve(server: ThreadingHTTPServer, tell: Callable[[str], None], *, browser: bool) -> None:
-    """Answer until somebody interrupts; `tell` is given the address.
+    """Serve until interrupted; `tell` receives the address.
 
     Parameters
     ----------
     browser : bool
-        Whether a browser is asked to show it, where there is a screen. One that would take over the terminal is not.
+        Whether to open a browser, if there is a screen (a text browser would take over the terminal).
     """
     address = f"http://127.0.0.1:{server.server_port}/"
     tell(address)

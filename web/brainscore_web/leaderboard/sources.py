@@ -21,7 +21,7 @@ __all__ = ["CommitSource", "FolderSource", "RecordChange", "Source", "pair_of"]
 
 
 def pair_of(path: str) -> tuple[str, str] | None:
-    """Return (benchmark, model) of which a path may be the record; None if it is that of none."""
+    """Return (benchmark, model) of a record by its path; None for any other file."""
     parts = path.split("/")
     if len(parts) != 2 or not parts[1].endswith(".json"):
         return None
@@ -29,9 +29,9 @@ def pair_of(path: str) -> tuple[str, str] | None:
     return None if benchmark is None or model is None else (benchmark, model)
 
 
-@lru_cache(maxsize=100_000)  # a model has as many records as there are benchmarks, under the same name
+@lru_cache(maxsize=100_000)  # a model has a record of the same name for each benchmark
 def _identifier(name: str) -> str | None:
-    """Return what a name in the path of a record means; None if it is that of nothing."""
+    """Return the identifier that a name in the path of a record encodes; None if there is none."""
     try:
         identifier = unquote(name, errors="strict")
     except UnicodeDecodeError:
@@ -41,17 +41,14 @@ def _identifier(name: str) -> str | None:
 
 @dataclass(frozen=True)
 class RecordChange:
-    """What a commit did to a record that was there.
+    """Replacement or removal of a record by a commit.
 
     Attributes
     ----------
-    path : str
-        Of the record.
     before, after : str
-        Git's digests of its content; `after` is empty where it was removed.
-    commit : str
+        Git's digests of its content; `after` is empty if it was removed.
     at_s : int
-        When that was committed, seconds since 1970.
+        Time of the commit, seconds since 1970.
     """
 
     path: str
@@ -63,13 +60,13 @@ class RecordChange:
 
 @dataclass(frozen=True)
 class FolderSource:
-    """Records in a folder, where `record_path` says."""
+    """Records in a folder, at the places of `record_path`."""
 
     folder: Path
 
     @property
     def revision(self) -> str | None:
-        """The commit these are of: none."""
+        """A folder has no revision."""
         return None
 
     def paths(self) -> list[str]:
@@ -81,7 +78,7 @@ class FolderSource:
             If the folder does not exist.
         """
         if not self.folder.is_dir():
-            raise ConfigurationError(f"{self.folder} is no folder; records are kept by: brainscore score --records")
+            raise ConfigurationError(f"{self.folder} is no folder. Make records with: brainscore score --records")
         with os.scandir(self.folder) as folders:
             names = sorted(entry.name for entry in folders if entry.is_dir() and not entry.name.startswith("."))
         paths = []
@@ -92,7 +89,7 @@ class FolderSource:
         return paths
 
     def run(self) -> bytes | None:
-        """Return what is told of the last run, see `brainscore_core.records.run`; None if nothing is."""
+        """Return the notes of the last run, see `brainscore_core.records.run`; None without them."""
         try:
             return untrusted.read_start(self.folder / RUN_FILE)
         except OSError:
@@ -102,45 +99,37 @@ class FolderSource:
         """Yield the content of each record, cut where it is too large for one."""
         for path in paths:
             with open(f"{self.folder}/{path}", "rb", buffering=0) as stream:  # noqa: PTH123  # a Path takes twice as long
-                # For a limited number of bytes, memory is reserved first: as many as there are, which is far less.
+                # Python reserves memory for all bytes asked for, so ask for no more than the file has.
                 yield stream.read(min(MOST_BYTES + 1, os.fstat(stream.fileno()).st_size + 1))
 
 
 @dataclass(frozen=True)
 class CommitSource:
-    """Records as they were at a commit.
-
-    Attributes
-    ----------
-    repository : Path
-        Any folder of the checkout.
-    revision : str
-        Digest of the commit; see `of`.
-    """
+    """Records at a commit; `repository` is any folder of the checkout, `revision` the full digest."""
 
     repository: Path
     revision: str
 
     @classmethod
     def of(cls, repository: Path, name: str, day: dt.date | None = None) -> CommitSource:
-        """Take a branch, a tag or a commit by its name, as it is now or as it was at the end of a day (UTC).
+        """Take a branch, tag or commit by its name, now or at the end of a day (UTC).
 
         Raises
         ------
         ConfigurationError
-            If there is none of that name, or none that is so old.
+            If the name is unknown, or its first commit is later.
         """
         commit = commit_named(repository, name)
         if commit is None:
             raise ConfigurationError(
-                f"There is no branch or commit {name!r} in {repository}; bring it here with: git fetch origin"
+                f"There is no branch or commit {name!r} in {repository}. Fetch it with: git fetch origin"
             )
         if day is not None:
-            before = f"--before={day.isoformat()}T23:59:59Z"
-            then = ask_git(repository, "rev-list", "-1", "--first-parent", before, commit).decode().strip()
-            if not then:
+            until = f"--before={day.isoformat()}T23:59:59Z"
+            earlier = ask_git(repository, "rev-list", "-1", "--first-parent", until, commit).decode().strip()
+            if not earlier:
                 raise ConfigurationError(f"{name!r} in {repository} had no commit yet on {day.isoformat()} (UTC).")
-            commit = then
+            commit = earlier
         return cls(repository, commit)
 
     def paths(self) -> list[str]:
@@ -160,7 +149,7 @@ class CommitSource:
                 yield blobs.read(f"{self.revision}:{path}", MOST_BYTES + 1) or b""
 
     def run(self) -> bytes | None:
-        """Return what is told of the last run, see `brainscore_core.records.run`; None if nothing is."""
+        """Return the notes of the last run, see `brainscore_core.records.run`; None without them."""
         with closing(BlobReader(self.repository)) as blobs:
             return blobs.read(f"{self.revision}:{RUN_FILE}", untrusted.MOST_BYTES + 1)
 
@@ -182,7 +171,7 @@ class CommitSource:
                 at_s = int(seconds)
 
     def read_blobs(self, digests: Iterable[str]) -> Iterator[bytes]:
-        """Yield contents by git's own digests, each cut where it is too large for a record."""
+        """Yield contents by git's digests, each cut where it is too large for a record."""
         with closing(BlobReader(self.repository)) as blobs:
             for digest in digests:
                 yield blobs.read(digest, MOST_BYTES + 1) or b""

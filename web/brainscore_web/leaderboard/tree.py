@@ -1,4 +1,4 @@
-"""Order benchmarks and the nodes above them as the board shows them, and give each the name of its files."""
+"""Order benchmarks and averages as the board shows them, and name their files."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["UNAVERAGED", "Node", "slugs", "top_of", "tree_of"]
 UNAVERAGED = ("simulated", "other")
 """Roots without an average."""
 
-_OTHERS = re.compile(r"[^A-Za-z0-9._-]")
+_OTHERS = re.compile(r"^\.|[^A-Za-z0-9._-]")
 _LONGEST = 150
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the tree: a benchmark (a leaf), or the average of what is right below it.
+    """A node of the tree: a benchmark (leaf) or the average of its children.
 
     Attributes
     ----------
     parent : int
-        Place of the node above; -1 of a root.
+        Place of the node above; -1 for a root.
     counts : bool
-        Whether the node above averages over it.
+        Whether the average above includes it.
     """
 
     identifier: str
@@ -44,20 +44,19 @@ class Node:
 
 
 def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Collection[str] = ()) -> list[Node]:
-    """Return all nodes with a benchmark below them, depth first, each behind the one above it; roots with scores first.
+    """Return all nodes with a benchmark below them, depth first; roots with scores come first.
 
     Parameters
     ----------
     simulated : collection of str
-        Benchmarks whose records say so, beside those of the catalogue.
+        Benchmarks that are simulated by their records, besides those of the catalogue.
     scored : collection of str
-        Benchmarks on which a model has a score that may be shown: only these count.
+        Benchmarks with a score that may be shown; only these count.
     """
     entries: dict[str, BenchmarkEntry | NodeEntry] = {
         name: NodeEntry(identifier=name, name=title) for name, title in ROOTS.items()
     }
-    entries |= {each.identifier: each for each in catalogue.nodes}
-    entries |= {each.identifier: each for each in catalogue.benchmarks}
+    entries |= {entry.identifier: entry for entry in (*catalogue.nodes, *catalogue.benchmarks)}
     below: dict[str | None, list[str]] = {}
     are_simulated = set()
     for entry in entries.values():
@@ -71,12 +70,12 @@ def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Co
         if not (parent is None and entry.identifier in ROOTS):
             below.setdefault(parent, []).append(entry.identifier)
     roots = [*ROOTS, *below.get(None, ())]
-    leaves = {each.identifier for each in catalogue.benchmarks}
-    kept, with_scores = (_with_leaf(roots, below, names) for names in (leaves, scored))
+    leaves = {entry.identifier for entry in catalogue.benchmarks}
+    with_leaf, with_scores = (_with_leaf(roots, below, names) for names in (leaves, scored))
     roots.sort(key=lambda root: root not in with_scores)
-    named = slugs(kept)
+    slug_of = slugs(with_leaf)
     nodes: list[Node] = []
-    stack = [(root, -1) for root in reversed([root for root in roots if root in kept])]
+    stack = [(root, -1) for root in reversed([root for root in roots if root in with_leaf])]
     while stack:
         identifier, parent_place = stack.pop()
         entry = entries[identifier]
@@ -85,7 +84,7 @@ def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Co
         nodes.append(
             Node(
                 identifier,
-                named[identifier],
+                slug_of[identifier],
                 entry.name or identifier,
                 parent_place,
                 0 if above is None else above.depth + 1,
@@ -97,24 +96,23 @@ def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Co
                 identifier in are_simulated or identifier == "simulated",
             )
         )
-        stack += [(child, len(nodes) - 1) for child in reversed(below.get(identifier, [])) if child in kept]
+        stack += [(child, len(nodes) - 1) for child in reversed(below.get(identifier, [])) if child in with_leaf]
     return _counted(nodes, scored)
 
 
 def _with_leaf(roots: Iterable[str], below: Mapping[str | None, list[str]], leaves: Collection[str]) -> dict[str, None]:
-    """Return the nodes that are among `leaves` or have one of them below them."""
-    kept: dict[str, None] = {}
+    """Return the nodes that are one of `leaves` or above one."""
+    with_leaf: dict[str, None] = {}
 
     def visit(name: str) -> bool:
-        # A list, not a generator: all are visited.
-        found = [visit(child) for child in below.get(name, ())]
-        if name in leaves or any(found):
-            kept[name] = None
-        return name in kept
+        has_leaf = [visit(child) for child in below.get(name, ())]  # a list, since `any` would stop early
+        if name in leaves or any(has_leaf):
+            with_leaf[name] = None
+        return name in with_leaf
 
     for root in roots:
         visit(root)
-    return kept
+    return with_leaf
 
 
 def _counted(nodes: list[Node], scored: Collection[str]) -> list[Node]:
@@ -136,45 +134,39 @@ def _root(nodes: list[Node], place: int) -> str:
 
 
 def top_of(nodes: list[Node]) -> list[int]:
-    """Return which columns a page needs at once: roots, what stands right below them, and nodes below those."""
+    """Return the nodes whose columns a page needs at once: two levels, and the averages of the third."""
 
     def is_top(node: Node) -> bool:
         if node.depth == 1 and nodes[node.parent].identifier == "other":
-            return not node.leaf or node.parent == 0  # where nothing else has scores
+            return not node.leaf or node.parent == 0  # if nothing else has scores
         return node.depth < 2 or (node.depth == 2 and not node.leaf)
 
     return [place for place, node in enumerate(nodes) if is_top(node)]
 
 
 def slugs(identifiers: Iterable[str]) -> dict[str, str]:
-    """Return the name of each one's files: no two are equal, also where the disk takes no notice of case.
+    """Return file names that are unique, even on a disk that ignores case.
 
-    ``[A-Za-z0-9._-]`` are kept, anything else is ``~`` and the hexadecimal bytes of its UTF-8; so are capitals where
-    there is another one that differs in case alone. What is too long for a file name ends in a digest.
+    Characters outside ``[A-Za-z0-9._-]`` become ``~`` and the hexadecimal bytes of their UTF-8, as do capitals of names
+    that differ only in case. Long names end in a digest.
     """
-    given = list(dict.fromkeys(identifiers))
-    plain = {name: _slug(name) for name in given}
+    plain = {name: _encoded(name, _OTHERS) for name in dict.fromkeys(identifiers)}
     folded: dict[str, int] = {}
     for slug in plain.values():
         folded[slug.casefold()] = folded.get(slug.casefold(), 0) + 1
-    found = {}
+    names = {}
     for name, slug in plain.items():
         unique = _encoded(slug, re.compile("[A-Z]")) if folded[slug.casefold()] > 1 else slug
         if len(unique) > _LONGEST:
             unique = (
                 f"{unique[: _LONGEST - 20]}~{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
             )
-        found[name] = unique
-    return found
-
-
-def _slug(identifier: str) -> str:
-    slug = _encoded(identifier, _OTHERS)
-    return f"~2E{slug[1:]}" if slug.startswith(".") else slug
+        names[name] = unique
+    return names
 
 
 def _encoded(name: str, which: re.Pattern[str]) -> str:
-    def bytes_of(found: re.Match[str]) -> str:
-        return "".join(f"~{byte:02X}" for byte in found.group().encode("utf-8", "surrogatepass"))
+    def bytes_of(match: re.Match[str]) -> str:
+        return "".join(f"~{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))
 
     return which.sub(bytes_of, name)
