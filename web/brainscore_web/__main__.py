@@ -1,4 +1,4 @@
-"""Offer the command line ``python -m brainscore_web``, whose commands are also those of the domain's own program."""
+"""Define the command line ``python -m brainscore_web``; the domain's own program has the same commands."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ app.add_typer(leaderboard, name="leaderboard")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Command line without the program; None means that of this process.
-    """
+    """Run one command and return its exit code; None: the arguments of this process."""
     return command_line.run_app(app, arguments, program="brainscore_web")
 
 

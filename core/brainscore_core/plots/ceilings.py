@@ -142,12 +142,12 @@ def _draw_ceilings(panel: Axes, records: Sequence[ScoreRecord], ink: Theme) -> l
 
 def _told_ceilings(records: Sequence[ScoreRecord]) -> list[str]:
     """Return what the ceiling is, how sure, and how it was estimated, where all records say the same of that."""
-    ends = dict.fromkeys(f"{of([_number(each.ceiling) for each in records]):.3f}" for of in (min, max))
-    intervals = {each.ceiling_interval for each in records}
-    estimators = {each.ceiling_estimator for each in records}
+    ends = dict.fromkeys(f"{of([_number(record.ceiling) for record in records]):.3f}" for of in (min, max))
+    intervals = {record.ceiling_interval for record in records}
+    estimators = {record.ceiling_estimator for record in records}
     interval = intervals.pop() if len(intervals) == 1 else None
     told = [f"ceiling {' to '.join(ends)}{'' if interval is None else f' [{interval[0]:.3f}, {interval[1]:.3f}]'}"]
-    return told + [each for each in estimators if each and len(estimators) == 1]
+    return told + [estimator for estimator in estimators if estimator and len(estimators) == 1]
 
 
 def _number(value: float | None) -> float:

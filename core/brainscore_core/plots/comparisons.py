@@ -81,8 +81,11 @@ def compare(
     if not compared:
         raise DataNotHereError("There is nothing to draw: none of these models has a record on these benchmarks.")
     compared += averages_of(compared, chosen)
-    sizes = {each.name: sizes_of(record for record in chosen if record.benchmark == each.name) for each in compared}
-    rows = list(itertools.chain.from_iterable(_rows_of(each, sizes[each.name]) for each in compared))
+    sizes = {
+        comparison.name: sizes_of(record for record in chosen if record.benchmark == comparison.name)
+        for comparison in compared
+    }
+    rows = list(itertools.chain.from_iterable(_rows_of(comparison, sizes[comparison.name]) for comparison in compared))
     return _draw(rows, names, base, ink)
 
 

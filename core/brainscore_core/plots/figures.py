@@ -110,12 +110,12 @@ def draw_mark(
 
 def label_inches(labels: Sequence[str]) -> float:
     """Return how much room labels of rows take beside the axes."""
-    return _CHARACTER_INCHES * max((len(each) for each in labels), default=0)
+    return _CHARACTER_INCHES * max((len(label) for label in labels), default=0)
 
 
 def head(panel: Axes, title: str, told: Sequence[str], theme: Theme) -> None:
     """Write a title over axes, and below it what it is of: phrases, folded between them."""
-    phrases = [each.replace(" ", _NO_BREAK) if len(each) < _MOST_TOLD else each for each in told if each]
+    phrases = [entry.replace(" ", _NO_BREAK) if len(entry) < _MOST_TOLD else entry for entry in told if entry]
     folded = textwrap.fill("; ".join(phrases), _MOST_TOLD, break_on_hyphens=False).replace(_NO_BREAK, " ")
     lines = folded.split("\n")
     pad = _LINE_POINTS * len(lines) + 8

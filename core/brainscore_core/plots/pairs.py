@@ -72,7 +72,10 @@ def scatter(
     check_known("benchmark", [x, y], {record.benchmark for record in given})
     names = models_of([record for record in given if record.benchmark in (x, y)], models)
     check_known("model", highlight, names)
-    of = {each.name: each for each in compare_records([each for each in given if each.benchmark in (x, y)], names)}
+    of = {
+        record.name: record
+        for record in compare_records([record for record in given if record.benchmark in (x, y)], names)
+    }
     values = np.array([of[name].comparison.scores for name in (x, y)])
     intervals = np.array([of[name].intervals for name in (x, y)]).reshape(2, -1, 2)
     there = np.flatnonzero(np.isfinite(values).all(axis=0))

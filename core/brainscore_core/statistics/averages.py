@@ -111,14 +111,14 @@ def combined(
     0.025
     """
     chosen = {name: (weight, estimates[name]) for name, weight in weights.items() if weight}
-    value = math.fsum(weight * each.value for weight, each in chosen.values())
-    unknown = {name: each for name, (_, each) in chosen.items() if not math.isfinite(each.error)}
+    value = math.fsum(weight * estimate.value for weight, estimate in chosen.values())
+    unknown = {name: estimate for name, (_, estimate) in chosen.items() if not math.isfinite(estimate.error)}
     if unknown:
         told = "; ".join(f"{name}: {each.reason or 'no error is stated'}" for name, each in sorted(unknown.items()))
         return Estimate(value, reason=f"{len(unknown)} of {len(chosen)} scores have no error ({told[:500]})")
-    matched = [weight * each.influence for weight, each in chosen.values() if each.influence is not None]
+    matched = [weight * estimate.influence for weight, estimate in chosen.values() if estimate.influence is not None]
     total = _sum(matched) if matched else None
-    others = [abs(weight) * _without_influence(each) for weight, each in chosen.values()]
+    others = [abs(weight) * _without_influence(estimate) for weight, estimate in chosen.values()]
     others = [error for error in others if error]
     error_of_matched = 0.0 if total is None else math.sqrt(total.variance)
     if correlation is None:
@@ -137,7 +137,7 @@ def combined(
         df=_degrees_of_freedom(chosen, None if others else total),
         influence=total,
         unmatched=max(error - error_of_matched, 0.0) if others else 0.0,
-        is_bound=any(each.is_bound for _, each in chosen.values()) or (correlation is None and not are_alone),
+        is_bound=any(estimate.is_bound for _, estimate in chosen.values()) or (correlation is None and not are_alone),
     )
 
 
@@ -218,8 +218,8 @@ def average_tree(
 
 
 def _sum(influences: list[Influence | InfluenceSketch]) -> Influence | InfluenceSketch:
-    exact = [each for each in influences if isinstance(each, Influence)]
-    sketches = [each for each in influences if isinstance(each, InfluenceSketch)]
+    exact = [influence for influence in influences if isinstance(influence, Influence)]
+    sketches = [influence for influence in influences if isinstance(influence, InfluenceSketch)]
     if exact and sketches:
         raise ContractError(
             "Some scores have influences, others the sketches that records keep, which cannot be matched. Take "
@@ -256,7 +256,7 @@ def _degrees_of_freedom(
     """Return those of what all influences add up to; without them Satterthwaite's for errors that all go together."""
     if total is not None and math.isfinite(known := total.degrees_of_freedom):
         return known
-    errors = [(abs(weight) * each.error, each.df) for weight, each in chosen.values()]
+    errors = [(abs(weight) * estimate.error, estimate.df) for weight, estimate in chosen.values()]
     spread = math.fsum(error / math.sqrt(df) for error, df in errors if error > 0 and df > 0)
     return (math.fsum(error for error, _ in errors) / spread) ** 2 if spread > 0 else float("inf")
 

@@ -102,20 +102,22 @@ class JointErrors:
     @classmethod
     def of_influences(cls, influences: Sequence[Influence]) -> JointErrors:
         """Take the influences on the scores of all models; stimuli and units of the same name are the same."""
-        nothing = reduce(add, (0.0 * each for each in influences))
-        aligned = [nothing + each for each in influences]  # all with the names of all, in one order
-        stimuli, units = (np.stack([getattr(each, of) for each in aligned]) for of in ("by_stimulus", "by_unit"))
-        cells = np.stack([each.cells.ravel() for each in aligned])
+        nothing = reduce(add, (0.0 * influence for influence in influences))
+        aligned = [nothing + influence for influence in influences]  # all with the names of all, in one order
+        stimuli, units = (
+            np.stack([getattr(influence, of) for influence in aligned]) for of in ("by_stimulus", "by_unit")
+        )
+        cells = np.stack([influence.cells.ravel() for influence in aligned])
         of_cells = cells @ cells.T
-        if any(each.of_units is not None for each in aligned):
-            even = np.stack([_whole_units(each) for each in aligned])
+        if any(influence.of_units is not None for influence in aligned):
+            even = np.stack([_whole_units(influence) for influence in aligned])
             sums = np.zeros_like(even)
             columns = slice(None) if aligned[0].columns is None else aligned[0].columns
-            sums[:, columns] = [each.cells.sum(axis=0) for each in aligned]
+            sums[:, columns] = [influence.cells.sum(axis=0) for influence in aligned]
             n = len(aligned[0].stimuli)
             crossed = even @ sums.T / n
             of_cells = of_cells + crossed + crossed.T + even @ even.T / n
-        n_free, q_free = (min(each.freedoms[place] for each in aligned) for place in (0, 1))
+        n_free, q_free = (min(influence.freedoms[place] for influence in aligned) for place in (0, 1))
         moments = np.stack([stimuli @ stimuli.T, units @ units.T, of_cells])
         return cls.of_moments(moments if n_free and q_free else np.full_like(moments, np.nan), (n_free, q_free))
 
@@ -215,28 +217,30 @@ class JointErrors:
         """
         sizes = range(len(estimates))
         known = [place for place in sizes if estimates[place].influence is not None]
-        apart = np.array([(each.error if each.influence is None else each.unmatched) ** 2 for each in estimates])
-        apart[[each.is_missing or not math.isfinite(each.error) for each in estimates]] = np.nan
+        apart = np.array(
+            [(estimate.error if estimate.influence is None else estimate.unmatched) ** 2 for estimate in estimates]
+        )
+        apart[[estimate.is_missing or not math.isfinite(estimate.error) for estimate in estimates]] = np.nan
         moments, freedom = np.zeros((3, len(estimates), len(estimates))), (math.inf, math.inf)
         if known:
             within = cls._of_known([estimates[place].influence for place in known])
             moments[np.ix_(range(3), known, known)], freedom = within.moments, within.freedom
-        return cls(moments, freedom, apart, np.array([each.df for each in estimates], dtype=np.float64))
+        return cls(moments, freedom, apart, np.array([estimate.df for estimate in estimates], dtype=np.float64))
 
     @classmethod
     def _of_known(cls, influences: Sequence[object]) -> JointErrors:
-        exact = [each for each in influences if isinstance(each, Influence)]
+        exact = [influence for influence in influences if isinstance(influence, Influence)]
         if len(exact) == len(influences):
             return cls.of_influences(exact)
-        sketches = [each for each in influences if isinstance(each, InfluenceSketch)]
+        sketches = [influence for influence in influences if isinstance(influence, InfluenceSketch)]
         if exact:
             raise ContractError(
                 "Some scores have influences, others the sketches that records keep, which cannot be matched. Take "
                 "`InfluenceSketch.of` for all."
             )
-        buckets = np.stack([each.buckets for each in sketches], axis=1)
-        stimuli, units = (min(each.freedom[place] for each in sketches) for place in (0, 1))
-        return cls.of_moments(np.stack([each @ each.T for each in buckets]), (stimuli, units))
+        buckets = np.stack([sketch.buckets for sketch in sketches], axis=1)
+        stimuli, units = (min(sketch.freedom[place] for sketch in sketches) for place in (0, 1))
+        return cls.of_moments(np.stack([bucket @ bucket.T for bucket in buckets]), (stimuli, units))
 
     # -- what they say -------------------------------------------------------------------------------------------------
 

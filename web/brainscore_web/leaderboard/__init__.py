@@ -1,1 +1,1 @@
-"""Make the leaderboard, a static site, from records of scores and what is known of models and benchmarks besides."""
+"""Build the leaderboard, a static site, from records of scores and a catalogue of models and benchmarks."""

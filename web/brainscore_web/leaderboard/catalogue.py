@@ -192,15 +192,15 @@ class Catalogue(Untrusted):
     def validate(self) -> None:
         """Raise if the catalogue contradicts itself; see `from_json`."""
         problems = [
-            *(f"{name!r} is twice among its models" for name in _twice(model.identifier for model in self.models)),
+            *(f"{name!r} is twice among its models" for name in _twice(entry.identifier for entry in self.models)),
             *(
                 f"{name!r} is twice among its benchmarks and nodes"
                 for name in _twice(entry.identifier for entry in self._entries)
             ),
             *self._problems_of_tree(),
             *(
-                f"the atlas of {model.identifier!r} has {len(region.scores)} scores for {region.region!r}, expected one "
-                f"(or null) for each of {len(model.atlas.layers)} layers"
+                f"the atlas of {model.identifier!r} has {len(region.scores)} scores for {region.region!r}, expected "
+                f"one (or null) for each of {len(model.atlas.layers)} layers"
                 for model in self.models
                 if model.atlas is not None
                 for region in model.atlas.regions

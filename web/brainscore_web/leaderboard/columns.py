@@ -171,7 +171,7 @@ def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str =
 def column_of_average(
     models: tuple[str, ...], scores: ModelScores, missing: Sequence[int], n_below: int
 ) -> tuple[Column, JointErrors]:
-    """Compute a node from the mean of what is below it.
+    """Compute a node from its mean scores.
 
     Parameters
     ----------
@@ -266,17 +266,17 @@ def _facts(
     counted: Sequence[ScoreRecord | None],
     shows: str,
 ) -> dict[str, Any]:
-    readable = [each for each in records if each is not None]
-    scored = [each for each in counted if each is not None and each.score is not None]
+    readable = [record for record in records if record is not None]
+    scored = [record for record in counted if record is not None and record.score is not None]
     latest = max(scored, key=lambda each: (each.created, each.model), default=None)
     fails: dict[str, int] = {}
-    for each in readable:
-        kind, _, name = each.status.partition(":")
+    for record in readable:
+        kind, _, name = record.status.partition(":")
         if kind == "failed":
             fails[name] = fails.get(name, 0) + 1
     sizes = ("ceiling", "n_stimuli", "n_neuroids", "n_subjects")
     return {
-        "simulated": any(each.simulated for each in readable),
+        "simulated": any(record.simulated for record in readable),
         "version": None if latest is None else latest.benchmark_version,
         **{name: getattr(latest, name) if latest is not None and shows == "all" else None for name in sizes},
         "of_ceiling": _of_ceiling(latest) if latest is not None and shows == "all" else None,

@@ -63,10 +63,15 @@ def build(
     gone: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", exists=True, dir_okay=False, help="models, benchmarks or pairs that may be gone, one per line"
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="models, benchmarks or pairs that may be gone, one per line",
         ),
     ] = None,
-    processes: Annotated[int | None, typer.Option(min=1, help="number of processes (default: one per processor)")] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="number of processes (default: one per processor)")
+    ] = None,
 ) -> int:
     """Build the site from all records and replace the existing one.
 
@@ -156,7 +161,11 @@ def _source(
             "--benchmark SimulatedCortex2026.V1-pls), give a folder of records (--records FOLDER), or try made-up "
             "ones: --made-up 40x12"
         )
-    source = FolderSource(records or settings().home / "scores") if at is None else CommitSource.of(Path.cwd(), at, _day(date))
+    source = (
+        FolderSource(records or settings().home / "scores")
+        if at is None
+        else CommitSource.of(Path.cwd(), at, _day(date))
+    )
     # Last, since looking up installed domains takes a while: other options have been checked by then.
     yield source, catalogues() if catalogue is None else Catalogue.from_json(catalogue.read_bytes())
 

@@ -1,7 +1,6 @@
-"""Compute all columns of the board; each record is read once, and each node as soon as all below it are computed.
+"""Compute all columns of the board: read each record once, and compute each average once its parts are complete.
 
-What later steps need of single nodes, the details of scores and the errors of all pairs of models, waits in a scratch
-folder.
+Details of scores and errors of pairs of models, which only later steps need, go to files in a scratch folder.
 """
 
 from __future__ import annotations
@@ -56,11 +55,11 @@ class Scratch:
         return np.fromfile(self._file(identifier, "codes"), np.uint16).reshape(n_models, n_models)
 
     def put_details(self, identifier: str, details: dict[str, list[Any]]) -> None:
-        """Write what is shown of each score of a benchmark."""
+        """Write the details of all scores of a benchmark."""
         self._file(identifier, "details").write_bytes(pickle.dumps(details, pickle.HIGHEST_PROTOCOL))
 
     def details(self, identifier: str) -> dict[str, list[Any]]:
-        """Return what is shown of each score of a benchmark; empty without records."""
+        """Return the details of all scores of a benchmark; empty without records."""
         file = self._file(identifier, "details")
         content: dict[str, list[Any]] = pickle.loads(file.read_bytes()) if file.is_file() else {}  # noqa: S301  # ours
         return content
@@ -68,7 +67,7 @@ class Scratch:
 
 @dataclass
 class ComputedBoard:
-    """The columns of all nodes with records, by identifier, and what is known of each benchmark."""
+    """The columns of all nodes with records, and the details of all benchmarks, by identifier."""
 
     scratch: Scratch
     columns: dict[str, Column] = field(default_factory=dict)
@@ -102,7 +101,7 @@ def compute(
     scratch : Path
         An empty folder.
     """
-    # Which benchmarks are simulated or scored is known once their records are read; the tree is placed again then.
+    # A preliminary tree: the records will say which benchmarks are simulated or have scores.
     nodes = tree_of(catalogue)
     board = ComputedBoard(Scratch(scratch, {node.identifier: number for number, node in enumerate(nodes)}))
     shows = {entry.identifier: entry.shows for entry in catalogue.benchmarks}
@@ -161,7 +160,7 @@ class _Part:
 
 
 class _Averages:
-    """The averages of a tree whose leaves come depth first: no more nodes wait for parts than the tree is deep."""
+    """The averages of a tree whose leaves come depth first, so that few nodes are incomplete at a time."""
 
     def __init__(self, nodes: list[Node], models: Iterable[str], scratch: Scratch, workers: Workers) -> None:
         self._nodes, self._scratch, self._workers = nodes, scratch, workers
@@ -170,7 +169,7 @@ class _Averages:
         self._futures: dict[str, Future[Column]] = {}
 
     def start(self, leaf: int) -> None:
-        """Open the nodes above a leaf, and finish those that it is not below."""
+        """Open the nodes above a leaf, and finish all others."""
         path: list[int] = []
         place = self._nodes[leaf].parent
         while place >= 0:

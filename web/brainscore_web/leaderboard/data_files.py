@@ -1,28 +1,28 @@
-"""Write what the pages show as data files: scripts that hand plain JSON to the pages, and downloads of the whole board.
+"""Make the data files of the site: scripts that hand JSON to the pages, and downloads of the whole board.
 
-``data/<name>.js`` calls ``BrainScore.take("<name>", <JSON>);``, which works from a server and from a folder alike. All
-lists over models are in the order of ``board.models``, all over nodes in that of ``board.nodes``. Numbers are exact
-(``repr``), what is missing is null.
+``data/<name>.js`` calls ``BrainScore.take("<name>", <JSON>);``, which works from a server and from a folder. Lists over
+models are in the order of ``board.models``, lists over nodes in that of ``board.nodes``. Numbers are exact (``repr``),
+missing values null.
 
 ``board``
-    ``made``: ``revision`` (commit of the records), ``newest`` (when the newest record was made), ``schema``.
+    ``made``: ``revision`` (commit of the records), ``newest`` (time of the newest record), ``schema``.
     ``models``: lists ``id slug name family year parameters training public imagenet``.
     ``nodes``: lists ``id slug name parent depth leaf counts region kind public simulated ceiling n_stimuli n_neuroids
-    n_subjects reliability``. ``counts`` says whether the node above averages over it: a benchmark that no model has a
-    score on, one that is simulated and one without a parent do not count, nor does a node without one below that does.
+    n_subjects reliability``. ``counts``: whether the average above includes the node. Benchmarks that are simulated or
+    have no score or no parent do not count, nor do nodes above only such benchmarks.
     ``top``: places of the nodes whose columns are in ``columns``, place -> column.
 ``columns/<slug of a node>``
-    See `brainscore_web.leaderboard.columns.Column`, without ``models``. All other nodes.
+    Columns of all other nodes: `brainscore_web.leaderboard.columns.Column` without ``models``.
 ``detail/<slug of a benchmark>``
     A list over models for each of `brainscore_web.leaderboard.columns.DETAILS`.
 ``models/<slug>``, ``benchmarks/<slug>``
-    What a page shows beside; the latter also of averages.
+    The rest of a page; the latter also for averages.
 ``status``
-    ``codes``: for each benchmark, in the order of nodes, one character per model. ``codes_of``: what they mean.
-    ``run``: what the last run has done, see `brainscore_core.records.run.Run`; null if nothing is told of it.
+    ``codes``: for each benchmark, in the order of nodes, one character per model. ``codes_of``: their meanings.
+    ``run``: the last run, see `brainscore_core.records.run.Run`; null if unknown.
 ``similarity``
-    ``nodes``: places of the benchmarks; ``r``: Spearman's correlation of the scores of models that have both; ``n``: of
-    how many; null for fewer than three, or where one does not vary.
+    ``nodes``: places of the benchmarks; ``r``: Spearman's correlation over models with both scores, null for fewer than
+    three or without variance; ``n``: number of these models.
 """
 
 from __future__ import annotations
@@ -77,31 +77,25 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "'")
 
 Past = dict[str, list[dict[str, Any]]]
 """Model -> its earlier records on one benchmark, oldest first: ``created``, ``score``, ``status``, ``version`` (of the
-benchmark), ``record`` (git's digest of the file), ``replaced`` (when), ``by`` (which commit did) and ``changed``
-(what of `brainscore_web.leaderboard.history.MADE_WITH`, or that it was removed)."""
+benchmark), ``record`` (git's digest of the file), ``replaced`` (time), ``by`` (commit) and ``changed`` (values of
+`brainscore_web.leaderboard.history.MADE_WITH`, or ``removed``)."""
 
 Layers = dict[str, dict[str, dict[str, dict[str, Any]]]]
-"""Model -> region -> layer -> what its records say of how it was chosen, and ``n``: on how many benchmarks."""
+"""Model -> region -> layer -> how it was chosen, and ``n``, the number of benchmarks."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """The whole: models and nodes in their order, and the column of each node.
+    """All models and nodes, and the column of each node.
 
     Attributes
     ----------
     models : tuple of ModelEntry
         Sorted by identifier.
-    slugs : tuple of str
-        Of each model.
-    columns : list of Column
-        Of each node.
     leaves : dict of int to Leaf
-        Place of a benchmark among nodes -> what is known besides.
+        Place of a benchmark among nodes -> its details.
     past : dict of int to dict
-        Place of a benchmark -> what its records held before.
-    layers : dict
-        Of each model.
+        Place of a benchmark -> its earlier records.
     """
 
     models: tuple[ModelEntry, ...]
@@ -112,18 +106,17 @@ class Board:
     revision: str | None
     newest: str | None
     past: dict[int, Past] = field(default_factory=dict)
-
-    @cached_property
-    def place_of(self) -> list[dict[str, int]]:
-        """Of each node: model -> place in its column."""
-        return [{model: at for at, model in enumerate(column.models)} for column in self.columns]
-
     notice: str | None = None
     layers: Layers = field(default_factory=dict)
 
+    @cached_property
+    def place_of(self) -> list[dict[str, int]]:
+        """For each node: model -> place in its column."""
+        return [{model: place for place, model in enumerate(column.models)} for column in self.columns]
+
 
 def script(name: str, value: object) -> str:
-    """Return the text of a data file: plain JSON that can neither end a script nor a line early."""
+    """Return the text of a data file, whose JSON can neither end the script nor the line early."""
     content = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     content = f"BrainScore.take({json.dumps(name)}, {content});\n"
     for char, escaped in (("</", "<\\/"), ("<!--", "\\u003c!--"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
@@ -132,38 +125,38 @@ def script(name: str, value: object) -> str:
 
 
 def aligned(column: Column, models: Sequence[str], *, leaf: bool) -> dict[str, Any]:
-    """Return a column as its file has it: lists over all models, in the order of the board."""
+    """Return a column as in its file: lists over all models, in the order of the board."""
     position = {model: place for place, model in enumerate(column.models)}
     places = [position.get(model) for model in models]
     n = max(column.n, default=0 if not leaf else 1)
     empty = {**_EMPTY, "code": "q" if leaf else "-", "missing": n, "n": n}
-    found: dict[str, Any] = {}
+    lists: dict[str, Any] = {}
     for name in _COLUMN:
         values = getattr(column, name)
-        found[name] = [empty.get(name) if place is None else values[place] for place in places]
-    found["code"] = "".join(found["code"])
-    return found
+        lists[name] = [empty.get(name) if place is None else values[place] for place in places]
+    lists["code"] = "".join(lists["code"])
+    return lists
 
 
 def board_content(board: Board) -> dict[str, Any]:
-    """Return what ``board.js`` hands over."""
+    """Return the content of ``board.js``."""
     models, nodes = board.models, board.nodes
     of_models = ("family", "year", "parameters", "training", "public", "imagenet")
     facts = [board.leaves[place].facts if place in board.leaves else {} for place in range(len(nodes))]
-    names = [each.identifier for each in models]
+    names = [model.identifier for model in models]
     top = top_of(nodes)
     return {
         "made": {"revision": board.revision, "newest": board.newest, "notice": board.notice, "schema": 1},
         "models": {
             "id": names,
             "slug": list(board.slugs),
-            "name": [each.name or each.identifier for each in models],
-            **{name: [getattr(each, name) for each in models] for name in of_models},
+            "name": [model.name or model.identifier for model in models],
+            **{name: [getattr(model, name) for model in models] for name in of_models},
         },
         "nodes": {
-            "id": [each.identifier for each in nodes],
+            "id": [node.identifier for node in nodes],
             **{
-                name: [getattr(each, name) for each in nodes]
+                name: [getattr(node, name) for node in nodes]
                 for name in (
                     "slug",
                     "name",
@@ -178,7 +171,7 @@ def board_content(board: Board) -> dict[str, Any]:
                 )
             },
             **{
-                name: [each.get(name) for each in facts]
+                name: [fact.get(name) for fact in facts]
                 for name in ("ceiling", "n_stimuli", "n_neuroids", "n_subjects")
             },
             "reliability": [column.reliability.get("value") for column in board.columns],
@@ -191,22 +184,21 @@ def board_content(board: Board) -> dict[str, Any]:
 def aligned_details(
     models: Sequence[str], of: Sequence[str], details: Mapping[str, Sequence[Any]]
 ) -> dict[str, list[Any]]:
-    """Return what ``detail/<slug>.js`` hands over: `details` are of the models `of`."""
+    """Return the content of ``detail/<slug>.js`` from the details of the models `of`."""
     position = {model: place for place, model in enumerate(of)}
     places = [position.get(model) for model in models]
     return {name: [None if place is None else details[name][place] for place in places] for name in DETAILS}
 
 
 def status_content(board: Board, run: Run | None) -> dict[str, Any]:
-    """Return what ``status.js`` hands over."""
-    names = [each.identifier for each in board.models]
+    """Return the content of ``status.js``."""
+    names = [model.identifier for model in board.models]
     codes = [aligned(board.columns[place], names, leaf=True)["code"] for place in sorted(board.leaves)]
-    told = None if run is None else dataclasses.asdict(run)
-    return {"codes": codes, "codes_of": CODES, "run": told}
+    return {"codes": codes, "codes_of": CODES, "run": None if run is None else dataclasses.asdict(run)}
 
 
 def scored_counts(status: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many ``models`` and ``benchmarks`` have a score at all, from what `status_content` returns."""
+    """Return the numbers of ``models`` and ``benchmarks`` with a score, from the result of `status_content`."""
     codes = status["codes"]
     return {
         "models": sum("s" in of_model for of_model in zip(*codes, strict=True)),
@@ -215,48 +207,48 @@ def scored_counts(status: Mapping[str, Any]) -> dict[str, int]:
 
 
 def model_content(board: Board, place: int) -> dict[str, Any]:
-    """Return what ``models/<slug>.js`` hands over: facts, history (what was scored and when), layers, atlas, values.
+    """Return the content of ``models/<slug>.js``: facts, history, layers, atlas, and the scores on all nodes.
 
-    In the history first stands what was replaced, see `Past`. Values are the scores on all nodes.
+    The history starts with replaced records, see `Past`.
     """
     entry = board.models[place]
     history: list[dict[str, Any]] = []
     earlier: list[dict[str, Any]] = []
     for at in sorted(board.leaves):
         leaf, column = board.leaves[at], board.columns[at]
-        here = board.place_of[at].get(entry.identifier)
+        own = board.place_of[at].get(entry.identifier)
         earlier += [{"benchmark": at, **each} for each in board.past.get(at, {}).get(entry.identifier, ())]
-        if here is None:
+        if own is None:
             continue
-        score, created = column.value[here], leaf.details["created"][here]
+        score, created = column.value[own], leaf.details["created"][own]
         if score is not None:
-            version = leaf.details["version"][here]
+            version = leaf.details["version"][own]
             history.append({"benchmark": at, "created": created, "version": version, "score": score})
-    history.sort(key=lambda each: (each["created"] or "", each["benchmark"]))
-    history = sorted(earlier, key=lambda each: each["replaced"]) + history
-    found = (places.get(entry.identifier) for places in board.place_of)
-    values = [None if at is None else column.value[at] for at, column in zip(found, board.columns, strict=True)]
+    history.sort(key=lambda record: (record["created"] or "", record["benchmark"]))
+    history = sorted(earlier, key=lambda record: record["replaced"]) + history
+    own_places = (places.get(entry.identifier) for places in board.place_of)
+    values = [None if at is None else column.value[at] for at, column in zip(own_places, board.columns, strict=True)]
     facts = dataclasses.asdict(entry)
     atlas = _atlas(facts.pop("atlas"))
     layers = {
-        region: sorted(known.values(), key=lambda each: -each["n"])
-        for region, known in sorted(board.layers.get(entry.identifier, {}).items())
+        region: sorted(of_region.values(), key=lambda layer: -layer["n"])
+        for region, of_region in sorted(board.layers.get(entry.identifier, {}).items())
     }
     about = {"id": entry.identifier, "facts": facts, "history": history, "layers": layers, "values": values}
     return {**about, "atlas": atlas}
 
 
 def _atlas(atlas: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return what is drawn of an atlas: ``regions``, ``layers``, ``score`` (of each layer for each region), ..."""
+    """Return the data of the drawing of an atlas: ``regions``, ``layers``, ``score`` (region x layer), ..."""
     if atlas is None:
         return None
     names = {"region": "regions", "scores": "score", "benchmark": "benchmarks", "simulated": "simulated"}
-    of_regions = {shown: [each[name] for each in atlas["regions"]] for name, shown in names.items()}
+    of_regions = {field: [region[name] for region in atlas["regions"]] for name, field in names.items()}
     return {"layers": atlas["layers"], **of_regions}
 
 
 def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkEntry]) -> dict[str, Any]:
-    """Return what ``benchmarks/<slug>.js`` hands over, of a benchmark or an average."""
+    """Return the content of ``benchmarks/<slug>.js``, for a benchmark or an average."""
     node = board.nodes[place]
     facts = board.leaves[place].facts if node.leaf else {}
     entry = entries.get(node.identifier)
@@ -269,34 +261,26 @@ def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkE
         "reliability": board.columns[place].reliability or None,
         "stimuli": [f"stimuli/{each}" for each in stimuli],
         "fails": facts.get("fails", {}),
-        "versions": _replacements(board.past[place], _versions(board, place)) if place in board.past else [],
+        "versions": _replacements(board, place) if place in board.past else [],
     }
 
 
-def _versions(board: Board, place: int) -> dict[str, int | None]:
-    return dict(zip(board.columns[place].models, board.leaves[place].details["version"], strict=True))
+def _replacements(board: Board, place: int) -> list[dict[str, Any]]:
+    """Return which versions of a benchmark replaced which, oldest first.
 
-
-def _replacements(past: Past, now: Mapping[str, int | None]) -> list[dict[str, Any]]:
-    """Tell which versions of a benchmark took the place of which, from what its records held.
-
-    Oldest first: ``from`` and ``to`` (versions), ``n`` (how many scores were replaced), ``first`` and ``last`` (when).
-
-    Parameters
-    ----------
-    now : mapping of str to int or None
-        Model -> version that it is scored on now.
+    Keys: ``from`` and ``to`` (versions), ``n`` (number of replaced scores), ``first`` and ``last`` (times).
     """
-    found: dict[tuple[int, int], list[str]] = {}
-    for model, entries in past.items():
-        versions = [*(each["version"] for each in entries), now.get(model)]
+    current = dict(zip(board.columns[place].models, board.leaves[place].details["version"], strict=True))
+    times_of: dict[tuple[int, int], list[str]] = {}
+    for model, entries in board.past[place].items():
+        versions = [*(record["version"] for record in entries), current.get(model)]
         for at, entry in enumerate(entries):
             before, after = versions[at], versions[at + 1]
             if entry["score"] is not None and None not in (before, after) and before != after:
-                found.setdefault((before, after), []).append(entry["replaced"])
+                times_of.setdefault((before, after), []).append(entry["replaced"])
     rows = [
-        {"from": before, "to": after, "n": len(when), "first": min(when), "last": max(when)}
-        for (before, after), when in found.items()
+        {"from": before, "to": after, "n": len(times), "first": min(times), "last": max(times)}
+        for (before, after), times in times_of.items()
     ]
     return sorted(rows, key=lambda row: (row["first"], row["from"], row["to"]))
 
@@ -313,16 +297,16 @@ def scores_of_leaves(board: Board) -> tuple[list[int], Floats]:
 
 
 def similarity_content(places: list[int], scores: Floats) -> dict[str, Any]:
-    """Return what ``similarity.js`` hands over, from what `scores_of_leaves` returns."""
+    """Return the content of ``similarity.js`` from the result of `scores_of_leaves`."""
     r, n = rank_correlations(scores)
     rows = [[None if math.isnan(number) else number for number in row] for row in r.tolist()]
     return {"nodes": places, "r": rows, "n": n.tolist()}
 
 
-# -- downloads of the whole --------------------------------------------------------------------------------------------
+# -- downloads ---------------------------------------------------------------------------------------------------------
 
 TABLE = ("model", "benchmark", "score", "low", "high", "rank", "status", "simulated")
-"""Columns of the downloads: a row for each model and benchmark."""
+"""Columns of the downloads, with a row for each model and benchmark."""
 
 
 def table_rows(node: Node, column: Mapping[str, Any], models: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -334,9 +318,10 @@ def table_rows(node: Node, column: Mapping[str, Any], models: Sequence[str]) -> 
 
 
 def table_csv(rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as CSV, without a header; a text that a spreadsheet takes for a formula has an apostrophe in front.
+    """Return rows as CSV without a header.
 
-    So has one that starts with an apostrophe: without the first, every such text is what it was.
+    Texts that a spreadsheet could take for a formula get an apostrophe in front, as do texts that start with one:
+    removing one apostrophe restores each.
     """
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\r\n").writerows([_cell(value) for value in row] for row in rows)
@@ -352,7 +337,7 @@ def _cell(value: object) -> object:
 
 
 def table_json(rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as JSON objects, one a line, with commas between."""
+    """Return rows as JSON objects, one per line, separated by commas."""
     return ",\n".join(
         json.dumps(dict(zip(TABLE, row, strict=True)), ensure_ascii=False, allow_nan=False) for row in rows
     )
@@ -373,7 +358,7 @@ def table_parquet(board: Board) -> bytes | None:
         "simulated": pa.bool_(),
     }
     schema = pa.schema([(name, types.get(name, pa.string())) for name in TABLE])
-    models = [each.identifier for each in board.models]
+    models = [model.identifier for model in board.models]
     columns: list[list[Any]] = [[] for _ in TABLE]
     for place in sorted(board.leaves):
         rows = table_rows(board.nodes[place], aligned(board.columns[place], models, leaf=True), models)

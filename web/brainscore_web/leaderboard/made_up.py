@@ -1,7 +1,6 @@
-"""Make records and their catalogue up from a seed: realistic in number, size and gaps, of models that do not exist.
+"""Make up records and their catalogue from a seed, realistic in number, size, gaps and shared errors.
 
-Models have an ability, benchmarks a difficulty and how much ability tells on them; errors go together as they do where
-models see the same stimuli. Nothing here says anything about a real model or benchmark.
+Models have an ability; benchmarks have a difficulty and a slope. No number says anything about a real model.
 """
 
 from __future__ import annotations
@@ -56,21 +55,13 @@ _EARLIER_S, _LATER_S = 1_577_836_800, 1_767_225_600  # the first days of 2020 an
 
 @dataclass(frozen=True)
 class MadeUp:
-    """Records of models on benchmarks that are made up.
-
-    Parameters
-    ----------
-    n_models, n_benchmarks : int
-    seed : int
+    """Made-up records of models on benchmarks.
 
     Examples
     --------
-    >>> made = MadeUp.of("40x12")
-    >>> len(made.catalogue.models), len(made.catalogue.benchmarks)
+    >>> board = MadeUp.of("40x12")
+    >>> len(board.catalogue.models), len(board.catalogue.benchmarks)
     (40, 12)
-    >>> record = next(made.records())
-    >>> record == next(MadeUp.of("40x12").records())
-    True
     """
 
     n_models: int
@@ -79,21 +70,15 @@ class MadeUp:
 
     @classmethod
     def of(cls, size: str, seed: int = 0) -> MadeUp:
-        """Read a size such as ``'40x12'``.
-
-        Raises
-        ------
-        ConfigurationError
-            If it is none.
-        """
-        found = _SIZE.fullmatch(size)
-        if found is None or 0 in map(int, found.groups()):
+        """Read a size such as ``'40x12'``; raise `ConfigurationError` for any other text."""
+        match = _SIZE.fullmatch(size)
+        if match is None or 0 in map(int, match.groups()):
             raise ConfigurationError(f"The size is {size!r}; expected MODELSxBENCHMARKS, such as 40x12.")
-        return cls(int(found[1]), int(found[2]), seed)
+        return cls(int(match[1]), int(match[2]), seed)
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """What is known of the models and benchmarks."""
+        """Facts about the models and benchmarks."""
         nodes = (
             NodeEntry(identifier="average", name="Average"),
             NodeEntry(identifier="neural", name="Neural", parent="average", kind="neural"),
@@ -104,7 +89,9 @@ class MadeUp:
         benchmarks = tuple(self._benchmarks())
         groups = [
             NodeEntry(identifier=group, parent=group.partition(".")[2], region=group.partition(".")[2], kind="neural")
-            for group in dict.fromkeys(each.parent for each in benchmarks if each.parent and "." in each.parent)
+            for group in dict.fromkeys(
+                benchmark.parent for benchmark in benchmarks if benchmark.parent and "." in benchmark.parent
+            )
         ]
         models = tuple(self._model(number) for number in range(self.n_models))
         return Catalogue(models=models, benchmarks=benchmarks, nodes=(*nodes, *groups), notice=_NOTICE)
@@ -114,14 +101,14 @@ class MadeUp:
         family = _FAMILIES[number % len(_FAMILIES)]
         size = "snml"[number % 4]
         identifier = f"{family.lower()}-{size}{number}" if number % 7 else f"{family.lower()}_{number}:v2/ema"
-        known = number % 11 != 5
+        is_described = number % 11 != 5
         return ModelEntry(
             identifier=identifier,
             name=f"{family} {size.upper()}{number}",
-            family=family if known else None,
-            year=int(rng.integers(2015, 2027)) if known else None,
-            parameters=int(10 ** rng.uniform(5.5, 9.3)) if known else None,
-            training=_TRAINING[int(rng.integers(len(_TRAINING)))] if known else None,
+            family=family if is_described else None,
+            year=int(rng.integers(2015, 2027)) if is_described else None,
+            parameters=int(10 ** rng.uniform(5.5, 9.3)) if is_described else None,
+            training=_TRAINING[int(rng.integers(len(_TRAINING)))] if is_described else None,
             public=number % 13 != 4,
             imagenet=float(np.round(0.35 + 0.5 / (1 + np.exp(-self._abilities[number])), 4)) if number % 5 else None,
             licence=("MIT", "Apache-2.0", "CC-BY-NC-4.0", None)[number % 4],
@@ -129,9 +116,9 @@ class MadeUp:
                 f"@article{{{family.lower()}{number},\n  title = {{A made-up model, number {number}}},\n"
                 f"  author = {{Nobody, A. and Noone, B.}},\n  year = {{{2015 + number % 12}}}\n}}"
             )
-            if known
+            if is_described
             else None,
-            url=f"https://example.org/models/{number}" if known else None,
+            url=f"https://example.org/models/{number}" if is_described else None,
             description="Made up: says nothing about a real model.",
             plugin=f"vision/brainscore_vision/models/{family.lower()}{number}",
             load=f"load_model({identifier!r})",
@@ -139,26 +126,26 @@ class MadeUp:
         )
 
     def _atlas(self, number: int) -> Atlas:
-        """Make up how well the layers predict regions: later ones are predicted best by later layers."""
+        """Make up scores of layers: later regions are predicted best by later layers."""
         rng = np.random.default_rng([self.seed, 3, number])
         places = np.linspace(0, 1, len(_LAYERS))
         regions = []
         for at, region in enumerate(_REGIONS):
             values = 0.5 - 0.6 * (places - (at + 1) / 5) ** 2 + 0.03 * rng.standard_normal(len(_LAYERS))
-            scores = tuple(float(each) for each in values.round(4))
+            scores = tuple(values.round(4).tolist())
             regions.append(
                 AtlasRegion(region=region, benchmark=f"Made2026.{region}-pls", simulated=True, scores=scores)
             )
         return Atlas(layers=_LAYERS, regions=tuple(regions))
 
     def _benchmarks(self) -> Iterator[BenchmarkEntry]:
-        """Yield benchmarks, two of each experiment; those of every third neural experiment count once."""
+        """Yield benchmarks, two per experiment; those of every third neural experiment share a parent."""
         for number in range(self.n_benchmarks):
             experiment, variant = divmod(number, 2)
             name = f"{_PLACES[experiment % len(_PLACES)]}{2001 + experiment // len(_PLACES)}"
             role, region = experiment % 6, _REGIONS[experiment % 4]
             neural = f"{name}.{region}-{_METRICS[(experiment + variant * 2) % 4]}"
-            made: dict[int, tuple[str, str, Kind, str]] = {
+            of_role: dict[int, tuple[str, str, Kind, str]] = {
                 0: (
                     f"{name}-{('choices', 'errors')[variant]}",
                     "behavior",
@@ -174,7 +161,7 @@ class MadeUp:
                 "neural",
                 f"Sites in {region} were recorded during fixation.",
             )
-            identifier, parent, kind, paradigm = made.get(role, ordinary)
+            identifier, parent, kind, paradigm = of_role.get(role, ordinary)
             yield BenchmarkEntry(
                 identifier=identifier,
                 parent=parent,
@@ -194,7 +181,7 @@ class MadeUp:
     @cached_property
     def _abilities(self) -> list[float]:
         rng = np.random.default_rng([self.seed, 0])
-        return [float(each) for each in rng.standard_normal(self.n_models)]
+        return rng.standard_normal(self.n_models).tolist()
 
     def records(self) -> Iterator[ScoreRecord]:
         """Yield the records, benchmark by benchmark; one pair in twelve has none."""
@@ -202,14 +189,14 @@ class MadeUp:
             yield from self._of_benchmark(number, entry)
 
     def write(self, folder: Path) -> None:
-        """Write the records, where `record_path` says, and what the last run has done."""
+        """Write the records, and the notes of the last run."""
         for name, content in self._files():
             path = folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(content, encoding="utf-8")
 
     def commit(self, folder: Path) -> CommitSource:
-        """Make a repository of the records with a past: a third of the benchmarks had a version before."""
+        """Make a repository of the records where a third of the benchmarks had an earlier version."""
         ask_git(folder, "init", "-q")
         command = ["git", "-C", str(folder), "-c", "core.compression=1", "fast-import", "--quiet"]
         with subprocess.Popen(command, stdin=subprocess.PIPE) as git:  # noqa: S603 - no shell
@@ -229,25 +216,25 @@ class MadeUp:
             yield record_path(Path(), record.model, record.benchmark).as_posix(), record.to_json()
             pairs.add((record.model, record.benchmark))
             day = max(record.created[:10], newest[0].created[:10] if newest else "")
-            newest = [each for each in (*newest, record) if each.created.startswith(day)]
+            newest = [recent for recent in (*newest, record) if recent.created.startswith(day)]
         yield RUN_FILE, self._run(newest, pairs).to_json()
 
     def _earlier_files(self) -> Iterator[tuple[str, str]]:
-        """Yield what records of benchmarks that are at their third version held at their second."""
+        """Yield records of version 2 of each benchmark that is now at version 3."""
         for number, entry in list(enumerate(self.catalogue.benchmarks))[2::3]:
             for record in self._of_benchmark(number, entry):
                 if record.score is not None:
-                    before = dataclasses.replace(
+                    earlier = dataclasses.replace(
                         record,
                         benchmark_version=2,
                         score=0.96 * record.score,
                         benchmark_revision="a" * 40,
                         created=f"2019{record.created[4:]}",
                     )
-                    yield record_path(Path(), record.model, record.benchmark).as_posix(), before.to_json()
+                    yield record_path(Path(), record.model, record.benchmark).as_posix(), earlier.to_json()
 
     def _run(self, records: Sequence[ScoreRecord], pairs: Set[tuple[str, str]]) -> Run:
-        """Make a run up that brought the records of the last day, and left some pairs without."""
+        """Make up a run that scored the records of the last day and missed some pairs."""
         benchmark = self.catalogue.benchmarks[0].identifier
         planned = [(model.identifier, benchmark) for model in self.catalogue.models]
         missing = [pair for pair in planned if pair not in pairs]
@@ -259,7 +246,7 @@ class MadeUp:
         middle, slope, noise = rng.uniform(0.15, 0.6), rng.uniform(0.02, 0.12), rng.uniform(0.005, 0.04)
         ceiling, n_stimuli = rng.uniform(0.5, 0.98), int(rng.integers(60, 3000))
         n_units = int(rng.integers(20, 400))
-        # What a stimulus or a unit does to the score of every model, and of each by itself.
+        # Influences that all models share; each adds its own.
         common = rng.standard_normal((3, WIDTH))
         layer_of = rng.integers(0, len(_LAYERS), self.n_models)
         for place, model in enumerate(self.catalogue.models):
@@ -267,17 +254,17 @@ class MadeUp:
             chances = rng.random(4)
             score = middle + slope * self._abilities[place] + 0.3 * slope * rng.standard_normal()
             if entry.kind == "neural" and number % 19 == 0:
-                score += 0.55  # above what the ceiling says
+                score += 0.55  # above the ceiling
             if chances[0] < 1 / 12:
                 continue
             stem = {"model": model.identifier, "benchmark": entry.identifier}
-            told = self._told(number, place, rng)
+            origin = self._origin(number, place, rng)
             if chances[1] < 0.03:
                 status, message = _FAILURES[int(chances[2] * len(_FAILURES))]
-                yield _record(**stem, **told, status=status, message=message)
+                yield _record(**stem, **origin, status=status, message=message)
             elif chances[1] < 0.05:
                 message = "The model gives no probabilities over labels."
-                yield _record(**stem, **told, message=message, simulated=entry.simulated)
+                yield _record(**stem, **origin, message=message, simulated=entry.simulated)
             else:
                 at = _REGIONS.index(entry.region) if entry.region else 0
                 layer = int(layer_of[place]) if number % 5 == 0 else (place + at) % len(_LAYERS)
@@ -287,7 +274,7 @@ class MadeUp:
                 raw, slope_of_raw = _raw(score, ceiling, is_correlation=number % 2 == 1)
                 yield _record(
                     **stem,
-                    **told,
+                    **origin,
                     benchmark_version=1 + number % 3,
                     score=score,
                     raw=raw,
@@ -304,7 +291,7 @@ class MadeUp:
                     **_errors(sketch, noise, entry, raw_error=noise * slope_of_raw, said=chances[3] > 0.01),
                 )
 
-    def _told(self, number: int, place: int, rng: np.random.Generator) -> dict[str, object]:
+    def _origin(self, number: int, place: int, rng: np.random.Generator) -> dict[str, object]:
         created = 1_577_836_800 + int(rng.integers(0, 2000 * _DAY_S))
         return {
             "created": datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds"),
@@ -316,7 +303,7 @@ class MadeUp:
 
 
 def _raw(score: float, ceiling: float, *, is_correlation: bool) -> tuple[float, float]:
-    """Return of which raw score the normalisation makes a score, and how much it changes with the score."""
+    """Return the raw score of a normalised one, and its slope."""
     if not is_correlation:
         return score * ceiling, ceiling
     raw = math.copysign(math.sqrt(abs(score) * ceiling), score)
@@ -327,7 +314,7 @@ def _errors(
     sketch: InfluenceSketch, noise: float, entry: BenchmarkEntry, *, raw_error: float, said: bool
 ) -> dict[str, object]:
     if not said:
-        return {"error_nan_reason": "the measurement has one subject, so that nothing is known of others"}
+        return {"error_nan_reason": "the measurement has one subject, so others are unknown"}
     return {
         "error": noise,
         "error_over": ("stimulus", "neuroid" if entry.kind == "neural" else "subject"),

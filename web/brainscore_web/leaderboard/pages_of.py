@@ -1,4 +1,4 @@
-"""Render the pages from the templates in ``pages/``, each of which states its variables."""
+"""Render the pages from the templates in ``pages/``."""
 
 from __future__ import annotations
 

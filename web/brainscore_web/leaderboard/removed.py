@@ -11,10 +11,10 @@ from brainscore_web.leaderboard.sources import CommitSource, pair_of
 __all__ = ["NOTES", "check_removed", "said_gone"]
 
 NOTES = "gone.txt"
-"""File at the top of a branch of records that lists removals: models, benchmarks or pairs ``'model benchmark'``, one per
+"""File at the top of a branch of records that lists removed models, benchmarks or pairs ``'model benchmark'``, one per
 line."""
 
-_MOST_TOLD = 10
+_MOST_LISTED = 10
 
 
 def said_gone(source: CommitSource) -> list[str]:
@@ -45,9 +45,9 @@ def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
         if not {model, benchmark, f"{model} {benchmark}"} & set(allowed)
     ]
     if gone:
-        more = f" and {len(gone) - _MOST_TOLD} more" if len(gone) > _MOST_TOLD else ""
+        more = f" and {len(gone) - _MOST_LISTED} more" if len(gone) > _MOST_LISTED else ""
         raise GoneError(
             f"{len(gone)} score{'s' * (len(gone) != 1)} of the branch before {source.revision[:12]} would be gone: "
-            f"{', '.join(gone[:_MOST_TOLD])}{more}. If this is intended, list models, benchmarks or pairs ('MODEL "
+            f"{', '.join(gone[:_MOST_LISTED])}{more}. If this is intended, list models, benchmarks or pairs ('MODEL "
             f"BENCHMARK'), one per line, in the file {NOTES} of the branch, or in a file of your own: --gone FILE"
         )

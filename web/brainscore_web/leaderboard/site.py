@@ -1,4 +1,4 @@
-"""Build the leaderboard from records, and put it in the place of the one that was there, unless scores are gone."""
+"""Build the leaderboard from records and replace the previous one, unless scores would be gone."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 __all__ = ["GoneError", "SiteSummary", "build"]
 
-_MOST_TOLD = 10
+_MOST_LISTED = 10
 
 
 class GoneError(BrainScoreError):
-    """A model or a score that the site had is not among the records any more, and nobody said so."""
+    """A model or score of the previous site is no longer among the records."""
 
 
 @dataclass(frozen=True)
 class SiteSummary:
-    """What a build has made; `problems` are records, or notes of the last run, that cannot be read."""
+    """Summary of a build; `problems` are unreadable records or notes of the last run."""
 
     n_models: int
     n_benchmarks: int
@@ -79,7 +79,7 @@ def build(
     ConfigurationError
         If `target` holds anything but a site.
     """
-    target = target.resolve()  # of a link, replace what it leads to
+    target = target.resolve()  # replace the target of a link, not the link
     _check_target(target)
     paths = source.paths()
     by_benchmark: dict[str, list[str]] = {}
@@ -88,7 +88,7 @@ def build(
         benchmark, model = pair_of(path) or ("", "")
         by_benchmark.setdefault(benchmark, []).append(path)
         models.add(model)
-    # A benchmark in no average is listed once it has records: domains register many variants that nobody has scored.
+    # A benchmark in no average is listed once it has records: domains register many variants without scores.
     listed = [
         entry
         for entry in catalogue.benchmarks
@@ -110,7 +110,7 @@ def build(
 
 
 def _run_of(source: Source, problems: list[str]) -> Run | None:
-    """Return what the last run has done; None if nothing is told, or it cannot be read, which is a problem."""
+    """Return the last run; None without notes of it, or if they cannot be read, which is added to the problems."""
     content = source.run()
     try:
         return None if content is None else Run.from_json(content)
@@ -156,10 +156,12 @@ _NO_COLUMN = Column((), [], [], [], "", [], [], [], [], [], [])
 
 def _check_target(target: Path) -> None:
     if target.is_dir() and any(target.iterdir()) and not (target / "data/board.js").is_file():
-        raise ConfigurationError(f"{target} is no site of a leaderboard: it is not replaced. Name another folder.")
+        raise ConfigurationError(
+            f"{target} is not the site of a leaderboard, so it is not replaced. Name another folder."
+        )
     if target.exists() and not target.is_dir():
         raise ConfigurationError(f"{target} is a file; name a folder for the site.")
-    # Before the work: the folder above the site is made and written to in the end.
+    # First, since the site is moved into the folder above in the end.
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=target.parent).close()
@@ -171,32 +173,31 @@ def _check_target(target: Path) -> None:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
-    """Give an empty folder and put it in the place of the target when all is written."""
+    """Yield an empty folder and replace the target with it at the end."""
     fresh = target.with_name(f".{target.name}.new.{os.getpid()}")
     with atomic_directory(fresh) as temporary:
         yield temporary
     try:
         if target.exists():
-            before = target.with_name(f".{target.name}.old.{os.getpid()}")
-            target.rename(before)
+            previous = target.with_name(f".{target.name}.old.{os.getpid()}")
+            target.rename(previous)
             fresh.rename(target)
-            shutil.rmtree(before)
+            shutil.rmtree(previous)
         else:
             fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _check_gone(board: Board, before: Path, allowed: Collection[str]) -> None:
-    """Refuse a board that lacks a model or a score that the site has."""
+def _check_gone(board: Board, previous: Path, allowed: Collection[str]) -> None:
+    """Raise `GoneError` if the board lacks a model or score of the previous site."""
     try:
-        old, status = (read_data(before / f"data/{name}.js") for name in ("board", "status"))
+        old, status = (read_data(previous / f"data/{name}.js") for name in ("board", "status"))
     except OSError:
         return
-    of_old = old["nodes"]
-    benchmarks = [name for name, is_leaf in zip(of_old["id"], of_old["leaf"], strict=True) if is_leaf]
-    models = {each.identifier for each in board.models}
-    here = {
+    benchmarks = [name for name, is_leaf in zip(old["nodes"]["id"], old["nodes"]["leaf"], strict=True) if is_leaf]
+    models = {entry.identifier for entry in board.models}
+    pairs = {
         (board.nodes[place].identifier, model)
         for place in board.leaves
         for model, code in zip(board.columns[place].models, board.columns[place].code, strict=True)
@@ -207,21 +208,21 @@ def _check_gone(board: Board, before: Path, allowed: Collection[str]) -> None:
         for model, code in zip(old["models"]["id"], codes, strict=True):
             if (
                 code == "s"
-                and (benchmark, model) not in here
+                and (benchmark, model) not in pairs
                 and not {model, benchmark, f"{model} {benchmark}"} & set(allowed)
             ):
                 gone.append(f"the score of {model} on {benchmark}")
     if gone:
-        more = f" and {len(gone) - _MOST_TOLD} more" if len(gone) > _MOST_TOLD else ""
+        more = f" and {len(gone) - _MOST_LISTED} more" if len(gone) > _MOST_LISTED else ""
         raise GoneError(
-            f"{len(gone)} that the site at {before} shows would be gone: {', '.join(gone[:_MOST_TOLD])}{more}. If that "
-            "is meant, name models, benchmarks or pairs ('MODEL BENCHMARK'), one a line, in a file (--gone FILE), or "
-            "build into another folder (--to FOLDER)."
+            f"Of the site at {previous} would be gone: {', '.join(gone[:_MOST_LISTED])}{more}. If this is intended, "
+            "list models, benchmarks or pairs ('MODEL BENCHMARK'), one per line, in a file (--gone FILE), or build into "
+            "another folder (--to FOLDER)."
         )
 
 
 def read_data(file: Path) -> dict[str, Any]:
     """Return the JSON of a data file."""
     content = file.read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(content[content.index(", ") + 2 : content.rindex(");")])
-    return found
+    data: dict[str, Any] = json.loads(content[content.index(", ") + 2 : content.rindex(");")])
+    return data

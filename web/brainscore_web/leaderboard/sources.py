@@ -154,7 +154,7 @@ class CommitSource:
             return blobs.read(f"{self.revision}:{RUN_FILE}", untrusted.MOST_BYTES + 1)
 
     def changes(self) -> Iterator[RecordChange]:
-        """Yield the commits that replaced or removed a record, oldest first; of merges, what they brought."""
+        """Yield the commits that replaced or removed a record, oldest first; merges relative to their first parent."""
         how = ("--first-parent", "-m", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=MD", "--reverse")
         plain = ("--no-show-signature", "--no-color", "--format=%H %ct")  # overrides a person's configuration
         log = ask_git(self.repository, "log", *how, *plain, self.revision, "--").decode("utf-8", "replace")

@@ -44,7 +44,7 @@ _TILES_AT_ONCE = 600
 
 @dataclass(frozen=True)
 class _Site:
-    """What the files of all nodes and models have in common.
+    """Context of the files of all nodes and models.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class _Site:
 
 @lru_cache(maxsize=1)
 def _site(file: Path) -> _Site:
-    """Return the site that a build left for its workers."""
+    """Read the context, once per process."""
     site: _Site = pickle.loads(file.read_bytes())  # noqa: S301  # written by `write_site`
     return site
 
@@ -82,7 +82,7 @@ class _NodeTask:
 
 @dataclass(frozen=True)
 class _NodeRows:
-    """What a node adds to files of the whole site.
+    """Contribution of a node to files of the whole site.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def write_site(
 
 
 def _write_single(site: _Site, board: Board, run: Run | None) -> None:
-    """Write the pages that a site has once, and the data of all of it."""
+    """Write the pages that exist once, and the data of the whole site."""
     site.write("data/board.js", script("board", site.content))
     status = data_files.status_content(board, run)
     site.write("data/status.js", script("status", status))

@@ -141,7 +141,7 @@ def test_view_is_weighed_anew_by_choice(folder_of_table, board_of_table, open_pa
     page.get_by_label("Behavior", exact=True).uncheck()
     assert "Behavior" not in page.locator("#board thead").inner_text()
     assert page.locator("#rows tr[aria-rowindex='2'] td.score .value").first.inner_text() == before  # only left out
-    page.get_by_label("Average only the chosen benchmarks").check()
+    page.get_by_label("Average only the selected benchmarks").check()
     page.get_by_text("averages and ranks are over the 34 chosen of 37 benchmarks").wait_for()
     neural = columns[names.index("neural")]["value"]
     best = max(range(len(neural)), key=lambda model: neural[model] or 0)

@@ -390,7 +390,7 @@ def test_the_history_of_a_model_is_drawn(tmp_path, open_page):
     history = read_data(tmp_path / f"site/data/models/{slug}.js")["history"]
     earlier = [each for each in history if "replaced" in each]
     page = ready(open_page(f"{(tmp_path / 'site').as_uri()}/models/{slug}.html"))
-    rows = page.get_by_role("region", name="Table of records that were replaced").locator("tbody tr")
+    rows = page.get_by_role("region", name="Table of replaced records").locator("tbody tr")
     assert rows.count() == len(earlier) > 0
     assert "version of the benchmark, code of the benchmark" in rows.first.inner_text()
     assert page.locator("#chart-history svg").count() == 1
@@ -404,7 +404,7 @@ def test_status_counts_and_filters(folder, board, open_page):
     assert all(each in told for each in ("for a merge", "c0ffeec0ffee", run.started[:16].replace("T", " ")))
     assert re.search(r", after \d+ (s|min|h)", told)
     assert f"{run.n_planned} pairs were planned" in told
-    page.get_by_text("Planned, without a record").click()
+    page.get_by_text("Planned pairs without a record").click()
     missing = page.get_by_role("region", name="Table of planned pairs without a record").locator("tbody tr")
     assert missing.count() == run.n_missing > 0
     assert f"{len(codes)} pairs of 16 benchmarks and 24 models" in page.locator("#shown").inner_text()

@@ -222,7 +222,7 @@ def test_benchmarks_are_chosen_by_what_is_known_of_them(folder_of_table, render,
     page.locator("#columns summary").first.click()
     page.get_by_label("Stimuli, at least").fill("1000000")
     assert page.evaluate(chosen) == []
-    page.get_by_role("button", name="Choose all").click()
+    page.get_by_role("button", name="Select all").click()
     assert page.evaluate(chosen) == leaves
 
 
@@ -536,7 +536,7 @@ def test_board_without_scores_and_without_anything(tmp_path, open_page):
         page = open_page((tmp_path / name / "index.html").as_uri())
         assert page.locator("#rows th.model").count() == len(catalogue.models)
         assert {text.split()[0] for text in page.locator("#rows td.score").all_inner_texts()} <= {"none"}
-        assert page.get_by_text("There is no model yet.").is_visible() == (name == "nothing")
+        assert page.get_by_text("No model yet.").is_visible() == (name == "nothing")
 
 
 SHOWN = """() => [...document.querySelectorAll('#board tr')].map((row) => [...row.children].map((cell) => {

@@ -82,9 +82,7 @@ def test_each_earlier_record_is_told_with_when_by_what_and_what_changed(branch, 
     at = datetime.fromtimestamp(int(git(branch, "log", "-1", "--format=%ct", third)), UTC)
     assert two["replaced"] == at.isoformat()
     page = (site / f"models/{slug(read, site, FIRST)}.html").read_text()
-    assert all(
-        each in page for each in (second[:12], blob[:12], "code of the model, data", "Records that were replaced")
-    )
+    assert all(each in page for each in (second[:12], blob[:12], "code of the model, data", "Replaced records"))
     assert told(read, site, RECORDS[3]) == []
 
 

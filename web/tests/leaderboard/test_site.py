@@ -81,7 +81,7 @@ def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(first
     ("change", "root", "said"),
     [
         ({"simulated": True}, "simulated", "These scores are on <strong>simulated</strong> neurons"),
-        ({"parent": None}, "other", "No benchmark with scores stands below an average"),
+        ({"parent": None}, "other", "No benchmark with scores is part of an average"),
     ],
 )
 def test_scores_are_on_the_first_page_where_they_are_in_no_average(change, root, said, source, made, tmp_path, read):
@@ -187,7 +187,7 @@ def test_a_score_that_is_gone_is_refused_until_somebody_says_so(records, source,
     before = content(tmp_path / "site")
     record = change(records, 6)
     record_path(records, record.model, record.benchmark).unlink()
-    with pytest.raises(GoneError, match=r"1 that the site at .* shows would be gone: the score of .* on") as raised:
+    with pytest.raises(GoneError, match=r"Of the site at .* would be gone: the score of .* on") as raised:
         build(source, made.catalogue, tmp_path / "site")
     assert record.model in str(raised.value)
     assert content(tmp_path / "site") == before
@@ -242,11 +242,11 @@ def test_a_ceiling_is_told_with_its_interval_and_how_it_was_estimated(source, re
     assert (told["value"], told["low"], told["high"], told["error"]) == (record.ceiling, 0.701, 0.802, 0.0123)
     page = (site / f"benchmarks/{slug}.html").read_text()
     assert "95 %: 0.701\N{EN DASH}0.802" in page
-    assert "How the ceiling was estimated: &lt;b&gt;halves&lt;/b&gt;. Its standard error is 0.012" in page
+    assert "Ceiling estimated by: &lt;b&gt;halves&lt;/b&gt;. Its standard error is 0.012" in page
     other = next(place for place, name in enumerate(nodes["id"]) if name.endswith("-errors"))
     page = (site / f"benchmarks/{nodes['slug'][other]}.html").read_text()
     assert "no interval: only the mean over subjects was published" in page
-    assert "The newest record does not say how the ceiling was estimated." in page
+    assert "The newest record does not state how the ceiling was estimated." in page
 
 
 def test_a_hidden_ceiling_is_not_told(source, records, made, tmp_path, read):
@@ -286,7 +286,7 @@ def test_a_run_that_is_not_told_or_cannot_be_read(records, source, made, tmp_pat
     problems = build(source, made.catalogue, tmp_path / "site").problems
     assert problem is None if not problems else problem in problems[-1]
     assert read(tmp_path / "site", "status")["run"] is None
-    assert "Nothing is told of the last run" in (tmp_path / "site/status.html").read_text()
+    assert "No run information" in (tmp_path / "site/status.html").read_text()
 
 
 # -- branches ----------------------------------------------------------------------------------------------------------

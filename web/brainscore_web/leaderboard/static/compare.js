@@ -202,9 +202,9 @@
       let at = matches((id, name) => id === asked || name === asked);
       if (at < 0) at = matches((id, name) => id.includes(asked) || name.includes(asked));
       if (at < 0) {
-        told.textContent = `No further model is called “${add.value.trim()}”.`;
+        told.textContent = `No other model is called “${add.value.trim()}”.`;
       } else if (places.length >= MOST) {
-        told.textContent = `At most ${MOST} models can be compared; take one away first.`;
+        told.textContent = `At most ${MOST} models can be compared; remove one first.`;
       } else {
         add.value = "";
         told.textContent = `${models.name[at]} was added.`;
@@ -237,7 +237,7 @@
                 {
                   type: "button",
                   class: "quiet small",
-                  "aria-label": `Take ${models.name[at]} away`,
+                  "aria-label": `Remove ${models.name[at]}`,
                   onclick: () => choose(places.filter((each) => each !== at)),
                 },
                 "×",
@@ -321,7 +321,7 @@
             {
               width,
               label: "Score",
-              title: "Scores of the chosen models",
+              title: "Scores of the selected models",
               description: series
                 .map(
                   ({ name, values }) =>
@@ -375,7 +375,7 @@
             "p",
             { class: "note" },
             rowsOf.value === "told"
-              ? "On no row does a pair differ significantly."
+              ? "No pair differs significantly in any row."
               : "None of these models has a score here.",
           ),
         );

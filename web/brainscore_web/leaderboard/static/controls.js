@@ -55,7 +55,7 @@
     return element(
       "p",
       { class: "note" },
-      `Re-weighted: averages and ranks are over the ${format.count(n)} chosen of ${format.count(leaves.length)} benchmarks. Their intervals are the widest there can be; ranks have none. `,
+      `Re-weighted: averages and ranks are over the ${format.count(n)} chosen of ${format.count(leaves.length)} benchmarks. Their intervals are upper bounds; ranks have none. `,
       element("button", { type: "button", class: "link", onclick: () => weigh(false) }, "Back to all"),
     );
   };
@@ -70,7 +70,7 @@
     byId("chips").replaceChildren(...chips());
     byId("notes").replaceChildren(...[weightNote()].filter(Boolean));
     byId("empty").hidden = found > 0;
-    if (!models.id.length) byId("empty").textContent = "There is no model yet.";
+    if (!models.id.length) byId("empty").textContent = "No model yet.";
     const compare = byId("compare");
     compare.hidden = pinned.length < 2;
     compare.href = BrainScore.address(`compare.html#models=${pinned.slice(0, 5).map((model) => models.slug[model]).join(",")}`);
@@ -217,7 +217,7 @@
       await navigator.clipboard.writeText(location.href);
       event.target.textContent = "Copied";
     } catch {
-      event.target.textContent = "The address above is the link"; // the browser doesn't let pages copy
+      event.target.textContent = "Copy the address above"; // the browser doesn't let pages copy
     }
     setTimeout(() => (event.target.textContent = "Copy link to this view"), 2_000);
   });

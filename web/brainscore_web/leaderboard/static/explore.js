@@ -111,7 +111,7 @@
       const there = values.flat().filter((value) => value !== null);
       if (!rows.length) {
         byId("chart-similar").replaceChildren(
-          element("p", { class: "reason" }, "No two benchmarks here share enough models."),
+          element("p", { class: "reason" }, "No two of these benchmarks share enough models."),
         );
         return;
       }
@@ -147,7 +147,7 @@
       byId("score").value = nodes.slug[node];
       byId("price").value = price;
       for (const option of byId("price").options) option.disabled = option.value !== "parameters" && !nodes.leaf[node];
-      byId("cost-told").textContent = nodes.leaf[node] ? "" : "Time and memory are known of single benchmarks.";
+      byId("cost-told").textContent = nodes.leaf[node] ? "" : "Time and memory are known for single benchmarks only.";
       let of;
       let prices;
       try {

@@ -34,11 +34,11 @@
     );
     const chart = figures.figure(
       `${models.slug[place]}-scores`,
-      `Scores of ${models.name[place]} beside all models`,
+      `Scores of ${models.name[place]} among all models`,
       (width) =>
         charts.strip(rows, {
           width,
-          title: `Scores of ${models.name[place]} beside those of all models`,
+          title: `Scores of ${models.name[place]} among all models`,
           label: "Score",
           description: rows.map(({ label, marked: [m] }) => `${label}: ${format.score(m.value) || "none"}`).join("; "),
         }),
@@ -50,7 +50,7 @@
       try {
         const column = columns[node] ?? (await BrainScore.load(`columns/${nodes.slug[node]}`));
         if (!rows.some(({ label }) => label === nodes.name[node])) rows.push(row(node, column, false));
-        told.textContent = column.value[place] === null ? "This model has no score there." : "";
+        told.textContent = column.value[place] === null ? "This model has no score on it." : "";
         chart.redraw();
       } catch (error) {
         told.textContent = error.message;
@@ -61,7 +61,7 @@
       element(
         "p",
         { class: "bar" },
-        element("span", { class: "field" }, element("label", { for: "more" }, "Beside these"), more),
+        element("span", { class: "field" }, element("label", { for: "more" }, "Add a benchmark"), more),
         told,
       ),
     );

@@ -95,7 +95,7 @@
     const pairs = [["Rank", `${column.rank[model]} of ${format.count(n)}`]];
     const [low, high] = [column.rank_low[model], column.rank_high[model]];
     if (low !== null) pairs.push(["95 % interval of the rank", low === high ? `${low}` : `${low}\u2013${high}`]);
-    else pairs.push(["Interval of the rank", column.reweighted ? "none: how errors go together is not known in a re-weighted view" : "none, since the score has none"]);
+    else pairs.push(["Interval of the rank", column.reweighted ? "none: error covariances are not shipped to the browser" : "none, as for the score"]);
     if (column.group[model]) pairs.push(["Ties with models that share a letter", column.group[model].replaceAll(",", ", ")]);
     return terms(pairs);
   };
@@ -106,13 +106,13 @@
     const n = Array.isArray(column.n) ? column.n[model] : column.n;
     const missing = column.missing[model];
     return [
-      element("h3", {}, "Mean of what is right below"),
+      element("h3", {}, "Mean of its parts"),
       element(
         "p",
         {},
         `${format.count(n - missing)} of ${format.count(n)} benchmarks have a score. `,
-        missing > 0 && column.value[model] !== null && "What has none counts as 0 in the mean above it.",
-        column.reweighted && " Only chosen benchmarks count; the interval is the widest there can be.",
+        missing > 0 && column.value[model] !== null && "A missing score counts as 0 in the mean.",
+        column.reweighted && " Only selected benchmarks count; the interval is an upper bound.",
       ),
       element(
         "ul",

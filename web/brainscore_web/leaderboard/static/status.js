@@ -57,7 +57,7 @@
         `${models.name[columns[j]]} on ${names[i]}: ${SAID[rows[i].codes[columns[j]]] ?? "not known"}`;
       byId("chart-pairs").replaceChildren(
         count
-          ? figures.figure("status", only ? `Pairs: ${SAID[only]}` : "Every pair by what is known of it", (width) => {
+          ? figures.figure("status", only ? `Pairs: ${SAID[only]}` : "Status of every pair", (width) => {
               const of = charts.coloursOf(letters.map((code) => `code-${code}`));
               return charts.heat(
                 names,
@@ -75,7 +75,7 @@
                 },
               );
             })
-          : element("p", { class: "note" }, "There is no such pair."),
+          : element("p", { class: "note" }, "No such pair."),
       );
       listed(only, rows);
     }

@@ -222,7 +222,7 @@
         "span",
         { class: "second" },
         isParent
-          ? element("button", { type: "button", class: "expand", tabindex: "-1", "aria-expanded": String(isOpen), title: `Show what is below ${nodes.name[node]}` }, ...counted(node))
+          ? element("button", { type: "button", class: "expand", tabindex: "-1", "aria-expanded": String(isOpen), title: `Show the parts of ${nodes.name[node]}` }, ...counted(node))
           : element("a", { href: BrainScore.address(`benchmarks/${nodes.slug[node]}.html`), tabindex: "-1" }, view.countOf(node)),
         nodes.simulated[node] && nodes.leaf[node] && element("span", { class: "tag" }, "simulated"),
         by === node && arrow(descending),
