@@ -1,4 +1,4 @@
-"""Offer the benchmark contract and the ways to normalise a score by a ceiling."""
+"""The benchmark contract, and normalisation of scores by ceilings."""
 
 from brainscore_core.benchmarks._benchmark import Benchmark, BenchmarkBase, not_applicable, score_benchmark
 from brainscore_core.benchmarks._normalization import (

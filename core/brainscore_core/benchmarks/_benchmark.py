@@ -1,4 +1,4 @@
-"""Define what a benchmark is, and the base class that most benchmarks build on."""
+"""The benchmark contract and the base class of most benchmarks."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ __all__ = ["Benchmark", "BenchmarkBase", "not_applicable", "score_benchmark"]
 
 
 class Benchmark:
-    """One experiment: stimuli, measurements, a metric and a ceiling, ready to be run on a candidate model.
+    """One experiment (stimuli, measurements, metric, ceiling), called with a candidate to return its `Score`.
 
-    A benchmark is called with a candidate and returns its `Score`. Subclass `BenchmarkBase` to write one; this class
-    is the contract that callers rely on.
+    This class is the contract for callers; derive new benchmarks from `BenchmarkBase`.
     """
 
     def __call__(self, candidate: Any) -> Score:
-        """Run the experiment on a candidate, which implements the model interface of the domain.
+        """Run the experiment on a candidate with the model interface of the domain.
 
         Returns
         -------
         Score
             0-d, about 0 (no better than chance) to 1 (at the ceiling), with attributes ``raw`` (before normalisation)
-            and ``ceiling``; NaN if the candidate cannot be scored, with the reason in ``not_applicable``; where they
-            apply also ``error`` (standard error), ``interval`` (low, high; 95 %),
-            ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``seed``, ``layers`` and ``simulated``.
+            and ``ceiling``; NaN if the candidate cannot be scored, with the reason in ``not_applicable``. If they
+            apply, also ``error`` (standard error), ``interval`` (low, high; 95 %), ``n_stimuli``, ``n_neuroids``,
+            ``n_trials``, ``seed``, ``layers`` and ``simulated``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how to score a candidate: define __call__.")
 
@@ -40,7 +39,7 @@ class Benchmark:
 
     @property
     def version(self) -> Any:
-        """Number that grows with every change of the benchmark that changes scores."""
+        """Integer that increases with every change of scores."""
         raise NotImplementedError(f"{type(self).__name__} has no version: define it or derive from BenchmarkBase.")
 
     @property
@@ -53,19 +52,19 @@ class Benchmark:
         """Reference of the experiment as a BibTeX entry; None if it has none."""
         raise NotImplementedError(f"{type(self).__name__} has no bibtex: define it or derive from BenchmarkBase.")
 
-    # A plain attribute, because published benchmarks assign it; None: a leaf right below the root.
+    # Not a property, because published benchmarks assign it; None: directly below the root.
     parent: str | None = None
 
     def __repr__(self) -> str:
-        """Return class, identifier, version and parent; nothing is loaded for it."""
+        """Return class, identifier, version and parent, without loading anything."""
         try:
             parent = "" if self.parent is None else f", parent {self.parent!r}"
             return f"<{type(self).__name__} {self.identifier!r}, version {self.version}{parent}>"
-        except (AttributeError, NotImplementedError):  # half made
+        except (AttributeError, NotImplementedError):  # not fully constructed
             return f"<{type(self).__name__}, without identifier or version>"
 
     def preallocate_memory(self, candidate: Any) -> None:
-        """Raise `MemoryError` before scoring if the candidate will not fit; the default does not look."""
+        """Raise `MemoryError` before scoring if the candidate will not fit; by default do nothing."""
 
 
 class BenchmarkBase(Benchmark):
@@ -76,14 +75,13 @@ class BenchmarkBase(Benchmark):
     identifier : str
         Unique name, equal to the registry key.
     ceiling_func : callable, Score or number
-        Called without arguments the first time that `ceiling` is read; its result is kept for the life of this
-        object. A number such as the 1 of ``lambda: 1`` becomes a `Score`. A `Score` or number in its place is the
-        ceiling itself.
+        Called without arguments when `ceiling` is first read. A number such as the 1 of ``lambda: 1`` becomes a
+        `Score`. May also be the ceiling itself.
     version : int
-        Grows with every change that changes scores.
+        Increases with every change of scores.
     parent : str, optional
         Node of the hierarchy: ``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``, ``'behavior'``, or a name of your own. None:
-        right below the root.
+        directly below the root.
     bibtex : str, optional
         Reference of the experiment.
     ceiling : Score or number, optional
@@ -122,8 +120,8 @@ class BenchmarkBase(Benchmark):
         self._version = version
         self._bibtex = bibtex
         self.parent = parent
-        given = ceiling if ceiling_func is None else ceiling_func
-        self._ceiling_func: Callable[..., Any] = given if callable(given) else lambda: given
+        source = ceiling if ceiling_func is None else ceiling_func
+        self._ceiling_func: Callable[..., Any] = source if callable(source) else lambda: source
         # Mangled, because published benchmarks have an attribute `_ceiling` of their own.
         self.__ceiling: Score | None = None
 
@@ -134,7 +132,7 @@ class BenchmarkBase(Benchmark):
 
     @property
     def version(self) -> Any:
-        """Number that grows with every change that changes scores."""
+        """Integer that increases with every change of scores."""
         return self._version
 
     @property
@@ -144,12 +142,12 @@ class BenchmarkBase(Benchmark):
 
     @property
     def ceiling(self) -> Score:
-        """Highest raw score that the noise allows; computed on the first read and kept with this object.
+        """Highest raw score that the noise allows, computed on the first read.
 
         Raises
         ------
         CeilingError
-            If ``ceiling_func`` returned None, no number, NaN, zero, a negative number or more than 1.
+            If ``ceiling_func`` returned anything but a number above 0 and at most 1.
         """
         if self.__ceiling is None:
             self.__ceiling = as_ceiling(self._ceiling_func(), of=f"benchmark {self.identifier!r}")
@@ -157,30 +155,29 @@ class BenchmarkBase(Benchmark):
 
 
 def not_applicable(reason: str) -> Score:
-    """Return the score of a candidate that cannot have one: NaN, with the reason in ``attrs['not_applicable']``."""
+    """Return NaN as the score of a candidate that cannot have one, with the reason in ``attrs['not_applicable']``."""
     return Score(float("nan"), attrs={"raw": Score(float("nan")), "not_applicable": reason})
 
 
 def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = None) -> Score:
-    """Score a candidate, after `Benchmark.preallocate_memory` has looked whether it fits, and check what comes back.
+    """Score a candidate, after `Benchmark.preallocate_memory`, and check the result.
 
     Parameters
     ----------
     name : str, optional
-        Of the benchmark, for messages; None: its identifier.
+        Name of the benchmark in messages; None: its identifier.
 
     Returns
     -------
     Score
-        0-d. If it is NaN, ``attrs['not_applicable']`` says why; where the benchmark does not, that it does not. So it
-        is where `NotApplicableError` was raised, by the candidate or by the benchmark.
+        0-d. If it is NaN, or `NotApplicableError` was raised, the reason is in ``attrs['not_applicable']``.
 
     Raises
     ------
     ContractError
-        If the benchmark returned something else than one score, or an infinite one.
+        If the benchmark did not return one finite or NaN score.
     """
-    if hasattr(benchmark, "preallocate_memory"):  # callers may pass what derives from no benchmark
+    if hasattr(benchmark, "preallocate_memory"):  # callers may pass other objects
         benchmark.preallocate_memory(candidate)
     by = f"benchmark {(benchmark.identifier if name is None else name)!r}"
     try:

@@ -1,10 +1,9 @@
-"""Divide a raw score by its noise ceiling: formulas on plain numbers and arrays, and their labelled versions.
+"""Divide raw scores by noise ceilings: formulas for plain numbers and arrays, and their labelled versions.
 
-A score that is a correlation ``r`` is squared before it is divided by a reliability, because a reliability is already
-a share of variance (`explained_variance`). A score whose ceiling is the same quantity (an accuracy and the accuracy of
-people, a correlation and the highest correlation) is divided as it is (`ceil_score`). Scores and ceilings that declare
-what they are, in ``attrs['quantity']``, are not normalised in another way (`validate_quantities`); metrics and
-ceilings that declare it are not even put together (`validate_pair`).
+A correlation is squared before division by a reliability, which is a share of variance (`explained_variance`). Scores
+whose ceiling is the same quantity (an accuracy and the accuracy of people, a correlation and the highest correlation)
+are divided unchanged (`ceil_score`). Declared quantities (``attrs['quantity']``) are checked when scores are normalised
+(`validate_quantities`) and when metric and ceiling are paired (`validate_pair`).
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ __all__ = [
 ]
 
 _REMEDY = "Check that the ceiling function gets the data with repetitions, not their average."
-# What describes the raw score only and would be wrong on the normalised one.
+# Attributes that are wrong for the normalised score.
 _OF_RAW_ONLY = ("raw", "ceiling", "error", "interval", "influence", "quantity")
 _QUANTITIES = get_args(Quantity)
 _RELIABILITY_OF = {"correlation": "reliability", "dissimilarity_correlation": "dissimilarity_reliability"}
 _ZERO_AT_CHANCE = {"correlation", "reliability", "dissimilarity_correlation", "dissimilarity_reliability", "kappa"}
-_HIGHEST = 1 + 1e-6  # rounding may carry a correlation that far
+_HIGHEST = 1 + 1e-6  # tolerance for rounding
 
 
 def ceiled_ratio(raw: Any, ceiling: Any) -> Any:
@@ -46,10 +45,9 @@ def ceiled_ratio(raw: Any, ceiling: Any) -> Any:
     Parameters
     ----------
     raw : float or array
-        Above chance: a correlation or kappa, or an accuracy from which the share that guessing gives is subtracted.
-        Negative when worse than chance.
+        Relative to chance: a correlation or kappa, or an accuracy minus that of guessing. May be negative.
     ceiling : float or array, broadcastable
-        The highest value of ``raw`` that the noise of the measurement allows, above 0; of accuracies above chance, too.
+        Highest value of ``raw`` that the noise allows, above 0, also relative to chance.
 
     Returns
     -------
@@ -74,14 +72,14 @@ def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
     raw : float or array
         Pearson correlation ``r`` of prediction and measurement, between -1 and 1.
     ceiling : float or array, broadcastable
-        Reliability ``rho`` of the measurement: the share of its variance that is signal, above 0. It is not squared,
-        because a reliability is already a ratio of variances.
+        Reliability ``rho`` of the measurement, the share of its variance that is signal, above 0. It is not squared,
+        since it is a ratio of variances.
 
     Returns
     -------
     float or array
-        1 when the prediction explains all that can be explained. A prediction that is anti-correlated with the
-        measurement explains nothing; its value stays negative, so that it never ranks above chance.
+        1 if the prediction explains all signal. Anti-correlated predictions stay negative, so that they never rank
+        above chance.
 
     References
     ----------
@@ -100,25 +98,24 @@ def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
 
 
 def as_ceiling(value: Any, *, of: str = "this benchmark") -> Score:
-    """Return a ceiling as a `Score`, or say why it is none.
+    """Return a ceiling as a `Score`, or raise.
 
     Parameters
     ----------
     value : Score, DataArray, array or number
-        What a ceiling function returned; an ``int`` such as 1 is fine.
+        Result of a ceiling function; an ``int`` such as 1 is fine.
     of : str
-        Whose ceiling it is, for the message.
+        Owner of the ceiling, for the message.
 
     Returns
     -------
     Score
-        The same object if it is a `Score`. A value with dimensions passes unchecked: its entries count only once they
-        are divided by.
+        The same object if it is a `Score`. Values with dimensions are checked later, when they divide a score.
 
     Raises
     ------
     CeilingError
-        If it is None, no number, NaN, infinite, zero, negative, or more than 1, the score of a perfect match.
+        If it is not a number above 0 and at most 1, the score of a perfect match.
     """
     if isinstance(value, Score):
         ceiling = value
@@ -195,19 +192,19 @@ def validate_pair(metric: Any, ceiling: Any, normalization: Callable[..., Any], 
     Parameters
     ----------
     metric : Metric or callable
-        What it returns stands in its ``quantity``; a `functools.partial` is looked through.
+        Its ``quantity`` is that of the scores; a `functools.partial` is unwrapped.
     ceiling : Score, Ceiling, callable or number
-        Likewise, or in its ``attrs['quantity']``. One that does not say what it is counts as a ``reliability`` for
-        `explained_variance`, which takes nothing else, and as lawful for `ceil_score`.
+        Likewise, or with ``attrs['quantity']``. Undeclared, it counts as a ``reliability`` for `explained_variance` and
+        as lawful for `ceil_score`.
     normalization : callable
-        `ceil_score`, `explained_variance`, or something else, of which nothing is known.
+        `ceil_score`, `explained_variance`, or another one, which is not checked.
     of : str
-        What is built, for the message.
+        Name of the object being built, for the message.
 
     Raises
     ------
     CeilingError
-        If the metric says what it returns and the combination is not in the table of `validate_quantities`.
+        If the metric declares its quantity and the combination is not in the table of `validate_quantities`.
     """
     of_score, of_ceiling = _declared(metric), _declared(ceiling)
     if normalization is explained_variance:
@@ -228,7 +225,7 @@ def _declared(thing: Any) -> str | None:
 
 
 def _problem(score: str | None, ceiling: str | None, normalization: str) -> str | None:
-    """Return why the normalisation of one quantity by another is unlawful; None: it is lawful, or nothing is known."""
+    """Return why the normalisation of one quantity by another is unlawful; None if lawful or undeclared."""
     if score is None or ceiling is None or not {score, ceiling} <= set(_QUANTITIES):
         return None
     squared = _RELIABILITY_OF.get(score) == ceiling
@@ -266,17 +263,17 @@ def _advice(score: str, ceiling: str) -> str:
 
 @dataclass(frozen=True)
 class LazyCeiling:
-    """Estimate a ceiling when it is first needed, and say before of what quantity it will be.
+    """Estimate a ceiling when it is first needed, with its quantity known before.
 
-    Give it as ``ceiling_func``: designs of benchmarks then refuse an unlawful pair of metric and ceiling when they are
-    built (`validate_pair`), where a plain function would first have to load the measurement.
+    As ``ceiling_func`` it lets designs of benchmarks refuse an unlawful pair of metric and ceiling (`validate_pair`)
+    without loading the measurement.
 
     Parameters
     ----------
     ceiler : Ceiling or callable
-        From a measurement to a `Score`.
+        Returns the `Score` of a measurement.
     load : callable
-        Returns the measurement, with its repetitions or subjects apart.
+        Returns the measurement with separate repetitions or subjects.
 
     Examples
     --------
@@ -289,11 +286,11 @@ class LazyCeiling:
 
     @property
     def quantity(self) -> str | None:
-        """What the ceiler says that it estimates; None if it does not."""
+        """Quantity that the ceiler declares, or None."""
         return _declared(self.ceiler)
 
     def __call__(self) -> Any:
-        """Load the measurement and return its ceiling."""
+        """Return the ceiling of the loaded measurement."""
         return self.ceiler(self.load())
 
 
@@ -307,19 +304,17 @@ def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
     ceiling : Score or number
         Above chance.
     chance : float
-        What guessing scores, in [0, 1): 0 for correlations and kappa, 1 / n for the share of right answers among n
-        that are equally frequent, of which a model that guesses would else be credited with a part. It counts as exact.
+        Score of guessing, in [0, 1): 0 for correlations and kappa, 1 / n for accuracy among n equally frequent answers.
+        It counts as exact.
 
     Returns
     -------
     Score
-        0 at chance, 1 at the ceiling; not clipped. Attributes: ``raw`` (the score given), ``ceiling``, ``chance`` if it
-        is not 0, ``normalization`` (the name of this function), ``error`` and ``interval`` (over new stimuli
-        and new units, of score and ceiling together, where both say how single stimuli and units move them, see
-        `brainscore_core.statistics.influence`; else the raw error divided by the ceiling, which then counts as exact;
-        absent when the raw score has none) with what is said about them (``error_nan_reason``, ``error_over``),
-        ``split_error`` to first order, if the raw score has one, and
-        every descriptive attribute of the raw score (``n_stimuli``, ``layers``, ...) except its ``quantity``.
+        0 at chance, 1 at the ceiling; not clipped. Attributes: ``raw`` (`score`), ``ceiling``, ``chance`` if not 0,
+        ``normalization`` (the name of this function), ``error``, ``interval`` and their notes (``error_nan_reason``,
+        ``error_over``), ``split_error`` to first order, and all descriptive attributes of the raw score (``n_stimuli``,
+        ``layers``, ...) except ``quantity``. The error is over new stimuli and units, of score and ceiling together if
+        both have influences (`brainscore_core.statistics.influence`); otherwise the ceiling counts as exact.
 
     Raises
     ------
@@ -327,7 +322,7 @@ def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
         If the ceiling is not a finite number above 0 and above chance, or is another quantity than the score
         (`validate_quantities`).
     ContractError
-        If the score is no number.
+        If the score is not numeric.
     ValueError
         If chance is not in [0, 1), or not 0 for a quantity that is 0 at chance.
 
@@ -365,7 +360,7 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
         If the ceiling is not a finite number above 0, or score and ceiling are not correlation and reliability
         (`validate_quantities`).
     ContractError
-        If the score is no number.
+        If the score is not numeric.
     """
     _require_number(score)
     validate_quantities(score, ceiling, normalization="explained_variance")
@@ -394,7 +389,7 @@ def _normalize(score: Any, ceiling: Any, *, squared: bool, chance: float = 0.0) 
     _require_positive(top, "this score")
     if chance and (np.asarray(top.values) <= chance).any():
         raise CeilingError(
-            f"The ceiling {float(np.min(top.values)):g} is not above chance, {chance:g}: nothing can be told there. "
+            f"The ceiling {float(np.min(top.values)):g} is not above chance, {chance:g}, so scores cannot differ. "
             f"{_REMEDY}"
         )
     formula = explained_variance_ratio if squared else ceiled_ratio
@@ -410,7 +405,7 @@ def _normalize(score: Any, ceiling: Any, *, squared: bool, chance: float = 0.0) 
         normalized.attrs["split_error"] = _scaled(raw.attrs["split_error"], slope)
     if not propagate(raw, top, normalized, squared=squared, chance=chance) and error is not None:
         normalized.attrs["error"] = _scaled(error, slope)
-        # What says over what the error is, and why it may be NaN, holds for the propagated one too.
+        # Notes on the raw error hold for the propagated one.
         normalized.attrs.update({key: value for key, value in raw.attrs.items() if str(key).startswith("error_")})
     return normalized
 
@@ -421,7 +416,7 @@ def _scaled(error: Any, slope: Score) -> float | Score:
 
 
 def _bare(score: Score) -> Score:
-    """Return the values and coordinates without attributes, so that arithmetic cannot carry a stale one along."""
+    """Return values and coordinates without attributes, which arithmetic could carry along."""
     bare = score.copy(deep=False)
     bare.attrs = {}
     return bare

@@ -1,4 +1,4 @@
-"""Carry the error and the interval of a raw score, and those of its ceiling, over to the normalised score."""
+"""Propagate errors and intervals of a raw score and its ceiling to the normalised score."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from brainscore_core.statistics.influence import Influence, fieller_interval
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
-    from brainscore_core.statistics.influence import Interval
 
 __all__ = ["propagate"]
 
@@ -21,14 +20,14 @@ UNCERTAIN_CEILING = "the ceiling does not differ from 0, so that any ratio to it
 def propagate(raw: Score, ceiling: Score, normalized: Score, *, squared: bool, chance: float = 0.0) -> bool:
     r"""Write error, interval and influences of a ratio, or of a square over a ceiling, into its attributes.
 
-    A squared score is :math:`\operatorname{sign}(t) t^2` of :math:`t = r / \sqrt{\rho}`: the interval is that of t,
-    whose numerator is not squared, with its ends squared; the variance :math:`4 t^2 V_t + 2 V_t^2` holds the term that
-    is left where t is 0. A ceiling without influences counts as exact.
+    A squared score is :math:`\operatorname{sign}(t) t^2` of :math:`t = r / \sqrt{\rho}`: its interval is that of t with
+    squared ends; its variance :math:`4 t^2 V_t + 2 V_t^2` does not vanish at t = 0. A ceiling without influences counts
+    as exact.
 
     Parameters
     ----------
     raw, ceiling, normalized : Score
-        0-d, else nothing is done.
+        Nothing is done unless 0-d.
     squared : bool
         Whether the normalised score is ``raw * abs(raw) / ceiling`` instead of ``raw / ceiling``.
     chance : float
@@ -37,9 +36,9 @@ def propagate(raw: Score, ceiling: Score, normalized: Score, *, squared: bool, c
     Returns
     -------
     bool
-        Whether the raw score had influences to go by. Without, its interval is kept if the ceiling is exact.
+        Whether the raw score has influences. Otherwise only its interval is propagated, if the ceiling is exact.
     """
-    of_raw, of_ceiling = (each.attrs.get("influence") for each in (raw, ceiling))
+    of_raw, of_ceiling = (score.attrs.get("influence") for score in (raw, ceiling))
     if normalized.ndim or not np.isfinite(float(normalized)):
         return False
     score, top = float(raw) - chance, float(ceiling) - chance
@@ -61,11 +60,7 @@ def propagate(raw: Score, ceiling: Score, normalized: Score, *, squared: bool, c
     if squared:
         normalized.attrs["error"] = float(np.sqrt(4 * ratio**2 * influence.error**2 + 2 * influence.error**4))
         low, high = low * abs(low), high * abs(high)
-    _note_interval(normalized, (low, high))
+    normalized.attrs["interval"] = (low, high)
+    if np.isnan((low, high)).any() and "error_nan_reason" not in normalized.attrs:
+        normalized.attrs["interval_nan_reason"] = UNCERTAIN_CEILING
     return True
-
-
-def _note_interval(score: Score, interval: Interval) -> None:
-    score.attrs["interval"] = interval
-    if np.isnan(interval).any() and "error_nan_reason" not in score.attrs:
-        score.attrs["interval_nan_reason"] = UNCERTAIN_CEILING

@@ -1,4 +1,4 @@
-"""Define the contracts of metrics and ceilings."""
+"""The contracts of metrics and ceilings."""
 
 from __future__ import annotations
 
@@ -19,28 +19,26 @@ Quantity = Literal[
     "kappa",
     "share",
 ]
-"""What kind of number a score is, which decides how it may be normalised.
+"""Kind of number of a score, which determines its normalisation.
 
-- ``correlation``: of responses or choices of a candidate with measured ones, or the highest one that noise allows; in
-  [-1, 1].
-- ``reliability``: the share of the variance of measured responses that is signal; the square of that highest
-  correlation.
-- ``dissimilarity_correlation``, ``dissimilarity_reliability``: the same of dissimilarities between stimuli, which
-  average over neuroids and are more reliable than the responses that they are computed from.
+- ``correlation``: of responses or choices of a candidate and measured ones, or its highest value; in [-1, 1].
+- ``reliability``: share of the variance of measured responses that is signal; the square of that highest correlation.
+- ``dissimilarity_correlation``, ``dissimilarity_reliability``: the same for dissimilarities between stimuli, which
+  average over neuroids and are more reliable than responses.
 - ``accuracy``: share of right answers, in [0, 1].
-- ``kappa``: agreement beyond that by chance, in [-1, 1].
-- ``share``: anything else on a scale of its own whose ceiling is on the same scale, such as a similarity.
+- ``kappa``: agreement beyond chance, in [-1, 1].
+- ``share``: any other score whose ceiling is on the same scale, such as a similarity.
 """
 
 
 class Metric:
-    """Say how similar two assemblies are. Derive from it and define `__call__`.
+    """Similarity of two assemblies. Derive from it and define `__call__`.
 
     Attributes
     ----------
     quantity : str or None
-        What kind of number the scores are, one of `Quantity`; the metric also writes it to ``attrs['quantity']``.
-        None: not declared, nothing is checked when a score is normalised.
+        Kind of number of the scores, which the metric also writes to ``attrs['quantity']``. None: undeclared, so
+        normalisation is not checked.
     """
 
     quantity: ClassVar[Quantity | None] = None
@@ -57,21 +55,21 @@ class Metric:
 
 
 class Ceiling:
-    """Say how well the best possible model could do on a measurement. Derive from it and define `__call__`.
+    """Score of the best possible model on a measurement. Derive from it and define `__call__`.
 
     Attributes
     ----------
     quantity : str or None
         As for `Metric`.
     estimator : str or None
-        How it is estimated, in a few words for people; it also writes that to ``attrs['estimator']``. None: not stated.
+        Method in a few words, also written to ``attrs['estimator']``. None: not stated.
     """
 
     quantity: ClassVar[Quantity | None] = None
     estimator: str | None = None
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate the ceiling from a measurement, with its repetitions or subjects apart.
+        """Estimate the ceiling from a measurement with separate repetitions or subjects.
 
         Returns
         -------

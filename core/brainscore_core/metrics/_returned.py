@@ -1,4 +1,4 @@
-"""Check what metrics and benchmarks return, where it is returned."""
+"""Check results of metrics and benchmarks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 60  # characters of a value that a message shows
 
 
 def described(value: object) -> str:
-    """Return a value in a few words for a message: its type, and its sizes, name or text.
+    """Describe a value for a message: its type, and its sizes, name or text.
 
     Examples
     --------
@@ -40,14 +40,14 @@ def described(value: object) -> str:
 
 
 def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
-    """Return what a metric or a benchmark returned if it is one score, else say what it is.
+    """Return the result of a metric or benchmark if it is one score, else raise.
 
     Parameters
     ----------
     returned : object
-        A labelled array without dimensions is made a `Score`; it keeps its attributes.
+        A labelled array without dimensions becomes a `Score` with the same attributes.
     by : str
-        What returned it, for the message, such as ``"benchmark 'Mine2026-accuracy'"``.
+        Origin, for the message, such as ``"benchmark 'Mine2026-accuracy'"``.
     remedy : str
         A sentence to add.
 
@@ -59,7 +59,7 @@ def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
     Raises
     ------
     ContractError
-        If it is no labelled array, has dimensions, is no real number, or is infinite.
+        If it is not a labelled array, has dimensions, or is not a finite or NaN real number.
     """
     if not isinstance(returned, xr.DataArray):
         hint = "Return Score(value), with what it was computed from in attrs['raw']."

@@ -1,4 +1,4 @@
-"""Define the score: a number, or an array of numbers, that remembers what it was computed from."""
+"""The score: a number or array with its raw values, ceiling and error."""
 
 # xarray leaves __init_subclass__ without types.
 # mypy: allow-untyped-calls
@@ -24,20 +24,20 @@ _logger = logging.getLogger(__name__)
 
 
 class Score(DataAssembly):
-    """A score, with what it was computed from in ``attrs``.
+    """A score with its origin in ``attrs``.
 
     ``attrs['raw']`` are the values before aggregation or normalisation, ``attrs['ceiling']`` the ceiling,
     ``attrs['error']`` the standard error; they are read as attributes, ``score.raw``.
 
-    How attrs pass on:
+    Propagation of attrs:
 
-    - `sel`, `isel`, `squeeze`, `expand_dims` keep all of them; those whose key contains ``raw`` are selected from
-      alike if they have the dimension or coordinate, else they stay as they are.
-    - Reductions (`mean`, `sum`, `std`, `min`, `max`, `median`, `reduce`, ...) keep those whose key contains ``raw``
-      as they are and drop the others: an error or a ceiling of the parts is not one of the whole.
-    - Arithmetic drops all of them: in ``2 * score`` nothing is what it says any more. Who divides by a ceiling
-      sets ``raw``, ``ceiling`` and ``error`` anew.
-    - Assigning values, ``score[...] = value``, changes the score alone, never its ``raw``.
+    - `sel`, `isel`, `squeeze`, `expand_dims` keep all attrs and apply to those whose key contains ``raw``, if they have
+      the dimension or coordinate.
+    - Reductions (`mean`, `sum`, `std`, `min`, `max`, `median`, `reduce`, ...) keep attrs whose key contains ``raw``
+      unchanged and drop the others, since errors and ceilings of parts are not those of the whole.
+    - Arithmetic drops all attrs: half a score isn't a score. Set ``raw``, ``ceiling`` and ``error`` again after
+      dividing.
+    - Assigning values, ``score[...] = value``, never changes ``raw``.
 
     Parameters are those of `DataAssembly`.
 
@@ -51,12 +51,12 @@ class Score(DataAssembly):
     """
 
     RAW_VALUES_KEY: ClassVar[str] = "raw"
-    """What published metrics call the key of what a score was before aggregation."""
+    """Name of the key of raw values in published metrics."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """Return the number with its standard error and what it was computed from, or arrays as `DataAssembly` does."""
+        """Return a number with its error, raw score and ceiling; arrays as `DataAssembly`."""
         if self.ndim or self.dtype.kind not in "fiu":
             return super().__repr__()
         error = _number(self.attrs.get("error"))
@@ -76,10 +76,10 @@ class Score(DataAssembly):
         **indexers_kwargs: Any,
     ) -> Self:
         """Select by labels, also from raw values; see `DataAssembly.sel`."""
-        wanted = {**(indexers or {}), **indexers_kwargs}
-        result = super().sel(wanted, method=method, tolerance=tolerance, drop=drop)
+        selection = {**(indexers or {}), **indexers_kwargs}
+        result = super().sel(selection, method=method, tolerance=tolerance, drop=drop)
         return _followed(
-            result, lambda raw: raw.sel(wanted, method=method, tolerance=tolerance, drop=drop), apply_raw=_apply_raw
+            result, lambda raw: raw.sel(selection, method=method, tolerance=tolerance, drop=drop), apply_raw=_apply_raw
         )
 
     def isel(
@@ -92,10 +92,10 @@ class Score(DataAssembly):
         **indexers_kwargs: Any,
     ) -> Self:
         """Select by positions, also from raw values; see `xarray.DataArray.isel`."""
-        wanted = {**(indexers or {}), **indexers_kwargs}
-        result = super().isel(wanted, drop=drop, missing_dims=missing_dims)
+        selection = {**(indexers or {}), **indexers_kwargs}
+        result = super().isel(selection, drop=drop, missing_dims=missing_dims)
         return _followed(
-            result, lambda raw: raw.isel(wanted, drop=drop, missing_dims=missing_dims), apply_raw=_apply_raw
+            result, lambda raw: raw.isel(selection, drop=drop, missing_dims=missing_dims), apply_raw=_apply_raw
         )
 
     def squeeze(self, dim: Any = None, drop: bool = False, axis: Any = None, *, _apply_raw: bool = True) -> Self:
@@ -138,7 +138,7 @@ class Score(DataAssembly):
         return _followed(result, lambda raw: raw.reduce(func, dim, **options), apply_raw=_apply_raw)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Apply a NumPy function; like all arithmetic on scores it drops attrs."""
+        """Apply a NumPy function; as all arithmetic, it drops attrs."""
         result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
         if isinstance(result, Score):
             result.attrs = {}
@@ -146,14 +146,14 @@ class Score(DataAssembly):
 
     @classmethod
     def merge(cls, *scores: Self, exception_handling: Literal["ignore", "warn", "raise"] = "ignore") -> Self:
-        """Join scores into one that has all their entries, raw values likewise.
+        """Join scores and their raw values.
 
         Parameters
         ----------
         *scores : Score
             At least one.
         exception_handling : {'ignore', 'warn', 'raise'}
-            What to do where raw values cannot be joined; unless this raises, that entry is left out.
+            Treatment of raw values that cannot be joined; unless raised, they are dropped.
 
         Returns
         -------
@@ -175,13 +175,13 @@ class Score(DataAssembly):
 
 
 def _followed(score: Result, change: Callable[[Any], Any], *, apply_raw: bool) -> Result:
-    """Apply to the raw values of a new score what happened to the score itself."""
+    """Apply a change of a score to its raw values."""
     for key, raw in list(score.attrs.items()) if apply_raw else ():
         if _is_raw(key) and isinstance(raw, xr.DataArray):
             try:
                 score.attrs[key] = change(raw)
             except (KeyError, ValueError, IndexError, TypeError) as error:
-                # The raw values lack this dimension or label: they stay as they are.
+                # Raw values without this dimension or label stay unchanged.
                 _logger.debug("%r of the score does not follow: %s", key, error)
     return score
 
@@ -199,7 +199,7 @@ def _merge_raw(raws: Sequence[Any], exception_handling: Literal["ignore", "warn"
 
 
 def _number(value: object) -> float | None:
-    """Return what is one number as a float, None for anything else."""
+    """Return a number as a float; None for anything else."""
     try:
         return None if value is None else float(value)  # type: ignore[arg-type] # tried
     except (TypeError, ValueError):

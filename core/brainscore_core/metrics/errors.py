@@ -1,4 +1,4 @@
-"""Attach errors over new stimuli and units to scores, average scores over units, and take their estimates."""
+"""Attach errors over new stimuli and units to scores, and average scores over units."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ __all__ = ["attach_influence", "estimate_of", "mean_over_units"]
 
 def estimate_of(score: Score) -> Estimate:
     """Return value, error and influences of a 0-d score."""
-    given, error = score.attrs.get("influence"), score.attrs.get("error")
-    influence = given if isinstance(given, Influence) else None
+    influence, error = score.attrs.get("influence"), score.attrs.get("error")
+    influence = influence if isinstance(influence, Influence) else None
     return Estimate(
         float(score),
         float("nan") if error is None else float(error),
@@ -35,14 +35,14 @@ def estimate_of(score: Score) -> Estimate:
 
 
 def attach_influence(score: Score, influence: Influence, *, scale: Scale = "identity") -> Score:
-    """Write what the influences of its cells say about a 0-d score into its attributes.
+    """Write errors and interval of a 0-d score, from its influences, into its attributes.
 
     Returns
     -------
     Score
-        The score given, with attrs ``error`` (standard error over new stimuli and new units), ``error_over`` (such as
-        ``['stimulus', 'neuroid']``), ``interval`` (95 %: low, high), ``influence``, and ``error_nan_reason`` where the
-        error is NaN; ``stimulus_error`` is the part that is over new stimuli alone.
+        The same score, with attrs ``error`` (standard error over new stimuli and units), ``error_over`` (such as
+        ``['stimulus', 'neuroid']``), ``stimulus_error`` (over new stimuli alone), ``interval`` (95 %: low, high),
+        ``influence``, and ``error_nan_reason`` if the error is NaN.
     """
     attrs: dict[str, object] = {
         "error": influence.error,
@@ -58,18 +58,18 @@ def attach_influence(score: Score, influence: Influence, *, scale: Scale = "iden
 
 
 def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Score:
-    """Average the scores of sampled units, such as subjects, whose score a new experiment has of others.
+    """Average the scores of sampled units, such as subjects.
 
     Parameters
     ----------
     scores : mapping of str to Score
-        Of each unit; 0-d, with ``attrs['influence']`` (whose stimuli count; what it was over else is part of how units
-        differ). Where ``attrs['stimulus_set']`` differs, stimuli of equal names are different ones.
+        0-d scores of units, with ``attrs['influence']``, of which only the stimuli count. If ``attrs['stimulus_set']``
+        differs, equal names are different stimuli.
 
     Returns
     -------
     Score
-        0-d, the mean. Attrs: ``raw`` (Score, dims (`unit`)), and those of `attach_influence`, over stimuli and units.
+        The mean, 0-d, with attrs ``raw`` (Score, dims (`unit`)) and those of `attach_influence`.
 
     Raises
     ------
@@ -79,17 +79,18 @@ def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Sc
     for name, score in scores.items():
         if not isinstance(score.attrs.get("influence"), Influence):
             raise ContractError(
-                f"The score of {unit} {name!r} does not say how stimuli move it (attrs['influence']), so that the mean "
-                "has no error. Average the plain numbers, or take a metric that says it."
+                f"The score of {unit} {name!r} does not say how stimuli move it (attrs['influence']), so the mean has "
+                "no error. Average the plain numbers, or use a metric with influences."
             )
     names, n = np.array(list(scores), dtype=object), len(scores)
     values = np.array([float(score) for score in scores.values()])
     sets = [score.attrs.get("stimulus_set") for score in scores.values()]
     whole = [score.attrs["influence"] for score in scores.values()]
     if len(set(sets)) > 1:
-        whole = [each.within(stimuli=f"{name}/") for each, name in zip(whole, sets, strict=True)]
+        whole = [influence.within(stimuli=f"{name}/") for influence, name in zip(whole, sets, strict=True)]
     margins = [
-        Influence(each.by_stimulus[:, None], each.stimuli, names[[place]], unit) for place, each in enumerate(whole)
+        Influence(influence.by_stimulus[:, None], influence.stimuli, names[[place]], unit)
+        for place, influence in enumerate(whole)
     ]
     table = reduce(add, margins)
     influence = Influence.of_margins(

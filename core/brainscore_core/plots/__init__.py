@@ -1,19 +1,18 @@
-"""Draw what the leaderboard draws, from the same numbers: for notebooks, papers and the command line.
+"""Draw the figures of the leaderboard for notebooks, papers and the command line.
 
 =============  =========================================================================================================
 `scores`       models ranked on a benchmark or an average, with intervals and groups that do not differ
 `compare`      models on every benchmark: scores, and differences with Holm's correction
-`ceiling`      raw scores below what the noise of the measurement allows, one row for each model
+`ceiling`      raw scores of models and their noise ceiling
 `neuroids`     the same for single neuroids or subjects of one score
 `scatter`      one benchmark against another, with their correlation over models
 `atlas`        layers of a model against regions
 `save`         write a figure as SVG, PNG or PDF; the same figure gives the same bytes
 =============  =========================================================================================================
 
-Each takes records, as an iterable of `ScoreRecord` or the folder that holds them, or plain arrays. It returns a
-`matplotlib.figure.Figure` made without pyplot, whose groups have names in SVG. Colours are those of the site, in a
-light and a dark theme. Text of others, such as the names of models, is drawn as it is written. matplotlib is imported
-when something is drawn.
+Each takes records (an iterable of `ScoreRecord` or a folder) or plain arrays, and returns a `matplotlib.figure.Figure`,
+made without pyplot, whose SVG has named groups. Colours are those of the site, in a light and a dark theme. Names are
+drawn literally. matplotlib is imported on first use.
 """
 
 from brainscore_core.plots.ceilings import ceiling, neuroids

@@ -1,4 +1,4 @@
-"""Draw raw scores below what the noise of the measurement allows: of models, or of single neuroids and subjects."""
+"""Draw raw scores and their noise ceilings: of models, or of single neuroids or subjects."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from brainscore_core.plots.figures import axes_for, draw_mark, dress, figure_of,
 from brainscore_core.plots.inputs import Records, check_known, check_most, models_of, read_records, sizes_of
 from brainscore_core.plots.style import Theme, shortened, theme_named
 from brainscore_core.records.record import record_path
+from brainscore_core.records.values import read_values
 from brainscore_core.statistics.averages import Estimate
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ _UNITS = ("neuroid", "subject")
 
 
 def highest_raw(ceiling: float, normalization: str | None) -> float:
-    """Return the raw score that is a score of 1, given a ceiling and how scores are normalised by it.
+    """Return the raw score whose normalised score is 1.
 
-    A correlation whose square is divided by a reliability (``'explained_variance'``) reaches the root of that; other
-    raw scores are of the same quantity as their ceiling.
+    A correlation whose square is divided by a reliability (``'explained_variance'``) reaches its root; other raw scores
+    reach the ceiling itself.
 
     Examples
     --------
@@ -62,29 +63,28 @@ def ceiling(
     Parameters
     ----------
     records : iterable of ScoreRecord or path-like
-        At most one of a model and a benchmark; or the folder that holds them.
+        At most one per model and benchmark; or their folder.
     models : sequence of str, optional
         None: all with a raw score.
     most : int, optional
-        How many rows are drawn, the best first. None: all.
+        Number of rows, the best first; None: all.
     ax : matplotlib.axes.Axes, optional
-        To draw into; None: those of a new figure.
+        None: those of a new figure.
     theme : {'light', 'dark'}
 
     Returns
     -------
     matplotlib.figure.Figure
-        A row for each model, the highest raw score first: the raw score with its 95 % interval, and as a stroke the raw
-        score that noise allows at most (`highest_raw`), with the interval of that where it is known; beside it the
-        score. Groups of the SVG are called ``score:<model>``, ``interval:<model>``, ``ceilings`` and
-        ``ceiling-interval:<model>``.
+        A row for each model, the highest raw score first: raw score, normalised score, and the highest raw score that
+        noise allows (`highest_raw`) as a stroke, with 95 % intervals if known. SVG groups: ``score:<model>``,
+        ``interval:<model>``, ``ceilings`` and ``ceiling-interval:<model>``.
 
     Raises
     ------
     DataNotHereError
-        There are no records, or none with a raw score and a ceiling.
+        No record has a raw score and a ceiling.
     UnknownIdentifierError
-        No record is of a model or benchmark that is named.
+        A named model or benchmark has no record.
     RequirementsError
         matplotlib is not installed.
     """
@@ -92,15 +92,14 @@ def ceiling(
     ink, given = theme_named(theme), read_records(records)
     check_known("benchmark", [benchmark], {record.benchmark for record in given})
     of_benchmark = [record for record in given if record.benchmark == benchmark]
-    wanted = models_of(of_benchmark, models)
-    there = [each for each in of_benchmark if each.model in wanted and None not in (each.raw, each.ceiling)]
-    if not there:
+    names = models_of(of_benchmark, models)
+    complete = [entry for entry in of_benchmark if entry.model in names and None not in (entry.raw, entry.ceiling)]
+    if not complete:
         raise DataNotHereError(f"No record of these models on {benchmark} has both a raw score and a ceiling.")
-    there.sort(key=lambda record: (-_number(record.raw), record.model))
-    drawn = there[:most]
-    title = f"{benchmark}{' (SIMULATED)' if any(each.simulated for each in there) else ''}"
-    names = shortened([each.model for each in drawn])
-    panel = rows_for(ax, names, ink, f"Raw scores and ceiling of {benchmark}")
+    complete.sort(key=lambda record: (-_number(record.raw), record.model))
+    drawn = complete[:most]
+    title = f"{benchmark}{' (SIMULATED)' if any(entry.simulated for entry in complete) else ''}"
+    panel = rows_for(ax, shortened([entry.model for entry in drawn]), ink, f"Raw scores and ceiling of {benchmark}")
     tops = _draw_ceilings(panel, drawn, ink)
     for row, (record, top) in enumerate(zip(drawn, tops, strict=True)):
         raw = _number(record.raw)
@@ -109,12 +108,12 @@ def ceiling(
         told_beside(panel, row, f"{score}{' above' if raw > top else ''}", ink.text, right_pt=8)
     told_beside(panel, -1, "score", ink.muted, right_pt=8)
     dress(panel, ink)
-    is_root = any(each.normalization == "explained_variance" for each in drawn)
-    interval = " with its 95 % interval" if any(each.ceiling_interval for each in drawn) else ""
+    is_root = any(entry.normalization == "explained_variance" for entry in drawn)
+    interval = " with its 95 % interval" if any(entry.ceiling_interval for entry in drawn) else ""
     how = f"\nline: the highest that noise allows{', the root of the reliability,' if is_root else ''}{interval}"
     panel.set_xlabel(f"raw score with its 95 % interval{how}".removesuffix(","), fontsize=8.5, color=ink.text)
-    cut = "" if len(drawn) == len(there) else f", the first {len(drawn)} are drawn"
-    head(panel, title, [f"n = {len(there)} models{cut}", *_told_ceilings(there), sizes_of(there)], ink)
+    cut = "" if len(drawn) == len(complete) else f", the first {len(drawn)} are drawn"
+    head(panel, title, [f"n = {len(complete)} models{cut}", *_ceiling_notes(complete), sizes_of(complete)], ink)
     return figure_of(panel)
 
 
@@ -126,12 +125,12 @@ def _raw_interval(record: ScoreRecord) -> Interval:
 
 
 def _draw_ceilings(panel: Axes, records: Sequence[ScoreRecord], ink: Theme) -> list[float]:
-    """Draw a stroke and, behind it, its interval into each row; return where the strokes are."""
+    """Draw a stroke and its interval into each row; return the places of the strokes."""
     tops = []
     for row, record in enumerate(records):
         tops.append(highest_raw(_number(record.ceiling), record.normalization))
         if record.ceiling_interval is not None:
-            # Where noise allows less than nothing, the root of it is none.
+            # A negative reliability has no root.
             low, high = (highest_raw(max(end, 0.0), record.normalization) for end in record.ceiling_interval)
             name = f"ceiling-interval:{record.model}"
             panel.barh(row, high - low, 1.0, left=low, color=ink.series[1], alpha=0.2, lw=0, gid=name)
@@ -140,14 +139,14 @@ def _draw_ceilings(panel: Axes, records: Sequence[ScoreRecord], ink: Theme) -> l
     return tops
 
 
-def _told_ceilings(records: Sequence[ScoreRecord]) -> list[str]:
-    """Return what the ceiling is, how sure, and how it was estimated, where all records say the same of that."""
+def _ceiling_notes(records: Sequence[ScoreRecord]) -> list[str]:
+    """Return the ceiling, and its interval and estimator if all records agree."""
     ends = dict.fromkeys(f"{of([_number(record.ceiling) for record in records]):.3f}" for of in (min, max))
     intervals = {record.ceiling_interval for record in records}
     estimators = {record.ceiling_estimator for record in records}
     interval = intervals.pop() if len(intervals) == 1 else None
-    told = [f"ceiling {' to '.join(ends)}{'' if interval is None else f' [{interval[0]:.3f}, {interval[1]:.3f}]'}"]
-    return told + [estimator for estimator in estimators if estimator and len(estimators) == 1]
+    notes = [f"ceiling {' to '.join(ends)}{'' if interval is None else f' [{interval[0]:.3f}, {interval[1]:.3f}]'}"]
+    return notes + [estimator for estimator in estimators if estimator and len(estimators) == 1]
 
 
 def _number(value: float | None) -> float:
@@ -168,26 +167,26 @@ def neuroids(
     Parameters
     ----------
     records : iterable of ScoreRecord or path-like
-        Which hold one of this model on this benchmark; or the folder that holds them, with `values` beside.
+        Records with one of this model on this benchmark; or their folder.
     values : mapping of str to ndarray, optional
-        What `brainscore_core.records.values.read_values` returns. None: it is read from the folder.
+        As `brainscore_core.records.values.read_values` returns. None: read from the folder.
     ax : matplotlib.axes.Axes, optional
-        To draw into; None: those of a new figure.
+        None: those of a new figure.
     theme : {'light', 'dark'}
 
     Returns
     -------
     matplotlib.figure.Figure
-        A dot for each: raw score against what noise allows at most (`highest_raw`), which is the dashed line; strokes
-        are the medians. Where there is no ceiling for each, how many have which raw score. Groups of the SVG are
-        called ``scores``, ``at-ceiling``, ``median:x`` and ``median:y``.
+        A dot for each: raw score against the highest that noise allows (`highest_raw`), equal on the dashed line;
+        strokes are medians. Without single ceilings, a histogram of raw scores. SVG groups: ``scores``, ``at-ceiling``,
+        ``median:x`` and ``median:y``.
 
     Raises
     ------
     ConfigurationError
-        Records are no folder, and there are no `values`.
+        `records` is not a folder and `values` is None.
     DataNotHereError
-        There are no values of single neuroids or subjects.
+        The record has no values of single neuroids or subjects.
     UnknownIdentifierError
         There is no such record.
     RequirementsError
@@ -196,25 +195,25 @@ def neuroids(
     ink, given = theme_named(theme), read_records(records)
     check_known("benchmark", [benchmark], {record.benchmark for record in given})
     check_known("model", [model], {record.model for record in given if record.benchmark == benchmark})
-    (record,) = (each for each in given if (each.model, each.benchmark) == (model, benchmark))
-    found = _values_of(record, records) if values is None else values
-    unit = next((each for each in _UNITS if f"raw.{each}" in found), None)
+    (record,) = (entry for entry in given if (entry.model, entry.benchmark) == (model, benchmark))
+    values = _values_of(record, records) if values is None else values
+    unit = next((name for name in _UNITS if f"raw.{name}" in values), None)
     if unit is None:
         raise DataNotHereError(f"The record of {model} on {benchmark} keeps no values of single neuroids or subjects.")
-    raw, top = np.asarray(found[f"raw.{unit}"], dtype=np.float64), _tops(found, unit, record)
+    raw, top = np.asarray(values[f"raw.{unit}"], dtype=np.float64), _tops(values, unit, record)
     panel = axes_for(ax, 5.2, 5.0, ink, f"{model} on {benchmark}")
-    there = np.isfinite(raw) if top is None else np.isfinite(raw) & np.isfinite(top)
+    finite = np.isfinite(raw) if top is None else np.isfinite(raw) & np.isfinite(top)
     if top is None:
-        panel.hist(raw[there], bins=30, color=ink.series[0], alpha=0.7, gid="scores")
+        panel.hist(raw[finite], bins=30, color=ink.series[0], alpha=0.7, gid="scores")
         panel.set_xlabel("raw score", fontsize=9, color=ink.text)
         panel.set_ylabel(f"{unit}s", fontsize=9, color=ink.text)
     else:
-        _draw_against(panel, raw[there], top[there], ink)
-    if there.any():
-        _draw_medians(panel, raw[there], None if top is None else top[there], ink)
+        _draw_against(panel, raw[finite], top[finite], ink)
+    if finite.any():
+        _draw_medians(panel, raw[finite], None if top is None else top[finite], ink)
     dress(panel, ink, grid="both")
-    lacking = "" if there.all() else f" of {there.size} {unit}s"
-    head(panel, f"{shortened([model])[0]} on {benchmark}", [f"n = {int(there.sum())}{lacking or f' {unit}s'}"], ink)
+    lacking = "" if finite.all() else f" of {finite.size} {unit}s"
+    head(panel, f"{shortened([model])[0]} on {benchmark}", [f"n = {int(finite.sum())}{lacking or f' {unit}s'}"], ink)
     return figure_of(panel)
 
 
@@ -222,21 +221,19 @@ def _values_of(record: ScoreRecord, records: Records) -> Mapping[str, npt.NDArra
     if record.values is None:
         return {}
     if not isinstance(records, (str, os.PathLike)):
-        raise ConfigurationError("The values of single neuroids stand beside records: give their folder, or `values`.")
-    from brainscore_core.records.values import read_values
-
+        raise ConfigurationError("Values of single neuroids are beside the records: give their folder, or `values`.")
     return read_values(record_path(Path(records), record.model, record.benchmark), record.values)
 
 
 def _tops(values: Mapping[str, npt.NDArray[Any]], unit: str, record: ScoreRecord) -> Floats | None:
-    """Return what each reaches at most; None where that is not known of the same neuroids."""
-    given = values.get(f"ceiling.{unit}")
+    """Return the highest raw score of each; None without ceilings of the same neuroids."""
+    ceilings = values.get(f"ceiling.{unit}")
     names = [values.get(f"{of}.{unit}_id") for of in ("raw", "ceiling")]
-    if given is None or len(given) != len(values[f"raw.{unit}"]):
+    if ceilings is None or len(ceilings) != len(values[f"raw.{unit}"]):
         return None
     if names[0] is not None and names[1] is not None and not np.array_equal(names[0], names[1]):
         return None
-    return np.array([highest_raw(float(each), record.normalization) for each in given])
+    return np.array([highest_raw(float(value), record.normalization) for value in ceilings])
 
 
 def _draw_against(panel: Axes, raw: Floats, top: Floats, ink: Theme) -> None:

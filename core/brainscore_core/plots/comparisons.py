@@ -1,10 +1,9 @@
-"""Draw how a few models compare on every benchmark: scores, and differences from one of them."""
+"""Draw the scores of a few models on every benchmark, and their differences from one of them."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,36 +35,35 @@ def compare(
     reference: str | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw the scores of models and their differences from one of them, a block of rows for each benchmark.
+    """Draw scores of models and their differences from one, a block of rows for each benchmark.
 
     Parameters
     ----------
     records : iterable of ScoreRecord or path-like
-        At most one of a model and a benchmark; or the folder that holds them.
+        At most one per model and benchmark; or their folder.
     models : sequence of str, optional
         None: all.
     benchmarks : sequence of str, optional
-        None: all on which one of the models has a record, and their averages.
+        None: all with a record of one of the models, and their averages.
     reference : str, optional
-        What is subtracted from the others; None: the first model.
+        Model to subtract; None: the first.
     theme : {'light', 'dark'}
 
     Returns
     -------
     matplotlib.figure.Figure
-        In a block the models from best to worst. On the left scores with their 95 % intervals, the letters of the
-        groups (models that share one do not differ significantly) and between which ranks the model lies. On the right
-        differences with intervals, filled where they are significant by Holm's correction for all pairs of these
-        models, and the corrected probability; after ~ where it is not known what both scores share. Groups of the SVG
-        are called ``score:<benchmark>:<model>``, ``interval:<benchmark>:<model>`` and, on the right,
+        Blocks are ordered from best to worst. Left: scores with 95 % intervals, letters of groups (models that share
+        one do not differ significantly) and intervals of ranks. Right: differences with intervals, filled if
+        significant after Holm's correction for all pairs, and the corrected p value, after ~ if the covariance is
+        unknown. SVG groups: ``score:<benchmark>:<model>``, ``interval:<benchmark>:<model>`` and, on the right,
         ``score:difference:<benchmark>:<model>`` and ``interval:difference:<benchmark>:<model>``.
 
     Raises
     ------
     DataNotHereError
-        There are no records, or none of these models on these benchmarks.
+        No record is of these models and benchmarks.
     UnknownIdentifierError
-        No record is of a model or benchmark that is named.
+        A named model or benchmark has no record.
     RequirementsError
         matplotlib is not installed.
     """
@@ -74,24 +72,21 @@ def compare(
     check_known("benchmark", benchmarks or (), {record.benchmark for record in given})
     check_known("model", [] if reference is None else [reference], names)
     base = 0 if reference is None else names.index(reference)
-    chosen = [
+    selected = [
         record for record in given if record.model in names and (benchmarks is None or record.benchmark in benchmarks)
     ]
-    compared = compare_records(chosen, names)
+    compared = compare_records(selected, names)
     if not compared:
         raise DataNotHereError("There is nothing to draw: none of these models has a record on these benchmarks.")
-    compared += averages_of(compared, chosen)
+    compared += averages_of(compared, selected)
     sizes = {
-        comparison.name: sizes_of(record for record in chosen if record.benchmark == comparison.name)
+        comparison.name: sizes_of(record for record in selected if record.benchmark == comparison.name)
         for comparison in compared
     }
-    rows = list(itertools.chain.from_iterable(_rows_of(comparison, sizes[comparison.name]) for comparison in compared))
+    rows = []
+    for comparison in compared:
+        rows += [_Row(comparison, None, sizes[comparison.name]), *(_Row(comparison, at) for at in comparison.order)]
     return _draw(rows, names, base, ink)
-
-
-def _rows_of(compared: ComparedModels, sizes: str) -> Iterator[_Row]:
-    yield _Row(compared, None, sizes)
-    yield from (_Row(compared, place) for place in compared.order)
 
 
 def _draw(rows: Sequence[_Row], names: Sequence[str], base: int, ink: Theme) -> Figure:
@@ -112,8 +107,8 @@ def _draw(rows: Sequence[_Row], names: Sequence[str], base: int, ink: Theme) -> 
     panels[0].set_ylim(len(rows) - 0.4, -0.7)
     panels[0].set_xlabel("score with its 95 % interval", fontsize=8.5, color=ink.text)
     if has_differences:
-        told = f"difference from {labels[base]} with its 95 % interval\nfilled: significant after Holm's correction"
-        panels[1].set_xlabel(told, fontsize=8.5, color=ink.text, **LITERAL)
+        label = f"difference from {labels[base]} with its 95 % interval\nfilled: significant after Holm's correction"
+        panels[1].set_xlabel(label, fontsize=8.5, color=ink.text, **LITERAL)
         panels[1].axvline(0, color=ink.muted, lw=1, gid="zero")
     for panel in panels:
         dress(panel, ink)
@@ -141,8 +136,8 @@ def _draw_difference(panel: Axes, y: float, compared: ComparedModels, place: int
     comparison, has_score = compared.comparison, not compared.scores[place].is_missing
     difference = float(comparison.differences[place, base])
     if math.isnan(difference) or place == base:
-        told = "reference" if place == base else "no difference: the reference has no score"
-        told_beside(panel, y, told if has_score else "", ink.muted, style="italic")
+        text = "reference" if place == base else "no difference: the reference has no score"
+        told_beside(panel, y, text if has_score else "", ink.muted, style="italic")
         return
     margin, p = float(comparison.margins[place, base]), float(comparison.p_holm[place, base])
     draw_mark(
@@ -155,8 +150,8 @@ def _draw_difference(panel: Axes, y: float, compared: ComparedModels, place: int
         filled=bool(comparison.differs[place, base]),
         **_series(place, ink),
     )
-    told = _told(p, is_matched=bool(comparison.joint.is_matched[place, base]))
-    told_beside(panel, y, told, ink.text, right_pt=8)
+    text = _told(p, is_matched=bool(comparison.joint.is_matched[place, base]))
+    told_beside(panel, y, text, ink.text, right_pt=8)
 
 
 def _series(place: int, ink: Theme) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Hold the class of all figures; importing this needs matplotlib."""
+"""The class of all figures; needs matplotlib."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Drawing"]
 
 
 class Drawing(Figure):
-    """A figure that a notebook shows, although pyplot does not know of it."""
+    """A figure that notebooks show without pyplot."""
 
     def _repr_png_(self) -> bytes:
         content = io.BytesIO()

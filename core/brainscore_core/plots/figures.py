@@ -1,4 +1,4 @@
-"""Start figures without pyplot, give all axes one look, and write figures to files."""
+"""Make figures without pyplot, style axes, and write figures to files."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = [
 
 FORMATS = (".svg", ".png", ".pdf")
 ROW_INCHES = 0.22
-_DPI, _MOST_PX = 160, 2**16  # of one side, which is what the renderer takes
+_DPI, _MOST_PX = 160, 2**16  # of one side, the limit of the renderer
 _CHARACTER_INCHES, _LINE_POINTS = 0.068, 11.5
 _MOST_TICKS = 7
 _MOST_TITLE, _MOST_TOLD, _NO_BREAK = 60, 80, "\N{NO-BREAK SPACE}"  # characters
 
 
 def new_figure(width: float, height: float, theme: Theme, title: str) -> Figure:
-    """Start a figure of a size in inches.
+    """Make a figure of a size in inches.
 
     Raises
     ------
@@ -40,22 +40,22 @@ def new_figure(width: float, height: float, theme: Theme, title: str) -> Figure:
         matplotlib is not installed.
     """
     try:
-        from brainscore_core.plots.drawing import Drawing
+        from brainscore_core.plots.drawing import Drawing  # optional: matplotlib
     except ImportError as error:
         raise RequirementsError(
-            "Drawing needs matplotlib, which is not installed: pip install 'brainscore-core[figures]'. Tables need "
-            "nothing."
+            "Drawing needs matplotlib, which is not installed: pip install 'brainscore-core[figures]'. Tables do not "
+            "need it."
         ) from error
     return Drawing(figsize=(width, height), layout="constrained", facecolor=theme.ground, label=title)
 
 
 def axes_for(ax: Axes | None, width: float, height: float, theme: Theme, title: str) -> Axes:
-    """Return the axes to draw into: those that are given, or the only ones of a new figure."""
+    """Return the given axes, or those of a new figure."""
     return new_figure(width, height, theme, title).subplots() if ax is None else ax
 
 
 def rows_for(ax: Axes | None, names: Sequence[str], theme: Theme, title: str) -> Axes:
-    """Return axes as `axes_for`, with a row for each name, from above, and one above them for the heads of columns."""
+    """Return axes as `axes_for`, with a row for each name from the top, and one above for column heads."""
     panel = axes_for(ax, 6.2 + label_inches(names), 1.6 + ROW_INCHES * len(names), theme, title)
     panel.set_yticks(range(len(names)), names, **LITERAL)
     panel.set_ylim(len(names) - 0.4, -1.5)
@@ -63,14 +63,14 @@ def rows_for(ax: Axes | None, names: Sequence[str], theme: Theme, title: str) ->
 
 
 def figure_of(panel: Axes) -> Figure:
-    """Return the figure that holds axes, be it that these are of a part of it."""
+    """Return the whole figure of axes."""
     figure = panel.get_figure(root=True)
     assert figure is not None  # noqa: S101 - axes that were never in a figure cannot be made
     return figure
 
 
 def dress(panel: Axes, theme: Theme, *, grid: str = "x") -> None:
-    """Give axes the look of all figures: no frame, a pale grid, ink of the theme."""
+    """Style axes: no frame, a pale grid, colours of the theme."""
     panel.set_facecolor(theme.ground)
     panel.grid(visible=False)
     panel.grid(visible=True, axis=grid, color=theme.line, lw=0.8)  # type: ignore[arg-type] # one of x, y, both
@@ -95,13 +95,7 @@ def draw_mark(
     marker: str = "o",
     filled: bool = True,
 ) -> None:
-    """Draw a number as a dot, and its interval as a line; these are ``score:<name>`` and ``interval:<name>`` in SVG.
-
-    Parameters
-    ----------
-    interval : (float, float)
-        NaN: there is none.
-    """
+    """Draw a number as a dot (``score:<name>`` in SVG), and its interval as a line (``interval:<name>``) unless NaN."""
     if interval[0] == interval[0] and interval[1] == interval[1]:
         panel.plot(interval, (y, y), color=colour, lw=2.2, alpha=0.65, gid=f"interval:{name}", solid_capstyle="round")
     face, edge = (colour, theme.ground) if filled else (theme.ground, colour)
@@ -109,12 +103,12 @@ def draw_mark(
 
 
 def label_inches(labels: Sequence[str]) -> float:
-    """Return how much room labels of rows take beside the axes."""
+    """Return the width of labels of rows in inches."""
     return _CHARACTER_INCHES * max((len(label) for label in labels), default=0)
 
 
 def head(panel: Axes, title: str, told: Sequence[str], theme: Theme) -> None:
-    """Write a title over axes, and below it what it is of: phrases, folded between them."""
+    """Write a title above axes, and phrases below it, folded between phrases."""
     phrases = [entry.replace(" ", _NO_BREAK) if len(entry) < _MOST_TOLD else entry for entry in told if entry]
     folded = textwrap.fill("; ".join(phrases), _MOST_TOLD, break_on_hyphens=False).replace(_NO_BREAK, " ")
     lines = folded.split("\n")
@@ -137,7 +131,7 @@ def head(panel: Axes, title: str, told: Sequence[str], theme: Theme) -> None:
 def told_beside(
     panel: Axes, y: float, text: str, colour: str, *, right_pt: float | None = None, **how: object
 ) -> Annotation:
-    """Write into a row: at its start, or so many points right of its end."""
+    """Write into a row: at its start, or `right_pt` points to the right of its end."""
     style: dict[str, Any] = {"fontsize": 8, "va": "center", "annotation_clip": False, **LITERAL, **how}
     at, offset = ((0, y), (3, 0)) if right_pt is None else ((1, y), (right_pt, 0))
     where: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "xytext": offset, "textcoords": "offset points"}
@@ -145,19 +139,18 @@ def told_beside(
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure to a file, whole or not at all, and return where it is; the same figure gives the same bytes.
+    """Write a figure to a file atomically and return its path; the same figure gives the same bytes.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        Any.
     path : path-like
-        Ends in ``.svg``, ``.png`` or ``.pdf``. Text in SVG stays text.
+        Ends in ``.svg`` (with text as text), ``.png`` or ``.pdf``.
 
     Raises
     ------
     ConfigurationError
-        The name ends in something else, or the figure is too long for a PNG.
+        The name has another ending, or the figure is too long for a PNG.
     """
     target = Path(path)
     kind = target.suffix.lower()
@@ -169,7 +162,7 @@ def save(figure: Figure, path: str | Path) -> Path:
             f"{target} would be {length_px:,} px long; less than {_MOST_PX:,} can be drawn. Draw fewer models or "
             "benchmarks, or write .svg."
         )
-    from matplotlib import rc_context  # who has a figure has it
+    from matplotlib import rc_context  # optional: matplotlib
 
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
     metadata = {"Title": str(figure.get_label()) or target.stem, **undated}

@@ -1,4 +1,4 @@
-"""Draw an atlas of layers: a panel for each region, a row for each layer, its score with its interval."""
+"""Draw an atlas of layers: a panel for each region, a row with the score of each layer."""
 
 from __future__ import annotations
 
@@ -41,34 +41,34 @@ def atlas(
     Parameters
     ----------
     score : array-like, shape (n_regions, n_layers)
-        Normalised by the ceiling; NaN: none.
+        Normalised by the ceiling; NaN: no score.
     layers : sequence of str
-        From early to late.
+        Early to late.
     regions : sequence of str
     interval : array-like, shape (n_regions, n_layers, 2), optional
-        95 % intervals; NaN: none.
+        95 % intervals; NaN: no interval.
     chosen : sequence of str or None, optional
-        The layer that stands for each region; None: not chosen.
+        The layer of each region; None: not chosen.
     honest : array-like, shape (n_regions,), optional
-        The score of the chosen layer less what choosing the best of several adds by chance; NaN: not known.
+        Score of the chosen layer, corrected for the bias of choosing the best; NaN: unknown.
     notes : sequence of str, optional
-        What stands below the name of each region, such as its benchmark.
+        Texts below the names of regions, such as benchmarks.
     title : str
     theme : {'light', 'dark'}
 
     Returns
     -------
     matplotlib.figure.Figure
-        From left to right a panel for each region; from top to bottom the layers. Circles are scores, lines their
-        intervals; a square is the layer that was chosen, a diamond its score less what choosing adds by chance. Groups
-        of the SVG are called ``score:<region>:<layer>``, ``interval:<region>:<layer>`` and ``honest:<region>``.
+        A panel for each region with a row for each layer: circles are scores with intervals, a square is the chosen
+        layer, a diamond its corrected score. SVG groups: ``score:<region>:<layer>``, ``interval:<region>:<layer>`` and
+        ``honest:<region>``.
 
     Raises
     ------
     ContractError
-        A shape does not fit.
+        A shape is wrong.
     UnknownIdentifierError
-        A layer that was chosen is none of these.
+        A chosen layer is not in `layers`.
     RequirementsError
         matplotlib is not installed.
 
@@ -86,8 +86,8 @@ def atlas(
     said = [""] * n_regions if notes is None else list(notes)
     if not n_regions or not n_layers or (len(picked), len(said)) != (n_regions, n_regions):
         raise ContractError(
-            "An atlas has layers and regions, and of each region one layer that is chosen and one note; got "
-            f"{n_layers} layers, {n_regions} regions, {len(picked)} that are chosen and {len(said)} notes."
+            "An atlas needs layers and regions, and one chosen layer and one note for each region; got "
+            f"{n_layers} layers, {n_regions} regions, {len(picked)} chosen layers and {len(said)} notes."
         )
     check_known("layer", [layer for layer in picked if layer is not None], layers)
 
@@ -106,10 +106,10 @@ def atlas(
     return figure
 
 
-def _shaped(name: str, given: npt.ArrayLike | None, shape: tuple[int, ...]) -> Floats:
-    if given is None:
+def _shaped(name: str, numbers: npt.ArrayLike | None, shape: tuple[int, ...]) -> Floats:
+    if numbers is None:
         return np.full(shape, np.nan)
-    values = np.asarray(given, dtype=np.float64)
+    values = np.asarray(numbers, dtype=np.float64)
     if values.shape != shape:
         raise ContractError(f"{name} has the shape {values.shape}; expected {shape}: regions first, then layers.")
     return values
@@ -156,7 +156,7 @@ def _dress(panel: Axes, region: str, note: str, ink: Theme) -> None:
 def _add_legend(figure: Figure, panel: Axes, ink: Theme, *, chosen: bool, honest: bool) -> None:
     shapes = [("o", ink.series[0], ink.ground, "layer, 95 % interval")]
     shapes += [("s", ink.series[1], ink.ground, "chosen")] if chosen else []
-    shapes += [("D", ink.ground, ink.text, "less what choosing adds by chance")] if honest else []
+    shapes += [("D", ink.ground, ink.text, "corrected for choosing the best")] if honest else []
     marks = [
         panel.plot([], [], marker=shape, color=colour, mec=edge, ls="none", label=label)[0]
         for shape, colour, edge, label in shapes

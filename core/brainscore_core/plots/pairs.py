@@ -40,31 +40,30 @@ def scatter(
     Parameters
     ----------
     records : iterable of ScoreRecord or path-like
-        At most one of a model and a benchmark; or the folder that holds them.
+        At most one per model and benchmark; or their folder.
     x, y : str
         Benchmarks.
     models : sequence of str, optional
-        None: all that have both scores.
+        None: all with both scores.
     highlight : collection of str
         Models in another colour, with their names.
     ax : matplotlib.axes.Axes, optional
-        To draw into; None: those of a new figure.
+        None: those of a new figure.
     theme : {'light', 'dark'}
 
     Returns
     -------
     matplotlib.figure.Figure
-        A dot for each model, with 95 % intervals of at most 60 and of all that are highlighted; dashed: equal scores.
-        Pearson's and Spearman's correlation have 95 % intervals over models. Groups of the SVG are called
-        ``scores``, ``score:<model>`` where a model is highlighted, and ``intervals:x``, ``highlighted:x`` and the same
-        with ``y``.
+        A dot for each model, with 95 % intervals if there are at most 60 or if highlighted; dashed: equal scores. The
+        title gives Pearson's and Spearman's correlations with 95 % intervals over models. SVG groups: ``scores``,
+        ``score:<model>`` for highlighted models, ``intervals:x``, ``highlighted:x``, and the same with ``y``.
 
     Raises
     ------
     DataNotHereError
         There are no records.
     UnknownIdentifierError
-        No record is of a model or benchmark that is named.
+        A named model or benchmark has no record.
     RequirementsError
         matplotlib is not installed.
     """
@@ -78,18 +77,18 @@ def scatter(
     }
     values = np.array([of[name].comparison.scores for name in (x, y)])
     intervals = np.array([of[name].intervals for name in (x, y)]).reshape(2, -1, 2)
-    there = np.flatnonzero(np.isfinite(values).all(axis=0))
+    complete = np.flatnonzero(np.isfinite(values).all(axis=0))
 
     panel = axes_for(ax, 5.6, 5.2, ink, f"{y} against {x}")
-    of_all = there if len(there) <= _MOST_WITH_INTERVALS else there[:0]
-    marked = np.array([place for place in there if names[place] in highlight], dtype=np.intp)
+    of_all = complete if len(complete) <= _MOST_WITH_INTERVALS else complete[:0]
+    marked = np.array([place for place in complete if names[place] in highlight], dtype=np.intp)
     groups = (("intervals", of_all, ink.series[0], 0.3), ("highlighted", marked, ink.series[1], 0.9))
     for axis, letter in enumerate("xy"):
         for name, places, colour, strength in groups:
             of_group = values[:, places], intervals[axis, places]
             _draw_intervals(panel, *of_group, axis, colour, strength, f"{name}:{letter}")
     panel.scatter(
-        values[0, there], values[1, there], s=26, color=ink.series[0], alpha=0.6, lw=0, gid="scores", zorder=3
+        values[0, complete], values[1, complete], s=26, color=ink.series[0], alpha=0.6, lw=0, gid="scores", zorder=3
     )
     for place, label in zip(marked, shortened([names[place] for place in marked]), strict=True):
         at = values[:, place].tolist()
@@ -98,16 +97,16 @@ def scatter(
         beside: dict[str, Any] = {"textcoords": "offset points", "color": ink.text, "zorder": 5, **LITERAL}
         ground = {"facecolor": ink.ground, "alpha": 0.6, "edgecolor": "none", "pad": 1.0}
         panel.annotate(label, at, (7, 6), fontsize=8.5, bbox=ground, **beside)
-    _draw_diagonal(panel, values[:, there], ink.muted)
+    _draw_diagonal(panel, values[:, complete], ink.muted)
     dress(panel, ink, grid="both")
     simulated = [" (SIMULATED)" if of[name].are_simulated else "" for name in (x, y)]
     panel.set_xlabel(f"{x}{simulated[0]}", fontsize=9, color=ink.text, **LITERAL)
     panel.set_ylabel(f"{y}{simulated[1]}", fontsize=9, color=ink.text, **LITERAL)
-    told = [_correlations(*(correlation_over_models(*values, ranked=ranked) for ranked in (False, True)))]
-    told += [f"n = {len(there)} models with both scores; 95 % intervals"]
-    if lacking := sorted(set(highlight) - {names[place] for place in there}):
-        told += [f"without one of the scores: {', '.join(shortened(lacking))}"]
-    panel.set_title("\n".join(told), loc="left", fontsize=9, color=ink.text, **LITERAL)
+    lines = [_correlations(*(correlation_over_models(*values, ranked=ranked) for ranked in (False, True)))]
+    lines += [f"n = {len(complete)} models with both scores; 95 % intervals"]
+    if lacking := sorted(set(highlight) - {names[place] for place in complete}):
+        lines += [f"without one of the scores: {', '.join(shortened(lacking))}"]
+    panel.set_title("\n".join(lines), loc="left", fontsize=9, color=ink.text, **LITERAL)
     return figure_of(panel)
 
 
@@ -128,5 +127,5 @@ def _correlations(pearson: OverModels, spearman: OverModels) -> str:
     return f"Pearson {_told(pearson)}, Spearman {_told(spearman)}"
 
 
-def _told(found: OverModels) -> str:
-    return f"{found.r:.2f}{'' if np.isnan(found.low) else f' [{found.low:.2f}, {found.high:.2f}]'}"
+def _told(over: OverModels) -> str:
+    return f"{over.r:.2f}{'' if np.isnan(over.low) else f' [{over.low:.2f}, {over.high:.2f}]'}"

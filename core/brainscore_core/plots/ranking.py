@@ -1,4 +1,4 @@
-"""Draw models in the order of their scores: how sure each is, which do not differ, and why some have none."""
+"""Draw models ranked by score, with intervals, ties, and reasons for missing scores."""
 
 from __future__ import annotations
 
@@ -45,40 +45,37 @@ def scores(
     Parameters
     ----------
     records : iterable of ScoreRecord or path-like
-        At most one of a model and a benchmark; or the folder that holds them.
+        At most one per model and benchmark; or their folder.
     benchmark : str, optional
-        A benchmark, or a node of the tree in `parents`. None: the average of all benchmarks with a score; of one
-        alone, this one.
+        A benchmark or a node of `parents`. None: the average of all benchmarks with a score.
     models : sequence of str, optional
-        None: all. Ranks and groups are among these.
+        Models to rank; None: all.
     parents : mapping of str to str, optional
-        The node above each benchmark and above each inner node but the roots. None: all benchmarks stand below
-        ``'average'``.
+        Parent of each benchmark and inner node, except roots. None: all benchmarks are below ``'average'``.
     missing : {'zero', 'left out', 'undefined'}
-        What a missing score counts as in an average, see `brainscore_core.statistics.averages.average_tree`.
+        Treatment of missing scores, see `brainscore_core.statistics.averages.average_tree`.
     most : int, optional
-        How many rows are drawn, the best first. None: all.
+        Number of rows, the best first; None: all.
     highlight : collection of str
         Models in another colour.
     ax : matplotlib.axes.Axes, optional
-        To draw into; None: those of a new figure.
+        None: those of a new figure.
     theme : {'light', 'dark'}
 
     Returns
     -------
     matplotlib.figure.Figure
-        A row for each model: score, 95 % interval, between which ranks it lies, the letters of its groups (two models
-        differ significantly if they share none; neighbours in the order of scores, as on the leaderboard), of an
-        average on how many benchmarks it has a score. A triangle is above the ceiling. A model without a score says
-        why. The head says how well the benchmark separates these models (`Comparison.reliability`), where that is
-        known. Groups of the SVG are called ``score:<model>`` and ``interval:<model>``.
+        A row for each model: score, 95 % interval, interval of the rank, letters of its groups (models that share none
+        differ significantly), for averages the number of benchmarks with a score, or the reason why there is no score.
+        A triangle is above the ceiling. The title gives the reliability (`Comparison.reliability`), if known. SVG
+        groups: ``score:<model>`` and ``interval:<model>``.
 
     Raises
     ------
     DataNotHereError
         There are no records.
     UnknownIdentifierError
-        No record is of a model or benchmark that is named.
+        A named model or benchmark has no record.
     RequirementsError
         matplotlib is not installed.
     """
@@ -159,14 +156,14 @@ def _dress(panel: Axes, compared: ComparedModels, order: Sequence[int], ink: The
     dress(panel, ink)
     for label, place in zip(panel.get_yticklabels(), order, strict=True):
         label.set_color(ink.muted if compared.scores[place].is_missing else ink.text)
-    there = [place for place in order if not compared.scores[place].is_missing]
-    ends = [end for place in there for end in (*compared.intervals[place], compared.scores[place].value)]
+    scored = [place for place in order if not compared.scores[place].is_missing]
+    ends = [end for place in scored for end in (*compared.intervals[place], compared.scores[place].value)]
     for x, name in ((0, "zero"), (1, "at-ceiling")):
         if ends and np.nanmin(ends) <= x <= np.nanmax(ends):
             panel.axvline(x, color=ink.muted, lw=1, ls="-" if x == 0 else (0, (4, 3)), gid=name)
     notes = ["1: noise ceiling"]
-    notes += ["triangle: above the ceiling"] if any(_is_above(compared, place) for place in there) else []
-    notes += ["no line: no error is known"] if any(np.isnan(compared.intervals[place]).any() for place in there) else []
+    notes += ["triangle: above the ceiling"] if any(_is_above(compared, place) for place in scored) else []
+    notes += ["no line: unknown error"] if any(np.isnan(compared.intervals[place]).any() for place in scored) else []
     panel.set_xlabel(f"score with its 95 % interval\n{'; '.join(notes)}", fontsize=8.5, color=ink.text)
 
 
@@ -175,10 +172,7 @@ def _told(compared: ComparedModels, n_drawn: int, sizes: str) -> list[str]:
     cut = "" if n_drawn == len(compared.models) else f", the first {n_drawn} are drawn"
     parts = [f"n = {n} of {len(compared.models)} models with a score{cut}"]
     parts += [f"{n_benchmarks} benchmarks"] if n_benchmarks > 1 else []
-    return [*parts, sizes, _told_reliability(compared)]
-
-
-def _told_reliability(compared: ComparedModels) -> str:
-    found = compared.comparison.reliability()
-    bound = "at least " if found.is_bound else ""
-    return "" if found.reason else f"reliability {bound}{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    share = compared.comparison.reliability()
+    bound = "at least " if share.is_bound else ""
+    reliability = "" if share.reason else f"reliability {bound}{share.value:.2f} [{share.low:.2f}, {share.high:.2f}]"
+    return [*parts, sizes, reliability]

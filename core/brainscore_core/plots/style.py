@@ -1,4 +1,4 @@
-"""How figures look: colours in light and dark, and names as text that fits."""
+"""Colours of figures, and names that fit."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from brainscore_core.errors import ConfigurationError, did_you_mean
 __all__ = ["LITERAL", "MARKERS", "THEMES", "Theme", "shortened", "theme_named"]
 
 LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
-"""For every text with a name in it: `$` and `_` in the name of a model are no formula."""
+"""For texts with names, whose `$` and `_` are not formulas."""
 
 MARKERS = ("o", "s", "D", "^", "v", "P")
-"""Shapes that say the same as the colours of `Theme.series`."""
+"""Shapes that match the colours of `Theme.series`."""
 
 _MOST_CHARACTERS = 44
 
@@ -26,10 +26,9 @@ class Theme:
     Attributes
     ----------
     ground, text, muted, line : str
-        Of the page, of text, of text that is beside the point, of the grid.
+        Colours of the page, of text, of secondary text, of the grid.
     series : tuple of str
-        Okabe & Ito (2008), which people with any kind of colour vision tell apart, made darker or lighter where they
-        are lines on white or black.
+        Colours of Okabe & Ito (2008), distinct for any kind of colour vision, darkened or lightened for contrast.
     """
 
     ground: str
@@ -58,7 +57,7 @@ THEMES = {
 
 
 def theme_named(name: str) -> Theme:
-    """Return one of `THEMES`; `ConfigurationError` if there is none of that name."""
+    """Return one of `THEMES`; raise `ConfigurationError` for another name."""
     if name not in THEMES:
         raise ConfigurationError(
             f"There is no theme {name!r}, only {' and '.join(THEMES)}.{did_you_mean(name, THEMES)}"
@@ -67,7 +66,7 @@ def theme_named(name: str) -> Theme:
 
 
 def shortened(names: Sequence[str], most: int = _MOST_CHARACTERS) -> list[str]:
-    """Cut long names in the middle, but none of those that would then look alike.
+    """Cut long names in the middle, unless they would then look alike.
 
     Examples
     --------

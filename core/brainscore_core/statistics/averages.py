@@ -1,19 +1,16 @@
-r"""Average scores, from neuroids to subjects to benchmarks to regions to all of them, with their errors.
+r"""Average scores over benchmarks and regions, with their errors.
 
-Benchmarks that share stimuli or neuroids err together: their errors do not average out as those of independent numbers
-do. A combination :math:`\sum_k w_k s_k` of scores has the influences :math:`\sum_k w_k x_k`, where those of one
-stimulus or one unit are added, so that its variance holds the covariances that are there, see
-`influence`. A score that states an error but no influences may go with the others in any way.
-Either the caller says how they correlate, or the error is the largest there can be: the errors of such scores, times
-their weights, are added to that of the others.
+Errors of benchmarks that share stimuli or neuroids are correlated. A combination :math:`\sum_k w_k s_k` of scores has
+the influences :math:`\sum_k w_k x_k`, added by stimulus and unit, so that its variance includes the covariances, see
+`influence`. If a score has an error but no influences, its correlations are unknown: the caller states them, or the
+error is an upper bound, to which such a score adds its error times its weight.
 
-The rules of the leaderboard are arguments: a node is the plain mean of what is right below it, however much is below
-that; a missing score counts as 0, unless all below a node are missing, which leaves the node without a score. So it is
-on brain-score.org (``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of
-github.com/brain-score/brain-score.web).
+As on brain-score.org, a node is the mean of its children, and a missing score counts as 0 unless all are missing
+(``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of
+github.com/brain-score/brain-score.web). `model_scores` does the same for many models at once.
 
-The mean over subjects depends on which were sampled (`metrics.errors.mean_over_units`); the mean over a list of
-benchmarks does not, because the list would be the same again (`combined`, `average_tree`).
+Subjects are a sample, so the error of their mean includes their variance (`metrics.errors.mean_over_units`); benchmarks
+are a fixed list, so that of `combined` and `average_tree` does not.
 """
 
 from __future__ import annotations
@@ -37,25 +34,24 @@ Correlation = Callable[[str, str], float]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A score and how sure it is.
+    """A score with its error.
 
     Attributes
     ----------
     value : float
-        NaN if there is none.
+        NaN if missing.
     error : float
-        Standard error; NaN if it is not known.
+        Standard error; NaN if unknown.
     reason : str
-        Why there is no value, or no error.
+        Why there is no value or no error.
     df : float
-        How many independent values the error is worth.
+        Degrees of freedom of the error.
     influence : Influence, InfluenceSketch or None
-        To match with those of other scores. None: how this one goes with others is not known.
+        None: correlations with other scores are unknown.
     unmatched : float
-        The part of the error that is not in `influence`, added to the error that is; it may go with others in any way.
-        Without influences that is all of the error, whatever stands here.
+        Part of the error beyond `influence`, with unknown correlations; ignored without influences.
     is_bound : bool
-        Whether the error is the largest there can be, because some correlations are not known.
+        Whether the error is an upper bound, because some correlations are unknown.
     """
 
     value: float
@@ -86,20 +82,19 @@ def combined(
     ----------
     estimates : mapping of str to Estimate
     weights : mapping of str to float
-        Of those that count; each is in `estimates` and has a value.
+        Weights of the scores that count, none of them missing.
     correlation : callable or None
-        ``correlation(a, b)``, in [-1, 1], of the errors of two scores of which at least one has no influences. None:
-        not known.
+        ``correlation(a, b)``, in [-1, 1], of the errors of two scores, at least one without influences. None: unknown.
 
     Returns
     -------
     Estimate
-        ``df`` is that of the influences; without them that of errors which all go together.
+        ``df`` is that of the influences; without them, that of fully correlated errors.
 
     Raises
     ------
     ConfigurationError
-        If the correlations are none: outside [-1, 1], or such that a variance is negative.
+        If a correlation is outside [-1, 1], or a variance becomes negative.
 
     Examples
     --------
@@ -110,21 +105,26 @@ def combined(
     >>> round(combined(scores, {"a": 0.5, "b": 0.5}, correlation=lambda a, b: 0.0).error, 6)
     0.025
     """
-    chosen = {name: (weight, estimates[name]) for name, weight in weights.items() if weight}
-    value = math.fsum(weight * estimate.value for weight, estimate in chosen.values())
-    unknown = {name: estimate for name, (_, estimate) in chosen.items() if not math.isfinite(estimate.error)}
+    weighted = {name: (weight, estimates[name]) for name, weight in weights.items() if weight}
+    value = math.fsum(weight * estimate.value for weight, estimate in weighted.values())
+    unknown = {name: estimate for name, (_, estimate) in weighted.items() if not math.isfinite(estimate.error)}
     if unknown:
-        told = "; ".join(f"{name}: {each.reason or 'no error is stated'}" for name, each in sorted(unknown.items()))
-        return Estimate(value, reason=f"{len(unknown)} of {len(chosen)} scores have no error ({told[:500]})")
-    matched = [weight * estimate.influence for weight, estimate in chosen.values() if estimate.influence is not None]
+        reasons = "; ".join(
+            f"{name}: {score.reason or 'no error is stated'}" for name, score in sorted(unknown.items())
+        )
+        return Estimate(value, reason=f"{len(unknown)} of {len(weighted)} scores have no error ({reasons[:500]})")
+    matched = [weight * estimate.influence for weight, estimate in weighted.values() if estimate.influence is not None]
     total = _sum(matched) if matched else None
-    others = [abs(weight) * _without_influence(estimate) for weight, estimate in chosen.values()]
+    others = [
+        abs(weight) * (estimate.error if estimate.influence is None else estimate.unmatched)
+        for weight, estimate in weighted.values()
+    ]
     others = [error for error in others if error]
     error_of_matched = 0.0 if total is None else math.sqrt(total.variance)
     if correlation is None:
         error = math.fsum([error_of_matched, *others])
     else:
-        variance = error_of_matched**2 + _variance_of_others(chosen, correlation)
+        variance = error_of_matched**2 + _variance_of_others(weighted, correlation)
         if variance < -1e-12:
             raise ConfigurationError(
                 f"The variance of an average is {variance:g}: the correlations that are stated contradict each other."
@@ -134,18 +134,15 @@ def combined(
     return Estimate(
         value,
         error,
-        df=_degrees_of_freedom(chosen, None if others else total),
+        df=_degrees_of_freedom(weighted, None if others else total),
         influence=total,
         unmatched=max(error - error_of_matched, 0.0) if others else 0.0,
-        is_bound=any(estimate.is_bound for _, estimate in chosen.values()) or (correlation is None and not are_alone),
+        is_bound=any(estimate.is_bound for _, estimate in weighted.values()) or (correlation is None and not are_alone),
     )
 
 
 def difference(first: Estimate, second: Estimate) -> Estimate:
-    """Subtract a score from another one, such as that of another model on the same benchmark.
-
-    Stimuli and units that both share cancel where they move both alike.
-    """
+    """Subtract two scores, such as those of two models on one benchmark; shared influences cancel."""
     if first.is_missing or second.is_missing:
         return Estimate(float("nan"), reason=first.reason or second.reason)
     return combined({"first": first, "second": second}, {"first": 1.0, "second": -1.0})
@@ -163,19 +160,19 @@ def average_tree(
     Parameters
     ----------
     scores : mapping of str to Estimate
-        Of leaves; one that is not there, or is NaN, is missing.
+        Scores of leaves; absent and NaN ones are missing.
     parents : mapping of str to str
-        The node above every leaf and every inner node but the roots.
+        Parent of every leaf and inner node, except roots.
     missing : {'zero', 'left out', 'undefined'}
-        What a leaf or a node without a score counts as: 0, nothing (the mean is over the others), or a reason for the
-        node above to have none either. With all below it missing, a node is missing under each rule.
+        A missing child counts as 0 without error, is left out of the mean, or makes its parent missing. If all children
+        are missing, so is the node.
     correlation : callable or None
         See `combined`.
 
     Returns
     -------
     dict of str to Estimate
-        Of the inner nodes. A score of 0 for a missing one has no error.
+        Averages of the inner nodes.
 
     Raises
     ------
@@ -203,11 +200,11 @@ def average_tree(
         if node not in below:
             weights[node] = {node: 1.0} if node in scores and not scores[node].is_missing else {}
             continue
-        there = [child for child in below[node] if weights[child]]
-        n = len(there) if missing == "left out" else len(below[node])
+        present = [child for child in below[node] if weights[child]]
+        n = len(present) if missing == "left out" else len(below[node])
         weights[node] = {}
-        if there and not (missing == "undefined" and len(there) < n):
-            for child in there:
+        if present and not (missing == "undefined" and len(present) < n):
+            for child in present:
                 for leaf, weight in weights[child].items():
                     weights[node][leaf] = weights[node].get(leaf, 0.0) + weight / n
             averages[node] = combined(scores, weights[node], correlation=correlation)
@@ -228,15 +225,15 @@ def _sum(influences: list[Influence | InfluenceSketch]) -> Influence | Influence
     return reduce(add, exact) if exact else reduce(add, sketches)
 
 
-def _variance_of_others(chosen: Mapping[str, tuple[float, Estimate]], correlation: Correlation) -> float:
-    """Return what scores without influences add to the variance of those with."""
+def _variance_of_others(weighted: Mapping[str, tuple[float, Estimate]], correlation: Correlation) -> float:
+    """Return the variance that scores without influences add."""
     variance = 0.0
-    names = sorted(chosen)
+    names = sorted(weighted)
     for place, a in enumerate(names):
-        weight_a, first = chosen[a]
+        weight_a, first = weighted[a]
         variance += (weight_a * first.error) ** 2 if first.influence is None else 0.0
         for b in names[place + 1 :]:
-            weight_b, second = chosen[b]
+            weight_b, second = weighted[b]
             if first.influence is not None and second.influence is not None:
                 continue
             rho = correlation(a, b)
@@ -246,23 +243,19 @@ def _variance_of_others(chosen: Mapping[str, tuple[float, Estimate]], correlatio
     return variance
 
 
-def _without_influence(estimate: Estimate) -> float:
-    return estimate.error if estimate.influence is None else estimate.unmatched
-
-
 def _degrees_of_freedom(
-    chosen: Mapping[str, tuple[float, Estimate]], total: Influence | InfluenceSketch | None
+    weighted: Mapping[str, tuple[float, Estimate]], total: Influence | InfluenceSketch | None
 ) -> float:
-    """Return those of what all influences add up to; without them Satterthwaite's for errors that all go together."""
-    if total is not None and math.isfinite(known := total.degrees_of_freedom):
-        return known
-    errors = [(abs(weight) * estimate.error, estimate.df) for weight, estimate in chosen.values()]
+    """Return those of the total influences; without them Satterthwaite's for fully correlated errors."""
+    if total is not None and math.isfinite(df := total.degrees_of_freedom):
+        return df
+    errors = [(abs(weight) * estimate.error, estimate.df) for weight, estimate in weighted.values()]
     spread = math.fsum(error / math.sqrt(df) for error, df in errors if error > 0 and df > 0)
     return (math.fsum(error for error, _ in errors) / spread) ** 2 if spread > 0 else float("inf")
 
 
 def _from_below(below: Mapping[str, list[str]]) -> list[str]:
-    """Return all nodes of a tree, each behind those below it."""
+    """Return all nodes of a tree, children first."""
     order: dict[str, None] = {}
 
     def visit(node: str, above: tuple[str, ...]) -> None:

@@ -20,7 +20,7 @@ __all__ = ["OverModels", "correlation_over_models", "rank_correlations"]
 
 
 class OverModels(NamedTuple):
-    """A correlation over models: how many have both scores, the correlation, and the ends of its interval."""
+    """A correlation over models: number of models with both scores, correlation, and ends of its interval."""
 
     n: int
     r: float
@@ -31,31 +31,30 @@ class OverModels(NamedTuple):
 def correlation_over_models(
     x: npt.ArrayLike, y: npt.ArrayLike, *, ranked: bool = False, level: float = LEVEL
 ) -> OverModels:
-    r"""Correlate scores of models that have both: Pearson's correlation, or Spearman's of their ranks.
+    r"""Correlate the scores of models that have both (Pearson), or their ranks (Spearman).
 
-    The interval is Fisher's, over a new draw of models: :math:`\tanh(\operatorname{artanh} r \pm z \sigma)` with
+    The interval is Fisher's, for a new sample of models: :math:`\tanh(\operatorname{artanh} r \pm z \sigma)` with
     :math:`\sigma^2 = 1 / (n - 3)`, for ranks :math:`(1 + r^2 / 2) / (n - 3)` (Bonett & Wright 2000, Sample size
-    requirements for estimating Pearson, Kendall and Spearman correlations, Psychometrika 65:23). As on the page
-    *Explore* of the leaderboard.
+    requirements for estimating Pearson, Kendall and Spearman correlations, Psychometrika 65:23).
 
     Parameters
     ----------
     x, y : array-like, shape (n_models,)
         NaN: no score.
     ranked : bool
-        Whether ranks are correlated; equal scores share the mean of theirs.
+        Whether to correlate ranks; equal scores share the mean of their ranks.
     level : float
-        Of the interval, in (0, 1).
+        Coverage of the interval, in (0, 1).
 
     Returns
     -------
     OverModels
-        ``r`` is NaN for fewer than three models or where all have the same score, the interval for fewer than four.
+        ``r`` is NaN for fewer than three models or equal scores, the interval for fewer than four models.
 
     Raises
     ------
     ContractError
-        If there are not as many of the one as of the other.
+        If the lengths differ.
 
     Examples
     --------

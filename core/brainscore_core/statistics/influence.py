@@ -1,20 +1,19 @@
-r"""Say how sure a score is: its standard error and interval for other stimuli and other units, without draws.
+r"""Standard errors and intervals of scores over new stimuli and new units, without draws.
 
-A score is computed from a table: stimuli by what answered them (the *units*: neuroids, or subjects). To first order it
-is a constant plus a sum over the cells of that table, :math:`\sum_{ij} x_{ij}`, where :math:`x_{ij}` is the *influence*
-of the cell: how the score moves when the cell weighs more. Stimuli and units are two samples, and both are new when an
-experiment is repeated. Its variance then is that of sums clustered two ways (Cameron, Gelbach & Miller 2011):
+A score is computed from a table of stimuli by *units* (neuroids or subjects). To first order it is a constant plus a
+sum over cells, :math:`\sum_{ij} x_{ij}`, where :math:`x_{ij}` is the *influence* of a cell: the change of the score
+with the cell's weight. Both stimuli and units are samples, so the variance is that of sums clustered two ways
+(Cameron, Gelbach & Miller 2011):
 
 .. math:: V = \sum_i \Big(\sum_j x_{ij}\Big)^2 + \sum_j \Big(\sum_i x_{ij}\Big)^2 - \sum_{ij} x_{ij}^2
 
-The first term is what the bootstrap of stimuli tends to, the second that of units; both hold the noise of single cells,
-hence the third. It is the limit of the dual bootstrap with its correction for two factors,
-:math:`2 (V_{stimuli} + V_{units}) - V_{both}` (Schütt et al. 2023): drawing both at once counts that noise three times
+The bootstrap of stimuli tends to the first term, that of units to the second; both include the noise of cells, hence
+the third. The sum is the limit of the dual bootstrap with its correction for two factors,
+:math:`2 (V_{stimuli} + V_{units}) - V_{both}` (Schütt et al. 2023), since drawing both counts that noise three times
 (Owen 2007).
 
-What is computed from several scores, such as a score divided by its ceiling, the difference of two models, or a mean
-over benchmarks, has the same combination of their influences. Those of one stimulus or one unit are added, so that what
-scores share is neither counted twice nor left out.
+Functions of several scores (a score divided by its ceiling, a difference of models, a mean over benchmarks) combine
+their influences, added by stimulus and unit, so that shared errors count once.
 
 References
 ----------
@@ -54,7 +53,7 @@ __all__ = [
 ]
 
 LEVEL = 0.95
-"""Part of experiments whose interval holds what it is for."""
+"""Coverage of intervals."""
 
 Interval = tuple[float, float]
 Scale = Literal["identity", "fisher"]
@@ -62,33 +61,31 @@ Scale = Literal["identity", "fisher"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Influence:
-    """How every cell of a measurement moves a score.
+    """Influences of all cells of a measurement on a score.
 
-    Of many units only few move a median by their cells, those near it, while each moves it by being there: cells of
-    the others are not kept.
+    A median depends on the cells of only few units, those near it, and on the number of the others, whose cells are
+    therefore not stored.
 
     Attributes
     ----------
     cells : ndarray, shape (n_stimuli, n_columns)
-        Influences, in the units of the score; with those of whole units they sum to about 0. Their margins are scaled
-        so that the sum of squares is an unbiased variance.
-    stimuli : ndarray, shape (n_stimuli,)
-        Their names, each once.
-    units : ndarray, shape (n_units,)
-        Their names, each once.
+        Influences in units of the score; with `of_units` they sum to about 0. Margins are scaled so that their sums of
+        squares are unbiased variances.
+    stimuli, units : ndarray, shapes (n_stimuli,) and (n_units,)
+        Unique names.
     unit : str
-        What the units are, such as ``'neuroid'`` or ``'subject'``.
+        Kind of unit, such as ``'neuroid'`` or ``'subject'``.
     columns : ndarray of int, shape (n_columns,), or None
-        Which units the cells are of; None: all.
+        Places of the units of `cells`; None: all.
     of_units : ndarray, shape (n_units,), or None
-        What units add as wholes, evenly over stimuli; None: nothing.
+        Influences of whole units, spread evenly over stimuli; None: none.
     freedom : float
-        At most how many independent values the variance over units is worth. Infinite: one less than there are units.
-        Medians tell less, since only the values in the middle count.
+        Upper bound of the degrees of freedom over units, besides their number minus one. Medians have fewer, since they
+        depend on the central values only.
 
     Examples
     --------
-    Those on the mean over a table of independent entries:
+    Influences on the mean of a table of independent entries:
 
     >>> table = np.random.default_rng(0).standard_normal((50, 30))
     >>> influence = Influence.of_mean(table, np.arange(50), np.arange(30))
@@ -107,7 +104,7 @@ class Influence:
     freedom: float = np.inf
 
     def __post_init__(self) -> None:
-        """Refuse labels that do not fit the cells."""
+        """Check the number of labels."""
         if self.cells.shape != (len(self.stimuli), len(self._columns)):
             raise ValueError(
                 f"Influences have a row for each stimulus and a column for each {self.unit}; got shape "
@@ -115,14 +112,14 @@ class Influence:
             )
 
     def __repr__(self) -> str:
-        """Return the size, since scores show their attributes."""
+        """Return the size only, since scores print their attributes."""
         return f"<Influence of {len(self.stimuli)} stimuli x {len(self.units)} {self.unit}s>"
 
     @classmethod
     def of_mean(cls, table: Floats, stimuli: Labels, units: Labels, unit: str = "neuroid") -> Influence:
         """Return the influences on the mean of a table, shape (n_stimuli, n_units).
 
-        Squared margins sum to the unbiased variances of means. NaN throughout for a table with NaN.
+        Squared margins sum to unbiased variances of means. All NaN for a table with NaN.
 
         Examples
         --------
@@ -149,14 +146,14 @@ class Influence:
         *,
         unit: str = "neuroid",
     ) -> Influence:
-        """Make the influences of cells from those of whole stimuli, of whole units, and what is left for the cells.
+        """Combine influences of stimuli, of units, and their interaction.
 
         Parameters
         ----------
         of_stimuli, of_units : ndarray, shapes (n_stimuli,) and (n_units,)
             Sums over the other factor; each sums to about 0.
         interaction : ndarray, shape (n_stimuli, n_units)
-            What a cell adds to the two. Its means over rows and columns are taken out.
+            Its means over rows and columns are subtracted.
         """
         rows, columns = (values - values.mean() for values in (of_stimuli, of_units))
         rest = interaction - interaction.mean(axis=0) - interaction.mean(axis=1, keepdims=True) + interaction.mean()
@@ -172,43 +169,44 @@ class Influence:
         return np.zeros(len(self.units)) if self.of_units is None else self.of_units
 
     def __mul__(self, factor: float) -> Influence:
-        """Return the influences on a multiple of the score."""
+        """Scale the influences with the score."""
         of_units = None if self.of_units is None else self.of_units * factor
         return replace(self, cells=self.cells * factor, of_units=of_units)
 
     __rmul__ = __mul__
 
     def __add__(self, other: Influence) -> Influence:
-        """Return the influences on the sum of two scores; stimuli and units of the same name are the same."""
+        """Return the influences on the sum of two scores; equal names are the same stimuli and units."""
         stimuli, units = _union(self.stimuli, other.stimuli), _union(self.units, other.units)
-        places = [(_places(stimuli, each.stimuli), _places(units, each.units)) for each in (self, other)]
-        kept = [place[each._columns] for each, (_, place) in zip((self, other), places, strict=True)]  # noqa: SLF001
-        columns = np.unique(np.concatenate(kept))
+        parts = (self, other)
+        places = [(_places(stimuli, part.stimuli), _places(units, part.units)) for part in parts]
+        own_columns = [place[part._columns] for part, (_, place) in zip(parts, places, strict=True)]  # noqa: SLF001
+        columns = np.unique(np.concatenate(own_columns))
         cells, of_units = np.zeros((len(stimuli), len(columns))), np.zeros(len(units))
-        for each, (rows, place), own in zip((self, other), places, kept, strict=True):
-            cells[np.ix_(rows, np.searchsorted(columns, own))] += each.cells
-            of_units[place] += each._of_units
+        for part, (rows, place), own in zip(parts, places, own_columns, strict=True):
+            cells[np.ix_(rows, np.searchsorted(columns, own))] += part.cells
+            of_units[place] += part._of_units
         return Influence(cells, stimuli, units, self.unit, columns, of_units, self._freedom_with(other))
 
     def _freedom_with(self, other: Influence) -> float:
-        """Return that of the sum: of the same units the lower one, of others Satterthwaite's for a sum."""
+        """Return that of the sum: the lower one for shared units, Satterthwaite's for different ones."""
         lower = min(self.freedom, other.freedom)
         if np.isinf(lower) or set(self.units.tolist()) & set(other.units.tolist()):
             return lower
-        variances = [each.components[1] for each in (self, other)]
+        variances = [part.components[1] for part in (self, other)]
         spread = sum(
-            variance**2 / min(each.freedom, len(each.units) - 1)
-            for variance, each in zip(variances, (self, other), strict=True)
+            variance**2 / min(part.freedom, len(part.units) - 1)
+            for variance, part in zip(variances, (self, other), strict=True)
             if variance > 0
         )
         return sum(variances) ** 2 / spread if spread > 0 else lower
 
     def __sub__(self, other: Influence) -> Influence:
-        """Return the influences on the difference of two scores, such as those of two models on one benchmark."""
+        """Return the influences on the difference of two scores."""
         return self + (-1.0) * other
 
     def within(self, *, stimuli: str = "", units: str = "") -> Influence:
-        """Prefix the names, so that equal ones of other measurements do not count as the same."""
+        """Prefix the names, so that they differ from those of other measurements."""
         return replace(
             self,
             stimuli=np.array([f"{stimuli}{name}" for name in self.stimuli], dtype=object),
@@ -216,12 +214,12 @@ class Influence:
         )
 
     def clustered(self, groups: Labels, unit: str) -> Influence:
-        """Add up the units of each group: what was sampled is the group, such as the subject of neuroids.
+        """Sum units by group, such as neuroids by subject, if groups were sampled.
 
         Parameters
         ----------
         groups : ndarray, shape (n_units,)
-            Of which group each unit is.
+            Group of each unit.
         """
         names, index = np.unique(groups, return_inverse=True)
         cells, of_units = np.zeros((len(self.stimuli), len(names))), np.zeros(len(names))
@@ -232,13 +230,13 @@ class Influence:
 
     @cached_property
     def by_stimulus(self) -> Floats:
-        """How each stimulus with all its cells moves the score, shape (n_stimuli,)."""
+        """Influence of each stimulus, shape (n_stimuli,)."""
         sums: Floats = self.cells.sum(axis=1) + self._of_units.sum() / len(self.stimuli)
         return sums
 
     @cached_property
     def by_unit(self) -> Floats:
-        """How each unit with all its cells moves the score, shape (n_units,)."""
+        """Influence of each unit, shape (n_units,)."""
         sums = self._of_units.copy()
         sums[self._columns] += self.cells.sum(axis=0)
         return sums
@@ -253,7 +251,7 @@ class Influence:
 
     @property
     def variance(self) -> float:
-        """Squared standard error over new stimuli and new units; never below that over one of the two."""
+        """Squared standard error over new stimuli and units, never below that over one of the two."""
         of_stimuli, of_units, of_cells = self.components
         return max(of_stimuli + of_units - of_cells, of_stimuli, of_units)
 
@@ -279,12 +277,12 @@ class Influence:
 
     @property
     def freedoms(self) -> tuple[float, float]:
-        """How many independent values the variances over stimuli and over units are worth."""
+        """Degrees of freedom over stimuli and over units."""
         return len(self.stimuli) - 1.0, float(min(len(self.units) - 1, self.freedom))
 
     @property
     def degrees_of_freedom(self) -> float:
-        """How many independent values the variance is worth, by Satterthwaite's formula; NaN if it is 0."""
+        """Degrees of freedom of the variance (Satterthwaite); NaN if it is 0."""
         return satterthwaite(self.components, self.freedoms, self.variance)
 
     def margin(self, level: float = LEVEL) -> float:
@@ -297,11 +295,11 @@ class Influence:
         Parameters
         ----------
         score : float
-            Whose influences these are.
+            The score of these influences.
         scale : {'identity', 'fisher'}
-            On which the interval is symmetric: that of the score, or Fisher's z, for what lies in [-1, 1].
+            Scale of a symmetric interval: the score, or Fisher's z for scores in [-1, 1].
         level : float
-            Coverage aimed at, in (0, 1), else `ValueError`.
+            Coverage, in (0, 1); else `ValueError`.
 
         Returns
         -------
@@ -318,15 +316,15 @@ class Influence:
 def fieller_interval(
     numerator: float, denominator: float, of_numerator: Influence, of_denominator: Influence, *, level: float = LEVEL
 ) -> Interval:
-    r"""Return the interval of a ratio of two uncertain numbers, by Fieller's theorem.
+    r"""Return the interval of a ratio of two uncertain numbers (Fieller's theorem).
 
-    It holds all :math:`\theta` for which the numerator does not differ from :math:`\theta` times the denominator:
+    It contains all :math:`\theta` for which the numerator does not differ from :math:`\theta` times the denominator:
     :math:`(a - \theta b)^2 \le t^2 V(a - \theta b)`.
 
     Returns
     -------
     (float, float)
-        NaN where the denominator could be 0, so that any ratio is possible, and without an error.
+        NaN if the denominator could be 0, so that any ratio is possible, and without an error.
 
     References
     ----------
@@ -339,8 +337,8 @@ def fieller_interval(
     if top == 0:
         return numerator / denominator, numerator / denominator
     t = t_quantile(ratio.degrees_of_freedom, level)
-    # Variances of a, b and a + b give their covariance, with the terms that hold the same cells.
-    variances = [each.variance for each in (of_numerator, of_denominator, of_numerator + of_denominator)]
+    # The variances of a, b and a + b give the covariance.
+    variances = [part.variance for part in (of_numerator, of_denominator, of_numerator + of_denominator)]
     covariance = (variances[2] - variances[0] - variances[1]) / 2
     return fieller_from_variances(numerator, denominator, (variances[0], variances[1], covariance), t)
 
@@ -353,7 +351,7 @@ def fieller_from_variances(
     Parameters
     ----------
     variances : (float, float, float)
-        Of numerator and denominator, and their covariance.
+        Variances of numerator and denominator, and their covariance.
     t : float
         Quantile of Student's t.
     """
@@ -369,7 +367,7 @@ def fieller_from_variances(
 
 
 def satterthwaite(components: Sequence[float] | Floats, freedoms: tuple[float, float], variance: float) -> float:
-    """Return how many independent values a variance is worth that has parts over stimuli, over units and over cells.
+    """Return the degrees of freedom of a variance with parts over stimuli, units and cells (Satterthwaite).
 
     Parameters
     ----------
@@ -391,8 +389,8 @@ def satterthwaite(components: Sequence[float] | Floats, freedoms: tuple[float, f
 
 
 def t_quantile(degrees_of_freedom: float, level: float) -> float:
-    """Return the quantile of Student's t that leaves `level` between itself and its negative; `ValueError` if none."""
-    from scipy.special import stdtrit  # takes longer to load than most commands
+    """Return the two-sided quantile of Student's t; `ValueError` unless `level` is in (0, 1)."""
+    from scipy.special import stdtrit  # heavy: SciPy
 
     if not 0 < level < 1:
         raise ValueError(f"The level of an interval lies between 0 and 1; got {level}.")

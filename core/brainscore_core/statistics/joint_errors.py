@@ -1,22 +1,21 @@
-r"""Say how the scores of several models err together over new stimuli and new units, for all pairs of them at once.
+r"""Covariances of the scores of several models over new stimuli and new units, for all pairs at once.
 
-Two models answer to the same stimuli and are compared with the same neuroids or subjects. What makes both scores go up
-cancels in their difference, so that its variance follows from the covariances of the scores. With the influences
-:math:`x_{aij}` on the score of model :math:`a` (see `influence`) there are three of them, over
-stimuli, over units and over cells:
+Models see the same stimuli and are compared with the same neuroids or subjects, so shared errors cancel in their
+difference. With the influences :math:`x_{aij}` on the score of model :math:`a` (see `influence`), there are covariances
+over stimuli, over units and over cells:
 
 .. math:: S_{ab} = \sum_i x_{ai\cdot} x_{bi\cdot}, \quad U_{ab} = \sum_j x_{a\cdot j} x_{b\cdot j}, \quad
     C_{ab} = \sum_{ij} x_{aij} x_{bij}
 
-and the covariance over new stimuli and new units is :math:`S + U - C`: the noise of cells is in both of the first and
-counts once. The bootstrap has the same three: draws of stimuli tend to :math:`S`, draws of units to :math:`U`, and
-draws of both at once to :math:`S + U + C`, which counts the noise of cells three times. Schütt et al. (2023) combine
-the three bootstraps to :math:`2 (S + U) - (S + U + C)`, and to what is unbiased for few stimuli and few units:
+and the covariance over new stimuli and units is :math:`S + U - C`, since both :math:`S` and :math:`U` include the noise
+of cells. Bootstraps of stimuli tend to :math:`S`, of units to :math:`U`, and of both to :math:`S + U + C`, which counts
+the noise of cells three times. Schütt et al. (2023) combine them to :math:`2 (S + U) - (S + U + C)` and, unbiased for
+few stimuli and units, to
 
 .. math:: \frac{N}{N-1} S^* + \frac{Q}{Q-1} U^* - \frac{N Q}{(N-1)(Q-1)} (B^* - S^* - U^*)
 
-for :math:`N` stimuli and :math:`Q` units, with :math:`B^*` of draws of both. Where the score is a mean, or given by its
-influences, nothing needs to be drawn: the sums are what the bootstrap tends to for many draws.
+for :math:`N` stimuli and :math:`Q` units, with :math:`B^*` of draws of both. For scores that are means, or that have
+influences, the sums above are the limit of these bootstraps.
 
 References
 ----------
@@ -57,22 +56,22 @@ Freedom = tuple[float, float]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointErrors:
-    """How the scores of several models err together.
+    """Covariances of the scores of several models.
 
     Attributes
     ----------
     moments : ndarray, shape (3, n_models, n_models)
         S, U and C: covariances over stimuli, over units and over cells.
     freedom : (float, float)
-        How many independent values S and U are worth. Infinite: not known, or what is no sample.
+        Degrees of freedom of S and U; infinite: unknown, or not a sample.
     apart : ndarray, shape (n_models,)
-        Variances of what is not in `moments`, because nobody knows how it goes with other models; NaN: no error.
+        Variances with unknown covariances, not in `moments`; NaN: no error.
     df : ndarray, shape (n_models,)
-        How many independent values the error of each score is worth, where its parts do not say it.
+        Degrees of freedom of the error of each score, used where `freedom` is infinite.
 
     Examples
     --------
-    Two models whose scores for 200 stimuli and 8 subjects go up and down together:
+    Two models with correlated scores for 200 stimuli and 8 subjects:
 
     >>> rng = np.random.default_rng(0)
     >>> common = rng.standard_normal((200, 1)) + rng.standard_normal(8)
@@ -88,29 +87,32 @@ class JointErrors:
     df: Floats
 
     def __repr__(self) -> str:
-        """Return of how many models these are."""
+        """Return a text with the number of models."""
         return f"<JointErrors of {len(self.apart)} models>"
-
-    # -- where they come from ------------------------------------------------------------------------------------------
 
     @classmethod
     def of_moments(cls, moments: Floats, freedom: Freedom) -> JointErrors:
-        """Make those of scores about which everything is known: S, U and C, shape (3, n_models, n_models)."""
+        """Take S, U and C, shape (3, n_models, n_models), of scores without other errors."""
         own: Floats = moments.diagonal(axis1=1, axis2=2).sum(axis=0)
         return cls(moments, freedom, np.where(np.isfinite(own), 0.0, np.nan), np.full(len(own), np.inf))
 
     @classmethod
     def of_influences(cls, influences: Sequence[Influence]) -> JointErrors:
-        """Take the influences on the scores of all models; stimuli and units of the same name are the same."""
+        """Take influences on the scores; equal names are the same stimuli and units."""
         nothing = reduce(add, (0.0 * influence for influence in influences))
-        aligned = [nothing + influence for influence in influences]  # all with the names of all, in one order
+        aligned = [nothing + influence for influence in influences]  # all have the same names in one order
         stimuli, units = (
             np.stack([getattr(influence, of) for influence in aligned]) for of in ("by_stimulus", "by_unit")
         )
         cells = np.stack([influence.cells.ravel() for influence in aligned])
         of_cells = cells @ cells.T
         if any(influence.of_units is not None for influence in aligned):
-            even = np.stack([_whole_units(influence) for influence in aligned])
+            even = np.stack(
+                [
+                    np.zeros(len(influence.units)) if influence.of_units is None else influence.of_units
+                    for influence in aligned
+                ]
+            )
             sums = np.zeros_like(even)
             columns = slice(None) if aligned[0].columns is None else aligned[0].columns
             sums[:, columns] = [influence.cells.sum(axis=0) for influence in aligned]
@@ -123,41 +125,40 @@ class JointErrors:
 
     @classmethod
     def of_tables(cls, tables: npt.ArrayLike, *, over: Over = "both") -> JointErrors:
-        """Take how well each model does for every stimulus and unit; the score is the mean of that.
+        """Take values for every stimulus and unit, whose means are the scores.
 
         Parameters
         ----------
         tables : array-like, shape (n_models, n_stimuli, n_units)
-            NaN where a unit (a neuroid, a subject) has no answer to a stimulus, for all models.
+            NaN, for all models, if a unit (neuroid, subject) has no answer to a stimulus.
         over : {'both', 'stimuli', 'units'}
-            What would be new in another experiment; ``'stimuli'`` keeps these very units.
+            Factors that are samples; ``'stimuli'`` keeps the units fixed.
 
         Raises
         ------
         ContractError
-            If a cell is there for one model and not for another, or the table is none.
+            If only some models have a cell, or the shape is wrong.
         """
         values = np.asarray(tables, dtype=np.float64)
         if values.ndim != 3:
             raise ContractError(f"Tables have the dimensions (model, stimulus, unit); got shape {values.shape}.")
-        there = np.isfinite(values)
-        if not (there == there[0]).all():
+        finite = np.isfinite(values)
+        if not (finite == finite[0]).all():
             raise ContractError(
                 "Some models have values where others have none; a paired comparison needs the same stimuli and units "
                 "for all. Leave out what one of them lacks."
             )
-        rows, columns = there[0].any(axis=1), there[0].any(axis=0)
-        present = there[0][rows][:, columns]
+        rows, columns = finite[0].any(axis=1), finite[0].any(axis=0)
+        present = finite[0][rows][:, columns]
         values = np.where(present, values[:, rows][:, :, columns], 0.0)
         count = int(present.sum())
         means = values.sum(axis=(1, 2), keepdims=True) / max(count, 1)
         cells = np.where(present, values - means, 0.0) / max(count, 1)
-        grams = [each @ each.T for each in (cells.sum(axis=2), cells.sum(axis=1), cells.reshape(len(cells), -1))]
+        grams = [table @ table.T for table in (cells.sum(axis=2), cells.sum(axis=1), cells.reshape(len(cells), -1))]
         n, q = present.shape
         per_unit, per_stimulus = count / max(q, 1), count / max(n, 1)
-        if (
-            per_stimulus >= 2 and per_unit > 1
-        ):  # else answers of a unit cannot be told from the stimuli: all squares are of cells
+        # Otherwise units cannot be separated from stimuli, and all squares count as those of cells.
+        if per_stimulus >= 2 and per_unit > 1:
             grams[2] -= grams[0] / per_stimulus + grams[1] / per_unit
             grams[2] /= (1 - 1 / per_unit) * (1 - 1 / per_stimulus)
         return cls.of_moments(*_unbiased(np.stack(grams), (n, q), over))
@@ -173,29 +174,29 @@ class JointErrors:
         n_draws: int = 1000,
         seed: int = 0,
     ) -> JointErrors:
-        """Draw stimuli, units, and both with replacement, for scores that are no means and have no influences.
+        """Draw stimuli, units, and both with replacement, for scores that are neither means nor have influences.
 
         Parameters
         ----------
         statistic : callable
-            ``statistic(stimuli, units)``: the scores of all models, shape (n_models,), for stimuli and units given by
-            their places, some of them several times.
+            ``statistic(stimuli, units)`` returns the scores of all models, shape (n_models,), for places of stimuli and
+            units, which may repeat.
         over : {'both', 'stimuli', 'units'}
-            As for `of_tables`; what is no sample is not drawn.
+            As for `of_tables`.
 
         Returns
         -------
         JointErrors
-            That of a model whose score is NaN in some draw is NaN.
+            NaN for a model whose score is NaN in any draw.
         """
-        kept = np.arange(n_stimuli), np.arange(n_units)
+        samples = np.arange(n_stimuli), np.arange(n_units)
 
         def covariance(*are_drawn: bool) -> Floats:
             rng = np.random.default_rng([seed, *are_drawn])
             draws = []
             for _ in range(n_draws):
                 places = (
-                    rng.choice(all_, len(all_)) if new else all_ for all_, new in zip(kept, are_drawn, strict=True)
+                    rng.choice(all_, len(all_)) if new else all_ for all_, new in zip(samples, are_drawn, strict=True)
                 )
                 draws.append(np.asarray(statistic(*places), dtype=np.float64))
             return np.atleast_2d(np.cov(np.array(draws), rowvar=False))
@@ -210,25 +211,25 @@ class JointErrors:
 
     @classmethod
     def of_estimates(cls, estimates: Sequence[Estimate]) -> JointErrors:
-        """Take scores of records, or averages of them, on one benchmark.
+        """Take scores or averages of models on one node.
 
-        All with influences have them exactly, or all have them as sketches. What one of them does not know of its
-        error is in `apart`; a model without a score has no error.
+        Influences are either all exact or all sketches. Errors without influences go into `apart`; a missing score has
+        no error.
         """
         sizes = range(len(estimates))
-        known = [place for place in sizes if estimates[place].influence is not None]
+        matched = [place for place in sizes if estimates[place].influence is not None]
         apart = np.array(
             [(estimate.error if estimate.influence is None else estimate.unmatched) ** 2 for estimate in estimates]
         )
         apart[[estimate.is_missing or not math.isfinite(estimate.error) for estimate in estimates]] = np.nan
         moments, freedom = np.zeros((3, len(estimates), len(estimates))), (math.inf, math.inf)
-        if known:
-            within = cls._of_known([estimates[place].influence for place in known])
-            moments[np.ix_(range(3), known, known)], freedom = within.moments, within.freedom
+        if matched:
+            within = cls._of_matched([estimates[place].influence for place in matched])
+            moments[np.ix_(range(3), matched, matched)], freedom = within.moments, within.freedom
         return cls(moments, freedom, apart, np.array([estimate.df for estimate in estimates], dtype=np.float64))
 
     @classmethod
-    def _of_known(cls, influences: Sequence[object]) -> JointErrors:
+    def _of_matched(cls, influences: Sequence[object]) -> JointErrors:
         exact = [influence for influence in influences if isinstance(influence, Influence)]
         if len(exact) == len(influences):
             return cls.of_influences(exact)
@@ -242,18 +243,16 @@ class JointErrors:
         stimuli, units = (min(sketch.freedom[place] for sketch in sketches) for place in (0, 1))
         return cls.of_moments(np.stack([bucket @ bucket.T for bucket in buckets]), (stimuli, units))
 
-    # -- what they say -------------------------------------------------------------------------------------------------
-
     @property
     def errors(self) -> Floats:
-        """Standard error of each score, shape (n_models,); NaN where there is none."""
+        """Standard error of each score, shape (n_models,); NaN if there is none."""
         parts = np.maximum(self.moments.diagonal(axis1=1, axis2=2), 0.0)
         errors: Floats = np.sqrt(_variance(parts) + self.apart)
         return errors
 
     @cached_property
     def is_matched(self) -> npt.NDArray[np.bool_]:
-        """Whether all is known about how both scores of a pair go together, shape (n_models, n_models)."""
+        """Whether the covariance of a pair is known, shape (n_models, n_models)."""
         whole = self.apart == 0
         matched: npt.NDArray[np.bool_] = whole[:, None] & whole
         return matched
@@ -262,7 +261,7 @@ class JointErrors:
     def _pairs(self) -> tuple[Floats, Floats]:
         parts = self.moments.diagonal(axis1=1, axis2=2)
         parts = np.maximum(parts[:, :, None] + parts[:, None, :] - 2 * self.moments, 0.0)
-        # Rounding leaves of a model's difference from its copy some parts in 10^16.
+        # The difference of a model from its copy is 0, except for rounding.
         largest = np.nanmax(self.moments.diagonal(axis1=1, axis2=2), axis=1, initial=0.0)
         parts[parts < 1e-12 * largest[:, None, None]] = 0.0
         (n, q), within = self.freedom, _variance(parts)
@@ -272,7 +271,7 @@ class JointErrors:
             of_scores = self.apart**2 / self.df
             spread += of_scores[:, None] + of_scores
             df = (within + apart) ** 2 / spread
-        if math.isinf(n) and math.isinf(q):  # a part that is known but does not say what it is worth
+        if math.isinf(n) and math.isinf(q):  # without degrees of freedom of the moments
             lower = np.minimum(self.df[:, None], self.df)
             df = np.where(within > 0, np.minimum(df, lower), df)
         variance = within + apart
@@ -281,31 +280,30 @@ class JointErrors:
 
     @property
     def pair_errors(self) -> Floats:
-        """Standard error of the difference of each pair, shape (n_models, n_models); NaN where one has no error."""
+        """Standard error of the difference of each pair, shape (n_models, n_models); NaN if one has no error."""
         return self._pairs[0]
 
     @property
     def pair_freedom(self) -> Floats:
-        """How many independent values these are worth, by Satterthwaite's formula; infinite where there is no error."""
+        """Degrees of freedom of `pair_errors` (Satterthwaite); infinite without an error."""
         return self._pairs[1]
 
 
 def _variance(parts: Floats) -> Floats:
-    """Return the variance over both from those over stimuli, units and cells (axis 0), never below that over one."""
+    """Return the variance over both factors from S, U and C (axis 0), never below that over one."""
     of_cells: Floats = np.minimum(parts[2], np.minimum(parts[0], parts[1]))
     variance: Floats = parts[0] + parts[1] - of_cells
     return variance
 
 
 def _unbiased(moments: Floats, shape: tuple[int, int], over: Over) -> tuple[Floats, Freedom]:
-    """Enlarge plain sums of products over stimuli and over units by what their means cost; leave what is no sample.
+    """Correct sums of products over samples for their estimated means; those over cells are unbiased already.
 
     Parameters
     ----------
     moments : ndarray, shape (3, n_models, n_models)
-        That over cells is unbiased already.
     shape : (int, int)
-        Number of stimuli and of units.
+        Numbers of stimuli and units.
     """
     n, q = shape
     if (n < 2 and over != "units") or (q < 2 and over != "stimuli"):
@@ -315,7 +313,3 @@ def _unbiased(moments: Floats, shape: tuple[int, int], over: Over) -> tuple[Floa
     of_units = zero if over == "stimuli" else moments[1] * q / (q - 1)
     freedom = math.inf if over == "units" else n - 1.0, math.inf if over == "stimuli" else q - 1.0
     return np.stack([of_stimuli, of_units, moments[2] if over == "both" else zero]), freedom
-
-
-def _whole_units(influence: Influence) -> Floats:
-    return np.zeros(len(influence.units)) if influence.of_units is None else influence.of_units

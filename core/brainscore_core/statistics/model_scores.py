@@ -1,8 +1,7 @@
 """Average the scores of many models at once over the nodes of a tree.
 
-The average of a node is linear in what is right below it: values, influences of stimuli and units, and errors whose
-correlations are unknown are the means of those of its children. It equals
-`brainscore_core.statistics.averages.average_tree` with ``missing="zero"``, applied to each model.
+An average is linear: its value, its influences and its errors with unknown correlations are the means of those of its
+children. It equals `brainscore_core.statistics.averages.average_tree` with ``missing="zero"`` for each model.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class ModelScores:
 
     def intervals(self, level: float = LEVEL) -> Floats:
         """Return value ± error times the quantile of Student's t, shape (n_models, 2); NaN without an error."""
-        from scipy.special import stdtrit  # heavy
+        from scipy.special import stdtrit  # heavy: SciPy
 
         margin = np.where(self.error > 0, self.error * stdtrit(self.df, (1 + level) / 2), self.error)
         return np.column_stack([self.value - margin, self.value + margin])

@@ -1,16 +1,14 @@
-r"""Keep the influences on a score in a few kilobytes, such that those of other scores can still be matched with them.
+r"""Compress the influences on a score to a few kilobytes that can still be matched with those of other scores.
 
-What averages over benchmarks and differences of models need of influences are sums of squares and of products, matched
-by the names of stimuli and of units, see `brainscore_core.statistics.influence`. A sketch keeps those. Every name falls
-into one of `WIDTH` buckets with a sign, both given by its digest, and a bucket holds the signed sum of what falls into
-it: the products of the buckets of two sketches sum to the sum of products of equal names, plus what pairs of names in
-one bucket add, which is as often above 0 as below (Charikar, Chen & Farach-Colton 2002). A cell falls where the sum of
-the numbers of its stimulus' and its unit's buckets says (Pham & Pagh 2013). A variance from a sketch has a standard
-deviation of :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error one of 2.2 %, whatever the size of the measurement.
+Averages over benchmarks and differences of models need sums of squares and products of influences, matched by the names
+of stimuli and units, see `brainscore_core.statistics.influence`. The digest of a name gives one of `WIDTH` buckets and
+a sign; a bucket holds the signed sum of its influences. The product of two sketches is the sum of products over equal
+names, plus noise with mean 0 from names that share a bucket (Charikar, Chen & Farach-Colton 2002). The bucket of a cell
+is the sum of those of its stimulus and unit (Pham & Pagh 2013). A variance from a sketch has a standard deviation of
+:math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of 2.2 %, for measurements of any size.
 
-Sketches add up and scale as influences do. Names cannot be read from them, nor can the influence of one stimulus. How
-many stimuli and units there were goes along, since a difference of two scores may be worth fewer independent values
-than either score: what is left of it may be all of the few units.
+Sketches add and scale as influences do. They reveal neither names nor single influences. Degrees of freedom are stored
+beside, since a difference can have fewer than either score, if only the few units remain in it.
 
 References
 ----------
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["WIDTH", "InfluenceSketch", "sketch_arrays"]
 
 WIDTH = 1024
-"""Number of buckets. All sketches have as many: those of records that were written before must match."""
+"""Number of buckets, the same in all sketches, since those of old and new records are matched."""
 
 _BLOCK_VALUES = 2**21
 _HEADER = np.dtype("<f4").itemsize * 3
@@ -51,14 +49,14 @@ _NO_FREEDOM = np.full(2, np.inf, "<f4").tobytes()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InfluenceSketch:
-    """Influences of stimuli, of units and of cells, added up in buckets.
+    """Influences summed in buckets.
 
     Attributes
     ----------
     buckets : ndarray, shape (3, WIDTH)
-        Of whole stimuli, of whole units, and of cells.
+        Influences of stimuli, of units, and of cells.
     freedom : (float, float)
-        How many independent values the variances over stimuli and over units are worth. Infinite: not known.
+        Degrees of freedom over stimuli and over units; infinite: unknown.
 
     Examples
     --------
@@ -82,8 +80,8 @@ class InfluenceSketch:
         Parameters
         ----------
         stimuli, units : str
-            Of which stimulus set and of which measurement the names are. Equal names of the same one are the same
-            stimulus or unit in all sketches.
+            Identifiers of the stimulus set and of the measurement. In all sketches, equal names of the same one are the
+            same stimulus or unit.
         """
         of_stimuli = _places(stimuli, influence.stimuli.tolist(), b"stimulus")
         of_units = _places(units, influence.units.tolist(), b"unit")
@@ -100,32 +98,32 @@ class InfluenceSketch:
             place = (of_stimuli[0][rows, None] + of_units[0][columns]) % WIDTH
             signed = of_stimuli[1][rows, None] * of_units[1][columns] * influence.cells[rows]
             buckets[2] += np.bincount(place.ravel(), signed.ravel(), WIDTH)
-        if influence.of_units is not None:  # the same in all cells of a unit: a product, whose sketch is a convolution
+        if influence.of_units is not None:  # the same in all cells of a unit: the sketch of a product is a convolution
             even = np.bincount(of_stimuli[0], of_stimuli[1] / len(influence.stimuli), WIDTH)
             whole = np.bincount(of_units[0], of_units[1] * influence.of_units, WIDTH)
             buckets[2] += np.fft.irfft(np.fft.rfft(even) * np.fft.rfft(whole), WIDTH)
         return cls(buckets, influence.freedoms)
 
     def __repr__(self) -> str:
-        """Return the error, which is what a sketch is for."""
+        """Return a text with the error."""
         return f"<InfluenceSketch of a score ± {self.error:.2g}>"
 
     def __mul__(self, factor: float) -> InfluenceSketch:
-        """Return the sketch of the influences on a multiple of the score."""
+        """Scale the influences with the score."""
         return InfluenceSketch(self.buckets * factor, self.freedom)
 
     __rmul__ = __mul__
 
     def __add__(self, other: InfluenceSketch) -> InfluenceSketch:
-        """Return the sketch of the influences on the sum of two scores."""
+        """Return the sketch of the sum of two scores."""
         return InfluenceSketch(self.buckets + other.buckets, self._freedom_with(other))
 
     def __sub__(self, other: InfluenceSketch) -> InfluenceSketch:
-        """Return the sketch of the influences on the difference of two scores."""
+        """Return the sketch of the difference of two scores."""
         return InfluenceSketch(self.buckets - other.buckets, self._freedom_with(other))
 
     def _freedom_with(self, other: InfluenceSketch) -> tuple[float, float]:
-        """Return the lower ones: names cannot tell here whether stimuli and units are the same, so it is cautious."""
+        """Return the lower ones, to be cautious: without names, shared stimuli and units are unknown."""
         return min(self.freedom[0], other.freedom[0]), min(self.freedom[1], other.freedom[1])
 
     def covariance(self, other: InfluenceSketch) -> float:
@@ -135,7 +133,7 @@ class InfluenceSketch:
 
     @property
     def variance(self) -> float:
-        """Squared standard error over new stimuli and new units; never below that over one of the two."""
+        """Squared standard error over new stimuli and units, never below that over one of the two."""
         of_stimuli, of_units, of_cells = (float(part) for part in np.vecdot(self.buckets, self.buckets))
         return max(of_stimuli + of_units - of_cells, of_stimuli, of_units)
 
@@ -146,14 +144,11 @@ class InfluenceSketch:
 
     @property
     def degrees_of_freedom(self) -> float:
-        """How many independent values the variance is worth, as `Influence` has it; infinite where that is not known.
-
-        NaN if the variance is 0.
-        """
+        """Degrees of freedom of the variance, as for `Influence`; infinite if unknown, NaN if the variance is 0."""
         return satterthwaite(np.vecdot(self.buckets, self.buckets), self.freedom, self.variance)
 
     def to_text(self) -> str:
-        """Return the sketch as 4,124 characters of ASCII; buckets are rounded to 1/127 of the largest of their kind."""
+        """Return 4,124 ASCII characters; buckets are rounded to 1/127 of the largest of their kind."""
         scales = (np.abs(self.buckets).max(axis=1) / 127).astype("<f4")
         divisors = np.where(scales > 0, scales, 1).astype(np.float64)
         rounded = np.clip(np.rint(self.buckets / divisors[:, None]), -127, 127).astype(np.int8)

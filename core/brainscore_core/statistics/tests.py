@@ -1,25 +1,22 @@
 r"""Compare models: differences with intervals and tests, ranks, groups, and how well a benchmark separates models.
 
-All of it follows from the scores of several models and from how these err together
-(`brainscore_core.statistics.joint_errors`), for all pairs at once, without draws.
+All follows from the scores and their covariances (`brainscore_core.statistics.joint_errors`), without draws.
 
-- A difference divided by its error is compared with Student's t; the probabilities of all pairs are corrected by Holm
-  (1979): that one or more of the pairs that do not differ are called different has at most the probability that is
-  asked for, however the tests depend on each other.
-- The rank of a model is one more than the number of models that are truly better. Those that are significantly better
-  bound it from below, those that are significantly worse from above (Mogstad et al. 2024). An interval that is to hold
-  the rank of one model corrects for its comparisons with all others, intervals that are to hold all ranks at once
-  correct for all pairs.
-- Models of one group do not differ significantly from each other.
+- Differences are tested with Student's t. Holm's (1979) correction bounds the probability of any false difference among
+  all pairs, for any dependence between the tests.
+- The rank of a model is one more than the number of truly better models, so significantly better ones bound it from
+  below, significantly worse ones from above (Mogstad et al. 2024). The interval of one rank corrects for its model's
+  comparisons; simultaneous intervals correct for all pairs.
+- Models of one group do not differ significantly.
 - Reliability is the share of the variance between models that is not error,
-  :math:`\sum_{a<b} (\theta_a - \theta_b)^2 / \sum_{a<b} [(\theta_a - \theta_b)^2 + V_{ab}]`, with the errors
-  :math:`V_{ab}` of the differences: what all models share separates none of them.
+  :math:`\sum_{a<b} (\theta_a - \theta_b)^2 / \sum_{a<b} [(\theta_a - \theta_b)^2 + V_{ab}]`, with the squared errors
+  :math:`V_{ab}` of the differences, in which shared errors cancel.
 
 References
 ----------
 Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6:65. Shaffer
-(1980), Control of directional errors with stagewise multiple test procedures, Annals of Statistics 8:1342: which of two
-is better may be told by the sign. Mogstad, Romano, Shaikh & Wilhelm (2024), Inference for ranks with applications to
+(1980), Control of directional errors with stagewise multiple test procedures, Annals of Statistics 8:1342 (on the
+sign of a significant difference). Mogstad, Romano, Shaikh & Wilhelm (2024), Inference for ranks with applications to
 mobility across neighbourhoods and academic achievement across countries, Review of Economic Studies 91:476,
 doi:10.1093/restud/rdad006. Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons,
 Journal of Computational and Graphical Statistics 13:456, doi:10.1198/1061860043515. Patnaik (1949), The non-central
@@ -53,18 +50,17 @@ __all__ = ["Comparison", "Reliability", "holm", "letters", "tie_groups"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """The differences of several models on one benchmark, or of their averages over benchmarks.
+    """Differences of several models on one node.
 
-    Pairs have the shape (n_models, n_models): entry (a, b) is of model a minus model b.
+    Pairs have the shape (n_models, n_models): entry (a, b) is model a minus model b.
 
     Attributes
     ----------
     scores : ndarray, shape (n_models,)
-        NaN: the model has none, and is in no comparison.
+        NaN: not compared.
     joint : JointErrors
-        Of these models in this order.
     level : float
-        Of intervals, and one minus that of tests, in (0, 1).
+        Coverage of intervals, and one minus the level of tests, in (0, 1).
 
     Examples
     --------
@@ -86,7 +82,7 @@ class Comparison:
     level: float = LEVEL
 
     def __post_init__(self) -> None:
-        """Refuse numbers that do not fit together."""
+        """Check shapes and level."""
         if self.scores.shape != self.joint.apart.shape:
             raise ContractError(
                 f"There are scores of shape {self.scores.shape} and errors of {len(self.joint.apart)} models; expected "
@@ -96,26 +92,26 @@ class Comparison:
             raise ValueError(f"The level of an interval lies between 0 and 1; got {self.level}.")
 
     def __repr__(self) -> str:
-        """Return of how many models this is."""
+        """Return a text with the number of models."""
         return f"<Comparison of {len(self.scores)} models>"
 
     @cached_property
     def differences(self) -> Floats:
-        """The scores of the first model of each pair minus those of the second."""
+        """Score of the first model of each pair minus that of the second."""
         differences: Floats = self.scores[:, None] - self.scores
         return differences
 
     @cached_property
     def margins(self) -> Floats:
-        """Half the widths of the intervals of differences, each for itself; NaN without an error."""
-        from scipy.special import stdtrit  # takes longer to load than most commands
+        """Half the widths of the uncorrected intervals of differences; NaN without an error."""
+        from scipy.special import stdtrit  # heavy: SciPy
 
         margins: Floats = self.joint.pair_errors * stdtrit(self.joint.pair_freedom, (1 + self.level) / 2)
         return margins
 
     @cached_property
     def p(self) -> Floats:
-        """How probable a difference at least as large, of either sign, is where there is none; NaN on the diagonal."""
+        """Two-sided p values of the differences; NaN on the diagonal."""
         difference = self._of_pairs(np.abs(self.differences))
         error, freedom = self._of_pairs(self.joint.pair_errors), self._of_pairs(self.joint.pair_freedom)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -129,7 +125,7 @@ class Comparison:
 
     @cached_property
     def differs(self) -> Bools:
-        """Which pairs differ significantly, corrected for all pairs; never one without an error."""
+        """Pairs that differ significantly, corrected for all pairs; False without an error."""
         return self._for_pairs(_rejected(self._of_pairs(self.p), 1 - self.level), False)
 
     @cached_property
@@ -152,56 +148,51 @@ class Comparison:
         return np.where(np.isfinite(self.scores), ranks, np.nan)
 
     def rank_intervals(self, *, all_at_once: bool = False) -> Floats:
-        """Return between which ranks each model lies, shape (n_models, 2); 1 is the best.
+        """Return the intervals of ranks, shape (n_models, 2); 1 is the best, NaN means no score.
 
-        A pair without an error is never told apart: its models may be in any order.
+        Models of a pair without an error may be in any order.
 
         Parameters
         ----------
         all_at_once : bool
-            Whether all intervals together hold all ranks with the probability `level`, or each holds its own.
-
-        Returns
-        -------
-        ndarray
-            NaN for a model without a score.
+            Whether the intervals hold all ranks simultaneously with probability `level`, or each its own.
         """
-        is_told = self.differs if all_at_once else _rejected(self.p, 1 - self.level)
-        n_better = (is_told & (self.differences < 0)).sum(axis=1)
-        n_worse = (is_told & (self.differences > 0)).sum(axis=1)
-        there = np.isfinite(self.scores)
-        intervals = np.column_stack([1.0 + n_better, there.sum() - n_worse])
-        intervals[~there] = np.nan
+        differs = self.differs if all_at_once else _rejected(self.p, 1 - self.level)
+        n_better = (differs & (self.differences < 0)).sum(axis=1)
+        n_worse = (differs & (self.differences > 0)).sum(axis=1)
+        has_score = np.isfinite(self.scores)
+        intervals = np.column_stack([1.0 + n_better, has_score.sum() - n_worse])
+        intervals[~has_score] = np.nan
         return intervals
 
     def groups(self, *, exact: bool = True) -> Bools:
-        """Return which models are in which group of models that do not differ; see `tie_groups`."""
+        """Return the groups of models that do not differ; see `tie_groups`."""
         return tie_groups(self.differs, self.scores, exact=exact)
 
     def reliability(self) -> Reliability:
-        """Return how well the benchmark separates these models, from those that have a score and an error."""
-        there = np.isfinite(self.scores) & np.isfinite(self.joint.apart)
-        if there.sum() < 3:
-            return Reliability(reason=f"{int(there.sum())} models have a score with an error; it takes three")
-        errors, freedom = (each[np.ix_(there, there)] for each in (self.joint.pair_errors, self.joint.pair_freedom))
-        is_bound = not self.joint.is_matched[np.ix_(there, there)].all()
-        return _reliability(self.scores[there], errors, freedom, self.level, is_bound)
+        """Return how well the benchmark separates the models that have a score and an error."""
+        known = np.isfinite(self.scores) & np.isfinite(self.joint.apart)
+        if known.sum() < 3:
+            return Reliability(reason=f"{int(known.sum())} models have a score with an error; it takes three")
+        errors, freedom = (table[np.ix_(known, known)] for table in (self.joint.pair_errors, self.joint.pair_freedom))
+        is_bound = not self.joint.is_matched[np.ix_(known, known)].all()
+        return _reliability(self.scores[known], errors, freedom, self.level, is_bound)
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Which share of the variance between models is theirs and not error.
+    """Share of the variance between models that is not error.
 
     Attributes
     ----------
     value : float
-        In [0, 1]; NaN if there is none.
+        In [0, 1]; NaN if unknown.
     low, high : float
-        Ends of the interval over new stimuli and new units, for these models.
+        Interval over new stimuli and units, for these models.
     reason : str
-        Why there is none.
+        Why it is unknown.
     is_bound : bool
-        Whether it is at least that, because what models share is not known and counts as error.
+        Whether it is a lower bound, because unknown covariances count as error.
     """
 
     value: float = float("nan")
@@ -212,29 +203,29 @@ class Reliability:
 
 
 def holm(p: npt.ArrayLike) -> Floats:
-    """Correct probabilities for how many they are, so that one true hypothesis is rejected with at most that of a test.
+    """Correct p values for their number (Holm 1979), each row by itself.
 
     Parameters
     ----------
     p : array-like, shape (..., n_tests)
-        In [0, 1]; NaN is no test. Each row is corrected for itself.
+        In [0, 1]; NaN: no test.
 
     Returns
     -------
     ndarray, shape (..., n_tests)
-        In [0, 1], never below what was given; NaN stays.
+        In [0, 1], at least `p`; NaN stays NaN.
 
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03, np.nan]).round(2).tolist()
     [0.03, 0.06, 0.06, nan]
     """
-    given = np.asarray(p, dtype=np.float64)
-    order = np.argsort(given, axis=-1)  # NaN last
-    n_tests = np.isfinite(given).sum(axis=-1, keepdims=True)
-    factors = np.maximum(n_tests - np.arange(given.shape[-1]), 1)
-    ordered = np.maximum.accumulate(np.take_along_axis(given, order, axis=-1) * factors, axis=-1)
-    corrected = np.empty_like(given)
+    values = np.asarray(p, dtype=np.float64)
+    order = np.argsort(values, axis=-1)  # NaN last
+    n_tests = np.isfinite(values).sum(axis=-1, keepdims=True)
+    factors = np.maximum(n_tests - np.arange(values.shape[-1]), 1)
+    ordered = np.maximum.accumulate(np.take_along_axis(values, order, axis=-1) * factors, axis=-1)
+    corrected = np.empty_like(values)
     np.put_along_axis(corrected, order, np.minimum(ordered, 1.0), axis=-1)
     return corrected
 
@@ -255,12 +246,12 @@ def _rejected(p: Floats, alpha: float) -> Bools:
 
 
 def _two_sided(t: Floats, freedom: Floats) -> Floats:
-    """Return how probable a value of Student's t beyond `t` >= 0 is, of either sign.
+    """Return the two-sided p value of Student's t >= 0.
 
-    From ten degrees of freedom on by the normal approximation of Hill (1970), which takes a seventh of the time: within
-    a part in 10,000 of a probability above 1e-7, within one in 2,000 of any above 1e-15.
+    From ten degrees of freedom on, Hill's (1970) normal approximation takes a seventh of the time. Its relative error
+    is below 1e-4 for p > 1e-7 and below 5e-4 for p > 1e-15.
     """
-    from scipy.special import ndtr, stdtr
+    from scipy.special import ndtr, stdtr  # heavy: SciPy
 
     n = np.clip(freedom, 1.0, 1e9)
     b = 48 * (n - 0.5) ** 2
@@ -273,22 +264,21 @@ def _two_sided(t: Floats, freedom: Floats) -> Floats:
 
 
 def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
-    """Return groups of models of which no two differ, the best first.
+    """Return maximal groups of models that do not differ, the best first.
 
     Parameters
     ----------
     differs : ndarray of bool, shape (n_models, n_models)
         Symmetric; False on the diagonal.
     scores : ndarray, shape (n_models,)
-        A model whose score is NaN is in no group.
+        NaN: in no group.
     exact : bool
-        Whether two models that do not differ always share a group. If not, groups are runs in the order of scores, at
-        most one for each model: a pair shares none where it does not differ but a model between them differs from one.
+        Whether models that do not differ always share a group. If not, groups are runs in the order of scores, so that
+        such a pair shares none if a model between them differs from one.
 
     Returns
     -------
     ndarray of bool, shape (n_groups, n_models)
-        No group is part of another.
     """
     order = np.argsort(-scores, kind="stable")[: int(np.isfinite(scores).sum())]
     n, apart = len(order), differs[np.ix_(order, order)]
@@ -303,53 +293,55 @@ def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
     groups = np.array(runs, dtype=bool).reshape(-1, n)
     if exact:
         groups = _with_further(groups, apart, ends)
-    found = np.zeros((len(groups), len(scores)), dtype=bool)
-    found[:, order] = groups
-    return found
+    of_models = np.zeros((len(groups), len(scores)), dtype=bool)
+    of_models[:, order] = groups
+    return of_models
 
 
 def _with_further(runs: Bools, apart: Bools, ends: npt.NDArray[np.intp]) -> Bools:
-    """Add groups until all pairs that do not differ share one; models are in the order of their scores."""
+    """Add groups until all pairs that do not differ share one; models are ordered by score."""
     places = np.arange(len(apart))
-    left = np.triu(~apart, 1) & (places >= ends[:, None])
+    open_pairs = np.triu(~apart, 1) & (places >= ends[:, None])
     groups = list(runs)
     for first in places:
-        while left[first].any():
+        while open_pairs[first].any():
             group = np.zeros(len(apart), dtype=bool)
-            group[first] = group[int(left[first].argmax())] = True
-            # Those first of which further pairs are left, then all that fit.
+            group[first] = group[int(open_pairs[first].argmax())] = True
+            # First those with open pairs, then all that fit.
             fitting = ~apart[group].any(axis=0) & ~group
-            for wanted in (left[first], np.ones_like(fitting)):
-                while (fitting & wanted).any():
-                    new = int((fitting & wanted).argmax())
+            for candidates in (open_pairs[first], np.ones_like(fitting)):
+                while (fitting & candidates).any():
+                    new = int((fitting & candidates).argmax())
                     group[new], fitting[new] = True, False
                     fitting &= ~apart[new]
-            left &= ~(group[:, None] & group)
+            open_pairs &= ~(group[:, None] & group)
             groups.append(group)
-    found = np.array(sorted(groups, key=lambda group: tuple(np.flatnonzero(group))), dtype=bool).reshape(-1, len(apart))
-    common, sizes = found.astype(np.float32) @ found.T.astype(np.float32), found.sum(axis=1)
+    unique = np.array(sorted(groups, key=lambda group: tuple(np.flatnonzero(group))), dtype=bool).reshape(
+        -1, len(apart)
+    )
+    common, sizes = unique.astype(np.float32) @ unique.T.astype(np.float32), unique.sum(axis=1)
     is_part = (common == sizes[:, None]) & (sizes > sizes[:, None])
-    whole: Bools = found[~is_part.any(axis=1)]
+    whole: Bools = unique[~is_part.any(axis=1)]
     return whole
 
 
 def letters(groups: Bools, *, most: int | None = None) -> list[str]:
-    """Return for each model the letters of its groups: two models differ if they share none (Piepho 2004).
+    """Return the letters of each model's groups; models that share none differ (Piepho 2004).
 
     Parameters
     ----------
     groups : ndarray of bool, shape (n_groups, n_models)
-        What `tie_groups` returns. After 26 letters follow ``aa``, ``ab`` and so on, with commas between all.
+        From `tie_groups`. More than 26 groups also get ``aa``, ``ab`` and so on, separated by commas.
     most : int, optional
-        Of groups that are runs in the order of scores: more letters than these are told by their ends, ``'c-k'``.
+        For groups that are runs: more letters than these are abbreviated, as in ``'c-k'``.
     """
     n_groups, separator = len(groups), "" if len(groups) <= len(string.ascii_lowercase) else ","
     names = [_letter(number) for number in range(n_groups)]
-    told = []
+    texts = []
     for of_model in groups.T:
         own = [names[place] for place in np.flatnonzero(of_model)]
-        told.append(separator.join(own) if most is None or len(own) <= most else f"{own[0]}-{own[-1]}")
-    return told
+        texts.append(separator.join(own) if most is None or len(own) <= most else f"{own[0]}-{own[-1]}")
+    return texts
 
 
 def _letter(number: int) -> str:
@@ -358,10 +350,10 @@ def _letter(number: int) -> str:
 
 
 def _reliability(scores: Floats, errors: Floats, freedom: Floats, level: float, is_bound: bool) -> Reliability:
-    r"""Split the variance of scores; the interval is that of a ratio of variances, of which one has a mean of its own.
+    r"""Split the variance of scores; the interval is that of a non-central ratio of variances.
 
-    With the covariances :math:`B` of the errors around their mean, the sum of squares of centred scores is close to
-    :math:`a` times a non-central chi-square, with :math:`a` such that its variance is
+    With the covariances :math:`B` of the centred errors, the sum of squares of centred scores is about :math:`a` times
+    a non-central chi-square, with :math:`a` such that its variance is
     :math:`2 \mathrm{tr} B^2 + 4 \theta' B \theta`.
     """
     centred = scores - scores.mean()
@@ -385,12 +377,12 @@ def _reliability(scores: Floats, errors: Floats, freedom: Floats, level: float, 
 
 
 def _noncentrality(ratio: float, k: float, worth: float, probability: float) -> float:
-    """Return which non-centrality makes a ratio of variances the quantile of a non-central F; 0 if none does.
+    """Return the non-centrality for which a ratio of variances is the given quantile of F; 0 if there is none.
 
-    By Patnaik's approximation: a central F with :math:`(k + d)^2 / (k + 2 d)` degrees of freedom, times
+    Patnaik's approximation: a central F with :math:`(k + d)^2 / (k + 2 d)` degrees of freedom, times
     :math:`1 + d / k`.
     """
-    from scipy.special import fdtr
+    from scipy.special import fdtr  # heavy: SciPy
 
     def below(noncentrality: float) -> float:
         freedom = (k + noncentrality) ** 2 / (k + 2 * noncentrality)

@@ -215,9 +215,9 @@ def _check_gone(board: Board, previous: Path, allowed: Collection[str]) -> None:
     if gone:
         more = f" and {len(gone) - _MOST_LISTED} more" if len(gone) > _MOST_LISTED else ""
         raise GoneError(
-            f"Of the site at {previous} would be gone: {', '.join(gone[:_MOST_LISTED])}{more}. If this is intended, "
-            "list models, benchmarks or pairs ('MODEL BENCHMARK'), one per line, in a file (--gone FILE), or build into "
-            "another folder (--to FOLDER)."
+            f"Of the site at {previous} would be gone: {', '.join(gone[:_MOST_LISTED])}{more}. If this is "
+            "intended, list models, benchmarks or pairs ('MODEL BENCHMARK'), one per line, in a file (--gone FILE), or "
+            "build into another folder (--to FOLDER)."
         )
 
 
