@@ -53,6 +53,8 @@ __all__ = ["JointErrors", "Over"]
 Over = Literal["both", "stimuli", "units"]
 Freedom = tuple[float, float]
 
+_ROWS = 32
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointErrors:
@@ -259,24 +261,29 @@ class JointErrors:
 
     @cached_property
     def _pairs(self) -> tuple[Floats, Floats]:
-        parts = self.moments.diagonal(axis1=1, axis2=2)
-        parts = np.maximum(parts[:, :, None] + parts[:, None, :] - 2 * self.moments, 0.0)
+        n_models, (n, q) = len(self.apart), self.freedom
+        own = self.moments.diagonal(axis1=1, axis2=2)
         # The difference of a model from its copy is 0, except for rounding.
-        largest = np.nanmax(self.moments.diagonal(axis1=1, axis2=2), axis=1, initial=0.0)
-        parts[parts < 1e-12 * largest[:, None, None]] = 0.0
-        (n, q), within = self.freedom, _variance(parts)
-        apart = self.apart[:, None] + self.apart
+        least = 1e-12 * np.nanmax(own, axis=1, initial=0.0)[:, None, None]
+        errors, freedom = np.empty((n_models, n_models)), np.empty((n_models, n_models))
         with np.errstate(invalid="ignore", divide="ignore"):
-            spread = parts[0] ** 2 / n + parts[1] ** 2 / q + parts[2] ** 2 / (n * q)
-            of_scores = self.apart**2 / self.df
-            spread += of_scores[:, None] + of_scores
-            df = (within + apart) ** 2 / spread
-        if math.isinf(n) and math.isinf(q):  # without degrees of freedom of the moments
-            lower = np.minimum(self.df[:, None], self.df)
-            df = np.where(within > 0, np.minimum(df, lower), df)
-        variance = within + apart
-        np.fill_diagonal(variance, 0.0)
-        return np.sqrt(variance), np.where(variance > 0, df, np.inf)
+            spread_apart = self.apart**2 / self.df
+            for start in range(0, n_models, _ROWS):  # a few rows at a time stay in the cache of the processor
+                rows = slice(start, start + _ROWS)
+                parts = np.maximum(own[:, rows, None] + own[:, None, :] - 2 * self.moments[:, rows], 0.0)
+                parts[parts < least] = 0.0
+                within, apart = _variance(parts), self.apart[rows, None] + self.apart
+                spread = parts[0] ** 2 / n + parts[1] ** 2 / q + parts[2] ** 2 / (n * q)
+                spread += spread_apart[rows, None] + spread_apart
+                variance = within + apart
+                df = variance**2 / spread
+                if math.isinf(n) and math.isinf(q):  # without degrees of freedom of the moments
+                    df = np.where(within > 0, np.minimum(df, np.minimum(self.df[rows, None], self.df)), df)
+                freedom[rows] = np.where(variance > 0, df, np.inf)
+                errors[rows] = np.sqrt(variance)
+        np.fill_diagonal(errors, 0.0)
+        np.fill_diagonal(freedom, np.inf)
+        return errors, freedom
 
     @property
     def pair_errors(self) -> Floats:

@@ -54,6 +54,7 @@ FREEDOMS = (
 
 _NO_ERROR, _ZERO, _FIRST, _LAST = 0, 1, 2, 1023
 _FREEDOM_BITS, _NOT_MATCHED = 10, 1 << 15
+_ROWS = 32
 _LEVEL = 1
 """Compression level: higher ones take twice the time to save a fortieth."""
 
@@ -74,18 +75,22 @@ def encode(joint: JointErrors) -> Codes:
         Symmetric; 0 for a pair without an error. Bits 0 to 9 hold the error, bits 10 to 14 the place in `FREEDOMS`. Bit
         15 is set if part of the covariance is unknown and taken as 0, so that the error is usually too large.
     """
-    errors, freedom = joint.pair_errors, joint.pair_freedom
-    steps = _LAST - _FIRST
-    with np.errstate(invalid="ignore", divide="ignore"):
-        on_scale = np.log(errors / SMALLEST) / np.log(LARGEST / SMALLEST) * steps
-    is_finite = np.isfinite(errors)
-    placed = np.where(
-        errors == 0, _ZERO, np.clip(np.rint(np.where(is_finite & (errors > 0), on_scale, 0)), 0, steps) + 2
-    )
-    level = np.searchsorted(np.array(FREEDOMS), np.where(np.isnan(freedom), np.inf, freedom), side="right") - 1
-    codes = placed.astype(np.uint16) | (np.maximum(level, 0).astype(np.uint16) << _FREEDOM_BITS)
-    codes |= np.where(joint.is_matched, 0, _NOT_MATCHED).astype(np.uint16)
-    codes[~is_finite] = _NO_ERROR
+    n_models, steps = len(joint.apart), _LAST - _FIRST
+    codes = np.empty((n_models, n_models), dtype=np.uint16)
+    levels = np.array(FREEDOMS)
+    for start in range(0, n_models, _ROWS):  # a few rows at a time stay in the cache of the processor
+        rows = slice(start, start + _ROWS)
+        errors, freedom = joint.pair_errors[rows], joint.pair_freedom[rows]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            on_scale = np.log(errors / SMALLEST) / np.log(LARGEST / SMALLEST) * steps
+        is_finite = np.isfinite(errors)
+        on_scale = np.clip(np.rint(np.where(is_finite & (errors > 0), on_scale, 0)), 0, steps) + _FIRST
+        level = np.searchsorted(levels, np.where(np.isnan(freedom), np.inf, freedom), side="right") - 1
+        of_rows = np.where(errors == 0, _ZERO, on_scale).astype(np.uint16)
+        of_rows |= np.maximum(level, 0).astype(np.uint16) << _FREEDOM_BITS
+        of_rows |= np.where(joint.is_matched[rows], 0, _NOT_MATCHED).astype(np.uint16)
+        of_rows[~is_finite] = _NO_ERROR
+        codes[rows] = of_rows
     return codes
 
 

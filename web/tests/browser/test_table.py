@@ -59,7 +59,7 @@ def test_first_rows_are_read_without_scripts(folder_of_table, board_of_table, op
     value, low, high = (columns[0][name][order[0]] for name in ("value", "low", "high"))
     assert f"{value:.3f}" in first.inner_text()
     assert f"{low:.2f}\u2013{high:.2f}" in first.inner_text()
-    assert "These are the 25 first of 60 models" in page.locator("noscript").inner_text()
+    assert "The first 25 of 60 models" in page.locator("noscript").inner_text()
     assert not page.locator("#q").is_visible()  # what does nothing is not there
 
 
@@ -152,7 +152,7 @@ def test_search_and_filters(table, board_of_table):
     assert page.locator("#found").inner_text() == "11 of 60 models"  # 001, and 010 to 019
     assert all("01" in name for name in names(page))
     page.locator("#q").fill("nobody")
-    assert page.get_by_text("No model passes").is_visible()
+    assert page.get_by_text("No model matches").is_visible()
     page.locator("#q").fill("")
     page.locator("#filters summary").click()
     page.locator("#access").select_option("private")
