@@ -73,9 +73,9 @@ class ModelScores:
         steps, scale = np.zeros((n, 3, WIDTH), np.int8), np.zeros((n, 3))
         freedom, matched = np.full((n, 2), np.inf), np.zeros(n, dtype=bool)
         known = np.isfinite(value) & np.isfinite(error)
-        places = np.array([place for place in np.flatnonzero(known) if sketches[place] is not None], dtype=np.intp)
+        places = np.array([at for at in np.flatnonzero(known).tolist() if sketches[at] is not None], dtype=np.intp)
         if len(places):
-            of_known, scales, free = sketch_arrays([sketches[place] or "" for place in places])
+            of_known, scales, free = sketch_arrays([sketches[place] or "" for place in places.tolist()])
             exact = of_known.astype(np.float32)  # sums of 1024 products of int8 are exact
             own = np.sqrt(_variance(np.vecdot(exact, exact) * scales**2))
             has_error = own > 0
@@ -115,7 +115,7 @@ class ModelScores:
         kind_of_float = np.float32 if self.steps.dtype == np.int8 else np.float64
         moments = np.empty((3, n, n))
         for kind, of_kind in enumerate(moments):
-            steps = self.steps[:, kind].astype(kind_of_float)
+            steps: npt.NDArray[Any] = self.steps[:, kind].astype(kind_of_float)
             np.multiply(steps @ steps.T, self.scale[:, kind, None], out=of_kind)
             of_kind *= self.scale[:, kind]
         freedom = self.freedom[self.matched].min(axis=0) if self.matched.any() else np.full(2, np.inf)

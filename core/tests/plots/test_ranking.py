@@ -44,7 +44,7 @@ def test_what_is_above_the_ceiling_is_a_triangle(records):
     assert shapes[r"score:\frac{1}{2}<b>&"] == "^"
     assert shapes["score:plain"] == "o"
     assert "at-ceiling" in shapes
-    assert "triangle: above the ceiling; no line: no error is known" in panel.get_xlabel()
+    assert "triangle: above the ceiling; no line: unknown error" in panel.get_xlabel()
     assert "triangle" not in plots.scores(records, "Y-i2n").axes[0].get_xlabel()
 
 

@@ -146,10 +146,10 @@ def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str =
         for record in of_models
     ]
     scores = ModelScores.of_scores(
-        _numbers([record and record.score for record in counted], math.nan),
-        _numbers([record and record.error for record in counted], math.nan),
-        _numbers([record and record.error_df for record in counted], math.inf),
-        [record and record.influence for record in counted],
+        _numbers([None if record is None else record.score for record in counted], math.nan),
+        _numbers([None if record is None else record.error for record in counted], math.nan),
+        _numbers([None if record is None else record.error_df for record in counted], math.inf),
+        [None if record is None else record.influence for record in counted],
     )
     nameless = [record is None or None in (record.stimulus_set, record.assembly) for record in counted]
     intervals = scores.intervals()
@@ -191,11 +191,15 @@ def _column(
     rank_intervals, reliability = comparison.rank_intervals(), comparison.reliability()
     return Column(
         models,
-        *(_floats(numbers) for numbers in (comparison.scores, *intervals.T)),
+        _floats(comparison.scores),
+        _floats(intervals[:, 0]),
+        _floats(intervals[:, 1]),
         code,
         missing,
         [n_below] * len(models),
-        *(_integers(numbers) for numbers in (comparison.ranks, *rank_intervals.T)),
+        _integers(comparison.ranks),
+        _integers(rank_intervals[:, 0]),
+        _integers(rank_intervals[:, 1]),
         letters(comparison.groups(exact=False), most=_MOST_LETTERS),
         {
             **{name: _finite(getattr(reliability, name)) for name in ("value", "low", "high")},

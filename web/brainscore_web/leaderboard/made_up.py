@@ -181,7 +181,7 @@ class MadeUp:
     @cached_property
     def _abilities(self) -> list[float]:
         rng = np.random.default_rng([self.seed, 0])
-        return rng.standard_normal(self.n_models).tolist()
+        return [float(ability) for ability in rng.standard_normal(self.n_models)]
 
     def records(self) -> Iterator[ScoreRecord]:
         """Yield the records, benchmark by benchmark; one pair in twelve has none."""

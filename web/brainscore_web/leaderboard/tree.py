@@ -56,7 +56,8 @@ def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Co
     entries: dict[str, BenchmarkEntry | NodeEntry] = {
         name: NodeEntry(identifier=name, name=title) for name, title in ROOTS.items()
     }
-    entries |= {entry.identifier: entry for entry in (*catalogue.nodes, *catalogue.benchmarks)}
+    entries |= {node.identifier: node for node in catalogue.nodes}
+    entries |= {benchmark.identifier: benchmark for benchmark in catalogue.benchmarks}
     below: dict[str | None, list[str]] = {}
     are_simulated = set()
     for entry in entries.values():

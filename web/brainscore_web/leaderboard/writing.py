@@ -38,8 +38,8 @@ _STATIC = Path(__file__).parent / "static"
 _SINGLE = ("index", "compare", "explore", "status")
 _FOLDERS = ("columns", "detail", "models", "benchmarks", "pairs")
 _MODELS_AT_ONCE = 20
-_TILES_AT_ONCE = 600
-"""600 tiles of 350 nodes take 110 MB."""
+_TILES_AT_ONCE = 300
+"""300 tiles of 350 nodes take 55 MB."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,7 @@ def write_site(
     file = scratch.folder / "site"
     file.write_bytes(pickle.dumps(site, pickle.HIGHEST_PROTOCOL))
     similarity = workers.submit(_write_similarity, folder, *data_files.scores_of_leaves(board))
-    of_nodes = _write_nodes(file, site, board, catalogue, workers)
-    _write_models(file, board, of_nodes, workers)
+    _write_models(file, board, _write_nodes(file, site, board, catalogue, workers), workers)
     _write_tiles(file, board, workers)
     _write_single(site, board, run)
     for static in sorted(_STATIC.glob("*.*")):
