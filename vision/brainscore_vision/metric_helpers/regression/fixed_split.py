@@ -18,7 +18,7 @@ from brainscore_vision.metric_helpers.regression.metrics import RegressedCorrela
 from brainscore_vision.metric_helpers.regression.problem import (
     Engine,
     Pair,
-    Problem,
+    RegressionProblem,
     nan_if_constant,
     say_why_undefined,
 )
@@ -118,7 +118,7 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         else:
             rows = np.arange(len(ids[0]) + len(ids[1]))
             split = rows[: len(ids[0])], rows[len(ids[0]) :]
-            problem = Problem(engine, stacked(x), stacked(y), [split], np.concatenate(ids), {})
+            problem = RegressionProblem(engine, stacked(x), stacked(y), [split], np.concatenate(ids), {})
             (r,), pairs = problem.correlations()
         score = Score(median_known(r))
         score.attrs["raw"] = targets[0].labelled(r, neuroids)

@@ -24,7 +24,7 @@ from brainscore_vision.metric_helpers.labelled.gather import bin_order
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.regression.estimators import OfInnerProducts
 from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegression, SpanTimeRegression, with_bins_of
-from brainscore_vision.metric_helpers.regression.problem import Engine, Problem, Rows
+from brainscore_vision.metric_helpers.regression.problem import Engine, RegressionProblem, Rows
 from brainscore_vision.metric_helpers.regression.sides import (
     Options,
     Side,
@@ -125,8 +125,9 @@ class CrossRegressedCorrelation(RegressedCorrelation):
     Notes
     -----
     If a test set has fewer than ten stimuli, predictions of all test sets are correlated together (see
-    `Problem.is_pooled`), unless splits are `compat`, predictions have no common unit (``neuron_to_neuron``) or a step
-    is overridden: ``raw`` then has one split, ``split_error`` is NaN, and ``attrs['small_test_sets']`` reports it.
+    `RegressionProblem.is_pooled`), unless splits are `compat`, predictions have no common unit (``neuron_to_neuron``)
+    or a step is overridden: ``raw`` then has one split, ``split_error`` is NaN, and ``attrs['small_test_sets']``
+    reports it.
     """
 
     def __init__(
@@ -224,7 +225,7 @@ class CrossRegressedCorrelation(RegressedCorrelation):
 
     def _problem(
         self, engine: Engine, source: Features, target: Features, splits: Rows | None = None
-    ) -> tuple[Problem, Side, Neuroids]:
+    ) -> tuple[RegressionProblem, Side, Neuroids]:
         if engine.bins is None:
             x, y = Side.of(source, "source"), Side.of(target, "target")
         else:
@@ -245,7 +246,7 @@ class CrossRegressedCorrelation(RegressedCorrelation):
                 notes = {**notes, "small_test_sets": how}
         (features,) = in_ordinary_units([x.finite()], "source", engine.estimator)
         (responses,) = in_ordinary_units([y.columns(neuroids.used)], "target", engine.estimator)
-        problem = Problem(engine, features, responses, splits, stimuli, notes, is_pooled)
+        problem = RegressionProblem(engine, features, responses, splits, stimuli, notes, is_pooled)
         return problem.aligned(matching_order(stimuli, source_stimuli, what=engine.stimulus_coord)), y, neuroids
 
     def _at_once(self, engine: Engine, source: Features, target: Features) -> tuple[Score, Neuroids, xr.DataArray]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from brainscore_core.metrics import Score
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
-__all__ = ["Engine", "Pair", "Problem", "Rows", "is_constant", "nan_if_constant", "say_why_undefined"]
+__all__ = ["Engine", "Pair", "RegressionProblem", "Rows", "is_constant", "nan_if_constant", "say_why_undefined"]
 
 Rows = Sequence[tuple["Indices", "Indices"]]
 Pair = tuple["Floats", "Floats"]
@@ -104,7 +104,7 @@ class Engine:
 
 
 @dataclass(frozen=True)
-class Problem:
+class RegressionProblem:
     """Aligned source and target, with splits as positions of their rows.
 
     Attributes
@@ -134,7 +134,7 @@ class Problem:
         tests = [test for _, test in self.splits]
         return [np.concatenate(tests)] if self.is_pooled else tests
 
-    def aligned(self, place: Indices) -> Problem:
+    def aligned(self, place: Indices) -> RegressionProblem:
         """Align target and source, where source row ``place[i]`` belongs to target row i."""
         if np.array_equal(place, np.arange(len(place))):
             return self

@@ -45,7 +45,7 @@ def note_uncertainty(
     score : Score, 0-d or dims (time_bin)
         Mean over splits of the median over neuroids.
     pairs : sequence of (ndarray, ndarray) or None
-        Measurement and prediction of every split, see `Problem.correlations`. None: the error is NaN.
+        Measurement and prediction of every split, see `RegressionProblem.correlations`. None: the error is NaN.
     r : ndarray, shape (n_splits, n_neuroids) or (n_splits, n_bins, n_neuroids)
     tests : sequence of ndarray of int
         Tested presentations of every split.

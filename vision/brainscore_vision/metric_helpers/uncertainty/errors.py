@@ -178,7 +178,7 @@ def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Sco
     score.attrs["error"] = shaped_like(score, errors)
     score.attrs["error_over"] = [over]
     if np.isnan(errors).all():
-        few = f"fewer than two {over}s: nothing to resample"
+        few = f"a single {over}: fewer than two {over}s leave nothing to resample"
         score.attrs["error_nan_reason"] = few if n < 2 else f"undefined for the {n} {over}s"
     return score
 

@@ -26,7 +26,7 @@ from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
 
-__all__ = ["Pair", "Side", "centre_columns", "cka", "cka_parts", "evenly", "linear_hsic", "paired_sides"]
+__all__ = ["GramPair", "GramSide", "centre_columns", "cka", "cka_parts", "evenly", "linear_hsic", "paired_sides"]
 
 _COLUMNS = 4096
 """Columns centred at a time."""
@@ -93,7 +93,7 @@ def cka_parts(
 
 
 @dataclass(frozen=True)
-class Side:
+class GramSide:
     """Centred responses: features, or their Gram matrix where features outnumber stimuli.
 
     Attributes
@@ -130,7 +130,7 @@ class Side:
         unbiased -= diagonal[:, None] * values
         return unbiased
 
-    def part(self, rows: Indices) -> Side:
+    def part(self, rows: Indices) -> GramSide:
         """Select stimuli and centre again."""
         if not self.is_gram:
             return _of_features(self.matrix[rows])
@@ -143,12 +143,12 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Pair:
+class GramPair:
     """Two sides and what all quantities computed from them share.
 
     Attributes
     ----------
-    one, two : Side
+    one, two : GramSide
         A Gram matrix, if any, comes first.
     cross : ndarray
         X^T Y, shape (p, q), of features; K Y, shape (n, q), of a Gram matrix and features; L of two Gram matrices.
@@ -156,14 +156,14 @@ class Pair:
         Sum of K_ij L_ij over all pairs of stimuli.
     """
 
-    one: Side
-    two: Side
+    one: GramSide
+    two: GramSide
     cross: Floats
     total: float
 
     @classmethod
-    def of(cls, one: Side, two: Side) -> Pair:
-        """Pair two sides."""
+    def of(cls, one: GramSide, two: GramSide) -> GramPair:
+        """GramPair two sides."""
         if two.is_gram and not one.is_gram:
             one, two = two, one
         if not one.is_gram:
@@ -221,7 +221,7 @@ class Pair:
         return without
 
 
-def paired_sides(first: ArrayLike, second: ArrayLike) -> tuple[Side, Side]:
+def paired_sides(first: ArrayLike, second: ArrayLike) -> tuple[GramSide, GramSide]:
     """Centre two sets of responses to the same stimuli, shape (n_stimuli, n_neuroids)."""
     arrays = [np.asarray(first), np.asarray(second)]
     if any(array.ndim != 2 for array in arrays) or len(arrays[0]) != len(arrays[1]):
@@ -233,7 +233,7 @@ def paired_sides(first: ArrayLike, second: ArrayLike) -> tuple[Side, Side]:
     return one, two
 
 
-def _side(values: NDArray[np.number]) -> Side:
+def _side(values: NDArray[np.number]) -> GramSide:
     n, p = values.shape
     if p < n:
         return _of_features(values)
@@ -244,13 +244,13 @@ def _side(values: NDArray[np.number]) -> Side:
     return _of_gram(gram)
 
 
-def _of_gram(gram: Floats) -> Side:
-    return Side(matrix=gram, is_gram=True, norms=np.diagonal(gram).copy())
+def _of_gram(gram: Floats) -> GramSide:
+    return GramSide(matrix=gram, is_gram=True, norms=np.diagonal(gram).copy())
 
 
-def _of_features(values: NDArray[np.number]) -> Side:
+def _of_features(values: NDArray[np.number]) -> GramSide:
     features = centre_columns(values)
-    return Side(matrix=features, is_gram=False, norms=np.einsum("ij,ij->i", features, features))
+    return GramSide(matrix=features, is_gram=False, norms=np.einsum("ij,ij->i", features, features))
 
 
 def centre_columns(values: NDArray[np.number]) -> Floats:
@@ -278,11 +278,11 @@ def _single(values: Floats) -> tuple[NDArray[np.float32], float]:
     return (values / largest).astype(np.float32), largest
 
 
-def _pairs(one: Side, two: Side) -> tuple[Pair, Pair, Pair]:
-    return Pair.of(one, two), Pair.of(one, one), Pair.of(two, two)
+def _pairs(one: GramSide, two: GramSide) -> tuple[GramPair, GramPair, GramPair]:
+    return GramPair.of(one, two), GramPair.of(one, one), GramPair.of(two, two)
 
 
-def _triple(one: Side, two: Side, *, unbiased: bool) -> tuple[float, float, float]:
+def _triple(one: GramSide, two: GramSide, *, unbiased: bool) -> tuple[float, float, float]:
     xy, xx, yy = (pair.hsic(unbiased=unbiased) for pair in _pairs(one, two))
     return xy, xx, yy
 

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.geometry.cka import Pair, Side, centre_columns, evenly, paired_sides
+from brainscore_vision.metric_helpers.arrays.geometry.cka import (
+    GramPair,
+    GramSide,
+    centre_columns,
+    evenly,
+    paired_sides,
+)
 from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences, counted_once
 from brainscore_vision.metric_helpers.arrays.influence import left_out_influences
 
@@ -52,7 +58,7 @@ def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True
         None for fewer than five stimuli (biased: three), or if alignment is undefined without some stimulus.
     """
     one, two = paired_sides(first, second)
-    pairs = [Pair.of(*sides) for sides in ((one, two), (one, one), (two, two))]
+    pairs = [GramPair.of(*sides) for sides in ((one, two), (one, one), (two, two))]
     xy, xx, yy = (pair.hsic(unbiased=unbiased) for pair in pairs)
     if not (xx > 0 and yy > 0):
         return float("nan"), None
@@ -126,7 +132,7 @@ def weighted_neuroids(
 
 
 def _of_stimuli(
-    pairs: list[Pair], rows: tuple[Floats | None, Floats | None, Floats | None], *, unbiased: bool
+    pairs: list[GramPair], rows: tuple[Floats | None, Floats | None, Floats | None], *, unbiased: bool
 ) -> Floats | None:
     """Leave out each stimulus; None if alignment is undefined without some stimulus."""
     everyone = np.arange(pairs[0].one.n)
@@ -147,7 +153,7 @@ def _alone(columns: Floats, *, unbiased: bool) -> Floats:
     return np.asarray(sums**2 - n / (n - 2) * fourth + sums**2 / ((n - 1) * (n - 2)))
 
 
-def _of_pairs(one: Side, two: Side, value: float, lengths: tuple[float, ...], *, unbiased: bool) -> float:
+def _of_pairs(one: GramSide, two: GramSide, value: float, lengths: tuple[float, ...], *, unbiased: bool) -> float:
     """Estimate the sum of squares, over pairs of stimuli, of their joint effect on alignment."""
     n = one.n
     rows = evenly(one.norms * two.norms, _PAIRED)
@@ -166,7 +172,7 @@ def _of_pairs(one: Side, two: Side, value: float, lengths: tuple[float, ...], *,
     return float(np.vdot(moved, moved)) / 2 * (n * (n - 1)) / (m * (m - 1))
 
 
-def _gram_of(side: Side, rows: Indices, *, unbiased: bool) -> Floats:
+def _gram_of(side: GramSide, rows: Indices, *, unbiased: bool) -> Floats:
     """Return rows and columns of a side's (U-)centred Gram matrix."""
     gram = side.matrix[np.ix_(rows, rows)] if side.is_gram else side.matrix[rows] @ side.matrix[rows].T
     if unbiased:

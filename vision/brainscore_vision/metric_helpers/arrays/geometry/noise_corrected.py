@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.geometry.cka import Pair, Side, centre_columns, paired_sides
+from brainscore_vision.metric_helpers.arrays.geometry.cka import GramPair, GramSide, centre_columns, paired_sides
 from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences
 from brainscore_vision.metric_helpers.arrays.influence import left_out_influences
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     Halves = Sequence[tuple[ArrayLike, ArrayLike]]
 
-__all__ = ["Alignment", "noise_corrected_cka"]
+__all__ = ["CorrectedAlignment", "noise_corrected_cka"]
 
 
 @dataclass(frozen=True)
-class Alignment:
+class CorrectedAlignment:
     """Alignment with and without correction, with the terms of its error.
 
     Attributes
@@ -57,7 +57,7 @@ class Alignment:
 
 def noise_corrected_cka(
     first: ArrayLike, second: ArrayLike, *, first_halves: Halves = (), second_halves: Halves = ()
-) -> Alignment:
+) -> CorrectedAlignment:
     """Compute alignment with noise-free lengths of the sides.
 
     Parameters
@@ -69,10 +69,10 @@ def noise_corrected_cka(
     """
     one, two = paired_sides(first, second)
     lengths = [_Length.of(side, halves) for side, halves in ((one, first_halves), (two, second_halves))]
-    pair = Pair.of(one, two)
-    product, noisy = pair.hsic(unbiased=True), [Pair.of(side, side).hsic(unbiased=True) for side in (one, two)]
+    pair = GramPair.of(one, two)
+    product, noisy = pair.hsic(unbiased=True), [GramPair.of(side, side).hsic(unbiased=True) for side in (one, two)]
     value = float(_ratio(product, *(length.value for length in lengths)))
-    return Alignment(
+    return CorrectedAlignment(
         value=value,
         uncorrected=float(np.clip(_ratio(product, *noisy), -1.0, 1.0)),
         reliabilities=[
@@ -87,15 +87,15 @@ def noise_corrected_cka(
 class _Length:
     """Squared length of a side's centred Gram matrix: products of halves, or of the matrix with itself."""
 
-    sides: list[tuple[Side, Side]]
+    sides: list[tuple[GramSide, GramSide]]
     columns: list[tuple[Floats, Floats]]  # centred responses of both halves; empty without noise
-    pairs: list[Pair]
+    pairs: list[GramPair]
 
     @classmethod
-    def of(cls, side: Side, halves: Halves) -> _Length:
+    def of(cls, side: GramSide, halves: Halves) -> _Length:
         columns = [(centre_columns(np.asarray(a)), centre_columns(np.asarray(b))) for a, b in halves]
         sides = [paired_sides(a, b) for a, b in columns] or [(side, side)]
-        return cls(sides=sides, columns=columns, pairs=[Pair.of(a, b) for a, b in sides])
+        return cls(sides=sides, columns=columns, pairs=[GramPair.of(a, b) for a, b in sides])
 
     @property
     def each(self) -> Floats:
@@ -106,7 +106,7 @@ class _Length:
         return float(self.each.mean())
 
     def without_stimuli(self) -> Floats:
-        """Leave out each stimulus, up to the factor that `Pair.leave_one_out` omits."""
+        """Leave out each stimulus, up to the factor that `GramPair.leave_one_out` omits."""
         chosen = np.arange(self.pairs[0].one.n)
         lengths: Floats = np.mean([pair.leave_one_out(chosen, unbiased=True) for pair in self.pairs], axis=0)
         return lengths
@@ -132,7 +132,9 @@ class _Length:
         return cells / len(self.sides), alone / len(self.sides)
 
 
-def _influences(one: Side, two: Side, columns: Floats, lengths: list[_Length], value: float) -> Influences | None:
+def _influences(
+    one: GramSide, two: GramSide, columns: Floats, lengths: list[_Length], value: float
+) -> Influences | None:
     """Leave out stimuli and neuroids in turn, and take their joint effect to first order.
 
     With the cells ``z_ij = y_ij (K~ y_j)_i`` of a product, neuroid j contributes ``sum_i z_ij``. Stimulus i and neuroid
@@ -143,7 +145,7 @@ def _influences(one: Side, two: Side, columns: Floats, lengths: list[_Length], v
     if not np.isfinite(value) or n < 5:
         return None
     first, second = lengths
-    product_without = Pair.of(one, two).leave_one_out(np.arange(n), unbiased=True)
+    product_without = GramPair.of(one, two).leave_one_out(np.arange(n), unbiased=True)
     without_stimuli = _ratio(product_without, first.without_stimuli(), second.without_stimuli())
     product = columns * one.apply_unbiased(columns)
     length, alone = second.cells(columns)

@@ -30,7 +30,7 @@ from brainscore_vision.metric_helpers.arrays.regression.single import training_c
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray, Splits
 
-__all__ = ["Matched", "Plan", "soft_matching_splits", "transport_plan"]
+__all__ = ["Matched", "TransportPlan", "soft_matching_splits", "transport_plan"]
 
 CANDIDATES = 6  # pairs of each neuroid of the larger side in the first programme
 ENTROPY, ENTROPIC_STEPS = 0.01, 100  # of the smooth form that proposes them
@@ -40,7 +40,7 @@ OPTIONS = {"presolve": False}  # presolving takes several times longer than the 
 
 
 @dataclass(frozen=True)
-class Plan:
+class TransportPlan:
     """Matched pairs and their mass.
 
     Attributes
@@ -56,7 +56,7 @@ class Plan:
     mass: Floats
 
 
-def transport_plan(correlations: Floats) -> Plan:
+def transport_plan(correlations: Floats) -> TransportPlan:
     """Find the plan with the largest correlation.
 
     Parameters
@@ -66,7 +66,7 @@ def transport_plan(correlations: Floats) -> Plan:
 
     Returns
     -------
-    Plan
+    TransportPlan
 
     Examples
     --------
@@ -82,10 +82,10 @@ def transport_plan(correlations: Floats) -> Plan:
     """
     q, p = correlations.shape
     if p == q:
-        return Plan(assign(correlations), np.arange(q), np.full(q, 1 / q))
+        return TransportPlan(assign(correlations), np.arange(q), np.full(q, 1 / q))
     rows, columns, mass = _programme(np.ascontiguousarray(correlations if q > p else correlations.T))
     target, source = (rows, columns) if q > p else (columns, rows)
-    return Plan(source, target, mass)
+    return TransportPlan(source, target, mass)
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
     Predictors,
     ProjectionFits,
     Solvers,
-    Split,
     SplitFits,
+    SplitRows,
     deletion_by_features,
     deletion_by_stimuli,
     fit_splits,
@@ -117,7 +117,7 @@ def least_squares_split_fits(
     return fit_splits(SOLVERS, source, splits, 0.0, backend)
 
 
-def _each_by_stimuli(predictors: Predictors, splits: Sequence[Split], _alpha: float) -> ProjectionFits:
+def _each_by_stimuli(predictors: Predictors, splits: Sequence[SplitRows], _alpha: float) -> ProjectionFits:
     """Project each split by its Gram matrix, or by rotated features if that is not well conditioned."""
     gram = predictors.backend.numpy(predictors.gram)
     rotated: Floats | None = None
@@ -132,7 +132,7 @@ def _each_by_stimuli(predictors: Predictors, splits: Sequence[Split], _alpha: fl
     return ProjectionFits(splits, projections)
 
 
-def _deletion_by_features(predictors: Predictors, splits: Sequence[Split], _alpha: float) -> DeletionFits | None:
+def _deletion_by_features(predictors: Predictors, splits: Sequence[SplitRows], _alpha: float) -> DeletionFits | None:
     x = predictors.features
     # The fit of all stimuli leads to those of the splits only if they too have a unique solution.
     unique = x.shape[1] < min(len(split.train) for split in splits) - 1
@@ -144,7 +144,7 @@ def _deletion_by_features(predictors: Predictors, splits: Sequence[Split], _alph
     return deletion_by_features(x * equations.scale, equations.factor, splits, well_conditioned=True)
 
 
-def _each_by_features(predictors: Predictors, splits: Sequence[Split], _alpha: float) -> ProjectionFits:
+def _each_by_features(predictors: Predictors, splits: Sequence[SplitRows], _alpha: float) -> ProjectionFits:
     x, level = predictors.features, predictors.level
     return ProjectionFits(splits, [_projection(x[split.train], x[split.test], level) for split in splits])
 

@@ -27,8 +27,8 @@ from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
     Predictors,
     ProjectionFits,
     Solvers,
-    Split,
     SplitFits,
+    SplitRows,
     deletion_by_features,
     deletion_by_stimuli,
     fit_splits,
@@ -111,7 +111,7 @@ def ridge_split_fits(
     return fit_splits(SOLVERS, source, splits, alpha, backend)
 
 
-def _deletion_by_features(predictors: Predictors, splits: Sequence[Split], alpha: float) -> DeletionFits | None:
+def _deletion_by_features(predictors: Predictors, splits: Sequence[SplitRows], alpha: float) -> DeletionFits | None:
     if not all(split.by_deletion for split in splits):
         return None
     x = predictors.features
@@ -121,7 +121,7 @@ def _deletion_by_features(predictors: Predictors, splits: Sequence[Split], alpha
     return None if factor is None else deletion_by_features(x, factor, splits)
 
 
-def _each_by_stimuli(predictors: Predictors, splits: Sequence[Split], alpha: float) -> ProjectionFits:
+def _each_by_stimuli(predictors: Predictors, splits: Sequence[SplitRows], alpha: float) -> ProjectionFits:
     gram = predictors.backend.numpy(predictors.gram)
     projections = []
     for split in splits:
@@ -131,7 +131,7 @@ def _each_by_stimuli(predictors: Predictors, splits: Sequence[Split], alpha: flo
     return ProjectionFits(splits, projections)
 
 
-def _each_by_features(predictors: Predictors, splits: Sequence[Split], alpha: float) -> ProjectionFits:
+def _each_by_features(predictors: Predictors, splits: Sequence[SplitRows], alpha: float) -> ProjectionFits:
     x = predictors.features
     p = x.shape[1]
     projections = []

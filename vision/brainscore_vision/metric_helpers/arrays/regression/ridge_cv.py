@@ -30,7 +30,7 @@ from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor, gram_of_split
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
-from brainscore_vision.metric_helpers.arrays.regression.split_fits import Split, as_splits
+from brainscore_vision.metric_helpers.arrays.regression.split_fits import SplitRows, as_splits
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
@@ -323,7 +323,7 @@ def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> Spectrum:
     return Spectrum(x @ (right / size), squares[directions], right * size)
 
 
-def _split_from_features(x: Floats, split: Split, smallest_alpha: float, used: Backend) -> tuple[Spectrum, Floats]:
+def _split_from_features(x: Floats, split: SplitRows, smallest_alpha: float, used: Backend) -> tuple[Spectrum, Floats]:
     train, mean = centred(x[split.train])
     test = x[split.test] - mean
     if x.shape[1] >= len(train):

@@ -20,7 +20,7 @@ import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
 from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING, constant_columns
-from brainscore_vision.metric_helpers.arrays.regression.split_fits import Split, as_splits
+from brainscore_vision.metric_helpers.arrays.regression.split_fits import SplitRows, as_splits
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray, Splits
@@ -50,7 +50,7 @@ def best_source(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
     """
     blocks = ColumnBlocks.of(source)
     everything = np.arange(len(blocks), dtype=np.intp)
-    (best,) = _search(blocks, target, [Split(everything, everything[:0], everything[:0], len(blocks))])
+    (best,) = _search(blocks, target, [SplitRows(everything, everything[:0], everything[:0], len(blocks))])
     return best.index
 
 
@@ -125,13 +125,13 @@ class _Training:
         Neuroids with differences of sums too inexact, since they vary far more over all stimuli.
     """
 
-    split: Split
+    split: SplitRows
     target: Floats
     length: Floats
     recomputed: Indices
 
     @classmethod
-    def of(cls, split: Split, y: Floats) -> _Training:
+    def of(cls, split: SplitRows, y: Floats) -> _Training:
         train = y[split.train]
         target = y - train.mean(axis=0)
         length = np.sqrt(np.einsum("ij,ij->j", target[split.train], target[split.train]))
@@ -187,7 +187,7 @@ class _Found:
         self.values[:, better] = raw[np.ix_(self.training.split.test, index)]
 
 
-def _search(source: ColumnBlocks, target: ArrayLike, splits: Sequence[Split]) -> list[_Found]:
+def _search(source: ColumnBlocks, target: ArrayLike, splits: Sequence[SplitRows]) -> list[_Found]:
     y, _ = centred(target)
     states = [_Training.of(split, y) for split in splits]
     best = [_Found.nothing(state) for state in states]

@@ -39,8 +39,8 @@ __all__ = [
     "Predictors",
     "ProjectionFits",
     "Solvers",
-    "Split",
     "SplitFits",
+    "SplitRows",
     "as_splits",
     "deletion_by_features",
     "deletion_by_stimuli",
@@ -49,7 +49,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitRows:
     """Positions of the stimuli of one split.
 
     Attributes
@@ -74,7 +74,7 @@ class Split:
         return once and 2 * len(self.left_out) <= self.n and not np.isin(self.test, self.train).any()
 
 
-def as_splits(splits: Splits, n: int) -> list[Split]:
+def as_splits(splits: Splits, n: int) -> list[SplitRows]:
     """Turn pairs of indices into splits of `n` stimuli; raise ValueError if a training set is empty."""
     result = []
     for number, (train, test) in enumerate(splits):
@@ -82,7 +82,7 @@ def as_splits(splits: Splits, n: int) -> list[Split]:
         if len(rows) == 0:
             raise ValueError(f"Split {number} of {len(splits)} has no training stimuli.")
         left_out = np.setdiff1d(np.arange(n), rows)
-        result.append(Split(rows, np.asarray(test, dtype=np.intp), left_out, n))
+        result.append(SplitRows(rows, np.asarray(test, dtype=np.intp), left_out, n))
     return result
 
 
@@ -116,7 +116,7 @@ class DeletionFits:
         Maps centred responses to the same multiple of ``(I - H) y``.
     """
 
-    splits: Sequence[Split]
+    splits: Sequence[SplitRows]
     factors: Sequence[Floats]
     residual: Callable[[Floats], Floats]
 
@@ -143,7 +143,7 @@ class ProjectionFits:
     projections : list of ndarray, shape (n_test, n_train)
     """
 
-    splits: Sequence[Split]
+    splits: Sequence[SplitRows]
     projections: Sequence[Floats]
 
     def predict(self, target: ArrayLike) -> list[Floats]:
@@ -187,7 +187,7 @@ class Predictors:
         return cls(blocks, used, None, *centred(blocks.to_array()))
 
 
-Solver = Callable[[Predictors, Sequence[Split], float], SplitFits | None]  # None where it does not apply
+Solver = Callable[[Predictors, Sequence[SplitRows], float], SplitFits | None]  # None where it does not apply
 Solvers = Mapping[Literal["stimuli", "features"], Mapping[str, Solver]]
 
 
@@ -223,7 +223,7 @@ def fit_splits(
 
 
 def deletion_by_stimuli(
-    predictors: Predictors, splits: Sequence[Split], alpha: float, *, well_conditioned: bool = False
+    predictors: Predictors, splits: Sequence[SplitRows], alpha: float, *, well_conditioned: bool = False
 ) -> DeletionFits | None:
     """Delete left-out stimuli from ridge regression on all, given inner products of stimuli.
 
@@ -268,7 +268,7 @@ def deletion_by_stimuli(
 
 
 def deletion_by_features(
-    x: Floats, factor: Floats, splits: Sequence[Split], *, well_conditioned: bool = False
+    x: Floats, factor: Floats, splits: Sequence[SplitRows], *, well_conditioned: bool = False
 ) -> DeletionFits | None:
     """Delete left-out stimuli from the fit with factorised normal equations.
 
@@ -278,7 +278,7 @@ def deletion_by_features(
         Centred.
     factor : ndarray, shape (n_features, n_features)
         Lower Cholesky factor of ``X^T X``, plus the penalty if any.
-    splits : sequence of Split
+    splits : sequence of SplitRows
     well_conditioned : bool
         See `factorise`; applies to the system of each split.
 
