@@ -223,7 +223,7 @@ def _find(library: str, kind: Kind, identifier: str, index: PluginIndex) -> tupl
 
 
 def _comes_from(factory: object, plugin: Plugin) -> bool:
-    """Whether a factory was registered by a plugin, as far as its module tells."""
+    """Whether a factory's module belongs to a plugin."""
     module = getattr(getattr(factory, "func", factory), "__module__", None)  # partial functions hold theirs in `func`
     return isinstance(module, str) and f"{module}.".startswith(f"{plugin.module}.")
 

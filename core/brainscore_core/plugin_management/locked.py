@@ -147,7 +147,7 @@ def _installed_here(name: str) -> metadata.Distribution | None:
 
 
 def _take_over(distribution: metadata.Distribution, packages: Path) -> bool:
-    """Put the files of a distribution that is installed here into another folder; return whether that is all of it."""
+    """Copy the files of an installed distribution into another folder; return whether it is complete."""
     files = [file for file in distribution.files or () if ".." not in file.parts and "__pycache__" not in file.parts]
     if not any(file.name == "METADATA" for file in files) or any(
         file.name.startswith("__editable__") for file in files
@@ -171,7 +171,7 @@ def _take_over(distribution: metadata.Distribution, packages: Path) -> bool:
 
 
 def _declare(distribution: metadata.Distribution, packages: Path) -> None:
-    """Say that a library is installed which is imported from a checkout."""
+    """Declare a library that is imported from a checkout as installed."""
     name = str(canonicalize_name(distribution.metadata["Name"])).replace("-", "_")
     folder = packages / f"{name}-{distribution.version}.dist-info"
     folder.mkdir()

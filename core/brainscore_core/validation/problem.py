@@ -102,7 +102,7 @@ def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _widths(needed: Sequence[int], width: int) -> list[int]:
-    """Share a width among the columns: those that need little get it, the others as much as is left, evenly."""
+    """Share a width among the columns: narrow ones get their width, the others share the rest evenly."""
     available = width - _GAP * (len(needed) - 1)
     shares = [0] * len(needed)
     for place, column in enumerate(sorted(range(len(needed)), key=lambda column: needed[column])):

@@ -514,7 +514,7 @@ class SpikeTimesAssembly(NeuronRecordingAssembly):
 
 
 def _attrs_wanted(keep_attrs: bool | None) -> bool:
-    """Resolve a keep_attrs option: assemblies drop attrs unless somebody asks for them."""
+    """Resolve a keep_attrs option: assemblies drop attrs by default."""
     if keep_attrs is not None:
         return keep_attrs
     return bool(xr.get_options()["keep_attrs"] is True)

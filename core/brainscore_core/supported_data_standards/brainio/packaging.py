@@ -58,7 +58,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Omitted(Enum):
-    """Stands for an argument that was not given, where None has a meaning of its own."""
+    """Default of an argument for which None has a meaning."""
 
     OMITTED = "taken from the data"
 
@@ -340,7 +340,7 @@ def _with_stimulus_id(stimulus_set: StimulusSet) -> StimulusSet:
 
 
 def _with_text_ids(assembly: Array) -> Array:
-    """Return the assembly, a new one if its integer identifiers of stimuli have to become texts."""
+    """Return the assembly with text identifiers of stimuli, a new one if they were integers."""
     if STIMULUS_ID not in assembly.coords or not _are_integers(assembly[STIMULUS_ID]):
         return assembly
     ids = assembly[STIMULUS_ID]

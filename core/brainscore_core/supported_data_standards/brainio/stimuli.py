@@ -180,7 +180,7 @@ def _take_over(target: StimulusSet, sources: list[StimulusSet]) -> None:
 
 
 def _joined(mappings: list[Mapping[Hashable, Any]]) -> Mapping[Hashable, Any] | None:
-    """Join mappings; None if there is none or if two of them contradict each other."""
+    """Join mappings; None if there is none or two contradict each other."""
     if not mappings:
         return None
     if all(mapping is mappings[0] for mapping in mappings):

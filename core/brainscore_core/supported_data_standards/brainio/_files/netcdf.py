@@ -129,7 +129,7 @@ def read_netcdf(
 
 
 def _with_mapped_values(dataset: xr.Dataset, target: Path) -> xr.Dataset:
-    """Return the data set with its numbers mapped from a file, which is written if it is not there or not whole."""
+    """Return the data set with its numbers mapped from a file, which is written if it is absent or incomplete."""
     replaced = {}
     for name, variable in dataset.data_vars.items():
         if variable.dtype.kind not in "biuf" or not variable.size:
@@ -145,7 +145,7 @@ def _with_mapped_values(dataset: xr.Dataset, target: Path) -> xr.Dataset:
 
 
 def _mapped(target: Path, variable: xr.DataArray) -> npt.NDArray[Any] | None:
-    """Return the values that a file holds for a variable, or None if it does not."""
+    """Return a variable's values from a file, or None if they are absent."""
     try:
         # Copy on write: changes stay in this process.
         values: npt.NDArray[Any] = np.load(target, mmap_mode="c", allow_pickle=False)

@@ -137,7 +137,7 @@ def _group_blocks(bounds: npt.NDArray[np.intp], rows: npt.NDArray[Any]) -> Itera
 def _reduce_columns(
     rows: npt.NDArray[Any], members: npt.NDArray[np.intp], starts: npt.NDArray[np.intp], how: str, *, skipna: bool
 ) -> npt.NDArray[Any]:
-    """Reduce some rows, which are in the order of their groups; some columns at a time, since a group may be large."""
+    """Reduce rows sorted by group, some columns at a time, since a group may be large."""
     row_bytes = 8 * max(1, len(members) * int(np.prod(rows.shape[2:])))
     wide = max(1, _BLOCK_BYTES // row_bytes)
     blocks = []

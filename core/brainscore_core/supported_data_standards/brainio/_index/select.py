@@ -168,7 +168,7 @@ def _dim_of(array: xr.DataArray, name: Hashable) -> Hashable:
 
 
 def _along_dim(array: xr.DataArray, dim: Hashable, label: Any) -> Any:
-    """Return positions for a label given for a dimension, or None if xarray shall find them."""
+    """Return the positions of a label of a dimension, or None to leave it to xarray."""
     if only_level(array, dim) is not None:
         label = _untupled(label)
     if isinstance(label, (slice, tuple)):
