@@ -30,7 +30,7 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory",
 
 
 class BatchTooLargeError(MemoryError):
-    """The memory does not suffice for a batch, but for batches of `size`."""
+    """The memory suffices only for batches of `size`."""
 
     def __init__(self, batch_size: int, size: int) -> None:
         super().__init__(
@@ -73,9 +73,7 @@ def run_batches(
     run : callable
         ``run(inputs)`` returns arrays (stimulus, ...) by layer, in the thread of the caller.
     batch_size : int
-        Most stimuli in one batch.
     first : int
-        Index of the first stimulus.
     describe : callable
         ``describe(index)`` names a stimulus in messages.
     ahead : int

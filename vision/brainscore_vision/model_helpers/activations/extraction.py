@@ -287,7 +287,7 @@ def _say_without_cache(error: CacheTroubleError) -> None:
     _logger.warning("The activations are computed without the cache, which cannot be used: %s", error)
 
 
-# --- is it still what it was -----------------------------------------------------------------------------------------
+# --- changes during a recording --------------------------------------------------------------------------------------
 
 
 def _why_not_as_before(

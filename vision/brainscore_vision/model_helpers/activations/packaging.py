@@ -191,7 +191,7 @@ def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayL
     Returns
     -------
     DataAssembly
-        Of the same class, in the same order, without attributes.
+        In the same class and order, without attributes.
     """
     # Variables, because coordinates create their values: half a million names for the units.
     replaced = [name for name, variable in assembly.coords.variables.items() if "presentation" in variable.dims]

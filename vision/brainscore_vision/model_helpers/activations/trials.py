@@ -166,7 +166,7 @@ def shift_images(images: Array, shifts: npt.NDArray[np.floating]) -> Array:
     Returns
     -------
     array (image, ..., rows, columns)
-        Of the dtype of `images`.
+        In the dtype of `images`.
     """
     moved = np.empty_like(images)
     for index, (right, down) in enumerate(np.asarray(shifts, dtype=float)):

@@ -69,7 +69,7 @@ def get_model(name: str):
 def get_layers(name: str) -> list[str]:
     """Return the layers that may stand for a region, from early to late."""
     layers = ["maxpool"]
-    for stage, n_blocks in enumerate(N_BLOCKS[name], start=1):  # a stage gives what its last block gives
+    for stage, n_blocks in enumerate(N_BLOCKS[name], start=1):  # the output of a stage is that of its last block
         layers += [*(f"layer{stage}.{block}" for block in range(n_blocks - 1)), f"layer{stage}"]
     return [*layers, READOUT_LAYER]
 

@@ -51,7 +51,7 @@ def group_of(parts: Parts, n_stimuli: int, about: Parts) -> Group:
     return Group(cache_folder() / key[:2] / key, n_stimuli, parts, about)
 
 
-# --- what is there -----------------------------------------------------------------------------------------------
+# --- entries on disk ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
