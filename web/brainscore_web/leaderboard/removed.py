@@ -47,7 +47,7 @@ def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
     if gone:
         more = f" and {len(gone) - _MOST_LISTED} more" if len(gone) > _MOST_LISTED else ""
         raise GoneError(
-            f"{len(gone)} score{'s' * (len(gone) != 1)} of the branch before {source.revision[:12]} would be gone: "
+            f"{len(gone)} score{' is' if len(gone) == 1 else 's are'} missing at {source.revision[:12]} of the branch: "
             f"{', '.join(gone[:_MOST_LISTED])}{more}. If this is intended, list models, benchmarks or pairs ('MODEL "
             f"BENCHMARK'), one per line, in the file {NOTES} of the branch, or in a file of your own: --gone FILE"
         )

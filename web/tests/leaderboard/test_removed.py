@@ -59,7 +59,7 @@ def test_what_was_removed_at_any_time_is_told_until_somebody_says_so(branch, sai
     check_removed(source, said_gone(source))
     another = remove(records, max)
     source = commit()
-    with pytest.raises(GoneError, match=rf"^1 that .* {another.model} on {another.benchmark}\."):
+    with pytest.raises(GoneError, match=rf"^1 score is missing .* {another.model} on {another.benchmark}\."):
         check_removed(source, said_gone(source))
 
 
