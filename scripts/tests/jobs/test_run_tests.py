@@ -108,7 +108,7 @@ def test_none_stops_the_others_and_each_says_what_it_gave(repository, monkeypatc
     )
     assert "status 7 although no test failed" in said["f_lies"]
     assert "did not end within 0.1 minutes" in said["g_hangs"]
-    assert "is not there" in said["i_absent"]
+    assert "does not exist" in said["i_absent"]
     (failure,) = results["b_fails"].failures
     assert (failure.file, failure.line) == (f"{LIBRARY}/models/b_fails/test.py", 5)
     assert results["b_fails"].reproduce == "nox -s test_plugin -- --ci models/b_fails"
