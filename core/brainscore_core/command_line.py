@@ -6,11 +6,13 @@ or, where an option takes several values (``--model a b``), ``cls=SpreadingComma
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -38,6 +40,7 @@ __all__ = [
     "WRONG_USAGE",
     "Command",
     "SpreadingCommand",
+    "command_of",
     "exit_code_of",
     "make_app",
     "print_table",
@@ -127,6 +130,39 @@ def make_app(description: str, *, completion: bool = False) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
     )
+
+
+Options = TypeVar("Options")
+
+
+def command_of(options: type[Options], run: Callable[[Options], int]) -> Callable[..., int]:
+    """Return a command whose options are the fields of a dataclass; its help is the docstring of `run`.
+
+    Parameters
+    ----------
+    options : type
+        A keyword-only dataclass; each field is annotated with its `typer.Option`.
+    run : callable
+        Takes an object of that class and returns the exit code.
+    """
+
+    def command(**values: Any) -> int:  # the fields
+        return run(options(**values))
+
+    kinds = get_type_hints(options, include_extras=True)
+    defaults = {field.name: field.default for field in dataclasses.fields(options)}  # type: ignore[arg-type]  # see above
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if default is dataclasses.MISSING else default,
+            annotation=kinds[name],
+        )
+        for name, default in defaults.items()
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as typer reads it
+    command.__annotations__, command.__doc__ = kinds, run.__doc__
+    return command
 
 
 def run_app(

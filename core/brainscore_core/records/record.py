@@ -280,13 +280,14 @@ class ScoreRecord(Untrusted):
             Further fields, such as ``benchmark_version`` (None unless it is an integer) and ``duration_s``.
         """
         numbers = {"benchmark_version": from_score.integer, "duration_s": from_score.number}
+        content: dict[str, Any] = from_score.fields(score, benchmark)  # fields of the class
+        content |= {name: numbers[name](value) if name in numbers else value for name, value in fields.items()}
         return cls.without_score(
             NOT_APPLICABLE if math.isnan(float(score)) else "scored",
             str(score.attrs.get("not_applicable", "")),
             model=model,
             benchmark=benchmark,
-            **from_score.fields(score, benchmark),
-            **{name: numbers[name](value) if name in numbers else value for name, value in fields.items()},
+            **content,
         )
 
     @classmethod

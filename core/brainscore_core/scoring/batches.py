@@ -1,6 +1,6 @@
-"""Score pairs in batches: all pairs of a batch are of one model, which is loaded once and looks once at each picture.
+"""Score pairs in batches: all pairs of a batch share one model, which is loaded once and sees each picture once.
 
-`make_batches` decides which pairs go together and in which order; `run_batch` scores those of one batch.
+`make_batches` groups and orders pairs; `run_batch` scores one batch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Batch:
     Attributes
     ----------
     pairs : tuple of Pair
-        In the order they are scored; at least one, all of one model, and all of them private or none.
+        In scoring order; at least one, all of one model, and all private or none.
     """
 
     pairs: tuple[Pair, ...]
@@ -39,7 +39,7 @@ class Batch:
     def __post_init__(self) -> None:
         if len({(pair.model, pair.private) for pair in self.pairs}) != 1:
             raise ValueError(
-                "A batch is of pairs of one model, all of them private or none; make_batches sorts them so. It was "
+                "The pairs of a batch have one model and are all private or none, as make_batches arranges; it was "
                 f"given {[(pair.model, pair.benchmark, pair.private) for pair in self.pairs]}."
             )
 
@@ -60,17 +60,17 @@ class Batch:
 
     @property
     def minutes(self) -> float:
-        """What all of it takes, about."""
+        """Expected duration of all pairs."""
         return sum(pair.minutes for pair in self.pairs)
 
     @property
     def memory_gb(self) -> float:
-        """What it takes at a time, about."""
+        """Largest expected memory of a pair (10^9 bytes)."""
         return max(pair.memory_gb for pair in self.pairs)
 
     @property
     def gpus(self) -> int:
-        """How many GPUs it needs."""
+        """Largest number of GPUs that a pair needs."""
         return max(pair.gpus for pair in self.pairs)
 
 
@@ -80,26 +80,26 @@ def make_batches(
     stimuli_of: Callable[[str], Hashable] = lambda benchmark: benchmark,
     most_minutes: float = float("inf"),
 ) -> list[Batch]:
-    """Decide which pairs are scored together, and in which order.
+    """Group pairs into batches and order them.
 
     Pairs of one model stay together, and among them those whose benchmarks show the same stimuli. The longest batch
-    comes first, so that it is not the one that all wait for at the end; within a batch what is short comes first, so
-    that a model that cannot be scored at all shows it soon.
+    comes first, so that it doesn't delay the end; within a batch short pairs come first, so that a broken model shows
+    soon.
 
     Parameters
     ----------
     pairs : iterable of Pair
         Each is in exactly one batch.
     stimuli_of : callable
-        Benchmark -> a key that benchmarks with the same stimuli share; default: each has its own.
+        Benchmark -> a key that benchmarks with the same stimuli share; by default each has its own.
     most_minutes : float
-        Batches that take longer are divided, where the stimuli change if possible, so that several processes can
-        share the pairs of one model. A pair that takes longer has a batch of its own.
+        Longer batches are divided, between sets of stimuli if possible, so that several processes can share the pairs
+        of one model. A longer pair has a batch of its own.
 
     Returns
     -------
     list of Batch
-        The same pairs give the same batches, in whichever order they come.
+        Independent of the order of the pairs.
     """
     of_model: dict[tuple[str, bool], list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: (pair.model, pair.benchmark)):
@@ -111,18 +111,18 @@ def make_batches(
 
 
 def _sets(pairs: Sequence[Pair], stimuli_of: Callable[[str], Hashable]) -> list[list[Pair]]:
-    """Return the pairs of each set of stimuli together, what is short first."""
+    """Return the pairs of each set of stimuli together, short ones first."""
     sets: dict[Hashable, list[Pair]] = {}
     for pair in pairs:
         sets.setdefault(stimuli_of(pair.benchmark), []).append(pair)
-    return sorted((sorted(each, key=_minutes) for each in sets.values()), key=lambda each: sum(map(_minutes, each)))
+    return sorted((sorted(group, key=_minutes) for group in sets.values()), key=lambda pairs: sum(map(_minutes, pairs)))
 
 
 def _parts(sets: Iterable[list[Pair]], most_minutes: float) -> list[list[Pair]]:
-    """Put sets of pairs together up to a length; a set that is longer is cut."""
+    """Join sets of pairs up to a length; longer sets are cut."""
     parts: list[list[Pair]] = []
-    for each in sets:
-        pieces = [each] if sum(map(_minutes, each)) <= most_minutes else _cut(each, most_minutes)
+    for pairs in sets:
+        pieces = [pairs] if sum(map(_minutes, pairs)) <= most_minutes else _cut(pairs, most_minutes)
         for piece in pieces:
             if parts and sum(map(_minutes, [*parts[-1], *piece])) <= most_minutes:
                 parts[-1] += piece
@@ -156,51 +156,50 @@ def run_batch(
     environment: Mapping[str, str] | None = None,
     python: str = sys.executable,
 ) -> Iterator[Outcome]:
-    """Score the pairs of a batch in a process of its own, and yield the outcome of each as soon as it is there.
+    """Score the pairs of a batch in a process of its own, and yield each outcome at once.
 
-    Whatever becomes of a pair, the others are scored: one that takes the process down, takes too long or too much
-    memory has an outcome that says so, and another process goes on with the rest. Who stops asking for outcomes ends
-    the process.
+    Every pair gets an outcome: if one crashes the process or exceeds its limits, another process continues with the
+    rest. Closing the iterator ends the process.
 
     Parameters
     ----------
     library : str
-        Package with the commands ``judge`` and ``prepare``, such as ``'mylibrary'``; of private pairs, whose judge has
+        Package with the commands ``judge`` and ``prepare``, such as ``'mylibrary'``; for private pairs, whose judge has
         no network, the model is prepared first.
     limits : Limits
-        Of each pair.
+        Limits of each pair.
     isolation : 'auto', 'box' or 'none'
-        Where the model runs, see `Judge`. Models never meet private data but in a box, whatever this says.
+        Where the model runs, see `Judge`. With private data it always runs in a box.
     minutes : float
-        After which nothing more is started and what runs is stopped; pairs that are not reached have no outcome.
+        Time limit: then nothing more is started and what runs is stopped; pairs not reached have no outcome.
     is_over : callable
-        Asked several times a second; True ends everything as if the minutes were over.
+        Called several times a second; True ends everything as the time limit does.
     environment : mapping of str to str, optional
-        To choose the environment variables from; None: those of this process. No credential is handed on, and pairs
-        with private data have no network.
+        Environment variables to select from; None: those of this process. Credentials are not passed on, and pairs with
+        private data have no network.
     python : str
         Interpreter.
 
     Yields
     ------
     Outcome
-        Its record says 'scored', or 'failed:<class>' with the class of the error; 'failed:Timeout',
+        Its record has status 'scored', or 'failed:<class>' with the class of the error; 'failed:Timeout',
         'failed:MemoryLimit', 'failed:<signal>' or 'failed:Exit<status>' if the process ended otherwise;
-        'failed:NoRecord' if it ended well without the record of this pair.
+        'failed:NoRecord' if it succeeded without a record of this pair.
     """
     surroundings = os.environ if environment is None else environment
-    given = _with_memory(environment_of(surroundings), min(limits.memory_bytes(pair) for pair in batch.pairs))
+    variables = _with_memory(environment_of(surroundings), min(limits.memory_bytes(pair) for pair in batch.pairs))
     judge = Judge(
         library=library,
-        isolation="box" if batch.private else isolation,  # only the coordinator can tell that they are private
-        environment={**given, "BRAINSCORE_OFFLINE": "1"} if batch.private else given,
+        isolation="box" if batch.private else isolation,  # only the coordinator knows that they are private
+        environment={**variables, "BRAINSCORE_OFFLINE": "1"} if batch.private else variables,
         secrets=secrets_of(surroundings),
         python=python,
         limits=limits,
     )
     deadline = time.monotonic() + 60 * minutes
     if batch.private:
-        _prepare(batch.model, library, given, python, min(60 * minutes, _PREPARE_S))
+        _prepare(batch.model, library, variables, python, min(60 * minutes, _PREPARE_S))
 
     def no_time_left() -> bool:
         return time.monotonic() > deadline or is_over()
@@ -208,24 +207,24 @@ def run_batch(
     pending = {pair.benchmark: pair for pair in batch.pairs}
     is_second = False
     while pending and not no_time_left():
-        before = len(pending)
+        n_pending = len(pending)
         for outcome in judge.outcomes(tuple(pending.values()), no_time_left=no_time_left, is_second=is_second):
             del pending[outcome.record.benchmark]
             yield outcome
-        is_second = len(pending) == before
+        is_second = len(pending) == n_pending
 
 
 def _with_memory(environment: Mapping[str, str], limit_bytes: float) -> dict[str, str]:
-    """Let what is kept for the next pair, and each large array, take its share of what the pairs are stopped at."""
+    """Give the caches of a pair and each large array their share of the memory limit."""
     try:
-        given = float(environment.get(_MEMORY, "inf"))
-    except ValueError:  # the library says what is wrong with it
+        available_gb = float(environment.get(_MEMORY, "inf"))
+    except ValueError:  # the library reports it
         return dict(environment)
-    return {**environment, _MEMORY: f"{min(given, limit_bytes / 1e9 / _SHARES):g}"}
+    return {**environment, _MEMORY: f"{min(available_gb, limit_bytes / 1e9 / _SHARES):g}"}
 
 
 def _prepare(model: str, library: str, environment: Mapping[str, str], python: str, timeout_s: float) -> None:
-    """Let what a model needs be fetched, in a process with the network; where that fails, the judge will say it."""
+    """Fetch what a model needs, in a process with the network; the judge reports failures."""
     command = [python, "-m", library, "prepare", "--model", model]
     with suppress(OSError, ValueError):
         run_bounded(command, environment=environment, timeout_s=timeout_s)

@@ -1,4 +1,4 @@
-"""Tell how far a campaign is: each pair as it ends, how many are left, and for about how long."""
+"""Report the progress of a campaign: each pair as it ends, and the number and duration of the rest."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "duration", "result"]
 
-_LEAST_SHARE = 0.01  # of the planned minutes has to be done before anything is estimated
+_LEAST_SHARE = 0.01  # of the planned minutes, below which nothing is estimated
 
 
 class Progress:
-    """Counts what is done, and estimates when the rest will be.
+    """Count finished pairs and estimate the remaining time.
 
-    What is left is taken to need, for each minute planned, as long as what is done has needed so far.
+    The rest is assumed to take, for each planned minute, as long as the finished pairs did.
 
     Parameters
     ----------
     pairs : collection of Pair
-        All that is to be scored.
+        All pairs to score.
     clock : callable
         Returns seconds.
     """
@@ -36,13 +36,13 @@ class Progress:
         self.done = 0.0
 
     def count(self, pair: Pair, outcome: Outcome) -> None:
-        """Take a pair that has ended."""
+        """Count a finished pair."""
         self.n_done += 1
         self.n_failed += outcome.record.status.startswith("failed:")
         self.done += pair.minutes
 
     def seconds_left(self) -> float | None:
-        """Return for about how long there is more to do; None if too little is done to say."""
+        """Return the estimated remaining time; None if too little is done."""
         if self.n_done == self.n_pairs:
             return 0.0
         if self.done < _LEAST_SHARE * self.planned or not self.done:
@@ -50,14 +50,14 @@ class Progress:
         return (self.clock() - self.started) * max(0.0, self.planned - self.done) / self.done
 
     def line(self, outcome: Outcome) -> str:
-        """Return the line of a pair that was counted last."""
-        left = self.seconds_left()
-        rest = f"; about {duration(left)} left" if left else ""
+        """Return the line of the pair counted last."""
+        seconds_left = self.seconds_left()
+        rest = f"; about {duration(seconds_left)} left" if seconds_left else ""
         return f"[{self.n_done}/{self.n_pairs}] {result(outcome)}{rest}"
 
 
 def result(outcome: Outcome) -> str:
-    """Return what came of a pair, in a line."""
+    """Return the outcome of a pair as a line."""
     record = outcome.record
     if record.score is None:
         return f"{record.model} on {record.benchmark}: {'not applicable' if record.is_scored else record.status}"
@@ -68,7 +68,7 @@ def result(outcome: Outcome) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration for people, with two units at the most.
+    """Return a duration in at most two units.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Choose identifiers by names, by patterns, by lists in files, or all of them."""
+"""Select identifiers by name, pattern, list in a file, or all of them."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ _MOST_BYTES = 10 * 2**20  # of a file
 
 
 def is_pattern(text: str, known: Iterable[str] = ()) -> bool:
-    """Tell whether a text stands for names: ``all``, a pattern with ``*``, ``?`` or ``[...]``, or ``@`` and a file.
+    """Return whether a text stands for names: ``all``, a pattern with ``*``, ``?`` or ``[...]``, or ``@`` and a file.
 
     Parameters
     ----------
     known : iterable of str
-        Names, which are none even if they look so.
+        Existing names, which are never patterns.
     """
     return text not in known and (text == ALL or text.startswith("@") or _WILD.search(text) is not None)
 
 
 def select(wanted: Sequence[str], known: Sequence[str], what: str) -> list[str]:
-    """Return the known names that are wanted, each once, in the order in which they are asked for.
+    """Return the selected names, each once, in the order of the request.
 
     Parameters
     ----------
     wanted : sequence of str
-        Each a name; ``'all'``; a pattern as of a shell, such as ``'Recordings2030*'``; or ``'@names.txt'``, a file with
-        a name or a pattern on each line, in which ``#`` starts a comment.
+        Each a name; ``'all'``; a pattern as in a shell, such as ``'Recordings2030*'``; or ``'@names.txt'``, a file
+        with a name or a pattern on each line, where ``#`` starts a comment.
     known : sequence of str
-        The names there are.
+        Existing names.
     what : str
-        For people, such as ``'model'``.
+        Noun for messages, such as ``'model'``.
 
     Raises
     ------
     UnknownIdentifierError
-        If a name is not known or a pattern matches none; with all that are wrong, and the nearest names.
+        If a name does not exist or a pattern matches none; lists all of them with the nearest names.
     ConfigurationError
         If a file cannot be read.
     """
-    found: dict[str, None] = {}
+    selection: dict[str, None] = {}
     wrong: list[str] = []
     for text, where in _texts(wanted, known):
         matches = _matches(text, known)
-        found.update(dict.fromkeys(matches))
+        selection.update(dict.fromkeys(matches))
         if not matches:
             wrong.append(_wrong(text, known, what, where))
     if wrong:
         raise UnknownIdentifierError(" ".join(wrong))
-    return list(found)
+    return list(selection)
 
 
 def _texts(wanted: Sequence[str], known: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield names and patterns, and from where they are."""
+    """Yield names and patterns, each with its place."""
     for text in wanted:
         if not text.startswith("@") or text in known:
             yield text, ""
@@ -98,7 +98,7 @@ def _matches(text: str, known: Sequence[str]) -> list[str]:
 def _wrong(text: str, known: Sequence[str], what: str, where: str) -> str:
     if not is_pattern(text):
         return f"No {what} is registered as {text!r} ({len(known)} known){where}.{did_you_mean(text, known, 3)}"
-    # What a pattern means is mostly in the letters before its first sign.
+    # The letters before the first wildcard usually say most.
     letters = _WILD.split(text)[0] or _WILD.sub("", text)
     starts = [name for name in known if letters and name.casefold().startswith(letters.casefold())]
     near = sorted(starts)[:3] or nearest(letters, known)

@@ -1,7 +1,7 @@
-"""Give a folder for a while; where its owner is killed, whoever takes the next one removes it.
+"""Give a temporary folder; if its owner is killed, the next owner of one removes it.
 
-Beside the folder lies a file that its owner holds locked, which ends with the process, whatever ends it. So a folder is
-removed only when no living process owns it, also where several containers share the folder of temporary files.
+The owner locks a file beside the folder; the lock ends with the process. So a folder is removed only if no living
+process owns it, even if several containers share the temporary folder.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _LOCK = ".lock"
 
 @contextmanager
 def work_folder(prefix: str) -> Iterator[Path]:
-    """Give an empty folder among the temporary files, which is removed after the block; see the module.
+    """Give an empty temporary folder, removed after the block; see the module.
 
     Parameters
     ----------
     prefix : str
-        Of its name; folders of this prefix, of this user, that no living process owns are removed first. Where there
-        are no locks (Windows, some file systems of networks), those stay.
+        Start of its name; this user's folders with that prefix and without a living owner are removed first. Without
+        file locks (Windows, some network file systems) those stay.
     """
     parent = Path(tempfile.gettempdir())
     for lock in parent.glob(f"{prefix}*{_LOCK}"):
@@ -51,9 +51,9 @@ def _new_lock(prefix: str) -> tuple[Path, int]:
         try:
             if _locked(number) and _is_at(number, Path(name)):
                 return Path(name), number
-        except OSError:  # no locks here: nobody else gets one either
+        except OSError:  # no locks here, for any process
             return Path(name), number
-        os.close(number)  # somebody took it for left before it was locked
+        os.close(number)  # removed as abandoned before it was locked
 
 
 def _remove_if_left(lock: Path) -> None:
@@ -69,7 +69,7 @@ def _remove_if_left(lock: Path) -> None:
 
 
 def _is_at(number: int, path: Path) -> bool:
-    """Tell whether an open file is still the one of this name."""
+    """Return whether a path is still that of an open file."""
     try:
         return os.path.samestat(os.fstat(number), path.stat(follow_symlinks=False))
     except FileNotFoundError:
@@ -77,10 +77,10 @@ def _is_at(number: int, path: Path) -> bool:
 
 
 def _locked(number: int) -> bool:
-    """Lock an open file for as long as it is open; False if somebody else has."""
+    """Lock an open file until it is closed; False if another process holds the lock."""
     if sys.platform == "win32":
         raise OSError("there are no such locks")
-    import fcntl
+    import fcntl  # not on Windows
 
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -6,16 +6,17 @@ be there at once.
 
 from __future__ import annotations
 
-from brainscore_core.command_line import Command, SpreadingCommand, make_app
+from brainscore_core.command_line import Command, SpreadingCommand, command_of, make_app
 from brainscore_vision.catalogue import commands as data
 from brainscore_vision.commands import again, atlas, cache, compare, info, judge, listing, plot, results, score
+from brainscore_vision.commands.options import ScoreOptions
 
 __all__ = ["app"]
 
 _SCORE, _FIND = "Score", "Find out"
 
 app = make_app("Score how brain-like vision models are.")
-app.command("score", cls=score.ScoreCommand, rich_help_panel=_SCORE)(score.score)
+app.command("score", cls=score.ScoreCommand, rich_help_panel=_SCORE)(command_of(ScoreOptions, score.score))
 app.command("atlas", cls=SpreadingCommand, rich_help_panel=_SCORE)(atlas.atlas)
 app.command("compare", cls=SpreadingCommand, rich_help_panel=_SCORE)(compare.compare)
 app.add_typer(plot.app, name="plot", rich_help_panel=_SCORE)

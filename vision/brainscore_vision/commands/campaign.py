@@ -1,4 +1,4 @@
-"""Score every one of some models on every one of some benchmarks, each model apart from the rest, and resume."""
+"""Score models on benchmarks, each model in processes of its own, and resume."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,67 +29,18 @@ from brainscore_vision.loading import find_plugin_directory
 
 if TYPE_CHECKING:
     from brainscore_core.scoring.judging import Isolation
+    from brainscore_vision.commands.options import ScoreOptions
 
-__all__ = ["Campaign", "exit_code", "score_many"]
+__all__ = ["exit_code", "score_many"]
 
 _LIBRARY = "brainscore_vision"
-_SHARES = 3  # into how many batches for each job the work is divided, where models have more pairs than that
+_SHARES = 3  # batches for each job
 _LEAST_BATCH_MINUTES = 10.0
-# What cannot be had without a network is told apart from what fails.
+# Errors that mean a missing network, not a failed pair.
 _NOT_HERE = {"OfflineError", "DataNotHereError", "PrivateDataError", "MissingStimulusError", "RequirementsError"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Campaign:
-    """How pairs are scored.
-
-    Attributes
-    ----------
-    folder : Path, optional
-        Of the records; None: the scores folder.
-    jobs : int
-        How many models are at work at a time.
-    cluster : str, optional
-        Where else, see `brainscore_core.scoring.cluster.places`; None: on this machine.
-    minutes, memory_gb : float, optional
-        With which a pair is stopped; None: four times the time and twice the memory that its plugins state, but at
-        least 10 minutes and 4 GB.
-    isolation : 'auto', 'box' or 'none'
-        Where models run.
-    again : bool
-        Whether pairs that have a record are scored once more.
-    retry : sequence of str
-        Classes of failures that are tried once more, such as ``'Timeout'``, or ``'all'``.
-    dry_run : bool
-        Whether only to say what would be scored.
-    offline : bool
-        Whether neither data nor weights are fetched. What plugins require is installed all the same, but with
-        ``BRAINSCORE_OFFLINE=1``.
-    """
-
-    folder: Path | None = None
-    jobs: int = 1
-    cluster: str | None = None
-    minutes: float | None = None
-    memory_gb: float | None = None
-    isolation: Isolation = "auto"
-    again: bool = False
-    retry: Sequence[str] = ()
-    dry_run: bool = False
-    offline: bool = False
-
-    @property
-    def limits(self) -> Limits:
-        """What a pair may take."""
-        limits = Limits()
-        if self.minutes is not None:
-            limits = dataclasses.replace(limits, time=0.0, least_minutes=self.minutes)
-        if self.memory_gb is not None:
-            limits = dataclasses.replace(limits, memory=0.0, least_memory_gb=self.memory_gb)
-        return limits
-
-
-def score_many(models: Sequence[str], benchmarks: Sequence[str], campaign: Campaign) -> int:
+def score_many(models: Sequence[str], benchmarks: Sequence[str], options: ScoreOptions) -> int:
     """Score every model on every benchmark, print a table of all of them, and return the exit code.
 
     Parameters
@@ -98,24 +48,24 @@ def score_many(models: Sequence[str], benchmarks: Sequence[str], campaign: Campa
     models, benchmarks : sequence of str
         Registered identifiers, each once.
     """
-    with _offline(campaign.offline):
+    with _offline(options.offline):
         facts = facts_of(benchmarks, command_line.say)
-        if campaign.offline or settings().offline:
+        if options.offline or settings().offline:
             absent = [name for name in benchmarks if name in facts and facts[name].here in ("no", "partly")]
             benchmarks = [name for name in benchmarks if name not in absent]
             if absent:
                 command_line.say(f"Left out, as their data are not here: {len(absent)} benchmarks.")
         pairs = pairs_of(models, benchmarks, facts)
-        folder = campaign.folder or settings().home / "scores"
-        batches_of = _batches_of(campaign.jobs, stimuli_of(facts))
-        is_scored = _is_scored(FolderStore(folder), campaign)
-        if campaign.dry_run:
+        folder = options.record or settings().home / "scores"
+        batches_of = _batches_of(options.jobs or 1, stimuli_of(facts))
+        is_scored = _is_scored(FolderStore(folder), options)
+        if options.dry_run:
             return _show_plan(pairs, is_scored, batches_of)
-        made, unscored = _run(pairs, folder, campaign, is_scored, batches_of)
+        made, unscored = _run(pairs, folder, options, is_scored, batches_of)
         return _show_result(pairs, made, unscored, FolderStore(folder))
 
 
-# -- what is to be done ------------------------------------------------------------------------------------------------
+# -- planning ------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -139,14 +89,14 @@ def _revision_of(kind: str, identifier: str) -> str:
     return sources.folder_revision(find_plugin_directory(kind, identifier))
 
 
-def _is_scored(store: FolderStore, campaign: Campaign) -> Callable[[str, str], str | None]:
+def _is_scored(store: FolderStore, options: ScoreOptions) -> Callable[[str, str], str | None]:
     """Return the function that says why a pair need not be scored, see `reuse`."""
     current = reuse([store], _revision_of, with_private=True)
     has_current = is_recorded(store, _revision_of)
-    wanted = {name.removeprefix("failed:") for name in campaign.retry}
+    wanted = {name.removeprefix("failed:") for name in (options.retry or ())}
 
     def is_scored(model: str, benchmark: str) -> str | None:
-        if campaign.again:
+        if options.scores_again:
             return None
         reason = current(model, benchmark)
         record = store.get(model, benchmark)
@@ -169,22 +119,22 @@ def _batches_of(jobs: int, key: Callable[[str], Hashable]) -> Callable[[Sequence
     return batches_of
 
 
-# -- doing it ----------------------------------------------------------------------------------------------------------
+# -- scoring ----------------------------------------------------------------------------------------------------------
 
 
 def _run(
     pairs: Sequence[Pair],
     folder: Path,
-    campaign: Campaign,
+    options: ScoreOptions,
     is_scored: Callable[[str, str], str | None],
     batches_of: Callable[[Sequence[Pair]], Sequence[Batch]],
 ) -> tuple[list[ScoreRecord], dict[Pair, str]]:
-    run = _runner(campaign)
+    run = _runner(options)
     todo = [pair for pair in pairs if is_scored(pair.model, pair.benchmark) is None]
-    why_no_private = _why_no_private(campaign) if any(pair.private for pair in todo) else None
+    why_no_private = _why_no_private(options) if any(pair.private for pair in todo) else None
     command_line.say(f"{len(todo)} of {len(pairs)} pairs to score; records go to {folder}.")
-    if todo and campaign.cluster is None:
-        _check_isolation(campaign.isolation)
+    if todo and options.cluster is None:
+        _check_isolation(options.isolation or "auto")
     with telling(todo) as tell:
         return run_pairs(
             todo,
@@ -197,35 +147,48 @@ def _run(
         )
 
 
-def _runner(campaign: Campaign) -> Callable[..., Iterator[Outcome]]:
-    """Return what scores batches: this machine, or a cluster."""
-    if campaign.cluster is None:
+def _runner(options: ScoreOptions) -> Callable[..., Iterator[Outcome]]:
+    """Return the function that scores batches: on this machine, or on a cluster."""
+    if options.cluster is None:
         return functools.partial(
-            run_here, library=_LIBRARY, limits=campaign.limits, jobs=campaign.jobs, isolation=campaign.isolation
+            run_here,
+            library=_LIBRARY,
+            limits=_limits(options),
+            jobs=options.jobs or 1,
+            isolation=options.isolation or "auto",
         )
     from brainscore_core.scoring.cluster.running import run_on_cluster  # has requirements of its own
 
     return functools.partial(
         run_on_cluster,
         library=_LIBRARY,
-        limits=campaign.limits,
-        cluster=campaign.cluster,
-        isolation=campaign.isolation,
+        limits=_limits(options),
+        cluster=options.cluster,
+        isolation=options.isolation or "auto",
         tell=command_line.say,
     )
 
 
-def _why_no_private(campaign: Campaign) -> str | None:
-    """Return why private pairs cannot be scored: only a model in a box may meet them."""
-    if campaign.isolation == "none":
+def _limits(options: ScoreOptions) -> Limits:
+    limits = Limits()
+    if options.timeout is not None:
+        limits = dataclasses.replace(limits, time=0.0, least_minutes=options.timeout)
+    if options.memory is not None:
+        limits = dataclasses.replace(limits, memory=0.0, least_memory_gb=options.memory)
+    return limits
+
+
+def _why_no_private(options: ScoreOptions) -> str | None:
+    """Return why private pairs cannot be scored; None: they can. They need a model in a box."""
+    if options.isolation == "none":
         return "private data are compared only with models in a box, and --isolation none was asked for"
-    # Whether there are boxes on the workers of a cluster, only they can tell: without one such a pair fails there.
-    why = None if campaign.cluster else why_no_box()
+    # Only a worker knows whether it has boxes: without one, such a pair fails there.
+    why = None if options.cluster else why_no_box()
     return " ".join(f"there is no box for the model. {why}".split()) if why else None
 
 
 def _check_isolation(isolation: Isolation) -> None:
-    """Say that models cannot be isolated here; raise if they have to be."""
+    """Report that models cannot be isolated here; raise if they must be."""
     why = None if isolation == "none" else why_no_box()
     if why and isolation == "box":
         raise IsolationError(why)
@@ -234,20 +197,20 @@ def _check_isolation(isolation: Isolation) -> None:
 
 
 def _telling_absent(run: Callable[..., Iterator[Outcome]]) -> Runner:
-    """Return a runner whose failures say that something was left out where only a network is lacking."""
+    """Return a runner that turns failures for lack of a network into skipped pairs."""
 
     def wrapped(batches: Sequence[Batch], *, minutes: float) -> Iterator[Outcome]:
         for outcome in run(batches, minutes=minutes):
             record = outcome.record
             if record.status.removeprefix("failed:") in _NOT_HERE:
-                said = (record.message.strip().splitlines() or [""])[0][:300]  # the message has the rest
-                record = dataclasses.replace(record, status=f"skipped:not here without a network: {said}")
+                line = (record.message.strip().splitlines() or [""])[0][:300]  # the message has the rest
+                record = dataclasses.replace(record, status=f"skipped:not here without a network: {line}")
             yield dataclasses.replace(outcome, record=record)
 
     return wrapped
 
 
-# -- saying what came of it --------------------------------------------------------------------------------------------
+# -- reporting --------------------------------------------------------------------------------------------
 
 
 def _show_plan(
@@ -305,7 +268,7 @@ def _show_result(
 
 
 def exit_code(records: Iterable[ScoreRecord]) -> int:
-    """Return 1 if a pair failed, else 4 if one was left out, else 0; that a pair is not applicable is an answer."""
+    """Return 1 if a pair failed, else 4 if one was skipped, else 0; "not applicable" is an answer."""
     found = list(records)
     if any(record.status.startswith("failed:") for record in found):
         return command_line.FAILED

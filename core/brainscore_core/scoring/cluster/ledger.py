@@ -1,7 +1,7 @@
-"""Decide what is handed out next and what is done again: the decisions of a campaign on many machines, without any I/O.
+"""Schedule a campaign on many machines: what is handed out next and what is repeated, without any I/O.
 
-What runs pairs (`brainscore_core.scoring.cluster.running`, or a simulation) asks `Ledger` for a piece of work whenever
-a worker is free, and tells it what became of it.
+A runner (`brainscore_core.scoring.cluster.running`, or a simulation) asks `Ledger` for work when a worker is free, and
+reports what became of it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_MINUTES", "MOST_LOSSES", "SHARE", "Ledger", "Piece"]
 
 MOST_LOSSES = 3
-"""A pair is given up when its worker was lost this often."""
+"""Lost workers after which a pair is given up."""
 
 LEAST_MINUTES = 5.0
-"""Pieces are not made shorter than that, because each of them loads its model."""
+"""Minimum length of a piece: each loads its model."""
 
 SHARE = 4.0
-"""A piece is at most this part of what each worker still has to do: 1 / SHARE."""
+"""A piece is at most 1 / SHARE of the remaining work per worker."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What one worker is given at a time.
+    """The work of one worker at a time.
 
     Attributes
     ----------
     key : str
-        No other piece of the campaign has it.
+        Unique in the campaign.
     batch : Batch
         Its pairs.
     """
@@ -46,9 +46,9 @@ class Piece:
 
 
 class Ledger:
-    """Know of each pair whether it has an outcome, and which pieces are with workers.
+    """Track which pairs have an outcome and which pieces are with workers.
 
-    Long work comes first and pieces get shorter towards the end, so that all workers end at about the same time: a
+    Long work comes first and pieces get shorter towards the end, so that all workers finish at about the same time: a
     piece is cut from the batch with the most work left, from its end, where its long pairs are.
 
     Parameters
@@ -56,9 +56,9 @@ class Ledger:
     batches : iterable of Batch
         No pair is in two of them.
     slots : int
-        How many pieces are worked on at a time; may be changed while the campaign runs.
+        Number of pieces worked on at a time; may change during the campaign.
     least_minutes, most_minutes : float
-        Of a piece, in planned minutes. A pair that takes longer is a piece of its own.
+        Bounds of a piece, in planned minutes. A longer pair is a piece of its own.
     most_losses : int
         See `MOST_LOSSES`.
     """
@@ -86,79 +86,79 @@ class Ledger:
 
     @property
     def n_open(self) -> int:
-        """How many pairs have no outcome yet."""
+        """Number of pairs without an outcome."""
         return len(self._open)
 
     @property
     def n_running(self) -> int:
-        """How many pieces are with workers."""
+        """Number of pieces with workers."""
         return len(self._running)
 
     def take(self) -> Piece | None:
-        """Return the next piece, which is with a worker from now on; None where nothing waits."""
+        """Return the next piece, which is with a worker from now on; None if none waits."""
         while self._heap:
             minutes, _, pairs = heapq.heappop(self._heap)
             self._waiting_minutes += minutes
-            left = [
+            open_pairs = [
                 pair for pair in pairs if _name(pair) in self._open
-            ]  # another worker may have come through after all
-            if not left:
+            ]  # a worker counted as lost may have finished
+            if not open_pairs:
                 continue
-            share = (self._waiting_minutes + _minutes(left)) / max(1, self.slots) / SHARE
-            start = _start_of_last(left, min(self.most_minutes, max(self.least_minutes, share)))
+            share = (self._waiting_minutes + _minutes(open_pairs)) / max(1, self.slots) / SHARE
+            start = _start_of_last(open_pairs, min(self.most_minutes, max(self.least_minutes, share)))
             if start:
-                self._wait(left[:start])
+                self._wait(open_pairs[:start])
             self._n_pieces += 1
-            piece = Piece(str(self._n_pieces), Batch(tuple(left[start:])))
+            piece = Piece(str(self._n_pieces), Batch(tuple(open_pairs[start:])))
             self._running[piece.key] = piece.batch.pairs
             return piece
         return None
 
     def done(self, model: str, benchmark: str) -> bool:
-        """Note an outcome; tell whether it is the first of its pair, which counts."""
+        """Note an outcome; return whether it is the first of its pair."""
         if (model, benchmark) not in self._open:
             return False
         self._open.remove((model, benchmark))
         return True
 
     def left_of(self, key: str) -> tuple[Pair, ...]:
-        """Return the pairs of a piece that have no outcome yet, in their order; none of one that is with no worker."""
+        """Return the pairs of a piece without an outcome, in order; empty if no worker has it."""
         return tuple(pair for pair in self._running.get(key, ()) if _name(pair) in self._open)
 
     def ended(self, key: str) -> tuple[Pair, ...]:
-        """Note that a worker has come to the end of a piece; return the pairs that it has left out, which stay open."""
+        """Note that a worker finished a piece; return the pairs that it left out, which stay open."""
         left = self.left_of(key)
         self._running.pop(key, None)
         return left
 
     def lost(self, key: str, *, begun: bool) -> Pair | None:
-        """Note that a worker was lost; what it has not done is done again.
+        """Note that a worker was lost; its unfinished pairs are scheduled again.
 
-        The pair that it was at, as far as is known, is a piece of its own from then on: if it was another one, which
-        came so soon after that nobody has heard of the outcome between, that one is found the next time.
+        The pair in progress, as far as is known, becomes a piece of its own. If another pair was the cause, because an
+        outcome in between was not heard of, the next loss finds it.
 
         Parameters
         ----------
         begun : bool
-            Whether it had begun with the piece: then the first pair without an outcome was what it was doing.
+            Whether the worker had begun the piece: then the first pair without an outcome was in progress.
 
         Returns
         -------
         Pair or None
-            The pair that is given up; whoever asks says so in a record.
+            The pair that is given up; the caller records it.
         """
-        left = list(self.ended(key))
+        open_pairs = list(self.ended(key))
         given_up = None
-        if begun and left:
-            suspect = left.pop(0)
+        if begun and open_pairs:
+            suspect = open_pairs.pop(0)
             self._losses[_name(suspect)] += 1
             if self._losses[_name(suspect)] >= self.most_losses:
                 given_up = suspect
                 self._open.remove(_name(suspect))
             else:
                 self._wait([suspect])
-        if left:
-            self._wait(left)
+        if open_pairs:
+            self._wait(open_pairs)
         return given_up
 
     def _wait(self, pairs: list[Pair]) -> None:
@@ -177,7 +177,7 @@ def _minutes(pairs: Iterable[Pair]) -> float:
 
 
 def _start_of_last(pairs: list[Pair], most_minutes: float) -> int:
-    """Return where the last pairs start that take at most so long together; the last one is always among them."""
+    """Return the start of the longest tail of pairs within a time; it has at least one pair."""
     start, minutes = len(pairs) - 1, pairs[-1].minutes
     while start and minutes + pairs[start - 1].minutes <= most_minutes:
         start -= 1

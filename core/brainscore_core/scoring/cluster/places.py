@@ -1,8 +1,8 @@
-"""Open a cluster: dask's own scheduler with workers on this machine, over SSH or as jobs of Slurm, or one that runs.
+"""Open a cluster: dask's own scheduler with workers on this machine, over SSH or as Slurm jobs, or a running one.
 
-``local``, ``local:4``, ``tcp://host:8786``, ``ssh:hosts.txt``, ``slurm:profile.yml`` are the names of places. Those
-that are opened here talk encrypted, with keys made for one campaign: whoever can speak to a scheduler of dask or to its
-workers can run programs there.
+A cluster is named ``local``, ``local:4``, ``tcp://host:8786``, ``ssh:hosts.txt`` or ``slurm:profile.yml``. Connections
+of those opened here are encrypted, with keys made for one campaign: any client of a dask scheduler or worker can run
+programs there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KINDS = {
     "ssh": "ssh:FILE, hosts to log in at, one a line",
     "slurm": "slurm:FILE, the profile of a Slurm cluster",
 }
-"""Kind of place -> how it is named."""
+"""Kind of cluster -> form of its name."""
 
 _MOST_HOSTS_BYTES = 2**20
 _HOST = re.compile(
@@ -46,15 +46,15 @@ _HOST = re.compile(
 _CONNECT_S = 30.0
 _PATIENCE_S = 120.0
 
-# A worker that is lost costs the pair it was working on, which the ledger decides about: dask itself would run all of
-# the piece again. And machines of one cluster may have clocks that jump: a worker whose connection is alive is alive.
+# After a lost worker the ledger decides what to repeat; dask would run the whole piece again. And clocks may jump: a
+# worker with a live connection is alive.
 _SCHEDULING: Mapping[str, object] = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.worker-ttl": None,
-    "distributed.scheduler.default-task-durations": {"score_task": "1h"},  # else few jobs are asked for at first
+    "distributed.scheduler.default-task-durations": {"score_task": "1h"},  # otherwise few jobs are requested at first
     "distributed.scheduler.worker-saturation": 1.0,
-    "distributed.admin.low-level-log-length": 100,  # of outcomes that have long been told; each may have megabytes
-    "distributed.scheduler.http.routes": [],  # nobody looks at its pages, so it has none
+    "distributed.admin.low-level-log-length": 100,  # old outcomes may take megabytes each
+    "distributed.scheduler.http.routes": [],  # its pages are not used
     "distributed.worker.http.routes": [],
     "distributed.comm.timeouts.connect": f"{_CONNECT_S:g}s",
 }
@@ -62,24 +62,24 @@ _SCHEDULING: Mapping[str, object] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A cluster that is open.
+    """An open cluster.
 
     Attributes
     ----------
     name : str
-        As people gave it.
+        Name as given by the user.
     connect : callable
         Returns a new client; raises `ClusterError` if the scheduler cannot be reached.
     most_minutes : float
-        How long a piece may be.
+        Maximum length of a piece.
     slots : int or None
-        How many pieces are worked on at a time when all workers are there; None: as many as there are workers.
+        Number of pieces worked on at a time when all workers are there; None: the number of workers.
     tend : callable
-        Brings workers back that were lost, where nobody else does.
+        Restarts lost workers, unless something else does.
     patience_s : float
-        How long there may be no worker at all.
+        Longest time without any worker.
     offers : sequence of mapping
-        Resources of the workers, see `brainscore_core.scoring.cluster.resources`; empty: what they say themselves.
+        Resources of the workers, see `brainscore_core.scoring.cluster.resources`; empty: as they state themselves.
     is_ours : bool
         Whether its scheduler ends with the campaign.
     """
@@ -95,12 +95,12 @@ class Place:
 
 
 def parse_place(name: str) -> tuple[str, str]:
-    """Return kind and the rest of the name of a place.
+    """Return the kind of a cluster's name and the rest of the name.
 
     Raises
     ------
     ConfigurationError
-        If there is no such kind, or what follows cannot be.
+        If there is no such kind, or the rest is invalid.
     """
     kind, colon, rest = name.partition(":")
     good = {
@@ -119,16 +119,16 @@ def parse_place(name: str) -> tuple[str, str]:
 
 @contextmanager
 def open_place(name: str) -> Iterator[Place]:
-    """Open the cluster of a name, and close what was opened when the block ends.
+    """Open a cluster by its name; close it after the block.
 
     Raises
     ------
     ConfigurationError
-        If the name, or the file that it names, says nothing that can be opened.
+        If the name, or the file that it names, is invalid.
     RequirementsError
-        If a package is not installed; the message says which.
+        If a package is not installed.
     ClusterError
-        If it cannot be reached or started.
+        If the cluster cannot be reached or started.
     """
     kind, rest = parse_place(name)
     opened = {"local": _local, "tcp": _running, "tls": _running, "ssh": _ssh, "slurm": _slurm}[kind]
@@ -164,12 +164,12 @@ def import_or_say(module: str, package: str) -> Any:  # a module that is install
 
 @contextmanager
 def _local(name: str, rest: str) -> Iterator[Place]:
-    """Start one worker with as many threads as pairs at a time; each pair has processes of its own all the same."""
+    """Start one worker with a thread for each concurrent pair; each pair has processes of its own all the same."""
     from distributed import LocalCluster
     from distributed.system import MEMORY_LIMIT  # of the machine, or of the container
 
     n = int(rest or os.cpu_count() or 1)
-    # One pair at a time has the GPU: all of them would take the first.
+    # One pair at a time: all would use the first GPU.
     offered = offer(MEMORY_LIMIT / 1e9, gpus=int(has_gpu()), private=True)
     with LocalCluster(
         n_workers=1,
@@ -178,7 +178,7 @@ def _local(name: str, rest: str) -> Iterator[Place]:
         host="127.0.0.1",
         protocol="tls://",
         security=_new_keys(),
-        memory_limit=0,  # the worker needs little; each pair has a limit of its own
+        memory_limit=0,  # each pair has a limit of its own
         dashboard_address="127.0.0.1:0",
         resources=offered,
         silence_logs="ERROR",
@@ -188,13 +188,13 @@ def _local(name: str, rest: str) -> Iterator[Place]:
 
 @contextmanager
 def _running(name: str, rest: str) -> Iterator[Place]:  # noqa: ARG001 - a kind of place
-    """Take a scheduler that somebody has started, with workers of theirs."""
+    """Use a running scheduler with its workers."""
     yield Place(name=name, connect=lambda: _client(name), patience_s=_PATIENCE_S, is_ours=False)
 
 
 @contextmanager
 def _ssh(name: str, rest: str) -> Iterator[Place]:
-    """Start a scheduler on the first host, and a worker for each line; a host that stands there twice has two."""
+    """Start a scheduler on the first host and a worker for each line; a repeated host has several."""
     import_or_say("asyncssh", "asyncssh")
     from distributed import SSHCluster
 
@@ -219,7 +219,7 @@ def _ssh(name: str, rest: str) -> Iterator[Place]:
 
 @contextmanager
 def _slurm(name: str, rest: str) -> Iterator[Place]:
-    """Start jobs of Slurm, each of which is one worker."""
+    """Start Slurm jobs, each of which is one worker."""
     profile = read_profile(Path(rest))
     jobqueue = import_or_say("dask_jobqueue", "dask-jobqueue")
     folder = Path(profile.folder) if profile.folder else settings().home / "slurm"
@@ -232,9 +232,9 @@ def _slurm(name: str, rest: str) -> Iterator[Place]:
         yield Place(
             name=name,
             connect=lambda: _client(cluster),
-            most_minutes=profile.minutes / 4,  # what the end of a job cuts off is done again
+            most_minutes=profile.minutes / 4,  # work cut off by the end of a job is repeated
             slots=profile.jobs.max,
-            # A job that was cancelled stays in the list of those that are wanted; only this starts it anew.
+            # A cancelled job stays in the list of those requested; only this restarts it.
             offers=[_offered(profile)],
             tend=lambda: cluster.scale(len(cluster.worker_spec)),
             patience_s=float("inf"),  # jobs may wait for days
@@ -242,7 +242,7 @@ def _slurm(name: str, rest: str) -> Iterator[Place]:
 
 
 def slurm_options(profile: SlurmProfile, folder: Path) -> dict[str, Any]:  # of dask-jobqueue
-    """Return what dask-jobqueue makes the jobs of a profile of."""
+    """Return the arguments of dask-jobqueue for a profile."""
     resources = " ".join(f"{name}={amount:g}" for name, amount in _offered(profile).items())
     environment = {"OMP_NUM_THREADS": str(profile.cores), **profile.env}
     return {
@@ -267,18 +267,18 @@ def slurm_options(profile: SlurmProfile, folder: Path) -> dict[str, Any]:  # of 
 
 
 def read_hosts(path: Path) -> list[tuple[str, dict[str, str | int]]]:
-    """Read the hosts of a file: one a line, empty lines and what follows a ``#`` left out.
+    """Read a file of hosts, one a line; empty lines and comments after ``#`` are skipped.
 
     Returns
     -------
     list of (str, dict)
-        Name of the host, and the user and port to log in with where the line has them (``user@host:port``), as
-        `asyncssh.connect` calls them; for what it does not say, the user's configuration of SSH counts.
+        Host name, and user and port if the line has them (``user@host:port``), named as in `asyncssh.connect`;
+        otherwise the user's SSH configuration applies.
 
     Raises
     ------
     ConfigurationError
-        If it cannot be read, or a line names no host.
+        If the file cannot be read, or a line names no host.
     """
     try:
         text = path.read_bytes()[:_MOST_HOSTS_BYTES].decode("utf-8")
@@ -287,16 +287,16 @@ def read_hosts(path: Path) -> list[tuple[str, dict[str, str | int]]]:
             f"The list of hosts cannot be read: {error}. `--cluster ssh:FILE` names it."
         ) from error
     hosts: list[tuple[str, dict[str, str | int]]] = []
-    for line in filter(None, (each.partition("#")[0].strip() for each in text.splitlines())):
-        found = _HOST.fullmatch(line)
-        if found is None:
+    for line in filter(None, (row.partition("#")[0].strip() for row in text.splitlines())):
+        match = _HOST.fullmatch(line)
+        if match is None:
             raise ConfigurationError(
                 f"{path}: {line!r} is no name of a host; expected one host a line, such as node1.example.org or "
                 "me@node1.example.org:2222."
             )
-        user, port = found["user"], found["port"]
+        user, port = match["user"], match["port"]
         how = {**({"username": user} if user else {}), **({"port": int(port)} if port else {})}
-        hosts.append((found["name"].strip("[]"), how))
+        hosts.append((match["name"].strip("[]"), how))
     if not hosts:
         raise ConfigurationError(f"{path}: there is no host in it; expected one a line, such as node1.example.org.")
     return hosts
@@ -318,7 +318,7 @@ def _client(where: object) -> Client:
 
 
 def _tend(cluster: Any) -> Callable[[], object]:  # SpecCluster, whose attributes have no types
-    """Return what starts workers anew: one that was lost stays in the list of those that are wanted, and no more."""
+    """Return a callable that restarts lost workers, which stay in the list of those requested."""
     return lambda: cluster.scale(len(cluster.worker_spec))
 
 
@@ -331,15 +331,15 @@ def _new_keys() -> Any:  # distributed.security.Security, which has no types
 
 @contextmanager
 def _keys_in(folder: Path) -> Iterator[Any]:
-    """Give keys that lie in files, which workers elsewhere read and only this user may; they go with the block."""
+    """Give keys in files that workers elsewhere read and only this user may; they are removed after the block."""
     from distributed.security import Security
 
-    made = _new_keys()
+    keys = _new_keys()
     names = [f"tls_{role}_{part}" for role in ("client", "scheduler", "worker") for part in ("key", "cert")]
     with tempfile.TemporaryDirectory(prefix=".keys-", dir=folder) as private:  # mode 0700
         files = {name: Path(private) / name for name in ["tls_ca_file", *names]}
         for name, file in files.items():
-            file.write_text(getattr(made, name), encoding="ascii")
+            file.write_text(getattr(keys, name), encoding="ascii")
         yield Security(require_encryption=True, **{name: str(file) for name, file in files.items()})
 
 

@@ -1,4 +1,4 @@
-"""Read the profile of a Slurm cluster: what a job is given, and how many there may be."""
+"""Read the profile of a Slurm cluster: resources and number of its jobs."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def _word(value: str) -> str:
 def _variables(value: Mapping[str, str]) -> Mapping[str, str]:
     for name, content in value.items():
         if not _VARIABLE.fullmatch(name) or "\n" in content:
-            raise ValueError(f"expected the names of variables with texts of one line; {name!r} is not so")
+            raise ValueError(f"expected names of variables with texts of one line; {name!r} has none")
     return value
 
 
 def memory_gb_of(size: str) -> float:
-    """Return a size such as ``'16 GB'`` in GB (10^9 bytes); GiB and GB are taken as one, as Slurm does."""
+    """Return a size such as ``'16 GB'`` in GB (10^9 bytes); GiB and GB are the same, as in Slurm."""
     number, unit = _SIZE.fullmatch(size).groups()  # type: ignore[union-attr]  # checked when it was read
     return float(number) * {"m": 1e-3, "g": 1.0, "t": 1e3}[unit.lower()]
 
 
 def minutes_of(walltime: str) -> float:
-    """Return a time of Slurm such as ``'1-12:00:00'`` in minutes."""
+    """Return a Slurm time such as ``'1-12:00:00'`` in minutes."""
     days, hours, minutes, seconds = _TIME.fullmatch(walltime).groups()  # type: ignore[union-attr]  # as above
     return 1440 * int(days or 0) + 60 * int(hours) + int(minutes) + int(seconds or 0) / 60
 
@@ -68,14 +68,14 @@ _Few = Annotated[int, Strict(), Field(ge=0, le=10_000)]
 
 @dataclass(frozen=True, kw_only=True)
 class Jobs(Untrusted):
-    """How many jobs there are at a time.
+    """Number of concurrent jobs.
 
     Attributes
     ----------
     min : int
-        Also when little is left to do.
+        Minimum, even if little work remains.
     max : int
-        At the most.
+        Maximum.
     """
 
     min: _Few = 0
@@ -84,30 +84,28 @@ class Jobs(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class SlurmProfile(Untrusted):
-    """What a job of Slurm is given; each is one worker, which scores one pair at a time.
+    """Resources of a Slurm job; each job is one worker, which scores one pair at a time.
 
     Attributes
     ----------
     memory : str
-        Of a job, such as ``'16 GB'``.
+        Memory of a job, such as ``'16 GB'``.
     walltime : str
-        When Slurm ends a job: ``'04:00:00'``, or ``'1-12:00:00'`` with days.
+        Time limit of a job: ``'04:00:00'``, or ``'1-12:00:00'`` with days.
     jobs : Jobs
-        How many.
-    cores : int
-        Of a job.
-    gpus : int
-        Of a job.
+        Number of jobs.
+    cores, gpus : int
+        Cores and GPUs of a job.
     private : bool
         Whether these machines may hold private measurements.
     queue, account : str, optional
-        Partition and account; None: the default ones.
+        Partition and account; None: the defaults.
     python : str, optional
-        Interpreter of an environment with the library, at the same path on all nodes; None: the one that runs.
+        Interpreter of an environment with the library, at the same path on all nodes; None: the current one.
     interface : str, optional
-        Network interface by which nodes and scheduler reach each other, such as ``'ib0'``; None: the default one.
+        Network interface between nodes and scheduler, such as ``'ib0'``; None: the default.
     folder : str, optional
-        That all nodes see, for the logs of jobs and, while it runs, the keys of the encrypted connections; None:
+        Folder visible to all nodes, for job logs and, during the campaign, the keys of the encrypted connections; None:
         ``slurm`` in the Brain-Score home.
     env : mapping of str to str
         Environment variables of a job.
@@ -136,7 +134,7 @@ class SlurmProfile(Untrusted):
 
     @property
     def minutes(self) -> float:
-        """Walltime."""
+        """Walltime in minutes."""
         return minutes_of(self.walltime)
 
 
@@ -150,7 +148,7 @@ def read_profile(path: Path) -> SlurmProfile:
     Raises
     ------
     ConfigurationError
-        If it cannot be read, or anything in it is not as expected; the message lists all of that.
+        If it cannot be read or any entry is invalid; the message lists them all.
     """
     try:
         text = path.read_bytes()
@@ -174,13 +172,13 @@ def read_profile(path: Path) -> SlurmProfile:
 
 def _problems(error: ValidationError) -> list[str]:
     problems = []
-    for each in error.errors(include_url=False, include_context=False):
-        place = ".".join(map(str, each["loc"]))
-        if each["type"] == "unexpected_keyword_argument":
-            known = Jobs.__dataclass_fields__ if each["loc"][0] == "jobs" else _KEYS
-            problems.append(f"{place}: there is no such key.{did_you_mean(each['loc'][-1], known)}")
-        elif each["type"] in ("missing", "missing_argument"):
+    for problem in error.errors(include_url=False, include_context=False):
+        place = ".".join(map(str, problem["loc"]))
+        if problem["type"] == "unexpected_keyword_argument":
+            keys = Jobs.__dataclass_fields__ if problem["loc"][0] == "jobs" else _KEYS
+            problems.append(f"{place}: there is no such key.{did_you_mean(problem['loc'][-1], keys)}")
+        elif problem["type"] in ("missing", "missing_argument"):
             problems.append(f"{place}: has to be stated.")
         else:
-            problems.append(f"{place}: {each['msg'].removeprefix('Value error, ')}, found {each['input']!r}.")
+            problems.append(f"{place}: {problem['msg'].removeprefix('Value error, ')}, found {problem['input']!r}.")
     return problems

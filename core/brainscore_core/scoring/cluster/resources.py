@@ -1,4 +1,4 @@
-"""Decide which workers may take a batch: what it wants of them, and what they offer."""
+"""Match batches with workers: the resources a batch needs and those that workers offer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = {
 
 
 def offer(memory_gb: float, *, gpus: int = 0, private: bool = False) -> dict[str, float]:
-    """Return the resources of a worker, in the names that `wanted` asks for."""
+    """Return the resources of a worker, under the names of `wanted`."""
     return {
         "memory_gb": memory_gb,
         **({"gpu": float(gpus)} if gpus else {}),
@@ -29,26 +29,26 @@ def offer(memory_gb: float, *, gpus: int = 0, private: bool = False) -> dict[str
 
 
 def wanted(batch: Batch, offers: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return which resources a worker must have free for a batch.
+    """Return the free resources that a worker must have for a batch.
 
     Parameters
     ----------
     offers : sequence of mapping
-        Resources of each worker. Memory counts only where every worker says how much it has; GPUs and a licence for
-        private data has only who says so.
+        Resources of each worker. Memory counts only if every worker states its own; a worker that states no GPUs or
+        licence for private data has none.
     """
-    found: dict[str, float] = {}
-    if offers and all("memory_gb" in each for each in offers):
-        found["memory_gb"] = float(batch.memory_gb)
+    resources: dict[str, float] = {}
+    if offers and all("memory_gb" in worker for worker in offers):
+        resources["memory_gb"] = float(batch.memory_gb)
     if batch.gpus:
-        found["gpu"] = float(batch.gpus)
+        resources["gpu"] = float(batch.gpus)
     if batch.private:
-        found["private"] = 1.0
-    return found
+        resources["private"] = 1.0
+    return resources
 
 
 def missing(batch: Batch, offers: Sequence[Mapping[str, float]]) -> str:
-    """Return why no worker may take a batch; empty if one may.
+    """Return why no worker can take a batch; empty if one can.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ def missing(batch: Batch, offers: Sequence[Mapping[str, float]]) -> str:
         As for `wanted`; at least one.
     """
     needs = wanted(batch, offers)
-    if any(all(each.get(name, 0.0) >= amount for name, amount in needs.items()) for each in offers):
+    if any(all(worker.get(name, 0.0) >= amount for name, amount in needs.items()) for worker in offers):
         return ""
-    said = " and ".join(_WORDS[name].format(f"{amount:g}") for name, amount in needs.items())
-    most = {name: max(each.get(name, 0.0) for each in offers) for name in needs}
+    needed = " and ".join(_WORDS[name].format(f"{amount:g}") for name, amount in needs.items())
+    most = {name: max(worker.get(name, 0.0) for worker in offers) for name in needs}
     has = " and ".join(_WORDS[name].format(f"{amount:g}") for name, amount in most.items() if amount)
     return (
-        f"It needs a worker with {said}; those of this cluster have at most {has or 'nothing of it'}. Start workers "
+        f"It needs a worker with {needed}; those of this cluster have at most {has or 'nothing of it'}. Start workers "
         f'with --resources "{" ".join(f"{name}={amount:g}" for name, amount in needs.items())}".'
     )

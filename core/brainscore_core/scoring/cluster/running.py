@@ -1,4 +1,4 @@
-"""Score batches on many machines: dask schedules, the ledger decides what is done next and what is done again."""
+"""Score batches on many machines: dask schedules, the ledger decides what is next and what is repeated."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["run_on_cluster"]
 
-_LOOK_EVERY_S = 1.0
+_POLL_S = 1.0
 _TEND_EVERY_S = 5.0
-_GRACE_S = 30.0  # for what is stopped in time to say so
-_MOST_ERRORS = 20  # of workers one after the other, without any outcome between them
+_GRACE_S = 30.0  # for stopped pairs to report
+_MOST_ERRORS = 20  # consecutive, without any outcome in between
 
 
 def run_on_cluster(
@@ -43,13 +43,12 @@ def run_on_cluster(
     tell: Callable[[str], object] = lambda line: None,  # noqa: ARG005 - a default that says nothing
     score: Callable[[str], list[str]] = score_task,
 ) -> Iterator[Outcome]:
-    """Score the pairs of batches on a cluster, and yield the outcome of each as soon as it is there.
+    """Score the pairs of batches on a cluster, and yield each outcome at once.
 
-    Batches are cut into pieces, long ones first. The scheduler has only as many of them as there are workers, however
-    many pairs there are. What a worker has not done when it is lost is done by another one; a pair that has lost its
-    worker `most_losses` times gets a record with status 'failed:LostWorker', one that needs more than any worker has
-    'failed:NoWorker'. Whoever stops iterating ends the campaign: it goes on where it was when the pairs without record
-    are run again.
+    Batches are cut into pieces, long ones first. The scheduler holds only one piece for each worker, however many pairs
+    there are. Another worker repeats what a lost one has not finished; a pair that has lost its worker `most_losses`
+    times gets a record with status 'failed:LostWorker', one that needs more than any worker has gets
+    'failed:NoWorker'. Closing the iterator ends the campaign; running the pairs without record again continues it.
 
     Parameters
     ----------
@@ -58,23 +57,23 @@ def run_on_cluster(
     library, limits, isolation
         As for `brainscore_core.scoring.batches.run_batch`, which scores them on the workers.
     cluster : str
-        Where, see `brainscore_core.scoring.cluster.places`.
+        Name of the cluster, see `brainscore_core.scoring.cluster.places`.
     minutes : float
-        After which nothing more is started and what runs is stopped; pairs that are not reached have no outcome.
+        Time limit: then nothing more is started and what runs is stopped; pairs not reached have no outcome.
     most_losses : int
-        With how many lost workers a pair is given up.
+        Lost workers after which a pair is given up.
     tell : callable
-        Is told in words what happens to the cluster.
+        Receives messages about the cluster.
     score : callable
-        What a worker does with the JSON text of a `Task`.
+        Run by a worker with the JSON text of a `Task`.
 
     Raises
     ------
     ConfigurationError, RequirementsError
         If `cluster` cannot be opened.
     ClusterError
-        If the scheduler or all workers are lost and do not come back, or workers cannot do anything with what they are
-        given. What was yielded before stays true.
+        If the scheduler or all workers are lost for good, or every worker rejects its task. Earlier outcomes stay
+        valid.
     """
     if not batches:
         return
@@ -85,14 +84,14 @@ def run_on_cluster(
         deadline = time.monotonic() + 60 * minutes
 
         def task_of(piece: Piece) -> Task:
-            left = max(0.0, (deadline - time.monotonic()) / 60)
-            return Task.of(piece.key, topic, piece.batch, library, limits or Limits(), isolation, left)
+            minutes_left = max(0.0, (deadline - time.monotonic()) / 60)
+            return Task.of(piece.key, topic, piece.batch, library, limits or Limits(), isolation, minutes_left)
 
         yield from campaign.run(task_of, topic, deadline)
 
 
 class _Campaign:
-    """Keeps the workers of a place busy with the pieces of a ledger."""
+    """Keep the workers of a cluster busy with the pieces of a ledger."""
 
     def __init__(
         self, place: Place, ledger: Ledger, tell: Callable[[str], object], score: Callable[[str], list[str]]
@@ -104,7 +103,7 @@ class _Campaign:
         self.begun: set[str] = set()
         self.n_errors = 0
         self.workers: Mapping[str, Mapping[str, Any]] = {}
-        self.looked = float("-inf")  # for the workers, when that was
+        self.looked = float("-inf")  # when the workers were last listed
         self.workers_seen = self.tended = time.monotonic()
 
     def run(self, task_of: Callable[[Piece], Task], topic: str, deadline: float) -> Iterator[Outcome]:
@@ -130,7 +129,7 @@ class _Campaign:
         client, self.client = self.client, None
         if client is None:
             return
-        with suppress(Exception):  # it may be gone, and what is wanted is that it goes
+        with suppress(Exception):  # it may be gone already
             if self.futures and client.status == "running":
                 client.cancel(list(self.futures.values()))
         self.futures.clear()
@@ -138,7 +137,7 @@ class _Campaign:
             client.close(timeout=10)
 
     def _reconnect(self, topic: str) -> None:
-        """Start over with a scheduler that was lost; what is done stays done."""
+        """Reconnect to a lost scheduler; outcomes so far stay."""
         if self.place.is_ours:
             raise ClusterError(f"The scheduler of {self.place.name} has ended. {self._hint()}")
         self.tell(f"The scheduler at {self.place.name} was lost; waiting for it to come back.")
@@ -152,7 +151,7 @@ class _Campaign:
             except ClusterError as error:
                 if time.monotonic() > until:
                     raise ClusterError(f"{error} {self._hint()}") from error
-                time.sleep(_LOOK_EVERY_S)
+                time.sleep(_POLL_S)
             else:
                 self.workers_seen, self.looked = time.monotonic(), float("-inf")
                 self.tell(f"The scheduler at {self.place.name} is back; {self.ledger.n_open} pairs are still open.")
@@ -162,9 +161,9 @@ class _Campaign:
         return f"{self.ledger.n_open} pairs have no record yet; the same command goes on with them."
 
     def _look_after_workers(self) -> None:
-        """See which workers there are, from time to time: the scheduler is asked, which takes longer than a message."""
+        """List the workers from time to time: asking the scheduler takes longer than a message."""
         now = time.monotonic()
-        if self.client is None or now - self.looked < _LOOK_EVERY_S:
+        if self.client is None or now - self.looked < _POLL_S:
             return
         self.workers, self.looked = {}, now
         with suppress(OSError, TimeoutError, ValueError):
@@ -183,7 +182,7 @@ class _Campaign:
     # -- out
 
     def _hand_out(self, task_of: Callable[[Piece], Task]) -> Iterator[Outcome]:
-        """Give the scheduler as many pieces as can be worked on; yield the outcomes of those that nobody can take."""
+        """Hand out as many pieces as can be worked on; yield failures of those that no worker can take."""
         self._look_after_workers()
         offers = list(self.place.offers) or [worker.get("resources") or {} for worker in self.workers.values()]
         if not offers:
@@ -210,7 +209,7 @@ class _Campaign:
             future.add_done_callback(lambda done, key=piece.key: self.messages.put(("ended", (key, done))))
 
     def _refused(self, piece: Piece, lack: str) -> Iterator[Outcome]:
-        record = failed(piece.batch.pairs[0], "NoWorker", lack)  # once: it asks git for the revision of the library
+        record = failed(piece.batch.pairs[0], "NoWorker", lack)  # once: it asks git for the library's revision
         for pair in self.ledger.ended(piece.key):
             self.ledger.done(pair.model, pair.benchmark)
             yield Outcome(replace(record, benchmark=pair.benchmark))
@@ -218,9 +217,9 @@ class _Campaign:
     # -- in
 
     def _hear(self, topic: str, deadline: float) -> Iterator[Outcome]:
-        """Take the next message of the cluster, if there is one soon."""
+        """Handle the next message of the cluster, if one comes soon."""
         try:
-            what, content = self.messages.get(timeout=_LOOK_EVERY_S)
+            what, content = self.messages.get(timeout=_POLL_S)
         except Empty:
             if self.client is None or self.client.status not in ("running", "connecting"):
                 self._reconnect(topic)
@@ -249,7 +248,7 @@ class _Campaign:
         try:
             outcome = outcome_of(text)
         except CorruptFileError as error:
-            self.tell(f"A worker gave what is no outcome: {error}")
+            self.tell(f"A worker sent an invalid outcome: {error}")
             return
         if self.ledger.done(outcome.record.model, outcome.record.benchmark):
             self.n_errors = 0
@@ -260,7 +259,7 @@ class _Campaign:
 
         error = future.exception() if future.status == "error" else None
         if error is None:
-            if self.ledger.left_of(key):  # what came as events needs not be fetched
+            if self.ledger.left_of(key):  # unless all came as events
                 for text in future.result():
                     yield from self._outcome(text)
             why = "its worker left it out"
@@ -269,11 +268,12 @@ class _Campaign:
         else:
             why = f"its worker said {type(error).__name__}: {error}"
             self._count_error(why)
-        left = self.ledger.left_of(key)
-        if not left or (is_late and error is None):
+        open_pairs = self.ledger.left_of(key)
+        if not open_pairs or (is_late and error is None):
             self.ledger.ended(key)
             return
-        self.tell(f"{left[0].model} on {left[0].benchmark}: {why}; {len(left)} pairs go to another worker.")
+        first = open_pairs[0]
+        self.tell(f"{first.model} on {first.benchmark}: {why}; {len(open_pairs)} pairs go to another worker.")
         given_up = self.ledger.lost(key, begun=key in self.begun or not isinstance(error, KilledWorker))
         if given_up is not None:
             message = f"given up after {self.ledger.most_losses} times: {why}"

@@ -1,6 +1,6 @@
-"""Run a program in a box: it sees and reaches only what it was given, and ends with all that it started.
+"""Run a program in a box: it accesses only what it was given, and ends with its descendants.
 
-`Box` says what that is; what holds, and what cannot hold, stands in ``docs/explanation/isolation.md``.
+`Box` states the access; ``docs/explanation/isolation.md`` states the guarantees and their limits.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _OWN_PROCESSES = 2  # of bubblewrap: one outside, and the first within
 
 
 def kind_of_box() -> Literal["bubblewrap"] | None:
-    """Return what boxes are made with on this machine; None: there are none here, see `why_no_box`."""
+    """Return the program that makes boxes on this machine; None if there is none, see `why_no_box`."""
     return None if why_no_box() else "bubblewrap"
 
 
 @functools.cache
 def why_no_box() -> str | None:
-    """Return why no program can be put into a box here, and the remedy; None: it was tried, and works."""
+    """Return why no box can be made here, and the remedy; None if a trial succeeded."""
     if sys.platform != "linux":
         return (
             f"This is {platform.system()}, where models cannot be isolated: only benchmarks of public data can be "
@@ -62,7 +62,7 @@ def why_no_box() -> str | None:
 
 
 def _explained(ended: Ended) -> str:
-    """Return what a box that failed to start means."""
+    """Return the likely cause of a failed trial."""
     if "nknown option" in ended.output:
         remedy = "Its version must be 0.8 or newer."
     elif _RESTRICTED.is_file() and _RESTRICTED.read_text("ascii").strip() == "1":
@@ -81,9 +81,9 @@ def _explained(ended: Ended) -> str:
 
 
 class Bounds(TypedDict, total=False):
-    """What a program in a box may take, and who hears it: as for `processes.run_bounded`.
+    """Limits and output of a program in a box, as for `processes.run_bounded`.
 
-    The memory is that of all processes in the box, which cannot leave it. Of `pass_fds`, none may be a folder: it would
+    The memory is that of all processes in the box, which cannot leave it. No folder may be in `pass_fds`: it would
     lead out of the box.
     """
 
@@ -96,23 +96,23 @@ class Bounds(TypedDict, total=False):
 
 
 def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) -> Ended:
-    """Run a program in a box to its end, or until it takes too long or too much.
+    """Run a program in a box until it ends or exceeds a limit.
 
     Parameters
     ----------
     command : sequence of str or Path
-        The program, as it is found in the box, and its arguments.
+        The program, at its path in the box, and its arguments.
     box : Box
-        What it sees.
+        Its access.
     **bounds
         See `Bounds`.
 
     Raises
     ------
     IsolationError
-        If there is no box here, or it is to hold what no box may.
+        If no box can be made here, or it would hold what no box may.
     OSError
-        If it cannot be started.
+        If the program cannot be started.
     """
     with start_boxed(command, box, **bounds) as program:
         return program.result()
@@ -120,7 +120,7 @@ def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds])
 
 @contextmanager
 def start_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) -> Iterator[Program]:
-    """Start a program in a box, to talk to over open files; leaving the context ends all that is in the box.
+    """Start a program in a box, to talk to over open files; leaving the context ends everything in the box.
 
     Parameters and errors are those of `run_boxed`.
     """
@@ -139,17 +139,17 @@ def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) ->
         calls = stack.enter_context(_holding(refused_calls(platform.machine())))
         numbers = {path: file.fileno() for path, file in files.items()}
         words = arguments_of(box, files=numbers, filter_fd=calls.fileno())
-        # In a file: the arguments of its first process can be read in the box, and tell of the machine.
+        # In a file: arguments of its first process would be readable in the box, and describe the machine.
         arguments = stack.enter_context(_holding("".join(f"{word}\0" for word in words).encode()))
         own = [*numbers.values(), calls.fileno(), arguments.fileno()]
-        given: Bounds = {**bounds, "pass_fds": [*own, *bounds.get("pass_fds", ())]}
+        options: Bounds = {**bounds, "pass_fds": [*own, *bounds.get("pass_fds", ())]}
         inside = running(
             [shutil.which("bwrap") or "bwrap", "--args", str(arguments.fileno()), "--", *limits_of(box), *command],
-            environment={},  # the box has its own; what stands here is read in its /proc/1
+            environment={},  # readable in its /proc/1; the box has its own
             folder=Path("/"),
             most_processes=box.most_processes + _OWN_PROCESSES,
             reports_signals=True,
-            **given,
+            **options,
         )
         yield stack.enter_context(inside)
 
@@ -164,7 +164,7 @@ def _holding(content: bytes) -> Iterator[IO[bytes]]:
 
 
 def _checked(box: Box) -> Box:
-    """Return a box with absolute paths, which exist and hold nothing that is not meant."""
+    """Return a box with absolute, existing and permitted paths."""
     readable, writable, hidden, devices = (
         tuple(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))  # noqa: PTH100 - keeps links as they are
         for paths in (box.readable, box.writable, box.hidden, box.devices)
@@ -176,8 +176,8 @@ def _checked(box: Box) -> Box:
         home = next((home for home in homes if home.is_relative_to(path.resolve())), None)
         if home is not None:
             raise IsolationError(
-                f"A box must not see {path}: it holds the home folder {home} with all that is in it. Name the folders "
-                "that are needed; where it is one that Python imports from, take it out of PYTHONPATH."
+                f"A box must not see {path}: it contains the home folder {home}. Name the folders that are "
+                "needed; if Python imports from it, remove it from PYTHONPATH."
             )
     hidden = tuple(path for path in hidden if path.is_dir())
     return replace(box, readable=readable, writable=writable, hidden=hidden, devices=devices)

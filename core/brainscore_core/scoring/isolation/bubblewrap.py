@@ -1,4 +1,4 @@
-"""Say to bubblewrap what a program in a box sees; pure functions that make its arguments."""
+"""Make the arguments of bubblewrap for a box; pure functions."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ NOBODY = 65534
 """User and group of a program in a box."""
 
 PROGRAMS = MappingProxyType({"bwrap": "bubblewrap", "prlimit": "util-linux"})
-"""Program that a box is made with -> package of Debian that has it."""
+"""Program that boxes need -> its Debian package."""
 
-# Of /etc only what programs need to find libraries, time and certificates: the rest tells of the machine.
+# Only what programs need to find libraries, time and certificates: the rest of /etc describes the machine.
 _SYSTEM = (
     *("alternatives", "ca-certificates", "ld.so.cache", "localtime", "mime.types", "nsswitch.conf"),
     *("pki/ca-trust", "pki/tls/certs", "ssl/certs", "ssl/openssl.cnf"),
 )
 _NETWORK = ("gai.conf", "host.conf", "hosts", "protocols", "resolv.conf", "services")
-_LINKED = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")  # of most systems, links into /usr
-_STORES = ("/nix/store", "/gnu/store")  # where some systems keep what others have in /usr
-_MACHINE = ("/sys/devices/system/cpu", "/sys/devices/system/node")  # how many threads to start
-# Files of /proc that tell of the whole machine, or act on it; root's own are open to root without any capability too.
+_LINKED = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")  # links into /usr on most systems
+_STORES = ("/nix/store", "/gnu/store")  # the /usr of some systems
+_MACHINE = ("/sys/devices/system/cpu", "/sys/devices/system/node")  # for the number of threads
+# Files of /proc about the whole machine; root may open them without any capability.
 _COVERED = (
     *("kallsyms", "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats"),
     *("pagetypeinfo", "sched_debug", "slabinfo", "sysrq-trigger", "timer_list", "vmallocinfo"),
@@ -34,36 +34,36 @@ _SURROUNDINGS = MappingProxyType({"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/u
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """What a program sees of the machine, and what each of its processes may take.
+    """Files, devices and resources of a program.
 
-    Besides what is named here it sees ``/usr`` (read-only; nothing secret belongs there) and what programs need of
-    ``/etc``, and has a ``/proc``, ``/dev``, ``/dev/shm`` and ``/tmp`` of its own. All else is not there.
+    It also sees ``/usr`` (read-only; nothing secret belongs there) and what programs need of ``/etc``, and has a
+    ``/proc``, ``/dev``, ``/dev/shm`` and ``/tmp`` of its own. Nothing else exists for it.
 
     Attributes
     ----------
     readable : tuple of Path
-        Files and folders that it sees where they are, read-only; `interpreter_paths` are those of Python.
+        Files and folders at their own paths, read-only; `interpreter_paths` lists those of Python.
     writable : tuple of Path
-        Files and folders of the machine that it may change; how much it writes there is not limited.
+        Files and folders of the machine that it may change, without a limit on size.
     hidden : tuple of Path
-        What it must not see of the above: an empty folder stands there. What is not in sight need not be named.
+        Folders among the above that appear empty.
     devices : tuple of Path
-        Such as ``/dev/nvidia0``; a device is shared with whoever else uses it.
+        Such as ``/dev/nvidia0``; a device is shared with its other users.
     network : bool
-        Whether it has the network of the machine, with the servers on it; else it has none, not even to itself.
+        Whether it has the machine's network, including local servers; otherwise it has none, not even to itself.
     environment : mapping of str to str
         All of its environment variables, besides ``HOME``, ``LANG``, ``PATH`` and ``TMPDIR``.
     folder : Path, optional
-        Where it starts; None: in ``/tmp``.
+        Working folder; None: ``/tmp``.
     private_bytes : int
-        How much it can write into ``/tmp``, and as much into ``/dev/shm``. It is memory.
+        Limit of ``/tmp``, and of ``/dev/shm``. It is memory.
     most_processes : int
-        Processes and threads at a time. The kernel counts those of an ordinary user; of root, processes are counted
+        Processes and threads at a time. The kernel counts those of an ordinary user; for root, processes are counted
         five times a second, and too many end the box.
     most_file_bytes : int
-        Of each file that it writes.
+        Limit of each file that it writes.
     most_open_files : int
-        Of each process.
+        Limit for each process.
     """
 
     readable: tuple[Path, ...] = ()
@@ -80,7 +80,7 @@ class Box:
 
 
 def files_of(box: Box) -> dict[str, bytes]:
-    """Return the small files that a box has of its own: path in it -> content."""
+    """Return the small files of its own in a box: path in it -> content."""
     home = {**_SURROUNDINGS, **box.environment}["HOME"]
     return {
         "/etc/group": f"nogroup:x:{NOBODY}:\n".encode(),
@@ -90,7 +90,7 @@ def files_of(box: Box) -> dict[str, bytes]:
 
 
 def limits_of(box: Box) -> list[str]:
-    """Return the start of a command within the box, that which sets the limits of each process."""
+    """Return the start of a command within the box, which sets the limits of each process."""
     return [
         *("/usr/bin/prlimit", "--core=0", f"--fsize={box.most_file_bytes}"),
         *(f"--nofile={box.most_open_files}", f"--nproc={box.most_processes}", "--"),
@@ -105,11 +105,11 @@ def arguments_of(box: Box, *, files: Mapping[str, int], filter_fd: int, root: Pa
     box : Box
         Its paths are absolute and exist.
     files : mapping of str to int
-        Path in the box -> number of the open file with what `files_of` says.
+        Path in the box -> number of the open file with its content, see `files_of`.
     filter_fd : int
         Number of the open file with the `refused_calls`.
     root : Path
-        Of the machine.
+        Root of the machine.
     """
     return [
         *("--unshare-all", "--unshare-user", "--disable-userns", *(["--share-net"] if box.network else [])),
@@ -126,7 +126,7 @@ def arguments_of(box: Box, *, files: Mapping[str, int], filter_fd: int, root: Pa
 
 
 def _own_system(box: Box, root: Path) -> Iterator[str]:
-    """Yield what programs need of the system, as far as the machine has it."""
+    """Yield the parts of the system that programs need, as far as the machine has them."""
     yield from ("--ro-bind", "/usr", "/usr")
     for name in _LINKED:
         path = root / name
@@ -144,8 +144,8 @@ def _own_folders(box: Box, root: Path) -> Iterator[str]:
     yield from ("--proc", "/proc")
     for name in _COVERED:
         if (root / "proc" / name).exists():
-            yield from ("--ro-bind", "/dev/null", f"/proc/{name}")  # without devices it cannot even be opened
-    # Of what starts as root, the kernel lets every process write /proc/sys: core_pattern there is a way out.
+            yield from ("--ro-bind", "/dev/null", f"/proc/{name}")  # cannot even be opened without devices
+    # If started as root, every process may write /proc/sys, where core_pattern is a way out.
     yield from ("--remount-ro", "/proc", "--dev", "/dev")
     for path in ("/dev/shm", "/tmp"):  # noqa: S108 - the box's own
         yield from ("--perms", "1777", "--size", str(box.private_bytes), "--tmpfs", path)
@@ -153,20 +153,20 @@ def _own_folders(box: Box, root: Path) -> Iterator[str]:
 
 
 def _given(box: Box) -> Iterator[str]:
-    """Yield what a box is given, the outer before the inner: what is mounted later lies over what was there."""
-    given = [(path, "--ro-bind") for path in box.readable] + [(path, "--bind") for path in box.writable]
-    in_sight = [path for path, _ in given]
-    given += [(path, "") for path in box.hidden if _is_below(path, in_sight)]
+    """Yield the mounts of a box, outer before inner: a later mount covers an earlier one."""
+    mounts = [(path, "--ro-bind") for path in box.readable] + [(path, "--bind") for path in box.writable]
+    in_sight = [path for path, _ in mounts]
+    mounts += [(path, "") for path in box.hidden if _is_below(path, in_sight)]
     # Folders on the way to those below /tmp would lie in the box's own, where it could write beside them.
     own_tmp = Path("/tmp")  # noqa: S108 - the box's own
     ways = {own_tmp / path.relative_to(own_tmp).parts[0] for path in in_sight if own_tmp in path.parents}
-    given += [(path, "") for path in sorted(ways.difference(in_sight))]
-    for path, option in sorted(given, key=lambda each: (len(each[0].parts), not each[1])):
+    mounts += [(path, "") for path in sorted(ways.difference(in_sight))]
+    for path, option in sorted(mounts, key=lambda mount: (len(mount[0].parts), not mount[1])):
         if option:
             yield from (option, str(path), str(path))
         else:
             yield from ("--tmpfs", str(path))
-    for path, _ in (each for each in given if not each[1]):  # at last: what lies in it needs a place to be put
+    for path, _ in (mount for mount in mounts if not mount[1]):  # last: mounts in it need a writable place
         yield from ("--remount-ro", str(path))
     for device in box.devices:
         yield from ("--dev-bind", str(device), str(device))

@@ -1,4 +1,4 @@
-"""Find what this interpreter of Python reads to run: itself, its libraries, and what it imports from."""
+"""List what this Python interpreter reads to run: itself, its libraries, and the folders that it imports from."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ __all__ = ["interpreter_paths"]
 
 
 def interpreter_paths(environment: Path | None = None) -> tuple[Path, ...]:
-    """Return the folders and files that have to be readable where this interpreter shall run, but for ``/usr``.
+    """Return the folders and files that this interpreter needs, without those in ``/usr``.
 
     Parameters
     ----------
     environment : Path, optional
-        Interpreter of an environment that was made from this one (see `plugin_management.environment`); what is
-        installed there may be a stranger's, so nothing that it says about other folders is believed.
+        Interpreter of an environment made from this one (see `plugin_management.environment`); a stranger may have
+        filled it, so nothing that it states about other folders counts.
 
     Returns
     -------
     tuple of Path
-        Those that exist, none below another, in the order of their names.
+        Existing paths, none below another, sorted.
     """
     imports = sys.path if sys.flags.safe_path else sys.path[1:]
-    found = [Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *imports) if path]
-    found += _links(Path(os.path.abspath(sys.executable)))  # noqa: PTH100 - links are followed one by one
+    paths = [Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *imports) if path]
+    paths += _links(Path(os.path.abspath(sys.executable)))  # noqa: PTH100 - links are followed one by one
     for path in imports:
-        found += _checkouts(Path(path)) if path else []
+        paths += _checkouts(Path(path)) if path else []
     if environment is not None:
-        found.append(environment.parent.parent)
-    existing = {path for each in found if each.exists() for path in (each.absolute(), each.resolve())}
-    kept: list[Path] = []
+        paths.append(environment.parent.parent)
+    existing = {path for one in paths if one.exists() for path in (one.absolute(), one.resolve())}
+    roots: list[Path] = []
     for candidate in sorted(existing):
-        if not any(candidate.is_relative_to(above) for above in (Path("/usr"), *kept)):
-            kept.append(candidate)
-    return tuple(kept)
+        if not any(candidate.is_relative_to(above) for above in (Path("/usr"), *roots)):
+            roots.append(candidate)
+    return tuple(roots)
 
 
 def _links(file: Path) -> Iterator[Path]:
-    """Yield a file and what it leads to, step by step."""
+    """Yield a file and each target of its links."""
     for _ in range(40):
         yield file
         if not file.is_symlink():

@@ -1,6 +1,6 @@
-"""Put what judge and candidate say to each other into JSON and plain arrays, and read it back without trust.
+"""Convert values between judge and candidate to JSON and plain arrays, and read them back without trust.
 
-A value is one of: None, bool, int, float, str; a list, tuple, or dict with str as keys, of values; a NumPy array of
+A value is one of: None, bool, int, float, str; a list, tuple, or dict with str keys, of values; a NumPy array of
 `DTYPES` or of texts, or a one-dimensional one of objects that are scalars; a `pandas.DataFrame` (categories
 without entries are lost); an assembly. All else raises `ProtocolError`, on either side.
 """
@@ -31,7 +31,7 @@ __all__ = ["DTYPES", "Coordinate", "longest_text", "pack", "unpack"]
 
 _BITS = {"int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}
 DTYPES = frozenset(np.dtype(f"{kind}{bits}").str for kind in _BITS for bits in _BITS[kind]) | {np.dtype(bool).str}
-"""Types of arrays beside texts, as NumPy writes them."""
+"""Array types besides texts, in NumPy's notation."""
 
 _TEXT = re.compile(r"<U([1-9][0-9]{0,4})")
 _MOST_TEXT = 20_000  # characters of one text in an array
@@ -51,7 +51,7 @@ _COLUMN_TYPES = frozenset(
 
 @dataclass(frozen=True)
 class Coordinate(Untrusted):
-    """A coordinate of an assembly, as it is sent: its values still packed."""
+    """A coordinate of an assembly as sent, its values still packed."""
 
     name: Name
     dims: Annotated[tuple[Name, ...], at_most(8)]
@@ -85,7 +85,7 @@ _ASSEMBLY, _TABLE = TypeAdapter(_Assembly), TypeAdapter(_Table)
 
 
 def longest_text(dtype: str) -> int:
-    """Return how many characters the texts of a type such as ``'<U12'`` have; 0 if it is none that may be sent."""
+    """Return the number of characters of a text type such as ``'<U12'``; 0 for any type that may not be sent."""
     match = _TEXT.fullmatch(dtype)
     length = int(match[1]) if match else 0
     return length if length <= _MOST_TEXT else 0
@@ -95,7 +95,7 @@ def longest_text(dtype: str) -> int:
 
 
 def pack(value: object, arrays: list[npt.NDArray[Any]], depth: int = 0) -> object:
-    """Return a value as JSON; arrays are appended to `arrays`, and JSON says which."""
+    """Return a value as JSON; arrays are appended to `arrays` and named by position."""
     if depth > _MOST_DEPTH:
         raise ProtocolError(f"A value is nested more than {_MOST_DEPTH} times; it cannot be sent.")
     if isinstance(value, np.generic):
@@ -127,7 +127,7 @@ def _packed_labelled(
 
 
 def _scalar(value: object) -> object:
-    # Plain ones: what derives from str or float may write itself into JSON as it likes.
+    # Plain types: a subclass of str or float may serialise itself in any way.
     for kind in (bool, int, float, str):
         if isinstance(value, kind):
             return kind(value)
@@ -202,7 +202,7 @@ def _packed_assembly(assembly: xr.DataArray, arrays: list[npt.NDArray[Any]], dep
 
 
 def unpack(tree: object, arrays: Sequence[npt.NDArray[Any]], depth: int = 0) -> object:
-    """Return what `pack` has put into JSON; `ProtocolError` if it is something else."""
+    """Return the value that `pack` converted; `ProtocolError` for anything else."""
     if depth > _MOST_DEPTH:
         raise ProtocolError(f"A value is nested more than {_MOST_DEPTH} times.")
     if isinstance(tree, list):
@@ -264,42 +264,42 @@ def _tuple(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> tupl
 
 
 def _table(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> pd.DataFrame:  # noqa: ARG001 - all readers alike
-    said = checked(_TABLE, held, "table")
-    if not isinstance(said.index, list) or len(said.index) != 2 or type(said.index[0]) is not int:
+    table = checked(_TABLE, held, "table")
+    if not isinstance(table.index, list) or len(table.index) != 2 or type(table.index[0]) is not int:
         raise ProtocolError("A table does not say how many rows it has.")
-    n_rows, labels = said.index
+    n_rows, labels = table.index
     if not 0 <= n_rows <= 10**8:
         raise ProtocolError(f"A table has {shown(n_rows)} rows.")
     index = pd.RangeIndex(n_rows) if labels is None else pd.Index(_array(labels, arrays))
     columns = {}
-    for each in said.columns:
-        if each.dtype not in _COLUMN_TYPES or each.name in columns:
-            raise ProtocolError(f"Column {shown(each.name)} is of type {shown(each.dtype)}, or there twice.")
-        values = _array(each.values, arrays)
+    for column in table.columns:
+        if column.dtype not in _COLUMN_TYPES or column.name in columns:
+            raise ProtocolError(f"Column {shown(column.name)} is of type {shown(column.dtype)}, or there twice.")
+        values = _array(column.values, arrays)
         if values.shape != (len(index),):
-            raise ProtocolError(f"Column {shown(each.name)} has shape {values.shape}; expected ({len(index)},).")
-        columns[each.name] = pd.Series(values, index=index, dtype=each.dtype)
+            raise ProtocolError(f"Column {shown(column.name)} has shape {values.shape}; expected ({len(index)},).")
+        columns[column.name] = pd.Series(values, index=index, dtype=column.dtype)
     return pd.DataFrame(columns, index=index)
 
 
 def _assembly(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> xr.DataArray:
-    said = checked(_ASSEMBLY, held, "assembly")
-    if said.kind not in _KINDS:
-        raise ProtocolError(f"An assembly is of kind {shown(said.kind)}; expected one of {', '.join(_KINDS)}.")
-    values = _array(said.values, arrays)
-    if values.ndim != len(said.dims) or len(set(said.dims)) != len(said.dims):
-        raise ProtocolError(f"An assembly has {values.ndim} dimensions and names for {len(set(said.dims))}.")
-    sizes = dict(zip(said.dims, values.shape, strict=True))
+    assembly = checked(_ASSEMBLY, held, "assembly")
+    if assembly.kind not in _KINDS:
+        raise ProtocolError(f"An assembly is of kind {shown(assembly.kind)}; expected one of {', '.join(_KINDS)}.")
+    values = _array(assembly.values, arrays)
+    if values.ndim != len(assembly.dims) or len(set(assembly.dims)) != len(assembly.dims):
+        raise ProtocolError(f"An assembly has {values.ndim} dimensions and names for {len(set(assembly.dims))}.")
+    sizes = dict(zip(assembly.dims, values.shape, strict=True))
     coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
-    for each in said.coords:
-        along = _array(each.values, arrays)
-        if each.name in coords or along.shape != tuple(sizes.get(dim, -1) for dim in each.dims):
-            raise ProtocolError(f"Coordinate {shown(each.name)} does not fit the dimensions, or is there twice.")
-        coords[each.name] = (each.dims, along)
-    attrs = unpack(said.attrs, arrays, depth + 1)
+    for coordinate in assembly.coords:
+        along = _array(coordinate.values, arrays)
+        if coordinate.name in coords or along.shape != tuple(sizes.get(dim, -1) for dim in coordinate.dims):
+            raise ProtocolError(f"Coordinate {shown(coordinate.name)} does not fit the dimensions, or is there twice.")
+        coords[coordinate.name] = (coordinate.dims, along)
+    attrs = unpack(assembly.attrs, arrays, depth + 1)
     if not isinstance(attrs, dict):
         raise ProtocolError("The attributes of an assembly are no dict.")
-    return _KINDS[said.kind](values, coords=coords, dims=said.dims, name=said.name, attrs=attrs)
+    return _KINDS[assembly.kind](values, coords=coords, dims=assembly.dims, name=assembly.name, attrs=attrs)
 
 
 _READERS: dict[str, Callable[[object, Sequence[npt.NDArray[Any]], int], object]] = {

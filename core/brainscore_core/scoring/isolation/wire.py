@@ -1,11 +1,10 @@
-"""Send values between two processes that do not trust each other: typed, bounded before anything is allocated.
+"""Send values between two processes that don't trust each other: typed, and bounded before anything is allocated.
 
-What was sent can be kept in a file, and is read back with no more trust than when it came.
+A message may be stored in a file and is read back with no more trust than from a socket.
 
 A message is one frame: eight bytes (a mark and the length of the header), the header as JSON, and the bytes of the
-arrays that the header announces, little-endian, one after the other. What a value may be, and how it stands in the
-header, says `brainscore_core.scoring.isolation.values`. Nothing is ever unpickled, and bytes of the other side do
-nothing but become such a value or raise `ProtocolError`.
+arrays that the header announces, little-endian, one after the other. `brainscore_core.scoring.isolation.values` defines
+the values. Nothing is ever unpickled: received bytes become such a value or raise `ProtocolError`.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ _LAST_CHARACTER = 0x10FFFF
 
 @dataclass(frozen=True)
 class Message:
-    """What is sent.
+    """A message.
 
     Attributes
     ----------
     kind : str
         Such as the name of a question, or ``'answer'``.
     number : int
-        Of the question; an answer has that of its question.
+        Number of the question; an answer has that of its question.
     content : object
         See `brainscore_core.scoring.isolation.values`.
     """
@@ -63,20 +62,20 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """How much one message may be.
+    """Limits of one message.
 
     Attributes
     ----------
     header_bytes : int
-        Of JSON: everything but arrays.
+        Size of the JSON: everything but arrays.
     arrays : int
-        How many there may be.
+        Number of arrays.
     array_bytes : int
-        Of all arrays together.
+        Size of all arrays together.
     memory_bytes : int
-        Arrays that do not fit into that lie in files without a name instead of in memory.
+        Arrays beyond this size lie in files without a name instead of in memory.
     folder : Path, optional
-        Of these files; None: that of temporary files.
+        Folder of these files; None: that of temporary files.
     """
 
     header_bytes: int = 16 * 2**20
@@ -107,14 +106,14 @@ _HEADER = TypeAdapter(_Header)
 
 
 class Connection:
-    """One end of a pair of connected sockets, over which messages go.
+    """One end of a pair of connected sockets.
 
     Parameters
     ----------
     sock : socket.socket
-        Connected; is closed with this.
+        Connected; closed with this.
     bounds : Bounds
-        Of what is received.
+        Limits of received messages.
     """
 
     def __init__(self, sock: socket.socket, bounds: Bounds = Bounds()) -> None:
@@ -130,9 +129,9 @@ class Connection:
         Raises
         ------
         ProtocolError
-            The content holds what cannot be sent; nothing of it was.
+            If the content cannot be sent; none of it was.
         PeerClosedError, PeerTimeoutError
-            The other side has gone, or has not taken it in time.
+            If the other side has closed the connection or is too slow.
         """
         begin, arrays = _encoded(message)
         deadline = time.monotonic() + timeout_s
@@ -146,28 +145,28 @@ class Connection:
         Raises
         ------
         ProtocolError
-            What came is no message, or a larger one than is allowed. The connection is of no further use.
+            If no message came, or too large a one. The connection is of no further use.
         PeerClosedError, PeerTimeoutError
-            The other side has gone, or the message was not there in time.
+            If the other side has closed the connection or is too slow.
         """
         deadline = time.monotonic() + timeout_s
         length = _header_length(self._take(_PREFIX.size, deadline), self._bounds)
         header = _read_header(self._take(length, deadline), self._bounds)
         dtypes = _dtypes_of(header.arrays, self._bounds)
         arrays: list[npt.NDArray[Any]] = []
-        left = self._bounds.memory_bytes
-        for dtype, each in zip(dtypes, header.arrays, strict=True):
-            n_bytes = dtype.itemsize * math.prod(each.shape)
-            raw = self._room(n_bytes, in_memory=n_bytes <= left)
-            left -= n_bytes if n_bytes <= left else 0
+        memory_left = self._bounds.memory_bytes
+        for dtype, announced in zip(dtypes, header.arrays, strict=True):
+            n_bytes = dtype.itemsize * math.prod(announced.shape)
+            raw = self._room(n_bytes, in_memory=n_bytes <= memory_left)
+            memory_left -= n_bytes if n_bytes <= memory_left else 0
             self._fill(_bytes_of(raw), deadline)
-            whole = raw.view(dtype).reshape(each.shape) if n_bytes else np.empty(each.shape, dtype)
+            whole = raw.view(dtype).reshape(announced.shape) if n_bytes else np.empty(announced.shape, dtype)
             arrays.append(_checked_values(whole))
         return Message(header.kind, header.number, unpack(header.content, arrays))
 
     def _room(self, n_bytes: int, *, in_memory: bool) -> npt.NDArray[np.uint8]:
         if in_memory:
-            return np.empty(n_bytes, dtype=np.uint8)  # pages of which there are none before something comes
+            return np.empty(n_bytes, dtype=np.uint8)  # takes no pages before they are filled
         folder = self._bounds.folder or Path(tempfile.gettempdir())
         free = shutil.disk_usage(folder).free
         if n_bytes > free:
@@ -176,7 +175,7 @@ class Connection:
                 f"{folder}, where {free / 2**20:,.0f} MiB are free. BRAINSCORE_MEMORY_GB says how much "
                 "memory may be used."
             )
-        with tempfile.TemporaryFile(dir=folder) as file:  # has no name; the map keeps it, and nothing else does
+        with tempfile.TemporaryFile(dir=folder) as file:  # has no name and lives as long as the map
             return np.memmap(file, dtype=np.uint8, mode="w+", shape=(n_bytes,))
 
     def _take(self, length: int, deadline: float) -> bytes:
@@ -210,22 +209,22 @@ class Connection:
                 raise PeerClosedError(f"The other side has gone ({error}).") from error
 
     def _wait_until(self, deadline: float) -> None:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
             raise PeerTimeoutError("The other side has not answered in time.")
         try:
-            self._socket.settimeout(None if left == math.inf else left)
+            self._socket.settimeout(None if seconds == math.inf else seconds)
         except OSError as error:
             raise PeerClosedError(f"The connection is closed ({error}).") from error
 
 
 def write_message(path: Path, message: Message, most_bytes: float = math.inf) -> None:
-    """Write a message into a file: its frame, and a checksum of all of it.
+    """Write a message to a file: its frame and a checksum.
 
     Raises
     ------
     ProtocolError
-        The content holds what cannot be sent, or takes more than so many bytes; nothing was written.
+        If the content cannot be sent or exceeds `most_bytes`; nothing was written.
     """
     begin, arrays = _encoded(message)
     size = len(begin) + sum(array.nbytes for array in arrays) + _SUM_BYTES
@@ -241,14 +240,14 @@ def write_message(path: Path, message: Message, most_bytes: float = math.inf) ->
 
 
 def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
-    """Read what `write_message` wrote; arrays that do not fit `bounds.memory_bytes` stay in the file, read-only.
+    """Read what `write_message` wrote; arrays beyond `bounds.memory_bytes` stay in the file, read-only.
 
     Raises
     ------
     ProtocolError
-        The file holds no message, a larger one than is allowed, or other bytes than were written.
+        If the file holds no message, too large a one, or other bytes than were written.
     OSError
-        It cannot be read.
+        If it cannot be read.
     """
     digest = hashlib.sha256()
     with path.open("rb") as stream:
@@ -257,22 +256,25 @@ def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
         digest.update(prefix + encoded)
         header = _read_header(encoded, bounds)
         dtypes = _dtypes_of(header.arrays, bounds)
-        sizes = [dtype.itemsize * math.prod(each.shape) for dtype, each in zip(dtypes, header.arrays, strict=True)]
+        shapes = [announced.shape for announced in header.arrays]
+        sizes = [dtype.itemsize * math.prod(shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
         if path.stat().st_size != stream.tell() + sum(sizes) + _SUM_BYTES:
             raise ProtocolError(f"{path} is not as long as the message that it begins with.")
         arrays: list[npt.NDArray[Any]] = []
-        left = bounds.memory_bytes
-        for dtype, each, n_bytes in zip(dtypes, header.arrays, sizes, strict=True):
-            if n_bytes <= left:
+        memory_left = bounds.memory_bytes
+        for dtype, announced, n_bytes in zip(dtypes, header.arrays, sizes, strict=True):
+            if n_bytes <= memory_left:
                 raw = np.fromfile(stream, dtype=np.uint8, count=n_bytes)
-                left -= n_bytes
+                memory_left -= n_bytes
             else:
                 start = stream.tell()
                 raw = np.memmap(stream, dtype=np.uint8, mode="r", offset=start, shape=(n_bytes,))
                 stream.seek(start + n_bytes)
             digest.update(_bytes_of(raw))
             arrays.append(
-                _checked_values(raw.view(dtype).reshape(each.shape) if n_bytes else np.empty(each.shape, dtype))
+                _checked_values(
+                    raw.view(dtype).reshape(announced.shape) if n_bytes else np.empty(announced.shape, dtype)
+                )
             )
         if stream.read(_SUM_BYTES) != digest.digest():
             raise ProtocolError(f"{path} does not hold what was written.")
@@ -280,7 +282,7 @@ def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
 
 
 def _encoded(message: Message) -> tuple[bytes, list[npt.NDArray[Any]]]:
-    """Return the start of the frame of a message, and the arrays whose bytes follow it."""
+    """Return the start of the frame of a message, and the arrays whose bytes follow."""
     arrays: list[npt.NDArray[Any]] = []
     content = pack(message.content, arrays)
     announced = [{"dtype": array.dtype.str, "shape": list(array.shape)} for array in arrays]
@@ -310,18 +312,18 @@ def _read_header(data: bytes, bounds: Bounds) -> _Header:
 
 
 def _dtypes_of(arrays: Sequence[_Array], bounds: Bounds) -> list[np.dtype[Any]]:
-    """Return the types of the arrays that a header announces, if all of them may come."""
+    """Return the types of the announced arrays, if all are permitted."""
     if len(arrays) > bounds.arrays:
         raise ProtocolError(f"A message announces {len(arrays)} arrays; expected {bounds.arrays} at the most.")
     dtypes: list[np.dtype[Any]] = []
     total = 0
-    for each in arrays:
-        if each.dtype not in DTYPES and not longest_text(each.dtype):
+    for array in arrays:
+        if array.dtype not in DTYPES and not longest_text(array.dtype):
             raise ProtocolError(
-                f"A message announces an array of type {shown(each.dtype)}; expected numbers, truth values or texts."
+                f"A message announces an array of type {shown(array.dtype)}; expected numbers, truth values or texts."
             )
-        dtypes.append(np.dtype(each.dtype))
-        total += dtypes[-1].itemsize * math.prod(each.shape)
+        dtypes.append(np.dtype(array.dtype))
+        total += dtypes[-1].itemsize * math.prod(array.shape)
     if total > bounds.array_bytes:
         raise ProtocolError(
             f"A message announces {total / 2**20:,.0f} MiB of arrays; expected "
@@ -331,7 +333,7 @@ def _dtypes_of(arrays: Sequence[_Array], bounds: Bounds) -> list[np.dtype[Any]]:
 
 
 def _checked_values(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array if its bytes are values of its type: truth values 0 or 1, texts of characters that there are."""
+    """Return an array if its bytes are valid: truth values 0 or 1, texts of existing characters."""
     if not array.size:
         return array
     if array.dtype.kind == "b" and array.view(np.uint8).max() > 1:
