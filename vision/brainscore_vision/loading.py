@@ -1,11 +1,11 @@
 """Load data, metrics, benchmarks and models by their identifiers.
 
-Each function finds the plugin that registers the identifier, installs what it requires if that is wanted
+Each function finds the plugin that registers the identifier, installs its requirements if requested
 (``BS_INSTALL_DEPENDENCIES``), imports it and calls the registered factory. Every call builds a new object.
 
 All raise `UnknownIdentifierError` if no plugin in the folder of its kind registers the identifier, and `PluginError` if
-the plugin cannot be imported. The plugin system is imported when something is loaded, so that a plugin can import these
-functions at little cost.
+the plugin cannot be imported. The plugin system is imported at the first load, so that importing this module is cheap
+for plugins.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ __all__ = [
 _LIBRARY = "brainscore_vision"
 
 
-# What each kind of factory has to make: in words, as a test, and how to get there.
+# Expected result of each kind of factory: description, test, remedy.
 _EXPECTED: dict[str, tuple[str, Callable[[object], bool], str]] = {
     "data": (
         "an assembly, which has names for its dimensions and coordinates",
-        lambda made: type(made).__module__ != "numpy",  # a plugin may register anything else
+        lambda content: type(content).__module__ != "numpy",  # a plugin may register anything else
         "Label it: NeuroidAssembly(values, coords={'stimulus_id': ('presentation', [...]), ...}, dims=[...]).",
     ),
     "stimulus_set": (
         "a StimulusSet",
-        lambda made: hasattr(made, "get_stimulus") or not hasattr(made, "columns"),  # a table is not yet one
+        lambda content: hasattr(content, "get_stimulus") or not hasattr(content, "columns"),  # a table is not yet one
         "Make one of a table: StimulusSet(table), with the column stimulus_id, and set identifier and stimulus_paths.",
     ),
     "metric": (
@@ -65,7 +65,7 @@ _EXPECTED: dict[str, tuple[str, Callable[[object], bool], str]] = {
     ),
     "model": (
         "a model, which has a method look_at",
-        lambda made: hasattr(made, "look_at"),
+        lambda content: hasattr(content, "look_at"),
         "Wrap a network: ModelCommitment(identifier=..., activations_model=PytorchWrapper(...), layers=[...]).",
     ),
 }
@@ -109,7 +109,7 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:  # argume
     identifier : str
         Key in ``metric_registry``, such as ``'pls'``.
     *args, **kwargs
-        Passed to the registered factory, such as ``crossvalidation_kwargs=dict(stratification_coord=None)``.
+        Arguments of the factory, such as ``crossvalidation_kwargs=dict(stratification_coord=None)``.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:  # argume
 
 
 def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:  # arguments of the factory
-    """Load a ceiling, which says how well any model could do on an assembly.
+    """Load a ceiling, the highest score that any model could reach on an assembly.
 
     Parameters
     ----------
@@ -164,22 +164,21 @@ def load_model(identifier: str) -> BrainModel:
 
 @contextmanager
 def noting_data() -> Iterator[list[tuple[str, str]]]:
-    """Note which data are asked for in a block, and load none: what is returned in their place is good for nothing.
+    """Collect the loads of data in a block without loading any; placeholders are returned instead.
 
-    Gives a list that grows: ``('data' or 'stimulus_set', identifier)``, each once, in the order in which they are asked
-    for.
+    Gives a growing list of ``('data' or 'stimulus_set', identifier)``, each once, in the order of the loads.
     """
-    noted: list[tuple[str, str]] = []
-    token = _noted.set(noted)
+    loads: list[tuple[str, str]] = []
+    token = _noted.set(loads)
     try:
-        yield noted
+        yield loads
     finally:
         _noted.reset(token)
 
 
 @contextmanager
 def watching_loads(watcher: Watcher | None) -> Iterator[None]:
-    """Tell of everything that is loaded in a block: ``watcher(kind, identifier, made)``; None: tell nobody."""
+    """Call ``watcher(kind, identifier, content)`` for everything loaded in a block; None disables tracking."""
     token = _watcher.set(watcher)
     try:
         yield
@@ -188,39 +187,39 @@ def watching_loads(watcher: Watcher | None) -> Iterator[None]:
 
 
 def unwatched() -> AbstractContextManager[None]:
-    """Tell nobody of what is loaded in a block, such as what a model looks at to choose its layers."""
+    """Disable load tracking within the block, such as while a model chooses its layers."""
     return watching_loads(None)
 
 
 def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # whatever the plugin makes
-    noted = _noted.get()
-    if noted is not None and kind in ("data", "stimulus_set"):
-        if (kind, identifier) not in noted:
-            noted.append((kind, identifier))
+    loads = _noted.get()
+    if loads is not None and kind in ("data", "stimulus_set"):
+        if (kind, identifier) not in loads:
+            loads.append((kind, identifier))
         return object()
     from brainscore_core.plugin_management.factories import Expected, make
     from brainscore_core.supported_data_standards.brainio.access import naming_public_variant
 
     with naming_public_variant(identifier, lambda: known_identifiers(kind)):
-        made = make(_LIBRARY, kind, identifier, Expected(*_EXPECTED[kind]), *args, **kwargs)
+        content = make(_LIBRARY, kind, identifier, Expected(*_EXPECTED[kind]), *args, **kwargs)
     watcher = _watcher.get()
     if watcher is not None:
-        watcher(kind, identifier, made)
-    return made
+        watcher(kind, identifier, content)
+    return content
 
 
 def find_plugin_directory(kind: str, identifier: str) -> Path:
-    """Return the folder of the plugin that registers an identifier, without importing it if that can be avoided.
+    """Return the folder of the plugin that registers an identifier, if possible without importing it.
 
     Parameters
     ----------
     kind : {'data', 'stimulus_set', 'metric', 'benchmark', 'model'}
-        Which registry; the names of the folders (``'models'``) are understood too.
+        Registry; the names of the folders (``'models'``) work too.
 
     Raises
     ------
     UnknownIdentifierError
-        No plugin folder registers the identifier. One that was only assigned at run time has no folder.
+        If no plugin folder registers the identifier. One assigned at run time has no folder.
     """
     from brainscore_core.plugin_management.import_plugin import find_plugin
 
@@ -228,18 +227,18 @@ def find_plugin_directory(kind: str, identifier: str) -> Path:
 
 
 def known_identifiers(kind: str) -> list[str]:
-    """Return every identifier of one kind that can be loaded, sorted; imports no plugin.
+    """Return every loadable identifier of one kind, sorted, without importing any plugin.
 
     Parameters
     ----------
     kind : {'data', 'stimulus_set', 'metric', 'benchmark', 'model'}
-        Which registry; plurals and the names of the folders are understood too.
+        Registry; plurals and the names of the folders work too.
 
     Returns
     -------
     list of str
-        What plugins register literally and what was assigned at run time. An identifier whose registration stands
-        below a condition is listed although loading it may fail.
+        Identifiers that plugins register literally and those assigned at run time. Conditional registrations are listed
+        although loading them may fail.
     """
     from brainscore_core.plugin_management.import_plugin import known_identifiers_of
 

@@ -1,8 +1,8 @@
-"""Hold the five registries that plugins assign their factories to.
+"""Registries to which plugins assign their factories.
 
-Each maps an identifier to a factory: a function or class that builds the object anew at every load. The factories of
-metrics take arguments, all others are called without. Assigning an identifier a second time replaces the factory, so a
-notebook can register a model of its own and load it like any other. A plugin can assign only its own identifiers.
+Each maps an identifier to a factory: a function or class that builds the object anew at every load. Factories of
+metrics take arguments, all others none. Assigning an identifier again replaces the factory, so a notebook can register
+a model of its own. A plugin can assign only its own identifiers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["benchmark_registry", "data_registry", "metric_registry", "model_regi
 
 
 def _owners(library: str, kind: str) -> dict[str, list[Path]]:
-    from brainscore_core.plugin_management.index import owners  # asked when a plugin is imported: start-up stays fast
+    from brainscore_core.plugin_management.index import owners  # start-up: needed when a plugin is imported
 
     return owners(library, kind)
 

@@ -1,7 +1,6 @@
-"""Compare models by their records: on each benchmark, and on average over those that all of them have a score on.
+"""Compare models by their records: on each benchmark, and on average over those on which all have a score.
 
-Scores of different versions of a benchmark are not compared: the newest version that one of the models has a score of
-counts. Benchmarks whose measurements are simulated are averaged for themselves.
+Only scores of the newest version of a benchmark with a score count. Simulated benchmarks are averaged separately.
 """
 
 from __future__ import annotations
@@ -29,24 +28,24 @@ __all__ = ["ComparedModels", "averages_of", "compare_on_average", "compare_recor
 
 @dataclass(frozen=True)
 class ComparedModels:
-    """What is known about several models on one benchmark, or on average over some.
+    """Several models on one benchmark, or on average over some.
 
     Attributes
     ----------
     name : str
-        The benchmark, or of how many this is the average.
+        The benchmark, or the kind of average.
     models : tuple of str
     scores : tuple of Estimate
-        Of each model; NaN with its reason for one that is not compared.
+        Score of each model; NaN with its reason if it is not compared.
     intervals : tuple of (float, float)
-        Of each score: that of the record, where it states one, which need not be symmetric. NaN if there is none.
+        Interval of each score: that of the record if it states one, possibly asymmetric. NaN if there is none.
     comparison : Comparison
     are_simulated : bool
-        Whether the measurements are.
+        Whether the measurements are simulated.
     benchmarks : tuple of str
-        What this is the average of; the benchmark itself.
+        Benchmarks in the average, or the benchmark itself.
     n_scored : tuple of int
-        On how many of these each model has a score.
+        Number of these with a score, for each model.
     """
 
     name: str
@@ -60,16 +59,16 @@ class ComparedModels:
 
     @property
     def order(self) -> list[int]:
-        """Places of the models, the best first; last those without a score, in their order."""
+        """Positions of the models, best first; those without a score last, in their order."""
         values = [-np.inf if each.is_missing else each.value for each in self.scores]
         return sorted(range(len(values)), key=lambda place: (-values[place], place))
 
     @property
     def ranks(self) -> list[str]:
-        """Between which ranks each model lies, such as ``'1'`` or ``'2-4'``; empty without a score."""
+        """Interval of the rank of each model, such as ``'1'`` or ``'2-4'``; empty without a score."""
         intervals = self.comparison.rank_intervals()
-        shown = [f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}" for low, high in intervals]
-        return ["" if np.isnan(ends).any() else text for ends, text in zip(intervals, shown, strict=True)]
+        texts = [f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}" for low, high in intervals]
+        return ["" if np.isnan(ends).any() else text for ends, text in zip(intervals, texts, strict=True)]
 
     @property
     def letters(self) -> list[str]:
@@ -80,7 +79,7 @@ class ComparedModels:
 def compare_records(
     records: Iterable[ScoreRecord], models: Sequence[str], *, level: float = LEVEL
 ) -> list[ComparedModels]:
-    """Compare models on every benchmark that one of them has a record of.
+    """Compare models on every benchmark on which one of them has a record.
 
     Parameters
     ----------
@@ -90,12 +89,12 @@ def compare_records(
     Returns
     -------
     list of ComparedModels
-        In the order of the benchmarks' names.
+        Sorted by benchmark.
     """
     by_benchmark: dict[str, dict[str, ScoreRecord]] = {}
     for record in records:
         by_benchmark.setdefault(record.benchmark, {})[record.model] = record
-    found = []
+    comparisons = []
     for benchmark in sorted(by_benchmark):
         of_models = [by_benchmark[benchmark].get(model) for model in models]
         versions = [each.benchmark_version for each in of_models if each is not None and each.score is not None]
@@ -106,8 +105,8 @@ def compare_records(
             for each, record in zip(scores, of_models, strict=True)
         ]
         are_simulated = any(each.simulated for each in of_models if each is not None)
-        found.append(_compared(benchmark, models, scores, intervals, are_simulated, (benchmark,), level))
-    return found
+        comparisons.append(_compared(benchmark, models, scores, intervals, are_simulated, (benchmark,), level))
+    return comparisons
 
 
 def _estimate(record: ScoreRecord | None, version: int | None) -> Estimate:
@@ -123,35 +122,35 @@ def _estimate(record: ScoreRecord | None, version: int | None) -> Estimate:
 def averages_of(
     compared: Sequence[ComparedModels], records: Iterable[ScoreRecord], *, level: float = LEVEL
 ) -> list[ComparedModels]:
-    """Compare the plain means of models over benchmarks: those with measurements, and those that are simulated.
+    """Compare the plain means of models over benchmarks: measured ones, and simulated ones.
 
-    Only benchmarks count on which every model has a score; an average of fewer than two is none.
+    Only benchmarks on which every model has a score count; fewer than two give no average.
 
     Parameters
     ----------
     compared : sequence of ComparedModels
-        Of single benchmarks and the same models, as `compare_records` returns them.
+        Single benchmarks with the same models, from `compare_records`.
     records : iterable of ScoreRecord
-        Those that were compared. Stimuli and neuroids that benchmarks share are matched by the names that a record
-        gives; where it gives none, the error of the average is the largest that there can be.
+        The compared records. Stimuli and neuroids that benchmarks share are matched by the names in a record; without
+        names the error of the average is an upper bound.
     """
     by_pair = {(record.benchmark, record.model): record for record in records}
-    found = []
+    averages = []
     for are_simulated in (False, True):
-        chosen = [
+        complete = [
             each
             for each in compared
             if each.are_simulated == are_simulated and not any(score.is_missing for score in each.scores)
         ]
-        if len(chosen) < 2:
+        if len(complete) < 2:
             continue
-        names, models = [each.name for each in chosen], chosen[0].models
+        names, models = [each.name for each in complete], complete[0].models
         weights = dict.fromkeys(names, 1 / len(names))
         scores = [combined({name: by_pair[name, model].estimate() for name in names}, weights) for model in models]
         label = f"average of {len(names)}{' SIMULATED' if are_simulated else ''}"
         intervals = [each.interval() for each in scores]
-        found.append(_compared(label, models, scores, intervals, are_simulated, tuple(names), level))
-    return found
+        averages.append(_compared(label, models, scores, intervals, are_simulated, tuple(names), level))
+    return averages
 
 
 def compare_on_average(
@@ -165,47 +164,48 @@ def compare_on_average(
 ) -> ComparedModels:
     """Compare the averages of models over all benchmarks below a node of a tree, as the leaderboard does.
 
-    A benchmark on which no record has a score is in no average, nor is one whose measurements are simulated unless all
-    below the node are.
+    Benchmarks without any score count in no average, nor do simulated ones unless all below the node are simulated.
 
     Parameters
     ----------
     records : iterable of ScoreRecord
         At most one of a model and a benchmark.
     node : str
-        Above at least one of their benchmarks.
+        Ancestor of at least one of their benchmarks.
     parents : mapping of str to str
-        The node above every benchmark that counts, and above every inner node but the roots.
+        Parent of every benchmark that counts and of every inner node except the roots.
     missing : {'zero', 'left out', 'undefined'}
-        What a missing score counts as, see `average_tree`.
+        Treatment of a missing score, see `average_tree`.
 
     Raises
     ------
     DataNotHereError
-        No benchmark below the node has a score.
+        If no benchmark below the node has a score.
     """
-    given = list(records)
-    scored = {each.benchmark for each in given if each.score is not None and node in _path(each.benchmark, parents)}
-    simulated = {record.benchmark for record in given if record.simulated}
+    all_records = list(records)
+    scored = {
+        each.benchmark for each in all_records if each.score is not None and node in _path(each.benchmark, parents)
+    }
+    simulated = {record.benchmark for record in all_records if record.simulated}
     leaves = sorted(scored - simulated or scored)
     if not leaves:
         raise DataNotHereError(f"No benchmark below {node!r} has a score, so that there is no average to compare.")
-    by_pair = {(record.benchmark, record.model): record for record in given}
-    of_leaves = compare_records((record for record in given if record.benchmark in leaves), models, level=level)
+    by_pair = {(record.benchmark, record.model): record for record in all_records}
+    of_leaves = compare_records((record for record in all_records if record.benchmark in leaves), models, level=level)
     tree = {name: parents[name] for leaf in leaves for name in (leaf, *_path(leaf, parents)) if name in parents}
     scores, counts = [], []
     for place, model in enumerate(models):
-        there = [each.name for each in of_leaves if not each.scores[place].is_missing]
-        estimates = {name: by_pair[name, model].estimate() for name in there}
+        scored_names = [each.name for each in of_leaves if not each.scores[place].is_missing]
+        estimates = {name: by_pair[name, model].estimate() for name in scored_names}
         scores.append(average_tree(estimates, tree, missing=missing)[node])
-        counts.append(len(there))
+        counts.append(len(scored_names))
     intervals = [each.interval() for each in scores]
-    found = _compared(node, models, scores, intervals, set(leaves) <= simulated, tuple(leaves), level)
-    return dataclasses.replace(found, n_scored=tuple(counts))
+    average = _compared(node, models, scores, intervals, set(leaves) <= simulated, tuple(leaves), level)
+    return dataclasses.replace(average, n_scored=tuple(counts))
 
 
 def _path(name: str, parents: Mapping[str, str]) -> list[str]:
-    """Return the nodes above a name, the nearest first; of a circle each once."""
+    """Return the ancestors of a name, nearest first; each node of a circle once."""
     path: list[str] = []
     while (above := parents.get(name)) is not None and above not in path:
         path.append(above)

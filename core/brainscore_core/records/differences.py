@@ -1,4 +1,4 @@
-"""Compare the record of a score with that of the same pair scored again, and name the first thing that differs."""
+"""Compare the record of a score with that of the same pair scored again, and name the differences."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _REST = (
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that two records say differently.
+    """One difference between two records.
 
     Attributes
     ----------
     field : str
-        Of the record; of one that holds several digests with the name of that one.
+        Field of the record; for a field with several digests also the name of one.
     what : str
-        In words.
+        Description.
     """
 
     field: str
@@ -46,9 +46,9 @@ class Difference:
 
 
 def differences(before: ScoreRecord, after: ScoreRecord) -> Iterator[Difference]:
-    """Yield what differs, causes first: data, weights, plugins, library, environment, then numbers.
+    """Yield the differences, causes first: data, weights, plugins, library, environment, then numbers.
 
-    What either record does not say (`not_comparable`) is passed over, and what differs from run to run.
+    Fields missing from either record (`not_comparable`) and those that differ from run to run are skipped.
     """
     for field, what in _DIGESTS:
         if field not in not_comparable(before, after):
@@ -58,16 +58,16 @@ def differences(before: ScoreRecord, after: ScoreRecord) -> Iterator[Difference]
 
 
 def not_comparable(before: ScoreRecord, after: ScoreRecord) -> list[str]:
-    """Return the digests that cannot be compared: one of the records has none, or one of another kind."""
-    found = []
+    """Return the digests that cannot be compared: one record has none, or one of another kind."""
+    incomparable = []
     for field, _ in _DIGESTS:
-        known = [getattr(each, field) for each in (before, after)]
-        # That a model has no environment of its own is said, too.
-        if (not all(known) and field != "candidate_environment") or (
-            field.endswith("_revision") and len({str(each).startswith("folder-") for each in known}) > 1
+        digests = [getattr(record, field) for record in (before, after)]
+        # None is a statement there: the model had no environment of its own.
+        if (not all(digests) and field != "candidate_environment") or (
+            field.endswith("_revision") and len({str(digest).startswith("folder-") for digest in digests}) > 1
         ):
-            found.append(field)
-    return found
+            incomparable.append(field)
+    return incomparable
 
 
 def _of_field(field: str, what: str, before: object, after: object) -> Iterator[Difference]:

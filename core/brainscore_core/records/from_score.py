@@ -1,4 +1,4 @@
-"""Take from a score what its record keeps: plain numbers and texts, with None for what is missing or not finite."""
+"""Convert a score to the fields of its record: plain numbers and texts, None if missing or not finite; and back."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MOST_REASON, _MOST_SOURCES = 500, 10  # characters; names
 
 
 def fields(score: Score, benchmark: str) -> dict[str, Any]:
-    """Return the fields of a `ScoreRecord` that a score says by its value and attributes.
+    """Return the fields of a `ScoreRecord` that a score determines.
 
     Parameters
     ----------
     score : Score
         0-d; see `ScoreRecord.of_score`.
     benchmark : str
-        Whose stimuli and units the names in influences are of, where the score names none.
+        Owner of the stimuli and units in the influences if the score names none.
     """
     attrs = score.attrs
     return {
@@ -70,10 +70,10 @@ def score_of(record: ScoreRecord, path: Path) -> Score:
 
 
 def of_ceiling(ceiling: object) -> dict[str, Any]:
-    """Return the fields about the uncertainty of a ceiling and how it was estimated, from its attributes."""
+    """Return the fields about the uncertainty and the estimator of a ceiling."""
     attrs: Mapping[Hashable, Any] = getattr(ceiling, "attrs", {})
     error, interval = number(attrs.get("error")), _interval(attrs.get("interval"))
-    # A reason may be left from a step before the one that told the error.
+    # A reason may remain from before an error was computed.
     why = None if error is not None else attrs.get("error_nan_reason")
     why = why or (attrs.get("interval_nan_reason") if interval is None else None)
     return {
@@ -86,22 +86,22 @@ def of_ceiling(ceiling: object) -> dict[str, Any]:
 
 
 def number(value: object) -> float | None:
-    """Return a finite float; None for None, NaN, and values that are no single number."""
+    """Return a finite float; None for None, NaN and anything but a single number."""
     if value is None:
         return None
-    import numpy as np  # reading records, as planning does, needs none
+    import numpy as np  # heavy; planning only reads records
 
     array = np.asarray(getattr(value, "values", value))
     if array.size != 1 or array.dtype.kind not in "biuf":
         return None
-    found = float(array.reshape(()))
-    return found if math.isfinite(found) else None
+    scalar = float(array.reshape(()))
+    return scalar if math.isfinite(scalar) else None
 
 
 def integer(value: object) -> int | None:
     """Return a whole number; None for anything else."""
-    found = number(value)
-    return int(found) if found is not None and found == int(found) else None
+    exact = number(value)
+    return int(exact) if exact is not None and exact == int(exact) else None
 
 
 def _interval(value: Any) -> tuple[float, float] | None:  # whatever a benchmark states
@@ -110,10 +110,10 @@ def _interval(value: Any) -> tuple[float, float] | None:  # whatever a benchmark
 
 
 def _seeds(attrs: Mapping[Hashable, Any]) -> dict[str, int]:
-    """Return the seeds of the splits of metric and ceiling, and those that a benchmark states beside."""
-    found = {name: integer(getattr(attrs.get(name), "attrs", {}).get("seed")) for name in ("raw", "ceiling")}
-    found |= {str(name): integer(seed) for name, seed in dict(attrs.get("seeds") or {}).items()}
-    return {name: seed for name, seed in found.items() if seed is not None}
+    """Return the seeds of the splits of metric and ceiling, and further ones of the benchmark."""
+    seeds = {name: integer(getattr(attrs.get(name), "attrs", {}).get("seed")) for name in ("raw", "ceiling")}
+    seeds |= {str(name): integer(seed) for name, seed in dict(attrs.get("seeds") or {}).items()}
+    return {name: seed for name, seed in seeds.items() if seed is not None}
 
 
 def _sources(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def _reason(value: object) -> str | None:
 
 def _influence(attrs: Mapping[Hashable, object], benchmark: str) -> dict[str, Any]:
     """Return the fields about the influences of a score."""
-    from brainscore_core.statistics.influence import Influence  # brings NumPy, see `number`
+    from brainscore_core.statistics.influence import Influence  # heavy: NumPy
     from brainscore_core.statistics.sketch import InfluenceSketch
 
     influence = attrs.get("influence")
@@ -141,14 +141,14 @@ def _influence(attrs: Mapping[Hashable, object], benchmark: str) -> dict[str, An
 
 def _of_raw(attrs: Mapping[Hashable, object], benchmark: str) -> dict[str, Any]:
     """Return the fields about the uncertainty of the score before normalisation."""
-    from brainscore_core.statistics.influence import Influence  # brings NumPy, see `number`
+    from brainscore_core.statistics.influence import Influence  # heavy: NumPy
 
     raw, ceiling = (getattr(attrs.get(name), "attrs", {}) for name in ("raw", "ceiling"))
     names: Mapping[Hashable, object] = {key: attrs.get(key) for key in ("stimulus_set", "assembly")}
-    found = _influence({**raw, **names}, benchmark)
+    influence = _influence({**raw, **names}, benchmark)
     return {
         "raw_error": number(raw.get("error")),
         "raw_interval": _interval(raw.get("interval")),
-        "raw_error_df": found["error_df"],
-        "raw_influence": found.get("influence") if isinstance(ceiling.get("influence"), Influence) else None,
+        "raw_error_df": influence["error_df"],
+        "raw_influence": influence.get("influence") if isinstance(ceiling.get("influence"), Influence) else None,
     }

@@ -1,8 +1,7 @@
-"""Divide the raw scores of records by another ceiling, with what is known of their uncertainty, without any model.
+"""Divide the raw scores of records by another ceiling, with their uncertainty, without running any model.
 
-A record keeps the raw score, its error and interval, and how stimuli and units move it, apart from the ceiling. What
-the errors need of both together, their covariance, comes from sketches of the influences, which scatter by about 2 %;
-everything else is exact.
+A record states the raw score, its error, interval and influences separately from the ceiling. Only the covariance of
+both comes from influence sketches, which scatter by about 2 %; everything else is exact.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ from brainscore_core.statistics.sketch import InfluenceSketch
 __all__ = ["Change", "NotFromRecordError", "renormalise", "renormalised"]
 
 _LEVEL = 0.95
-_SAME = 1e-9  # relative difference that rounding makes at most
+_SAME = 1e-9  # largest relative difference by rounding
 _LAWFUL = {"explained_variance": ("reliability", "dissimilarity_reliability")}
 UNCERTAIN_CEILING = "the ceiling does not differ from 0, so that any ratio to it is possible"
 
 
 class NotFromRecordError(CeilingError):
-    """A score cannot be had from what its record keeps: the pair has to be scored again."""
+    """A score cannot be computed from its record: the pair has to be scored again."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What became of one record.
+    """The change of one record.
 
     Attributes
     ----------
     before, after : ScoreRecord
-        Equal but for `MADE` where nothing changes, and where `problem` says why it cannot be done.
+        Equal except for `MADE` if nothing changes or there is a problem.
     problem : str
-        Empty if there is none.
+        Why it cannot be done; empty if it can.
     """
 
     before: ScoreRecord
@@ -68,28 +67,28 @@ def renormalise(
     revision: str | None = None,
     dry_run: bool = False,
 ) -> list[Change]:
-    """Divide the raw scores of all records of a benchmark by its ceiling, and write each record anew, whole or not.
+    """Divide the raw scores of all records of a benchmark by its ceiling, and rewrite each record, whole or not at all.
 
-    What is done already is left as it is, so that the same call goes on where it was interrupted.
+    Records already done stay, so a repeated call resumes an interrupted one.
 
     Parameters
     ----------
     folder : Path
-        Of records.
+        Folder of records.
     ceiling : Score
-        0-d, what the benchmark states now.
+        0-d, the benchmark's present ceiling.
     version : int, optional
-        Of the benchmark now. None: as the records say.
+        Present version of the benchmark. None: as in the records.
     revision : str, optional
-        Of the plugin of the benchmark now. Given to records that have the revision of the folder alone: what they were
-        scored with otherwise, only the ceiling is different. Others keep theirs.
+        Present revision of the benchmark's plugin, for records with a revision of the folder alone: only the ceiling
+        differs from what they were scored with. Others keep theirs.
     dry_run : bool
         Write nothing.
 
     Returns
     -------
     list of Change
-        Of every record of the benchmark, sorted by model.
+        One for every record of the benchmark, sorted by model.
     """
     changes = []
     for before in FolderStore(folder):
@@ -118,14 +117,16 @@ def _as_now(record: ScoreRecord, version: int | None, revision: str | None) -> S
 
 
 def _written(record: ScoreRecord, path: Path, ceiling: Score) -> ScoreRecord:
-    """Write a record, and before it the values of single neuroids, of which those of the ceiling are others now."""
+    """Write a record, after its values of single neuroids, in which those of the ceiling change."""
     if record.values:
         holder = Score(0.0)
         holder.attrs["ceiling"] = ceiling
         try:
-            kept = {name: each for name, each in read_values(path, record.values).items() if name.startswith("raw.")}
-            record = dataclasses.replace(record, values=write_values(path, kept | values_of(holder)))
-        except OSError:  # they are gone, or of another run; the record says so no longer
+            values = {
+                name: array for name, array in read_values(path, record.values).items() if name.startswith("raw.")
+            }
+            record = dataclasses.replace(record, values=write_values(path, values | values_of(holder)))
+        except OSError:  # missing or of another run: the record no longer names them
             record = dataclasses.replace(record, values=None)
     record = dataclasses.replace(record, created=datetime.now(UTC).isoformat(timespec="seconds"))
     record.write(path)
@@ -138,15 +139,15 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
     Parameters
     ----------
     ceiling : Score
-        0-d; with attrs ``influence`` it is uncertain, without it counts as exact, as when a pair is scored.
+        0-d; uncertain if it has attrs ``influence``, otherwise exact, as in scoring.
 
     Raises
     ------
     NotFromRecordError
-        If there is no score, the record does not say how it was normalised, or the score is not what its raw score and
-        ceiling give: a mean of subjects with ceilings of their own, for instance.
+        If there is no score, no normalisation is stated, or the score does not follow from raw score and ceiling, as
+        for a mean of subjects with ceilings of their own.
     CeilingError
-        If the ceiling is no usable number, or of a quantity that this raw score is not divided by.
+        If the ceiling is no usable number, or of a quantity that does not fit this raw score.
     """
     raw, slope_before = _checked(record)
     of_ceiling = as_ceiling(ceiling, of=f"benchmark {record.benchmark!r}")
@@ -158,10 +159,10 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
             f"{record.normalization}, by {' or '.join(lawful)}. Score the pairs again."
         )
     if abs(float(of_ceiling) - (record.ceiling or 0)) <= _SAME * float(of_ceiling):
-        return record  # also its uncertainty is as it was, and more exact than what is kept of it
+        return record  # unchanged, with its exact uncertainty
     score = _divided(record, raw, of_ceiling)
     slope = _slope(record, raw, float(of_ceiling))
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "score": float(score),
         "ceiling": float(of_ceiling),
         **from_score.of_ceiling(of_ceiling),
@@ -171,24 +172,24 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
         "stimulus_error": _scaled(record.stimulus_error, slope, slope_before),
     }
     if record.influence is not None and record.raw_error is not None and record.error_nan_reason is None:
-        known |= _uncertainty(record, raw, of_ceiling)
-    elif known["interval"] is None and record.interval is None:
-        del known["interval"]
-    return dataclasses.replace(record, **known)
+        fields |= _uncertainty(record, raw, of_ceiling)
+    elif fields["interval"] is None and record.interval is None:
+        del fields["interval"]
+    return dataclasses.replace(record, **fields)
 
 
 def _checked(record: ScoreRecord) -> tuple[float, float]:
-    """Return raw score and slope of a record whose score is what these and its ceiling give."""
+    """Return raw score and slope of a record whose score follows from raw score and ceiling."""
     whose = f"{record.model} on {record.benchmark}"
     if record.score is None or record.raw is None or record.ceiling is None:
         raise NotFromRecordError(f"{whose} has no score to divide: {record.status}.")
     if record.normalization not in ("explained_variance", "ceil_score"):
         raise NotFromRecordError(f"The record of {whose} does not say how it was normalised. Score the pair again.")
-    before = float(_divided(record, record.raw, Score(record.ceiling)))
-    if not math.isclose(before, record.score, rel_tol=_SAME, abs_tol=_SAME):
+    expected = float(_divided(record, record.raw, Score(record.ceiling)))
+    if not math.isclose(expected, record.score, rel_tol=_SAME, abs_tol=_SAME):
         raise NotFromRecordError(
             f"The score of {whose} is {record.score:.6g}, while {record.normalization} of its raw score and its "
-            f"ceiling gives {before:.6g}: it was put together of parts with ceilings of their own. Score it again."
+            f"ceiling gives {expected:.6g}: it was put together of parts with ceilings of their own. Score it again."
         )
     return record.raw, _slope(record, record.raw, record.ceiling)
 
@@ -215,7 +216,7 @@ def _scaled(error: float | None, slope: float, before: float) -> float | None:
 def _uncertainty(record: ScoreRecord, raw: float, ceiling: Score) -> dict[str, Any]:
     """Return error, interval and influences of a ratio whose numerator has influences; see `benchmarks.propagate`.
 
-    As there, a squared score is the square of ``t = raw / sqrt(ceiling)``, and the interval is that of t.
+    A squared score is the square of ``t = raw / sqrt(ceiling)``, and its interval is that of t.
     """
     is_squared = record.normalization == "explained_variance"
     top = float(ceiling) - record.chance
@@ -252,7 +253,7 @@ def _uncertainty(record: ScoreRecord, raw: float, ceiling: Score) -> dict[str, A
 
 
 def _raw_sketch(record: ScoreRecord, raw: float) -> InfluenceSketch:
-    """Return how stimuli and units move the raw score; where the ceiling was exact, from how they move the score."""
+    """Return the influences on the raw score; if the ceiling was exact, from those on the score."""
     if record.raw_influence is not None:
         return InfluenceSketch.from_text(record.raw_influence)
     slope = _slope(record, raw, record.ceiling or 1.0)

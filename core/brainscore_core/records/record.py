@@ -1,4 +1,4 @@
-"""Keep the result of one model on one benchmark as one JSON file."""
+"""The result of one model on one benchmark, stored as one JSON file."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SCHEMA_VERSION = 5
 MOST_BYTES = 2**20  # of one record
 NOT_APPLICABLE = "not_applicable"
 MADE = ("created", "duration_s", "machine", "peak_memory_bytes")
-"""Fields that differ when the same is scored again; they stand in a block of their own, ``made``, in the file."""
+"""Fields that differ when the same pair is scored again; in the file they form the block ``made``."""
 
 _MOST_MESSAGE, _MOST_TAIL, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 4_000, 100_000, 10, 10**15
 _MOST_REASON, _MOST_SOURCES, _MOST_INFLUENCE, _MOST_PARTS = 500, 10, 8_192, 1_000
@@ -73,16 +73,16 @@ def _small(value: Small) -> Small:
     depth = 0
     while level and depth < _MOST_DEPTH:
         depth += 1
-        lists = [each for each in level if isinstance(each, list)]
-        dicts = [each for each in level if isinstance(each, dict)]
-        level = [entry for each in (*lists, *(each.values() for each in dicts)) for entry in each]
-    # JSON takes twelve characters for one at most, and longer than this to write.
+        lists = [value for value in level if isinstance(value, list)]
+        dicts = [value for value in level if isinstance(value, dict)]
+        level = [entry for group in (*lists, *(mapping.values() for mapping in dicts)) for entry in group]
+    # JSON has at most twelve characters for one, and is slower to write.
     if level or (len(str(value)) > _MOST_LAYERS / 12 and len(json.dumps(value)) > _MOST_LAYERS):
         raise ValueError(f"expected at most {_MOST_LAYERS} characters of JSON, {_MOST_DEPTH} levels deep")
     return value
 
 
-# What a record may hold: it may have been written by anybody.
+# Bounds of the fields: anybody may have written a record.
 _Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME), AfterValidator(_printable)]
 _Number = Annotated[float, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
 _Integer = Annotated[int, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
@@ -98,12 +98,12 @@ Status = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRecord(Untrusted):
-    """What is kept about one score; every number is a plain float and every missing one is None.
+    """One score and its provenance; numbers are plain floats, None if missing.
 
     Attributes
     ----------
     model, benchmark : str
-        Identifiers, as they are registered.
+        Registered identifiers.
     benchmark_version : int or None
         The benchmark's own version.
     score : float or None
@@ -111,17 +111,17 @@ class ScoreRecord(Untrusted):
     raw, ceiling : float or None
         Score before normalisation, and ceiling.
     error : float or None
-        Standard error of the score over what `error_over` names, such as new stimuli and new neuroids.
+        Standard error of the score over new samples of the sources in `error_over`.
     interval : tuple of float or None
-        95 % interval of the score, where the benchmark states one.
+        95 % interval of the score, if the benchmark states one.
     n_stimuli, n_neuroids, n_trials, n_subjects : int or None
         Size of the measurement.
     layers : dict
-        Region -> layer (or layers) of the model that was recorded.
+        Region -> recorded layer or layers of the model.
     simulated : bool
         True if the measurements are simulated, not biological.
     seed : int or None
-        What the benchmark states, such as that of simulated measurements.
+        Seed stated by the benchmark, such as that of simulated measurements.
     duration_s : float or None
         Wall-clock time from loading the model to the score.
     created : str
@@ -131,70 +131,67 @@ class ScoreRecord(Untrusted):
     machine : str
         Operating system and architecture.
     source_revision : str or None
-        Commit of the checkout that ran.
+        Commit of the checkout.
     status : str
-        'scored'; 'not_applicable' if the model cannot be scored on this benchmark, by what it is;
+        'scored'; 'not_applicable' if the model by its nature cannot be scored on this benchmark;
         'failed:<class of the error>' or 'skipped:<reason>'.
     message : str
-        What the error said, or why the model cannot be scored on this benchmark; empty if there is nothing to say.
+        Message of the error, or why the model cannot be scored on this benchmark.
     model_revision, benchmark_revision : str or None
-        Digest of the code of the plugin and of everything that it uses, where planning has computed it; else that of
-        its folder alone (`sources.folder_revision`), or ``'unregistered'`` for what is no plugin. None only in
-        records that were written by hand or before there were revisions.
+        Digest of the code of the plugin and its dependencies if computed by planning, otherwise of its folder alone
+        (`sources.folder_revision`); ``'unregistered'`` without a plugin. None only in old or hand-written records.
     version_class : str
-        Releases of the library whose scores are comparable, see `software.version_class`.
+        Library releases with comparable scores, see `software.version_class`.
     layer_origin : dict
-        Region -> how its layer came to be: ``from`` and, if it was chosen, on what and how surely.
+        Region -> origin of its layer: ``from`` and, if it was chosen, the benchmark and the certainty.
     error_over : tuple of str
-        What would be new in another experiment, such as ``('stimulus', 'neuroid')``; empty if not stated.
-    error_df : float or None
-        How many independent values the error is worth; None: as good as infinitely many, or not stated.
-    stimulus_error : float or None
-        The part of `error` that is over new stimuli alone.
-    split_error : float or None
-        Standard error of the mean over splits of these data. It says how much the draw of splits changes the score,
-        nothing about other data.
-    error_nan_reason, interval_nan_reason : str or None
-        Why there is no error, or an error without an interval.
-    influence : str or None
-        How stimuli and units move the score: `InfluenceSketch.to_text`, which averages and differences of models need.
-    stimulus_set, assembly : str or None
-        Identifiers of what the names in `influence` are of; None: of this benchmark alone.
-    normalization : str or None
-        Name of the function that made `score` of `raw` and `ceiling`, such as ``'explained_variance'``; None: not
+        Sources of error that another experiment would sample anew, such as ``('stimulus', 'neuroid')``; empty if not
         stated.
+    error_df : float or None
+        Degrees of freedom of the error; None: infinite or not stated.
+    stimulus_error : float or None
+        Part of `error` over new stimuli alone.
+    split_error : float or None
+        Standard error of the mean over splits of these data: the effect of the draw of splits, not of other data.
+    error_nan_reason, interval_nan_reason : str or None
+        Why there is no error or no interval.
+    influence : str or None
+        Influence of stimuli and units on the score (`InfluenceSketch.to_text`), for averages and differences of models.
+    stimulus_set, assembly : str or None
+        Identifiers of the stimuli and units in `influence`; None: they belong to this benchmark alone.
+    normalization : str or None
+        Function from `raw` and `ceiling` to `score`, such as ``'explained_variance'``; None: not stated.
     chance : float
-        What `normalization` subtracted from both.
+        Chance level that `normalization` subtracted from both.
     raw_error, raw_interval, raw_error_df, raw_influence
-        As those without ``raw_``, of the score before normalisation. `raw_influence` is kept only where the ceiling has
-        influences too, so that it cannot be had from `influence`.
+        As without ``raw_``, for the score before normalisation. `raw_influence` is present only if the ceiling has
+        influences too; otherwise it follows from `influence`.
     ceiling_error, ceiling_interval, ceiling_error_over
-        As those without ``ceiling_``, of the ceiling.
+        As without ``ceiling_``, for the ceiling.
     ceiling_nan_reason : str or None
         Why the ceiling has no error or no interval.
     ceiling_estimator : str or None
-        How the ceiling was estimated, in a few words; None: not stated.
+        Estimator of the ceiling; None: not stated.
     seeds : dict
-        ``'raw'`` and ``'ceiling'`` -> seed of the splits of the metric and of the ceiling, and others that the
-        benchmark states.
+        ``'raw'`` and ``'ceiling'`` -> seed of the splits of metric and ceiling, and further seeds of the benchmark.
     data : dict
-        ``'<kind>:<identifier>'`` -> digest of the content of each stimulus set and assembly that the benchmark loaded.
+        ``'<kind>:<identifier>'`` -> content digest of each stimulus set and assembly that the benchmark loaded.
     plugins : dict
-        ``'<kind>/<folder>'`` -> digest of the files of each plugin that the benchmark was made with, its own included.
+        ``'<kind>/<folder>'`` -> digest of the files of each plugin that the benchmark uses, its own included.
     weights : str or None
-        Digest of the parameters and buffers of the model; None where it does not tell.
+        Digest of the model's parameters and buffers; None if the model states none.
     library : str or None
         Digest of the source of the library, without plugins.
     environment : str or None
-        Digest of the names and versions of all installed distributions, see `software.installed`.
+        Digest of the names and versions of all installed distributions (`software.installed`).
     candidate_environment : str or None
-        The same of the environment that the model ran in, if that was one of its own.
+        The same for the model's environment, if it had its own.
     values : str or None
-        Digest of the file beside the record with the values of single neuroids or subjects, see `values`.
+        Digest of the file with the values of single neuroids or subjects, see `brainscore_core.records.values`.
     tail : str
-        The last lines that were said before a failure.
+        Last lines of output before a failure.
     peak_memory_bytes : int or None
-        Most memory that was used at a time.
+        Peak memory.
     schema_version : int
         Version of this layout.
     """
@@ -259,7 +256,7 @@ class ScoreRecord(Untrusted):
 
     @property
     def is_scored(self) -> bool:
-        """Whether there is a score, be it that the model cannot be scored on this benchmark (None)."""
+        """Whether scoring succeeded, with a score or with "not applicable"."""
         return self.status in ("scored", NOT_APPLICABLE)
 
     @classmethod
@@ -337,9 +334,9 @@ class ScoreRecord(Untrusted):
         )
 
     def to_json(self) -> str:
-        """Return the record as JSON text, keys in the order of the class and `MADE` at the end, with a line break.
+        """Return the record as JSON text with a final line break, keys in the order of the class and `MADE` at the end.
 
-        The same inputs give the same text but for the block ``made``.
+        Equal inputs give equal text except for the block ``made``.
         """
         content = dataclasses.asdict(self)
         content["made"] = {name: content.pop(name) for name in MADE}
@@ -348,13 +345,13 @@ class ScoreRecord(Untrusted):
     def estimate(self, *, of_same_benchmark: bool = False) -> Estimate:
         """Return value, error and influences of the score.
 
-        The sketch of its influences is scaled to the error of the record, which is exact.
+        The influence sketch is scaled to the error of the record, which is exact.
 
         Parameters
         ----------
         of_same_benchmark : bool
-            Whether this is matched with records of the same benchmark only. If not, the influences of a record that
-            does not name its stimulus set and its measurement are left out: they could be shared under other names.
+            Whether it is compared with records of the same benchmark only. Otherwise the influences of a record that
+            does not name its stimulus set and assembly are omitted: others may share them under other names.
         """
         from brainscore_core.statistics.averages import Estimate  # brings NumPy, see `number`
         from brainscore_core.statistics.sketch import InfluenceSketch
@@ -369,7 +366,7 @@ class ScoreRecord(Untrusted):
         return Estimate(value, error, reason, float("inf") if self.error_df is None else self.error_df, sketch)
 
     def write(self, path: str | Path) -> Path:
-        """Write the record, whole or not at all, and return where it is."""
+        """Write the record, whole or not at all, and return its path."""
         target = Path(path)
         with atomic_path(target) as temporary:
             temporary.write_text(self.to_json(), encoding="utf-8")
@@ -382,7 +379,7 @@ class ScoreRecord(Untrusted):
         Raises
         ------
         CorruptFileError
-            If the file is too large, not JSON, lacks a field, has one of a wrong type, or another schema version.
+            If the file is too large or not JSON, lacks a field, or has a wrong type or another schema version.
         """
         return cls.from_json(read_start(Path(path), MOST_BYTES), str(path))
 
@@ -429,9 +426,9 @@ def json_schema() -> dict[str, Any]:
 
 
 def record_path(folder: Path, model: str, benchmark: str) -> Path:
-    """Return where the record of a pair is kept: ``<folder>/<benchmark>/<model>.json``.
+    """Return the path of a pair's record: ``<folder>/<benchmark>/<model>.json``.
 
-    Identifiers may hold any character; those that a file name cannot are percent-encoded.
+    Identifiers may hold any character; those that file names cannot are percent-encoded.
     """
     return folder / _file_name(benchmark) / f"{_file_name(model)}.json"
 
@@ -441,7 +438,7 @@ def _encodable(said: str) -> str:
 
 
 def values_path(record: Path) -> Path:
-    """Return where the values of single neuroids and subjects stand beside a record, see `values`."""
+    """Return the path of the values beside a record, see `brainscore_core.records.values`."""
     return record.with_name(f"{record.name.removesuffix('.json')}.values.npz")
 
 

@@ -1,4 +1,4 @@
-"""Keep what the last run that scored has done, as one JSON file beside the folders of records."""
+"""Summarise the last scoring run, as one JSON file beside the folders of records."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _Seconds = Annotated[float, Strict(), Field(ge=0, le=1e12)]
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Untrusted):
-    """What was planned for a commit, and what came of it.
+    """Plan and results of a scoring run for one commit.
 
     Attributes
     ----------
     commit : str or None
-        Of the code that was scored; None: it was in no commit.
+        Commit that was scored; None: uncommitted code.
     event : str
-        Why it ran, such as ``'push'`` for a merge.
+        Trigger, such as ``'push'`` for a merge.
     started, finished : str or None
-        When the first pair began and when the last one ended, by their records: UTC, ISO 8601. None without a record.
+        Start of the first pair and end of the last one, by their records: UTC, ISO 8601. None without a record.
     duration_s : float
-        Of all pairs together, which may have run at a time.
+        Sum over all pairs, which may have run in parallel.
     n_planned, n_records : int
-        How many pairs, and how many records came.
+        Number of planned pairs and of new records.
     n_missing : int
-        How many of the planned pairs have no record, not from an earlier run either.
+        Number of planned pairs without any record, old or new.
     missing : tuple of (str, str)
         Models and benchmarks of the first 1,000 of them.
     """
@@ -72,18 +72,18 @@ class Run(Untrusted):
         event: str,
         n_planned: int,
     ) -> Run:
-        """State what came of a plan; the same records give the same run.
+        """Summarise a run; equal records give an equal summary.
 
         Parameters
         ----------
         records : iterable of ScoreRecord
-            That came.
+            The new records.
         missing : sequence of (str, str)
             Models and benchmarks of all planned pairs without a record.
         """
-        came = list(records)
-        took = [timedelta(seconds=max(0.0, min(each.duration_s or 0.0, 1e9))) for each in came]
-        ends = [_time(each.created) for each in came]
+        new_records = list(records)
+        took = [timedelta(seconds=max(0.0, min(record.duration_s or 0.0, 1e9))) for record in new_records]
+        ends = [_time(record.created) for record in new_records]
         spans = [(end - spent, end) for end, spent in zip(ends, took, strict=True) if end is not None]
         return cls(
             commit=commit,
@@ -92,13 +92,13 @@ class Run(Untrusted):
             finished=_written(max(end for _, end in spans)) if spans else None,
             duration_s=round(sum(took, timedelta()).total_seconds(), 1),
             n_planned=n_planned,
-            n_records=len(came),
+            n_records=len(new_records),
             n_missing=len(missing),
             missing=tuple(missing[:_MOST_MISSING]),
         )
 
     def to_json(self) -> str:
-        """Return it as JSON text, ending with a line break."""
+        """Return it as JSON text with a final line break."""
         return json.dumps(dataclasses.asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
@@ -108,7 +108,7 @@ class Run(Untrusted):
         Raises
         ------
         CorruptFileError
-            If it is something else.
+            If it is anything else.
         """
         return read(_RUN, data, "run", MOST_BYTES)
 
@@ -116,14 +116,14 @@ class Run(Untrusted):
 _RUN = TypeAdapter(Run)
 
 
-def _time(said: str) -> datetime | None:
-    """Return the time that a record says, which may be any text; None if it is none of these centuries."""
+def _time(value: str) -> datetime | None:
+    """Return the time in a record, which may be any text; None if invalid or outside 2000-2199."""
     try:
-        found = datetime.fromisoformat(said)
-        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        time = datetime.fromisoformat(value)
+        time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return found if 2000 <= found.year < 2200 else None
+    return time if 2000 <= time.year < 2200 else None
 
 
 def _written(at: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Keep records, and find those there are in a folder or on a branch of git: what need not be scored again."""
+"""Write records, and find those in a folder or on a branch of git: pairs that need not be scored again."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", c
 
 
 def keep_lock(record: Path, lock: str) -> str:
-    """Write a lock to where `lock_path` says, unless it is there, and return its digest."""
+    """Write a lock to its `lock_path`, unless it exists, and return its digest."""
     digest = text_digest(lock)
     there = lock_path(record, digest)
     if not there.is_file():
@@ -77,7 +77,7 @@ def keep_lock(record: Path, lock: str) -> str:
 
 
 def read_lock_of(record: Path, environment: str) -> str | None:
-    """Return the lock beside a record with a digest; None if there is no such file, or it holds another lock."""
+    """Return the lock beside a record with a digest; None if there is no such file or it holds another lock."""
     try:
         content = read_start(lock_path(record, environment), MOST_BYTES).decode("utf-8")
     except (OSError, ValueError):
@@ -86,19 +86,19 @@ def read_lock_of(record: Path, environment: str) -> str | None:
 
 
 def lock_path(record: Path, environment: str) -> Path:
-    """Return where the lock of an environment stands beside a record: ``environment-<start of its digest>.txt``."""
+    """Return the path of a lock beside a record: ``environment-<start of its digest>.txt``."""
     return record.with_name(f"environment-{environment[:16]}.txt")
 
 
 class Store(Protocol):
-    """Where records are."""
+    """A source of records."""
 
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
-        """Return the record of a pair; None if there is none that can be read."""
+        """Return the record of a pair; None if there is no readable one."""
 
 
 class FolderStore:
-    """A folder with records where `record_path` says.
+    """A folder of records at their `record_path`.
 
     Parameters
     ----------
@@ -110,15 +110,15 @@ class FolderStore:
         self.folder = folder
 
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
-        """Return the record of a pair; None if there is none that can be read."""
+        """Return the record of a pair; None if there is no readable one."""
         try:
             record = ScoreRecord.read(record_path(self.folder, model, benchmark))
-        except OSError:  # which CorruptFileError is too
+        except OSError:  # CorruptFileError is one
             return None
         return record if (record.model, record.benchmark) == (model, benchmark) else None
 
     def __iter__(self) -> Iterator[ScoreRecord]:
-        """Yield all records that can be read, sorted by file."""
+        """Yield all readable records, sorted by file."""
         for file in sorted(self.folder.glob("*/*.json")):
             try:
                 record = ScoreRecord.read(file)
@@ -129,14 +129,14 @@ class FolderStore:
 
 
 class BranchStore:
-    """The records on a branch, read from git's own store without checking anything out; close it, or use it in `with`.
+    """Records on a branch, read from git's object store without a checkout; a context manager.
 
     Parameters
     ----------
     repository : Path
         Any folder of the checkout.
     branch : str
-        Such as ``'origin/scores'``. One that does not exist holds no records.
+        Such as ``'origin/scores'``. A branch that does not exist holds no records.
     """
 
     def __init__(self, repository: Path, branch: str) -> None:
@@ -145,7 +145,7 @@ class BranchStore:
         self._exists = self._content("") is not None
 
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
-        """Return the record of a pair; None if there is none that can be read."""
+        """Return the record of a pair; None if there is no readable one."""
         if not self._exists:
             return None
         content = self._content(record_path(Path(), model, benchmark).as_posix())
@@ -156,11 +156,11 @@ class BranchStore:
         return record if (record.model, record.benchmark) == (model, benchmark) else None
 
     def _content(self, path: str) -> bytes | None:
-        """Return what a file holds, cut where it is too large for a record; identifiers are encoded in paths."""
+        """Return the content of a file, cut if it is too large for a record; paths have encoded identifiers."""
         return self._blobs.read(f"{self.branch}:{path}", MOST_BYTES + 1)
 
     def close(self) -> None:
-        """End the program that reads."""
+        """End the reading program."""
         self._blobs.close()
 
     def __enter__(self) -> BranchStore:
@@ -185,18 +185,18 @@ def why_not_again(
     Parameters
     ----------
     record : ScoreRecord or None
-        What there is.
+        Existing record.
     model_revision, benchmark_revision : str or None
-        What the plugins are now.
+        Present revisions of the plugins.
     with_private : bool
-        Whether private data are at hand, so that what was left out without them is tried again.
+        Whether private data are available, so that pairs skipped without them are tried again.
     version_class : str, optional
-        Of the library; None: of the one that runs.
+        Version class of the library; None: of the running one.
 
     Returns
     -------
     str or None
-        A pair that failed is always tried again.
+        None for a pair that failed.
     """
     if record is None or not _is_current(record, (model_revision, benchmark_revision), version_class):
         return None
@@ -211,36 +211,36 @@ def why_not_again(
 def _is_current(
     record: ScoreRecord, revisions: tuple[str | None, str | None], version_class: str | None = None
 ) -> bool:
-    """Tell whether a record is of the code and the library as they are now."""
+    """Return whether a record has the present code and library."""
     wanted = (*revisions, version_class or software.version_class())
     return None not in revisions and wanted == (record.model_revision, record.benchmark_revision, record.version_class)
 
 
 def is_recorded(store: Store, revision_of: Callable[[str, str], str | None]) -> Callable[[str, str], bool]:
-    """Return the function that tells whether there is a record of a pair as it is now, be it that it failed.
+    """Return the function that says whether a pair has a record of the present code, including failed ones.
 
     ``revision_of`` is as for `reuse`.
     """
 
-    def known(model: str, benchmark: str) -> bool:
+    def has_record(model: str, benchmark: str) -> bool:
         record = store.get(model, benchmark)
         revisions = revision_of("model", model), revision_of("benchmark", benchmark)
         return record is not None and _is_current(record, revisions)
 
-    return known
+    return has_record
 
 
 def reuse(
     stores: Sequence[Store], revision_of: Callable[[str, str], str | None], *, with_private: bool = False
 ) -> Callable[[str, str], str | None]:
-    """Return the function ``is_scored(model, benchmark)`` for planning and for running.
+    """Return the function ``is_scored(model, benchmark)`` for planning and scoring.
 
     Parameters
     ----------
     stores : sequence of Store
-        Where records may be.
+        Sources of records.
     revision_of : callable
-        ``revision_of('model' or 'benchmark', identifier)`` returns what the plugin is now; asked only where there is a
+        ``revision_of('model' or 'benchmark', identifier)`` returns the present revision; called only for pairs with a
         record.
     with_private : bool
         See `why_not_again`.
@@ -260,10 +260,10 @@ def reuse(
 
 
 def replaces(new: ScoreRecord, old: ScoreRecord | None) -> bool:
-    """Tell whether a record takes the place of another one of the same pair.
+    """Return whether a record replaces another one of the same pair.
 
-    A score takes every place. A failure takes that of a score of other code, but not of the same: there it was the
-    machine. What was left out takes no place but that of something left out.
+    A score replaces any record. A failure replaces a score of other code, not of the same code: then the machine
+    failed. A skipped pair replaces only a skipped one.
     """
     if old is None or new.is_scored or old.status.startswith("skipped:"):
         return True

@@ -1,7 +1,7 @@
-"""Keep the values of single neuroids and subjects beside a record: one compressed file of plain arrays.
+"""Store the values of single neuroids and subjects beside a record: one compressed file of plain arrays.
 
-The file, ``<model>.values.npz``, is what `numpy.load` opens. The record names its digest, so that nobody takes the
-values of another run for those of this one.
+The file, ``<model>.values.npz``, can be opened by `numpy.load`. The record names its digest, so the values of another
+run are never taken for its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 MOST_BYTES = 64 * 2**20
-"""Of one file, and of all arrays in it."""
+"""Limit of one file, and of all arrays in it."""
 
 Values = dict[str, "npt.NDArray[Any]"]
 
@@ -48,34 +48,33 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal va
 
 
 def values_of(score: Score) -> Values:
-    """Take from a score the values of single neuroids and subjects, before and beside normalisation.
+    """Return the values of single neuroids and subjects of a score, without normalisation.
 
     Returns
     -------
     dict of str to ndarray
-        ``'raw.neuroid'`` (n_neuroids,), the raw score of each neuroid, mean over splits, in float64, with NaN where it
-        has none, and ``'raw.neuroid_id'``, their names; likewise ``'ceiling.'`` and ``'.subject'``. Empty if the score
-        holds no such values.
+        ``'raw.neuroid'`` (n_neuroids,), the raw score of each neuroid, mean over splits, float64, NaN if it has none,
+        and ``'raw.neuroid_id'``, their names; likewise ``'ceiling.'`` and ``'.subject'``. Empty if the score has none.
     """
-    found: Values = {}
+    values: Values = {}
     for name in ("raw", "ceiling"):
         attrs = getattr(score.attrs.get(name), "attrs", {})
         array: Any = attrs.get("raw")
         for dim in _DIMS:
             if dim in getattr(array, "dims", ()):
-                found[f"{name}.{dim}"] = _mean_over_others(array, dim)
-                found[f"{name}.{dim}_id"] = _names(array, dim)
+                values[f"{name}.{dim}"] = _mean_over_others(array, dim)
+                values[f"{name}.{dim}_id"] = _names(array, dim)
         subjects = attrs.get("subject_scores")
-        if subjects is not None and f"{name}.subject" not in found:
-            found[f"{name}.subject"] = np.asarray(subjects, dtype=np.float64).reshape(-1)
-    return found if sum(each.nbytes for each in found.values()) <= MOST_BYTES else {}
+        if subjects is not None and f"{name}.subject" not in values:
+            values[f"{name}.subject"] = np.asarray(subjects, dtype=np.float64).reshape(-1)
+    return values if sum(part.nbytes for part in values.values()) <= MOST_BYTES else {}
 
 
 def _mean_over_others(array: xr.DataArray, dim: str) -> npt.NDArray[np.float64]:
     values = np.asarray(array.transpose(dim, ...).values, dtype=np.float64).reshape(array.sizes[dim], -1)
-    known = ~np.isnan(values)
-    counts = known.sum(axis=1)
-    sums = np.where(known, values, 0.0).sum(axis=1)
+    is_present = ~np.isnan(values)
+    counts = is_present.sum(axis=1)
+    sums = np.where(is_present, values, 0.0).sum(axis=1)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
@@ -86,7 +85,7 @@ def _names(array: xr.DataArray, dim: str) -> npt.NDArray[np.str_]:
 
 
 def values_bytes(values: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return the content of the file; the same for the same values."""
+    """Return the content of the file; equal values give equal bytes."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, array in sorted(values.items()):
@@ -104,9 +103,9 @@ def digest_of(content: bytes) -> str:
 
 
 def write_values(record: Path, values: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Write values beside where their record will be, whole or not at all, and return their digest.
+    """Write values beside their future record, whole or not at all, and return their digest.
 
-    Write them before the record: one without its values is then never there.
+    Write them before the record, so that no record is without its values.
     """
     content = values_bytes(values)
     with atomic_path(values_path(record)) as temporary:
@@ -120,14 +119,14 @@ def read_values(record: Path, digest: str) -> Values:
     Parameters
     ----------
     record : Path
-        Where the record is.
+        Path of the record.
     digest : str
-        What the record says in `ScoreRecord.values`.
+        `ScoreRecord.values`.
 
     Raises
     ------
     CorruptFileError
-        If there is no such file, it is too large, of another run, or holds something else than plain arrays.
+        If the file is missing, too large, of another run, or holds anything but plain arrays.
     """
     file = values_path(record)
     try:
@@ -149,15 +148,15 @@ def _arrays(content: bytes) -> Values:
         members = archive.infolist()
         if len(members) > _MOST_ARRAYS or sum(each.file_size for each in members) > MOST_BYTES:
             raise CorruptFileError(f"more than {_MOST_ARRAYS} arrays, or {MOST_BYTES // 2**20} MiB")
-        found: Values = {}
+        arrays: Values = {}
         for member in members:
             with archive.open(member) as stream:
-                found[member.filename.removesuffix(".npy")] = _array(stream.read(member.file_size + 1))
-    return found
+                arrays[member.filename.removesuffix(".npy")] = _array(stream.read(member.file_size + 1))
+    return arrays
 
 
 def _array(content: bytes) -> npt.NDArray[Any]:
-    """Read an array whose header may say anything: nothing is made of it that its bytes do not hold."""
+    """Read an array without trusting its header: it has only the values that its bytes hold."""
     stream = io.BytesIO(content)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise CorruptFileError("an array of another version of the format")

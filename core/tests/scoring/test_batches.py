@@ -70,5 +70,5 @@ def test_what_takes_long_is_divided_where_the_stimuli_change():
 
 @pytest.mark.parametrize("pairs", [(), (pair_of("a"), pair_of("b")), (pair_of("a"), pair_of("a", "c", private=True))])
 def test_no_batch_of_several_models_or_of_private_and_public_pairs(pairs):
-    with pytest.raises(ValueError, match="pairs of one model"):
+    with pytest.raises(ValueError, match="pairs of a batch have one model"):
         Batch(pairs)

@@ -1,4 +1,4 @@
-"""Say of pairs of models and benchmarks what they take, whether they are private, and which show the same stimuli."""
+"""Return pairs of models and benchmarks with their costs, and which benchmarks show the same stimuli."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _NOTHING = (0.0, 0.0, 0.0)  # minutes, GB and GPUs of a plugin that states none
 
 
 def facts_of(benchmarks: Sequence[str], tell: Callable[[str], None] | None = None) -> dict[str, BenchmarkFacts]:
-    """Return what is known about benchmarks; those that no plugin registers literally are missing."""
-    found = {facts.identifier: facts for facts in benchmark_facts(tell=tell)}
-    return {name: found[name] for name in benchmarks if name in found}
+    """Return the facts about benchmarks; those that no plugin registers literally are missing."""
+    facts_by_name = {facts.identifier: facts for facts in benchmark_facts(tell=tell)}
+    return {name: facts_by_name[name] for name in benchmarks if name in facts_by_name}
 
 
 def pairs_of(models: Sequence[str], benchmarks: Sequence[str], facts: Mapping[str, BenchmarkFacts]) -> list[Pair]:
     """Return every model with every benchmark.
 
-    Time, memory and GPUs are the larger of what the two plugins state in their ``metadata.yml``. A benchmark of which
-    nothing is known counts as private.
+    Time, memory and GPUs are the larger of the two plugins' values in ``metadata.yml``. A benchmark without facts
+    counts as private.
     """
     of_benchmark = {name: _costs(facts[name].plugin.directory) if name in facts else _NOTHING for name in benchmarks}
     private = {name: not (name in facts and facts[name].public) for name in benchmarks}
@@ -44,14 +44,14 @@ def pairs_of(models: Sequence[str], benchmarks: Sequence[str], facts: Mapping[st
 
 
 def stimuli_of(facts: Mapping[str, BenchmarkFacts]) -> Callable[[str], Hashable]:
-    """Return the function that says for a benchmark which stimuli it shows; without knowing, only itself."""
+    """Return the function from a benchmark to its stimulus sets; to itself if they are unknown."""
 
     def key(benchmark: str) -> Hashable:
-        known = facts.get(benchmark)
-        if known is None or not known.data:
+        benchmark_facts = facts.get(benchmark)
+        if benchmark_facts is None or not benchmark_facts.data:
             return benchmark
-        shown = {entry.identifier for entry in known.data if entry.kind == "stimulus_set"}
-        return tuple(sorted(shown or {entry.identifier for entry in known.data}))
+        stimulus_sets = {entry.identifier for entry in benchmark_facts.data if entry.kind == "stimulus_set"}
+        return tuple(sorted(stimulus_sets or {entry.identifier for entry in benchmark_facts.data}))
 
     return key
 

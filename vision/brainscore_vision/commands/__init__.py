@@ -1,7 +1,7 @@
-"""Offer the commands of ``brainscore``: a module each, brought together in `app`.
+"""The commands of ``brainscore``, one module each, combined in `app`.
 
-A command is a function that returns the exit code. What it needs is imported when it runs: help and completion have to
-be there at once.
+A command is a function that returns the exit code. It imports what it needs when it runs: help and completion have to
+be fast.
 """
 
 from __future__ import annotations

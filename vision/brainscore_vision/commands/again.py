@@ -1,4 +1,4 @@
-"""Offer ``brainscore renormalise``, ``rescore`` and ``reproduce``: what can be had again from records and the cache."""
+"""The commands ``brainscore renormalise``, ``rescore`` and ``reproduce``: new results from records and the cache."""
 
 from __future__ import annotations
 
@@ -105,14 +105,16 @@ def rescore(
     from brainscore_core.records.store import FolderStore
 
     folder = _folder(records)
-    there = list(FolderStore(folder))
-    models = model or sorted({each.model for each in there if each.is_scored})
+    existing = list(FolderStore(folder))
+    models = model or sorted({record.model for record in existing if record.is_scored})
     if not models:
         raise DataNotHereError(f"There are no records in {folder}; name the models: --model MODEL...")
-    wanted = benchmark or _with_metric(str(metric), {each.benchmark for each in there if each.model in models})
+    targets = benchmark or _with_metric(
+        str(metric), {record.benchmark for record in existing if record.model in models}
+    )
     rows, problems = [], 0
     for name in models:
-        for record, problem in _rescored(name, wanted, folder):
+        for record, problem in _rescored(name, targets, folder):
             if record is None:
                 problems += 1
                 command_line.say(problem)
@@ -124,29 +126,29 @@ def rescore(
 
 
 def _with_metric(metric: str, recorded: set[str]) -> list[str]:
-    """Return the benchmarks that are those of which there are records, but for the metric in their names."""
+    """Return the benchmarks that differ from recorded ones only in the metric of their names."""
     from brainscore_vision.loading import known_identifiers
 
-    known = set(known_identifiers("benchmark"))
-    found = sorted({f"{each.rpartition('-')[0]}-{metric}" for each in recorded if "-" in each} & known)
-    if not found:
-        metrics = {each.rpartition("-")[2] for each in known}
+    identifiers = set(known_identifiers("benchmark"))
+    matches = sorted({f"{each.rpartition('-')[0]}-{metric}" for each in recorded if "-" in each} & identifiers)
+    if not matches:
+        metrics = {each.rpartition("-")[2] for each in identifiers}
         raise ConfigurationError(
             f"No benchmark compares the recordings of which there are records with {metric!r}."
             f"{did_you_mean(metric, metrics)} Register one, or name benchmarks: --benchmark NAME..."
         )
-    return found
+    return matches
 
 
 def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[tuple[ScoreRecord | None, str]]:
-    """Yield a record of each pair, or why there is none; what a model answered in a box goes first."""
+    """Yield a record of each pair, or why there is none; stored answers from a box are tried first."""
     from brainscore_core.records.record import record_path
     from brainscore_vision.isolation.starting import remembered
     from brainscore_vision.loading import load_model
     from brainscore_vision.model_helpers.activations.cache import NotStoredError, only_stored
     from brainscore_vision.scoring import score_and_record
 
-    left: list[str] = []
+    without_answers: list[str] = []
     for benchmark in benchmarks:
         path = record_path(folder, model, benchmark)
         try:
@@ -154,14 +156,14 @@ def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[t
                 answers.load()
                 yield score_and_record(model, benchmark, path, loaded=answers)[1], ""
         except NotStoredError:
-            left.append(benchmark)
+            without_answers.append(benchmark)
         except BrainScoreError as error:
             yield None, f"Not scored: {model} on {benchmark}. {error}"
-    if not left:
+    if not without_answers:
         return
     loaded = load_model(model)
     network = getattr(loaded, "activations_model", None)
-    for benchmark in left:
+    for benchmark in without_answers:
         pair = f"{model} on {benchmark}"
         if network is None or not hasattr(getattr(network, "_extractor", network), "model_digest"):
             yield None, f"Not stored: {pair}. The model answers without the cache of activations."
@@ -198,18 +200,18 @@ def reproduce(
         python, variables = _where(record, before, here=here)
         _score_again(before, file, python, variables)
         after = ScoreRecord.read(file)
-    unknown = not_comparable(before, after)
-    if unknown:
-        command_line.say(f"Not compared, as one of the records does not say it in the same way: {', '.join(unknown)}.")
-    found = list(differences(before, after))
+    skipped = not_comparable(before, after)
+    if skipped:
+        command_line.say(f"Not compared, as one of the records does not say it in the same way: {', '.join(skipped)}.")
+    changes = list(differences(before, after))
     scores = f"score {number(before.score)} then, {number(after.score)} now"
-    if not found:
+    if not changes:
         print(f"equal: {before.model} on {before.benchmark}, {scores}")  # noqa: T201 - the result
         return 0
-    first = found[0]
+    first = changes[0]
     print(f"differs: {first.what}: {first.before} then, {first.after} now; {scores}")  # noqa: T201 - the result
-    for each in found[1:_MOST_SHOWN]:
-        command_line.say(f"  also {each.what}: {_short(each.before)} then, {_short(each.after)} now")
+    for change in changes[1:_MOST_SHOWN]:
+        command_line.say(f"  also {change.what}: {_short(change.before)} then, {_short(change.after)} now")
     return command_line.FAILED
 
 
@@ -223,18 +225,18 @@ def _read(path: Path) -> ScoreRecord:
 
     if not path.is_file():
         raise ConfigurationError(f"{path} is no file. Name a record: <folder>/<benchmark>/<model>.json")
-    found = ScoreRecord.read(path)
-    if not found.is_scored:
-        raise ConfigurationError(f"{path} is the record of a pair without a score ({found.status}): score it anew.")
-    return found
+    record = ScoreRecord.read(path)
+    if not record.is_scored:
+        raise ConfigurationError(f"{path} is the record of a pair without a score ({record.status}): score it anew.")
+    return record
 
 
 def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[str, str]]:
-    """Return the interpreter of the environment that a record was made in, and variables to set there.
+    """Return the interpreter of a record's environment, and variables to set there.
 
-    Where the record does not say which it was, or that is not wanted: of one with what its plugins require.
+    If the record does not state its environment, or it is not wanted: an environment with what the plugins require.
     """
-    again = {"RESULTCACHING_DISABLE": "1"}  # so that it is computed, and not found
+    again = {"RESULTCACHING_DISABLE": "1"}  # so that it is computed again
     import brainscore_core
     import brainscore_vision
     from brainscore_core.identity import digest, software
@@ -245,7 +247,7 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
 
     is_here = record.environment in (None, digest.text_digest(software.installed()))
     if here or is_here or record.environment is None:
-        if record.candidate_environment is not None:  # its judge had nothing of what the model requires
+        if record.candidate_environment is not None:  # its judge had no requirements of the model
             return Path(sys.executable), again
         pair = ("benchmark", record.benchmark), ("model", record.model)
         return python_for([find_plugin_directory(kind, name) for kind, name in pair]), again
@@ -258,7 +260,7 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
         )
     packages = [Path(str(each.__file__)).parents[1] for each in (brainscore_core, brainscore_vision)]
     python = environment_from_lock(lock, packages)
-    # What the lock names is all that shall be there, but for a model with an environment of its own.
+    # Nothing beyond the lock may be installed, unless the model has an environment of its own.
     return python, again if record.candidate_environment else {**again, "BS_INSTALL_DEPENDENCIES": "no"}
 
 
@@ -272,14 +274,14 @@ def _score_again(record: ScoreRecord, file: Path, python: Path, variables: Mappi
         ended = run_in_environment(
             python, [*command, "score", *pair, "--conda_active=True", "--record", file], environment=variables
         )
-    else:  # the model needs an environment of its own, which a box has
+    else:  # the model needs its own environment, in a box
         folder = file.parent / "records"
         which = ("--model", record.model, "--benchmark", record.benchmark, "--isolation", "box")
         places = ("--records", folder, "--events", file.parent / "events.jsonl")
         ended = run_in_environment(python, [*command, "judge", *which, *places], environment=variables)
-        made = record_path(folder, record.model, record.benchmark)
-        if made.is_file():
-            made.replace(file)
+        written = record_path(folder, record.model, record.benchmark)
+        if written.is_file():
+            written.replace(file)
     if ended.status not in (0, command_line.NO_SCORE) or not file.is_file():
         raise BrainScoreError(f"{record.model} on {record.benchmark} could not be scored again.\n{ended}")
 

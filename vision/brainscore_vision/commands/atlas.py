@@ -1,4 +1,4 @@
-"""Offer the command ``brainscore atlas``: compare all layers of a model with all regions."""
+"""The command ``brainscore atlas``: compare all layers of a model with all regions."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def atlas(
     from brainscore_vision.model_helpers.brain_transformation.layer_atlas import format_atlas, layer_atlas, save_atlas
 
     command_line.say(f"Comparing the layers of {model} ...")
-    found = layer_atlas(_model(model, layers, preprocessing), benchmarks or None, layers=layers or None)
-    print(format_atlas(found))  # noqa: T201 - the result
+    result = layer_atlas(_model(model, layers, preprocessing), benchmarks or None, layers=layers or None)
+    print(format_atlas(result))  # noqa: T201 - the result
     for path in output or ():
         if path.suffix == ".json":
             with atomic_path(path) as temporary:
-                temporary.write_text(found.to_json(), encoding="utf-8")
+                temporary.write_text(result.to_json(), encoding="utf-8")
         else:
-            save_atlas(found, path)
+            save_atlas(result, path)
         command_line.say(f"Written: {path}")
     return 0
 
@@ -82,5 +82,5 @@ def _model(named: str, layers: Sequence[str] | None, preprocessing: str | None) 
     from brainscore_vision.model_helpers.adapters import as_brain_model
     from brainscore_vision.model_helpers.adapters.files import load_from_file
 
-    given = load_from_file(named) if in_python else named
-    return as_brain_model(given, layers=layers or None, preprocessing=preprocessing)
+    network = load_from_file(named) if in_python else named
+    return as_brain_model(network, layers=layers or None, preprocessing=preprocessing)

@@ -1,4 +1,4 @@
-"""Offer the commands ``brainscore cache list|explain|clean``: which activations are cached, why, and what may go."""
+"""The commands ``brainscore cache list|explain|clean``: which activations are cached, why, and what can be removed."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def list_entries(
     entries = stored_entries()
     states = [_state(stored, verify=verify) for stored in entries]
     if as_json:
-        shown = [_as_json(stored, state) for stored, state in zip(entries, states, strict=True)]
-        print(json.dumps(shown, indent=2))  # noqa: T201 - the result
+        rows = [_as_json(stored, state) for stored, state in zip(entries, states, strict=True)]
+        print(json.dumps(rows, indent=2))  # noqa: T201 - the result
         return 0
     for stored, state in zip(entries, states, strict=True):
         print(_line(stored, state))  # noqa: T201 - the result
@@ -179,8 +179,8 @@ def clean(
         if answers:
             print(f"Removed {answers} answers of models in boxes.")  # noqa: T201 - the result
     freed = sum(entry.size_bytes for entry in removed)
-    left = len(stored_entries())
-    print(f"Removed {len(removed)} entries, {_size(freed)}; {left} are left.")  # noqa: T201 - the result
-    if everything and left:
+    n_remaining = len(stored_entries())
+    print(f"Removed {len(removed)} entries, {_size(freed)}; {n_remaining} are left.")  # noqa: T201 - the result
+    if everything and n_remaining:
         command_line.say("Those that are left are in use by a process.")
     return 0

@@ -1,4 +1,4 @@
-"""Offer the command ``brainscore compare``: which of several models is more brain-like, and how sure that is."""
+"""The command ``brainscore compare``: which of several models is more brain-like, and how certain that is."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ def compare(
     from brainscore_core.records.comparison import averages_of, compare_records  # bring NumPy
 
     names = list(dict.fromkeys(models))
-    found = chosen_records(records, names, benchmark)
-    compared = compare_records(found, names)
-    compared += averages_of(compared, found)
+    selection = chosen_records(records, names, benchmark)
+    compared = compare_records(selection, names)
+    compared += averages_of(compared, selection)
     if draw is not None:
         from brainscore_core import plots
 
-        command_line.say(f"Written: {plots.save(plots.compare(found, names), draw)}")
-    command_line.print_table(_SCORES, [row for each in compared for row in _score_rows(each)])
+        command_line.say(f"Written: {plots.save(plots.compare(selection, names), draw)}")
+    command_line.print_table(_SCORES, [row for comparison in compared for row in _score_rows(comparison)])
     if len(names) > 1:
-        _print_after(_DIFFERENCES, [row for each in compared for row in _difference_rows(each)])
+        _print_after(_DIFFERENCES, [row for comparison in compared for row in _difference_rows(comparison)])
     if len(names) > 2:
-        _print_after(_RELIABILITIES, [_reliability_row(each) for each in compared])
-    if simulated := sorted({record.benchmark for record in found if record.simulated}):
+        _print_after(_RELIABILITIES, [_reliability_row(comparison) for comparison in compared])
+    if simulated := sorted({record.benchmark for record in selection if record.simulated}):
         command_line.say("Benchmarks whose measurements are SIMULATED: " + ", ".join(simulated))
-    if unmatched := _unmatched(found, names):
+    if unmatched := _unmatched(selection, names):
         command_line.say(unmatched)
     return 0
 
@@ -78,15 +78,15 @@ def _print_after(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _score_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
-    """Return a row for each model, the best first; of one without a score it says why."""
+    """Return a row for each model, best first; without a score, with the reason."""
     ranks, letters = compared.ranks, compared.letters
     for place in compared.order:
-        score, told = compared.scores[place], compared.models[place]
+        score, model = compared.scores[place], compared.models[place]
         if score.is_missing:
-            yield (compared.name, told, score.reason, "-", "-", "-")
+            yield (compared.name, model, score.reason, "-", "-", "-")
         else:
             interval = _interval(compared.intervals[place])
-            yield (compared.name, told, f"{score.value:.4f}", interval, ranks[place], letters[place])
+            yield (compared.name, model, f"{score.value:.4f}", interval, ranks[place], letters[place])
 
 
 def _difference_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
@@ -110,11 +110,11 @@ def _difference_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
 
 
 def _reliability_row(compared: ComparedModels) -> tuple[str, ...]:
-    found = compared.comparison.reliability()
-    if found.reason:
-        return (compared.name, f"- ({found.reason})", "-")
-    sign = "~ " if found.is_bound else ""
-    return (compared.name, f"{sign}{found.value:.2f}", _interval((found.low, found.high), digits=2))
+    reliability = compared.comparison.reliability()
+    if reliability.reason:
+        return (compared.name, f"- ({reliability.reason})", "-")
+    sign = "~ " if reliability.is_bound else ""
+    return (compared.name, f"{sign}{reliability.value:.2f}", _interval((reliability.low, reliability.high), digits=2))
 
 
 def _interval(ends: Interval, sign: str = "", digits: int = 3) -> str:
@@ -126,7 +126,7 @@ def _p(value: float) -> str:
 
 
 def _unmatched(records: Sequence[ScoreRecord], models: Sequence[str]) -> str:
-    """Return which scores state an error but not how stimuli and neuroids move them."""
+    """Return which scores have an error but no influences."""
     lacking = sorted({each.benchmark for each in records if each.error and each.influence is None})
     if not lacking or len(models) < 2:
         return ""

@@ -1,4 +1,4 @@
-"""Offer the command ``brainscore info``: what is known about anything that a plugin registers."""
+"""The command ``brainscore info``: describe anything that a plugin registers."""
 
 from __future__ import annotations
 

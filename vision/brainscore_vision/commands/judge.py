@@ -1,4 +1,4 @@
-"""Offer what whoever scores a batch of pairs starts, ``brainscore prepare`` and ``judge``; they are not for people."""
+"""The hidden commands ``brainscore prepare`` and ``judge``, which score batches of pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offer the command ``brainscore list``: which identifiers there are, of what kind, and whether their data are here."""
+"""The command ``brainscore list``: registered identifiers with their kind and whether their data are here."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def list_identifiers(
         rows = [{"identifier": identifier} for identifier in known_identifiers(kind)]
     else:
         rows = list({"benchmarks": _benchmarks, "data": _data, "stimulus_sets": _data}.get(kind, _others)(kind))
-    wanted = {"region": region, "kind": what, "access": "public" if public else None}
-    for column, value in wanted.items():
+    filters = {"region": region, "kind": what, "access": "public" if public else None}
+    for column, value in filters.items():
         rows = [row for row in rows if value is None or value.casefold() in _parts(row[column])]
     rows = [row for row in rows if not offline or row["data here"] == "yes"]
     _print(rows, form)
@@ -104,8 +104,12 @@ def _others(kind: str) -> Iterator[_Row]:
     from brainscore_core.plugin_management.registry import kind_named
     from brainscore_vision.catalogue.entries import metadata_of, plugin_index
 
-    wanted = kind_named(kind)
-    plugins = {name: plugin for plugin in plugin_index().plugins(wanted.folder) for name in plugin.identifiers(wanted)}
+    plugin_kind = kind_named(kind)
+    plugins = {
+        name: plugin
+        for plugin in plugin_index().plugins(plugin_kind.folder)
+        for name in plugin.identifiers(plugin_kind)
+    }
     for identifier in sorted(plugins):
         plugin: Plugin = plugins[identifier]
         metadata = metadata_of(plugin.directory)

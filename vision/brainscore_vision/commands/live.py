@@ -1,4 +1,4 @@
-"""Show how a campaign goes: a table that changes at a terminal, a line for each pair in a log."""
+"""Show the progress of a campaign: a live table at a terminal, a line for each pair in a log."""
 
 from __future__ import annotations
 

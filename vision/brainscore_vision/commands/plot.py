@@ -1,4 +1,4 @@
-"""Offer the commands ``brainscore plot ...``: draw what the leaderboard draws, from records on this machine."""
+"""The commands ``brainscore plot ...``: the figures of the leaderboard, from local records."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def scores(
     """Draw models ranked on a benchmark or an average: intervals, ranks, groups that do not differ."""
     from brainscore_core import plots
 
-    found = chosen_records(records, None, None)
-    benchmarks = {record.benchmark for record in found}
+    selection = chosen_records(records, None, None)
+    benchmarks = {record.benchmark for record in selection}
     parents = None if benchmark in benchmarks else _parents(benchmarks)
     figure = plots.scores(
-        found, benchmark, models=model or None, parents=parents, most=most, highlight=highlight or (), theme=theme
+        selection, benchmark, models=model or None, parents=parents, most=most, highlight=highlight or (), theme=theme
     )
     return _write(figure, to)
 
@@ -79,8 +79,8 @@ def compare(
     from brainscore_core import plots
 
     names = list(dict.fromkeys(models))
-    found = chosen_records(records, names, benchmark)
-    return _write(plots.compare(found, names, reference=reference, theme=theme), to)
+    selection = chosen_records(records, names, benchmark)
+    return _write(plots.compare(selection, names, reference=reference, theme=theme), to)
 
 
 @app.command(cls=command_line.SpreadingCommand)
@@ -95,8 +95,8 @@ def ceiling(
     """Draw raw scores below what the noise of the measurement allows."""
     from brainscore_core import plots
 
-    found = chosen_records(records, model, [benchmark])
-    return _write(plots.ceiling(found, benchmark, models=model or None, most=most, theme=theme), to)
+    selection = chosen_records(records, model, [benchmark])
+    return _write(plots.ceiling(selection, benchmark, models=model or None, most=most, theme=theme), to)
 
 
 @app.command(cls=command_line.Command)
@@ -127,8 +127,8 @@ def scatter(
     """Draw one benchmark against another, a dot for each model, with their correlation."""
     from brainscore_core import plots
 
-    found = chosen_records(records, model, [x, y])
-    return _write(plots.scatter(found, x, y, highlight=highlight or (), theme=theme), to)
+    selection = chosen_records(records, model, [x, y])
+    return _write(plots.scatter(selection, x, y, highlight=highlight or (), theme=theme), to)
 
 
 @app.command(cls=command_line.Command)
@@ -153,15 +153,15 @@ def _write(figure: Figure, to: Path) -> int:
 
 
 def _parents(benchmarks: Iterable[str]) -> Mapping[str, str]:
-    """Return the tree of the leaderboard above some benchmarks; those that stand nowhere are in no average."""
+    """Return the tree of the leaderboard above some benchmarks; those outside the tree are in no average."""
     from brainscore_vision.catalogue.board import board_nodes
     from brainscore_vision.catalogue.facts import benchmark_facts
 
     above = {node["identifier"]: node["parent"] for node in board_nodes() if "parent" in node}
     for benchmark in benchmarks:
         above |= {
-            each.identifier: each.parent
-            for each in benchmark_facts(benchmark, command_line.say)
-            if each.parent is not None
+            facts.identifier: facts.parent
+            for facts in benchmark_facts(benchmark, command_line.say)
+            if facts.parent is not None
         }
     return above

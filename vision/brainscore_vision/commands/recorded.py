@@ -1,4 +1,4 @@
-"""Find the records that a command names."""
+"""Select the records that a command names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BenchmarksOption = Annotated[
 
 
 def records_folder(given: Path | None) -> Path:
-    """Return where the records are: the folder that is given, or the scores folder."""
+    """Return the given folder, or the scores folder."""
     from brainscore_core.config import settings
 
     return given or settings().home / "scores"
@@ -37,7 +37,7 @@ def records_folder(given: Path | None) -> Path:
 def chosen_records(
     folder: Path | None, models: Sequence[str] | None, benchmarks: Sequence[str] | None
 ) -> list[ScoreRecord]:
-    """Return the records of some models and benchmarks; each that is named has one."""
+    """Return the records of some models and benchmarks; each one named must have a record."""
     from brainscore_core.errors import did_you_mean
     from brainscore_core.records.store import FolderStore
 

@@ -1,4 +1,4 @@
-"""Offer the command ``brainscore export``: write what the records of scores say as a table."""
+"""The command ``brainscore export``: write records as a table."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def export(
     """
     if path.suffix not in (".csv", ".parquet"):
         raise ConfigurationError(f"{path} ends with {path.suffix!r}; expected a file that ends with .csv or .parquet.")
-    found = chosen_records(records, model, benchmark)
+    chosen = chosen_records(records, model, benchmark)
     import pandas as pd
 
     from brainscore_core.files import atomic_path
     from brainscore_core.records.record import ScoreRecord
 
     columns = [column for field in dataclasses.fields(ScoreRecord) for column in _columns(field.name)]
-    table = pd.DataFrame([dict(_cells(record)) for record in found], columns=columns)
+    table = pd.DataFrame([dict(_cells(record)) for record in chosen], columns=columns)
     with atomic_path(path) as temporary:
         if path.suffix == ".csv":
             table.to_csv(temporary, index=False)

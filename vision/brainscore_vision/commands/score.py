@@ -1,4 +1,4 @@
-"""Offer the command ``brainscore score``: score models on benchmarks."""
+"""The command ``brainscore score``: score models on benchmarks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IN_A_FILE = re.compile(r".+\.py(:.*)?")
 
 
 class ScoreCommand(command_line.SpreadingCommand):
-    """The command with an option whose value may be left out."""
+    """A command with an option whose value is optional."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # typer's base class of contexts is not public
         """Read the arguments."""

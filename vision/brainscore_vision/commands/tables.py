@@ -1,4 +1,4 @@
-"""Show records as rows of a table."""
+"""Format records as rows of a table."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["SCORE_COLUMNS", "SPARE_COLUMNS", "interval_of", "number", "score_row
 
 SCORE_COLUMNS = ("MODEL", "BENCHMARK", "SCORE", "ERROR", "INTERVAL", "RAW", "CEILING", "NOTE")
 SPARE_COLUMNS = ("RAW", "CEILING", "ERROR")
-"""Those that a narrow terminal does without, the first of them first."""
+"""Columns that a narrow terminal omits, in this order."""
 
 
 def score_row(record: ScoreRecord) -> tuple[str, ...]:
-    """Return the cells for `SCORE_COLUMNS`; of a pair without a score the last one says why."""
+    """Return the cells for `SCORE_COLUMNS`; without a score the last one gives the reason."""
     notes = [*(["SIMULATED"] if record.simulated else []), *([] if record.is_scored else [record.status])]
     notes += ["not applicable"] if record.is_scored and record.score is None else []
     return (
@@ -31,10 +31,10 @@ def score_row(record: ScoreRecord) -> tuple[str, ...]:
 
 
 def number(value: float | None) -> str:
-    """Return a number with four digits, or a dash where there is none."""
+    """Return a number with four digits; a dash for None."""
     return "-" if value is None else f"{value:.4f}"
 
 
 def interval_of(record: ScoreRecord) -> str:
-    """Return the 95 % interval of a score, or a dash."""
+    """Return the 95 % interval of a score; a dash without one."""
     return "-" if record.interval is None else f"{record.interval[0]:.3f} to {record.interval[1]:.3f}"

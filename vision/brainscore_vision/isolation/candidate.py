@@ -1,7 +1,7 @@
-"""Run inside the box: load one model and answer what the judge asks, until it asks no more.
+"""Run in the box: load one model and answer the judge's questions until it closes the connection.
 
 ``python -m brainscore_vision.isolation.candidate --model IDENTIFIER --fd NUMBER``; with ``--fetch`` instead of ``--fd``
-the model is only loaded, so that its weights are fetched.
+the model is only loaded, to fetch its weights.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve, or fetch, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m brainscore_vision.isolation.candidate")
     parser.add_argument("--model", required=True)
-    how = parser.add_mutually_exclusive_group(required=True)
-    how.add_argument("--fd", type=int, help="of the socket to the judge")
-    how.add_argument("--fetch", action="store_true", help="only load the model")
+    mode = parser.add_mutually_exclusive_group(required=True)
+    mode.add_argument("--fd", type=int, help="of the socket to the judge")
+    mode.add_argument("--fetch", action="store_true", help="only load the model")
     parser.add_argument("--weights", type=Path, help="folder with weights that are here already")
-    given = parser.parse_args(arguments)
-    if given.fetch:
-        load_model(given.model)
+    options = parser.parse_args(arguments)
+    if options.fetch:
+        load_model(options.model)
         return 0
-    os.set_inheritable(given.fd, False)
-    if given.weights is not None:
+    os.set_inheritable(options.fd, False)
+    if options.weights is not None:
         place = settings().home / "weights"
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(given.weights)
+        place.symlink_to(options.weights)
     protocol.get_ready()
-    serve(Connection(socket.socket(fileno=given.fd)), lambda: load_model(given.model))
+    serve(Connection(socket.socket(fileno=options.fd)), lambda: load_model(options.model))
     return 0
 
 
@@ -57,7 +57,7 @@ def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
     Parameters
     ----------
     load : callable
-        Returns the model; called when the judge asks for it.
+        Returns the model; called at the judge's request.
     """
     answers = _Answers(load)
     while True:
@@ -65,7 +65,7 @@ def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
             question = connection.receive()
         except PeerClosedError:
             return
-        try:  # by no name, so that a large answer takes no memory while the next question is waited for
+        try:  # without a name: a large answer would take memory until the next question
             connection.send(Message(protocol.ANSWER, question.number, answers.to(question)))
         except PeerClosedError:
             return
@@ -74,7 +74,7 @@ def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
 
 
 class _Answers:
-    """Answers one question after the other."""
+    """Answer one question at a time."""
 
     def __init__(self, load: Callable[[], BrainModel]) -> None:
         self._load = load
@@ -95,7 +95,7 @@ class _Answers:
 
     @property
     def model(self) -> BrainModel:
-        """The model, once it is loaded."""
+        """The loaded model."""
         if self._model is None:
             raise ProtocolError("The model is not loaded; the judge asks for that first.")
         return self._model
@@ -121,16 +121,16 @@ class _Answers:
 
 
 def _imported_plugins() -> list[str]:
-    """Return which plugins this process has imported, such as ``'models/alexnet'``."""
+    """Return the plugins that this process has imported, such as ``'models/alexnet'``."""
     starts = {f"{root.path}{os.sep}": root.folder for root in library_roots("brainscore_vision")}
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    found = set()
+    plugins = set()
     for file in files:
         for start, folder in starts.items():
-            if isinstance(file, str) and file.startswith(start):  # as text: it is asked often, of many modules
+            if isinstance(file, str) and file.startswith(start):  # as text: called often, for many modules
                 name, _, rest = file.removeprefix(start).partition(os.sep)
-                found.update([f"{folder}/{name}"] if rest else [])
-    return sorted(found)
+                plugins.update([f"{folder}/{name}"] if rest else [])
+    return sorted(plugins)
 
 
 def _names(method: Callable[..., object]) -> list[str] | None:
@@ -139,13 +139,13 @@ def _names(method: Callable[..., object]) -> list[str] | None:
         parameters = inspect.signature(method).parameters.values()
     except (TypeError, ValueError):
         return None
-    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    return [each.name for each in parameters]
+    return [parameter.name for parameter in parameters]
 
 
 def _plain(value: object) -> object:
-    """Return a mapping with keys that are texts, and lists in the place of other sequences."""
+    """Return a value with text keys, and lists instead of other sequences."""
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

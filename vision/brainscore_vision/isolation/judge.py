@@ -1,7 +1,7 @@
-"""Score one model on several benchmarks, one after the other, and write the record of each, also of failures.
+"""Score one model on several benchmarks in turn, and write the record of each, also of failures.
 
-The model is asked through a `RemoteModel`: whatever becomes of its process, every benchmark gets a record, and one
-that has lost its candidate does not cost the next one its score.
+The model is asked through a `RemoteModel`: whatever happens to its process, every benchmark gets a record, and a lost
+candidate doesn't cost the next benchmark its score.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def is_isolated(isolation: str) -> bool:
     Parameters
     ----------
     isolation : 'auto', 'box' or 'none'
-        'auto': where there is a box.
+        'auto': if a box is available.
 
     Raises
     ------
     ConfigurationError
-        If it is none of these.
+        For any other value.
     IsolationError
-        If it is 'box', and there is none here.
+        If it is 'box' and none is available.
     """
     if isolation not in ("auto", "box", "none"):
         raise ConfigurationError(f"--isolation is {isolation!r}; expected 'auto', 'box' or 'none'.")
@@ -51,7 +51,7 @@ def is_isolated(isolation: str) -> bool:
 
 
 class Candidates:
-    """Gives benchmarks the candidate, a new one where the last was lost; use it in `with`.
+    """Provide the candidate to benchmarks, a new one after a loss; a context manager.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ class Candidates:
         self._held.close()
 
     def begin(self) -> None:
-        """Start the process of a candidate if there is none, so that it gets ready meanwhile.
+        """Start the process of a candidate if there is none, so that it can get ready.
 
         Raises
         ------
         Exception
-            What starting it raised, such as that its requirements cannot be installed; this is not tried again.
+            From the start, such as requirements that cannot be installed; not tried again.
         """
         if self._failure is not None or not (self._model is None or getattr(self._model, "is_lost", False)):
             return
@@ -93,7 +93,7 @@ class Candidates:
             raise
 
     def start_over(self) -> bool:
-        """Forget what was answered if some of it is of another state of the model; return whether that was so."""
+        """Discard answers if some belong to another state of the model; return whether that was so."""
         if not getattr(self._model, "has_changed", False):
             return False
         self._model.has_changed = False
@@ -106,7 +106,7 @@ class Candidates:
         Raises
         ------
         Exception
-            What loading the model raised, the first time and ever after.
+            From loading the model, the first time and at every later call.
         """
         if self._failure is not None:
             raise self._failure
@@ -131,18 +131,18 @@ def judge(
     isolated: bool,
     answer_s: float = math.inf,
 ) -> None:
-    """Score a model on benchmarks, and write a record of each pair and two events.
+    """Score a model on benchmarks; write a record and two events for each pair.
 
     Parameters
     ----------
     records : Path
         Folder of the records, see `record_path`.
     events : Path
-        File that events are appended to, see `append_event`.
+        File of the events, see `append_event`.
     isolated : bool
-        Whether the model runs in a box; else it is loaded into this process, which must then have nothing private.
+        Whether the model runs in a box; otherwise in this process, which must then have no access to private data.
     answer_s : float
-        Seconds within which a model in a box has to answer each question.
+        Time limit in seconds for each answer of a model in a box.
     """
     start = (lambda: started(model, answer_s=answer_s)) if isolated else (lambda: nullcontext(load_model(model)))
     with Candidates(start) as candidates:

@@ -1,11 +1,11 @@
-"""Keep what candidates answer, so that a new metric or benchmark on the same stimuli needs no candidate.
+"""Store the answers of candidates, so that a new metric or benchmark on the same stimuli needs no candidate.
 
-The judge keeps it, in its own folder, under keys that it computes itself: of everything that the candidate sees, and
-nothing that the candidate says. So an answer is found again for the same question to the same revision of the same
-model only. What is read from here is looked at as if the candidate had just said it.
+The judge stores them in its own folder under keys that it computes itself, from everything that the candidate sees and
+nothing that it says. So an answer is found only for the same question to the same revision of the same model. It is
+read back with no more trust than from the candidate.
 
-Answers of one process are never mixed with those of another that may have other weights: each belongs to a *state*,
-the digest of the weights that the candidate tells, or where it tells none, its process.
+Answers of processes that may have other weights are never mixed: each answer belongs to a *state*, the digest of
+weights that the candidate reports, or its process if it reports none.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ __all__ = [
 _FORMAT = 1
 _SUFFIX, _STATE = ".answer", "state.json"
 _LIBRARY = "brainscore_vision"
-_MOST_FILES = 50_000  # that may be there beside the library before nobody knows what a model reads
-_ROOM = "BRAINSCORE_MEMORY_GB"  # says where arrays lie, not what is in them; a campaign divides it among its jobs
+_MOST_FILES = 50_000  # outside the library, above which dependencies count as unknown
+_ROOM = "BRAINSCORE_MEMORY_GB"  # has no effect on values; a campaign divides it among its jobs
 _LOOK_EVERY_S = 1.0
 _MOST_STATE = 10_000  # bytes
 _PLUGIN = re.compile(rf"({'|'.join(FOLDERS)})/([^/\\\0]+)")
@@ -66,7 +66,7 @@ _logger = logging.getLogger(__name__)
 
 
 class _UnknownError(Exception):
-    """It cannot be said what an answer depends on."""
+    """The dependencies of an answer cannot be determined."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,12 @@ _USED = TypeAdapter(Annotated[list[Name], at_most(10_000)])
 
 
 def answers_folder() -> Path:
-    """Return where answers are kept."""
+    """Return the folder of answers."""
     return settings().cache_home / "answers"
 
 
 def may_be_kept(model: str) -> bool:
-    """Return whether answers of a model are kept, be they of the model as it is now or as it once was."""
+    """Return whether answers of a model are stored, of its present or an earlier revision."""
     return _folder_of(model).is_dir()
 
 
@@ -101,50 +101,49 @@ def _folder_of(model: str) -> Path:
 
 
 class KeptAnswers:
-    """The answers of one model as it is: its plugin, the library, what is installed, its weights, the machine.
+    """The answers of one model in its present state: plugin, library, installed packages, weights, machine.
 
     Parameters
     ----------
     prepared : Prepared
-        What its candidate needs.
+        Environment and home of its candidate.
     bounds : Bounds, optional
-        Of what is read; arrays that do not fit the memory stay in their files.
+        Limits of reading; arrays beyond the memory stay in their files.
     """
 
     def __init__(self, prepared: Prepared, bounds: Bounds | None = None) -> None:
         self._prepared, self._bounds = prepared, bounds or Bounds()
         self._digests: dict[str, str | None] = {}
-        self._looked = 0.0  # when, as `time.monotonic` tells it, after the candidate has been started
+        self._looked = 0.0  # by `time.monotonic`, after the start of the candidate
         self._key = _key_of(prepared)
         self._folder = None if self._key is None else _folder_of(prepared.model) / self._key
         self.state = self._read_state()
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is kept that could be found."""
+        """Whether no answers can be found."""
         return self.state is None
 
-    def begin(self, told: str | None) -> bool:
-        """Note that the candidate runs, and return whether what is kept is of a model in the same state.
+    def begin(self, reported: str | None) -> bool:
+        """Note that the candidate runs, and return whether stored answers belong to the same state of the model.
 
         Parameters
         ----------
-        told : str or None
-            What the candidate says of its state: a digest of its weights. None: each of its processes may be another
-            model.
+        reported : str or None
+            State reported by the candidate: a digest of its weights. None: each of its processes may be another model.
 
         Returns
         -------
         bool
-            False: what has been found before must not be used together with what comes now, and is found no more.
+            False: answers found before must not be combined with new ones, and are found no more.
         """
         self._looked = -_LOOK_EVERY_S
         self._look_again()
         self._digests.clear()
-        before = self.state
-        self.state = content_digest("told", told) if told else f"process {secrets.token_hex(16)}"
-        if self.state == before or self._folder is None:
-            return self.state == before or before is None
+        previous = self.state
+        self.state = content_digest("told", reported) if reported else f"process {secrets.token_hex(16)}"
+        if self.state == previous or self._folder is None:
+            return self.state == previous or previous is None
         for entry in self._folder.glob(f"*{_SUFFIX}"):
             entry.unlink(missing_ok=True)
         try:
@@ -152,10 +151,10 @@ class KeptAnswers:
                 temporary.write_text(json.dumps({"model": self._prepared.model, "state": self.state}), "utf-8")
         except OSError as error:
             self._give_up(error)
-        return before is None
+        return previous is None
 
     def find(self, question: str) -> tuple[object] | None:
-        """Return what the candidate replied to a question, in a tuple; None if that is not known.
+        """Return the candidate's reply to a question, in a tuple; None if it is not stored.
 
         Parameters
         ----------
@@ -167,23 +166,23 @@ class KeptAnswers:
         file = self._folder / f"{question}{_SUFFIX}"
         try:
             message = read_message(file, self._bounds)
-            said = checked(_ENTRIES, message.content, "kept answer")
+            entry = checked(_ENTRIES, message.content, "kept answer")
             os.utime(file)
         except (OSError, ProtocolError):
             return None
-        if message.kind != question or said.state != self.state:
+        if message.kind != question or entry.state != self.state:
             return None
-        if any(self._digest_of_plugin(name) != digest for name, digest in said.plugins.items()):
+        if any(self._digest_of_plugin(name) != digest for name, digest in entry.plugins.items()):
             return None
-        return (said.reply,)
+        return (entry.reply,)
 
     def keep(self, question: str, reply: object, used: object) -> None:
-        """Keep a reply that was looked at and found good.
+        """Store a reply that was validated.
 
         Parameters
         ----------
         used : object
-            What the candidate says of which plugins it has imported, as a list of ``'<folder of the kind>/<folder>'``.
+            Plugins that the candidate reports to have imported, as a list of ``'<folder of the kind>/<folder>'``.
         """
         self._look_again()
         if self._folder is None or self.state is None:
@@ -193,7 +192,7 @@ class KeptAnswers:
         except CorruptFileError:
             return
         plugins = {name: self._digest_of_plugin(name) for name in sorted(set(names))}
-        if None in plugins.values():  # it depends on what nobody can look at
+        if None in plugins.values():  # a dependency without a digest
             return
         content = {"state": self.state, "plugins": plugins, "reply": reply}
         try:
@@ -204,7 +203,7 @@ class KeptAnswers:
             self._give_up(error)
 
     def _look_again(self) -> None:
-        """Keep and find nothing any more if somebody has changed what the model is made of, while it runs."""
+        """Stop storing and finding if the model's files have changed while it runs."""
         if self._folder is not None and time.monotonic() - self._looked >= _LOOK_EVERY_S:
             self._looked = time.monotonic()
             if _key_of(self._prepared) != self._key:
@@ -218,19 +217,19 @@ class KeptAnswers:
         if self._folder is None:
             return None
         try:
-            found = json.loads(read_start(self._folder / _STATE, _MOST_STATE))
-            return checked(_STATES, found, "state").state
+            content = json.loads(read_start(self._folder / _STATE, _MOST_STATE))
+            return checked(_STATES, content, "state").state
         except (OSError, ValueError):
             return None
 
     def _digest_of_plugin(self, name: str) -> str | None:
-        """Return the digest of the files of a plugin, such as ``'metrics/cka'``; None if there is none."""
+        """Return the digest of a plugin's files, such as ``'metrics/cka'``; None if there is none."""
         if name not in self._digests:
             match = _PLUGIN.fullmatch(name)
             roots = [root for root in library_roots(_LIBRARY) if match and root.folder == match[1]]
-            found = [root.path / match[2] for root in roots if match and (root.path / match[2]).is_dir()]
+            folders = [root.path / match[2] for root in roots if match and (root.path / match[2]).is_dir()]
             is_plain = match is not None and match[2] not in (".", "..")
-            self._digests[name] = sources.sources_digest(found) if found and is_plain else None
+            self._digests[name] = sources.sources_digest(folders) if folders and is_plain else None
         return self._digests[name]
 
 
@@ -240,16 +239,16 @@ def question_digest(question: str, content: object, after: str) -> str:
     Parameters
     ----------
     content : object
-        As it is sent; of stimuli the files count by content, and the folder that they lie in does not count.
+        As sent; files of stimuli count by content, their folder does not count.
     after : str
-        Digest of the question that prepared the model; empty if none did.
+        Digest of the question that prepared the model; empty without one.
 
     Raises
     ------
     ProtocolError
-        It holds what cannot be sent.
+        If the content cannot be sent.
     OSError
-        A file of a stimulus cannot be read.
+        If a stimulus file cannot be read.
     """
     arrays: list[npt.NDArray[Any]] = []
     tree = pack(_by_content(content), arrays)
@@ -258,22 +257,22 @@ def question_digest(question: str, content: object, after: str) -> str:
 
 def _by_content(value: object) -> object:
     if isinstance(value, Mapping):
-        told = value.get("stimuli") if len(value) == 1 else None
-        if isinstance(told, dict) and set(told) == {"table", "identifier", "folder", "files"}:
-            folder = Path(str(told["folder"]))
-            files = [[name, file_digest(folder / name, "sha256") if name else ""] for name in told["files"] or ()]
-            return {**told, "folder": None, "files": None if told["files"] is None else files}
+        stimuli = value.get("stimuli") if len(value) == 1 else None
+        if isinstance(stimuli, dict) and set(stimuli) == {"table", "identifier", "folder", "files"}:
+            folder = Path(str(stimuli["folder"]))
+            files = [[name, file_digest(folder / name, "sha256") if name else ""] for name in stimuli["files"] or ()]
+            return {**stimuli, "folder": None, "files": None if stimuli["files"] is None else files}
         return {str(key): _by_content(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_by_content(each) for each in value]
     return value
 
 
-# -- what an answer depends on beside the question ---------------------------------------------------------------------
+# -- dependencies of an answer beside the question ---------------------------------------------------------------------
 
 
 def _key_of(prepared: Prepared) -> str | None:
-    """Return the digest of everything that a candidate sees before it is asked; None if somebody else may change it."""
+    """Return the digest of everything that a candidate sees before a question; None if it cannot be determined."""
     if settings().caching_disabled:
         return None
     try:
@@ -298,42 +297,42 @@ def _key_of(prepared: Prepared) -> str | None:
 
 
 def _stamps(folder: Path, pattern: str = "*") -> list[list[object]]:
-    """Return name, size and times of the files in a folder: their contents may be too large to be read each time."""
-    found: list[list[object]] = []
+    """Return name, size and times of the files in a folder: contents may be too large to read each time."""
+    stamps: list[list[object]] = []
     for file, stamp in folder_stamps(folder, pattern):
-        found.append([file, *stamp])
-        if len(found) > _MOST_FILES:
+        stamps.append([file, *stamp])
+        if len(stamps) > _MOST_FILES:
             raise _UnknownError(f"there are more than {_MOST_FILES} files in {folder}")
-    return found
+    return stamps
 
 
 def _loose_modules() -> list[list[object]]:
-    """Return name, size and times of what can be imported beside the library and what is installed."""
+    """Return name, size and times of importable files outside the library and installed packages."""
     library = [Path(str(brainscore_core.__file__)).parent, Path(__file__).parents[1]]
-    given = dict.fromkeys(each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each)
-    found: list[list[object]] = []
-    for folder in map(Path, given):
+    folders = dict.fromkeys(filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+    stamps: list[list[object]] = []
+    for folder in map(Path, folders):
         if folder.is_dir():
-            found += [each for each in _stamps(folder.absolute(), "*.py") if not _is_below(str(each[0]), library)]
-    return found
+            stamps += [stamp for stamp in _stamps(folder.absolute(), "*.py") if not _is_below(str(stamp[0]), library)]
+    return stamps
 
 
 def _is_below(file: str, folders: list[Path]) -> bool:
-    return any(Path(file).is_relative_to(each) for each in folders)
+    return any(Path(file).is_relative_to(folder) for folder in folders)
 
 
 def _processor() -> str:
-    """Return the name of the processor and what it can do, which choose how numbers are added."""
+    """Return name and features of the processor, which determine the order of additions."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return platform.processor()
-    wanted = ("model name", "flags", "Features", "CPU part")
-    return "\n".join(sorted({line for line in lines if line.partition("\t")[0].rstrip(" :") in wanted}))
+    keys = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(sorted({line for line in lines if line.partition("\t")[0].rstrip(" :") in keys}))
 
 
 def _gpus() -> list[str]:
-    """Return what the driver of GPUs says of itself and of them."""
+    """Return the driver's description of the GPUs and of itself."""
     place = Path("/proc/driver/nvidia")
     files = [place / "version", *sorted(place.glob("gpus/*/information"))]
     return [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]
@@ -341,7 +340,7 @@ def _gpus() -> list[str]:
 
 @contextmanager
 def _private_path(target: Path) -> Iterator[Path]:
-    """Give a path as `atomic_path` does, in a folder that nobody else may look into: stimuli may be private."""
+    """Give a path as `atomic_path` does, in a folder closed to other users: stimuli may be private."""
     answers_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     with atomic_path(target) as temporary:
         yield temporary
@@ -351,12 +350,12 @@ def _private_path(target: Path) -> Iterator[Path]:
 
 
 def stored_answers(limit: int | None = None) -> Store:
-    """Return the cache of all answers, with a size limit in bytes; None is that of the settings."""
+    """Return the cache of all answers, with a size limit in bytes; None: the limit in the settings."""
     return Store(answers_folder(), limit, pattern=f"*/*/*{_SUFFIX}")
 
 
 def remove_answers() -> int:
-    """Remove all kept answers, and return how many there were."""
+    """Remove all stored answers and return their number."""
     count = len(stored_answers().entries())
     shutil.rmtree(answers_folder(), ignore_errors=True)
     return count

@@ -1,7 +1,7 @@
-"""Prepare what a candidate needs before it is asked anything: its environment, and a home of its own with its weights.
+"""Prepare a candidate before it is asked anything: its environment, and a home of its own with its weights.
 
-This is the phase with the network, in which nothing private is near. Afterwards the home is read-only to the candidate,
-so that what it sees in the next phase, without the network, cannot be carried into a later one.
+This phase has the network and no private data. Afterwards the home is read-only to the candidate, so that nothing it
+sees in the next phase, without the network, can be carried into a later one.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _LIBRARY = "brainscore_vision"
 _FETCH_S = 6 * 3600.0
 _logger = logging.getLogger(__name__)
 
-# What of the surroundings a candidate is told: how to compute, nothing of who computes. A closed list.
-_TOLD = re.compile(
+# Environment variables that a candidate gets: how to compute, not who computes. A closed list.
+_PASSED_ON = re.compile(
     r"(OMP|MKL|OPENBLAS|NUMEXPR|CUDA|NVIDIA|TORCH|PYTORCH)_\w+|BRAINSCORE_(MEMORY_GB|DEVICE|ARRAY_BACKEND|MEMORY_MAP)"
     r"|RESULTCACHING_DISABLE|PYTHONHASHSEED|PYTHONWARNINGS"
 )
@@ -42,14 +42,14 @@ _CONNECTED = re.compile(r"(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|REQUESTS_CA_
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """What a candidate needs.
+    """Environment and home of a candidate.
 
     Attributes
     ----------
     model : str
         Identifier.
     python : Path
-        Interpreter that has what the plugin requires.
+        Interpreter with the plugin's requirements.
     home : Path
         Folder of this model at this revision of its plugin.
     """
@@ -60,17 +60,17 @@ class Prepared:
 
     @property
     def own_environment(self) -> Path | None:
-        """Folder of the environment of this model; None if it is that of the judge."""
+        """Folder of the model's environment; None if it is the judge's."""
         return None if self.python == Path(sys.executable) else self.python.parent.parent
 
     @property
     def lock(self) -> str | None:
-        """Names and versions of what is installed there (`software.installed`); None if it is that of the judge."""
+        """Names and versions installed there (`software.installed`); None if it is the judge's environment."""
         return None if self.own_environment is None else software.installed(self.own_environment)
 
 
 def plugin_folder(model: str) -> Path:
-    """Return the folder of the plugin of a model, without importing any plugin.
+    """Return the folder of a model's plugin, without importing any plugin.
 
     Raises
     ------
@@ -78,20 +78,20 @@ def plugin_folder(model: str) -> Path:
         If no plugin registers the identifier literally, or several do.
     """
     index = PluginIndex(library_roots(_LIBRARY))
-    found = index.find(KINDS["model"], model)
-    if not found and model not in index.identifiers(KINDS["model"]) and not index.computing(KINDS["model"]):
+    plugins = index.find(KINDS["model"], model)
+    if not plugins and model not in index.identifiers(KINDS["model"]) and not index.computing(KINDS["model"]):
         raise unknown_identifier(KINDS["model"], model, library=_LIBRARY, known=index.identifiers(KINDS["model"]))
-    if len(found) != 1:
+    if len(plugins) != 1:
         raise ConfigurationError(
-            f"{len(found)} plugins register the model {model!r} literally, as model_registry['{model}'] = ...; "
+            f"{len(plugins)} plugins register the model {model!r} literally, as model_registry['{model}'] = ...; "
             "expected one. A model whose plugin has to be imported to find it cannot be scored in isolation: write its "
             "identifier out."
         )
-    return found[0][0].directory
+    return plugins[0][0].directory
 
 
 def prepare(model: str) -> Prepared:
-    """Make the environment of a model and, with a network, fetch its weights; at once if that has been done before.
+    """Make the environment of a model and, with a network, fetch its weights; returns at once if already done.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def prepare(model: str) -> Prepared:
         return prepared
     with locked(prepared.home):
         if not marker.is_file():
-            shutil.rmtree(prepared.home, ignore_errors=True)  # of an attempt that was interrupted
+            shutil.rmtree(prepared.home, ignore_errors=True)  # from an interrupted attempt
             prepared.home.mkdir(parents=True)
             if _fetch(prepared):
                 with atomic_path(marker) as temporary:
@@ -117,7 +117,7 @@ def prepare(model: str) -> Prepared:
 
 
 def prepared_before(model: str) -> Prepared | None:
-    """Return what `prepare` has made for a model as it is now, and make nothing; None if its environment is not there.
+    """Return what `prepare` made for the present model, without making anything; None if its environment is missing.
 
     Raises
     ------
@@ -139,26 +139,26 @@ def _home(model: str, folder: Path) -> Path:
 
 
 def _fetch(prepared: Prepared) -> bool:
-    """Load a model in a box with the network, which may write into its home; return whether it could be loaded."""
+    """Load a model in a box with the network, which may write to its home; return whether it succeeded."""
     ended = run_boxed(
         [prepared.python, "-P", "-m", f"{_LIBRARY}.isolation.candidate", "--model", prepared.model, "--fetch"],
         box_of(prepared, network=True),
         timeout_s=_FETCH_S,
     )
-    if ended.problem is not None:  # without the network it will fail too, and tell why
+    if ended.problem is not None:  # without the network it fails too, with the reason
         _logger.warning("%s could not be loaded in the phase with the network: %s", prepared.model, ended.tail)
     return ended.problem is None
 
 
 def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = False) -> Box:
-    """Return what a candidate sees.
+    """Return the box of a candidate.
 
     Parameters
     ----------
     stimuli : Path, optional
-        Folder of the stimuli of the moment.
+        Folder of the current stimuli.
     network : bool
-        Whether it is the phase in which weights are fetched: with the network, and with a home that it may write.
+        Whether weights are fetched in this phase: with the network and a writable home.
     """
     own = None if prepared.own_environment is None else prepared.python
     readable = [*interpreter_paths(own), *([stimuli] if stimuli else [])]
@@ -174,7 +174,7 @@ def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = F
 
 
 def weights_of(prepared: Prepared) -> Path | None:
-    """Return where weights are: in the home of the candidate, else where others have been put that anybody may read."""
+    """Return the folder of weights, the candidate's own or the shared public one; None if there is none."""
     for folder in (prepared.home / "brain-score" / "weights", settings().home / "weights"):
         if folder.is_dir():
             return folder
@@ -183,13 +183,13 @@ def weights_of(prepared: Prepared) -> Path | None:
 
 def _environment(prepared: Prepared, *, network: bool, own: Path | None) -> Mapping[str, str]:
     surroundings = environment_of(os.environ)
-    told = {
+    variables = {
         name: value
         for name, value in surroundings.items()
-        if _TOLD.fullmatch(name) or (network and _CONNECTED.fullmatch(name))
+        if _PASSED_ON.fullmatch(name) or (network and _CONNECTED.fullmatch(name))
     }
     home = prepared.home if network or prepared.home.is_dir() else Path("/tmp")  # noqa: S108 - the box's own
-    told |= {
+    variables |= {
         "HOME": str(home),
         "TORCH_HOME": str(home / ".cache" / "torch"),
         "HF_HOME": str(home / ".cache" / "huggingface"),
@@ -197,9 +197,9 @@ def _environment(prepared: Prepared, *, network: bool, own: Path | None) -> Mapp
         "PYTHONDONTWRITEBYTECODE": "1",
         "BRAINSCORE_HOME": str(home / "brain-score") if network else "/tmp/brain-score",  # noqa: S108 - the same
     }
-    if own is None and "PYTHONPATH" in surroundings:  # an environment of its own names the same folders itself
-        told["PYTHONPATH"] = surroundings["PYTHONPATH"]
+    if own is None and "PYTHONPATH" in surroundings:  # an environment of its own has the same folders
+        variables["PYTHONPATH"] = surroundings["PYTHONPATH"]
     if network:
-        return told
-    told |= {"BRAINSCORE_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": "/tmp/cache"}  # noqa: S108 - the same
-    return told
+        return variables
+    variables |= {"BRAINSCORE_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": "/tmp/cache"}  # noqa: S108 - the same
+    return variables

@@ -1,8 +1,8 @@
-"""Say what judge and candidate may say to each other: questions, stimuli, answers, errors.
+"""Define what judge and candidate may send: questions, stimuli, answers, errors.
 
-The judge asks, the candidate answers or tells its error; see `brainscore_core.scoring.isolation.wire` for how that is
-sent. What comes from the candidate is believed in nothing but the values: which stimuli an answer is about, and what
-their columns are, the judge knows itself.
+The judge asks, the candidate answers or reports an error; `brainscore_core.scoring.isolation.wire` defines the
+transport. Only values are taken from the candidate: the judge itself knows which stimuli an answer is about and their
+columns.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _PRESENTATION = "presentation"
 _KINDS: dict[str, type[xr.DataArray]] = {
     kind.__name__: kind for kind in (NeuroidAssembly, BehavioralAssembly, DataAssembly, xr.DataArray)
 }
-# Errors of the library that the record of a candidate may name, beside those of Python and of the core. A closed list:
-# a name that a plugin has made up would be a message.
+# Errors of the library that a record may name, beside those of Python and core. A closed list: a name from a plugin
+# could carry a message.
 _KNOWN_ERRORS = frozenset(errors.__all__) | {
     "BadImageError",
     "CheckpointError",
@@ -67,7 +67,7 @@ _KNOWN_ERRORS = frozenset(errors.__all__) | {
     "NoSuchTaskError",
     *(name for name, each in vars(builtins).items() if isinstance(each, type) and issubclass(each, Exception)),
 }
-# By these the judge decides what becomes of a pair (`brainscore_vision.scoring`): here they are the classes themselves.
+# The judge (`brainscore_vision.scoring`) tests for these classes themselves.
 _DECIDING = (errors.NotApplicableError, NotImplementedError)
 
 
@@ -81,7 +81,7 @@ class Shown:
     Attributes
     ----------
     ids : array of object
-        Their identifiers, in the order of the rows.
+        Identifiers, in the order of the rows.
     columns : dict
         Name -> values, one for each row.
     """
@@ -91,9 +91,9 @@ class Shown:
 
 
 def hand_out(stimuli: StimulusSet, folder: Path) -> tuple[dict[str, object], Shown]:
-    """Put the files of stimuli into a folder, under names that say nothing, and return what the candidate is told.
+    """Put stimulus files into a folder, under neutral names, and return the description for the candidate.
 
-    A file is linked where that is possible and everybody may read it, else copied.
+    A file is linked if that is possible and everybody may read it, otherwise copied.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ def hand_out(stimuli: StimulusSet, folder: Path) -> tuple[dict[str, object], Sho
             suffix = source.suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", source.suffix) else ""
             files.append(f"{number:07}{suffix}")
             _place(source, folder / files[-1])
-    told = {
+    description = {
         "table": stimuli,
         "identifier": getattr(stimuli, "identifier", None),
         "folder": str(folder),
         "files": files if paths is not None else None,
     }
     columns = {str(name): stimuli[name].to_numpy() for name in stimuli.columns}
-    return {"stimuli": told}, Shown(ids, columns)
+    return {"stimuli": description}, Shown(ids, columns)
 
 
 def _place(source: Path, target: Path) -> None:
@@ -137,7 +137,7 @@ def _place(source: Path, target: Path) -> None:
 
 
 def held_stimuli(value: object, hand: Callable[[StimulusSet], dict[str, object]]) -> object:
-    """Return an argument of a question with every table of stimuli in it replaced by what the candidate is told."""
+    """Return an argument of a question with each table of stimuli replaced by its description for the candidate."""
     if hasattr(value, "columns") and hasattr(value, "iloc"):
         return hand(StimulusSet(value))
     if isinstance(value, np.ndarray) or value is None or isinstance(value, (str, bool, int, float, np.generic)):
@@ -145,17 +145,19 @@ def held_stimuli(value: object, hand: Callable[[StimulusSet], dict[str, object]]
     if isinstance(value, Mapping):
         return {str(key): held_stimuli(each, hand) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        made = [held_stimuli(each, hand) for each in value]
-        return tuple(made) if isinstance(value, tuple) else made
+        items = [held_stimuli(each, hand) for each in value]
+        return tuple(items) if isinstance(value, tuple) else items
     return [held_stimuli(each, hand) for each in value] if hasattr(value, "__iter__") else value
 
 
 def taken(value: object) -> object:
-    """Return an argument as the candidate's model is given it: what `held_stimuli` has replaced is a table again."""
+    """Return an argument for the candidate's model: descriptions by `held_stimuli` are tables again."""
     if isinstance(value, dict):
-        told = value.get("stimuli") if len(value) == 1 else None
-        if isinstance(told, dict) and set(told) == {"table", "identifier", "folder", "files"}:
-            return _stimulus_set(told["table"], told["identifier"], Path(str(told["folder"])), told["files"])
+        description = value.get("stimuli") if len(value) == 1 else None
+        if isinstance(description, dict) and set(description) == {"table", "identifier", "folder", "files"}:
+            return _stimulus_set(
+                description["table"], description["identifier"], Path(str(description["folder"])), description["files"]
+            )
         return {key: taken(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(taken(each) for each in value)
@@ -176,7 +178,7 @@ def _stimulus_set(table: Any, identifier: object, folder: Path, files: Sequence[
 
 
 def content_of_answer(answer: object, columns: Sequence[str]) -> dict[str, object]:
-    """Return what the candidate sends of an assembly; of the columns of the stimuli, which the judge has, the names."""
+    """Return an assembly for sending; columns of the stimuli, which the judge has, only by name."""
     if not isinstance(answer, xr.DataArray):
         raise ProtocolError(
             f"The model answered with a {type(answer).__qualname__}; expected an assembly, such as a NeuroidAssembly."
@@ -222,52 +224,52 @@ _ANSWER = TypeAdapter(_Answer)
 
 
 def get_ready() -> None:
-    """Import what is imported with the first assembly only, such as dask, while the other process gets ready."""
+    """Import in advance what the first assembly imports, such as dask."""
     NeuroidAssembly([[0.0]], coords={"neuroid_id": ("neuroid", ["unit"])}, dims=["presentation", "neuroid"])
 
 
 def read_answer(
     content: object, shown: Shown, *, number_of_trials: int, in_threes: bool, is_neural: bool, depth: int = 0
 ) -> xr.DataArray:
-    """Return the assembly that a candidate has sent, if it is one about these stimuli, in this order.
+    """Return the assembly that a candidate has sent, if it is about these stimuli in this order.
 
     Parameters
     ----------
     number_of_trials : int
-        How often each stimulus was shown; a candidate may answer once.
+        Number of times each stimulus was shown; a candidate may answer once.
     in_threes : bool
-        Whether three stimuli are one presentation, as in the task ``odd_one_out``.
+        Whether three stimuli form one presentation, as in the task ``odd_one_out``.
     is_neural : bool
         Whether real numbers are expected.
 
     Raises
     ------
     InvalidAnswerError
-        It is not.
+        If it is not.
     """
     try:
-        said = checked(_ANSWER, content, "answer")
+        answered = checked(_ANSWER, content, "answer")
     except CorruptFileError as error:
         raise InvalidAnswerError(f"The candidate answered with no assembly: {error}") from None
-    values = said.values
-    if said.kind not in _KINDS or not isinstance(values, np.ndarray) or values.ndim != len(said.dims):
+    values = answered.values
+    if answered.kind not in _KINDS or not isinstance(values, np.ndarray) or values.ndim != len(answered.dims):
         raise InvalidAnswerError("The candidate answered with no assembly, or one whose dims do not fit its values.")
     if is_neural and values.dtype.kind not in "biuf":
         raise InvalidAnswerError(f"The candidate answered with values of type {values.dtype}; expected real numbers.")
-    sizes = dict(zip(said.dims, values.shape, strict=True))
-    claimed = next((each.values for each in said.coords if each.name == "stimulus_id"), None)
+    sizes = dict(zip(answered.dims, values.shape, strict=True))
+    claimed = next((each.values for each in answered.coords if each.name == "stimulus_id"), None)
     rows = _rows(shown, sizes, claimed, number_of_trials, in_threes=in_threes)
     coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
-    for each in said.coords:
+    for each in answered.coords:
         held = _coordinate(each, shown, rows)
         if each.name in coords or held.shape != tuple(sizes.get(dim, -1) for dim in each.dims):
             raise InvalidAnswerError(f"The candidate answered with a coordinate {each.name!r} that does not fit.")
         coords[each.name] = (each.dims, held)
     try:
-        answer = _KINDS[said.kind](values, coords=coords, dims=said.dims, name=said.name)
+        answer = _KINDS[answered.kind](values, coords=coords, dims=answered.dims, name=answered.name)
     except Exception as error:  # xarray and pandas raise many classes for what does not fit together
         raise InvalidAnswerError(f"The candidate answered with no assembly: {type(error).__name__}.") from error
-    for key, value in said.attrs.items():
+    for key, value in answered.attrs.items():
         if depth == 0 and "assembly" in value:
             how = {"number_of_trials": number_of_trials, "in_threes": in_threes, "is_neural": False}
             answer.attrs[key] = read_answer(value["assembly"], shown, depth=1, **how)  # type: ignore[arg-type] # as given
@@ -306,11 +308,11 @@ def _rows(
         )
     side_by_side = np.repeat(np.arange(n_shown), times)
     one_after_the_other = np.tile(np.arange(n_shown), times)
-    said = _texts(claimed, n_answered)
-    if said is None:  # who asks will say what is missing
+    identifiers = _texts(claimed, n_answered)
+    if identifiers is None:  # the benchmark reports what is missing
         return side_by_side
     for rows in (side_by_side, one_after_the_other):
-        if said == [texts[row] for row in rows]:
+        if identifiers == [texts[row] for row in rows]:
             return rows
     raise InvalidAnswerError(
         "The candidate answered about other stimuli than it was shown, or in another order than they were shown."
@@ -326,8 +328,8 @@ def _texts(claimed: object, expected: int) -> list[str] | None:
 
 
 def _require_same(claimed: object, expected: Sequence[str]) -> None:
-    said = _texts(claimed, len(expected))
-    if said is not None and said != list(expected):
+    identifiers = _texts(claimed, len(expected))
+    if identifiers is not None and identifiers != list(expected):
         raise InvalidAnswerError("The candidate answered about other stimuli than it was shown, or in another order.")
 
 
@@ -335,7 +337,7 @@ def _require_same(claimed: object, expected: Sequence[str]) -> None:
 
 
 def content_of_error(error: BaseException) -> dict[str, object]:
-    """Return what the candidate tells of an error: the names of its classes and the start of its message."""
+    """Return the names of the classes of an error and the start of its message."""
     try:
         message = str(error)
     except Exception:  # noqa: BLE001 - the class of a plugin may do anything
@@ -354,16 +356,16 @@ _FAILURE = TypeAdapter(_Failure)
 
 
 def candidate_error(content: object) -> CandidateError:
-    """Return the error that a candidate tells of, of a class with the name of the nearest known one."""
+    """Return the error that a candidate reports, of a class with the name of the nearest known one."""
     try:
-        said = checked(_FAILURE, content, "error")
+        failure = checked(_FAILURE, content, "error")
     except CorruptFileError as error:
         return InvalidAnswerError(f"The candidate failed, and tells it in no way that was agreed on: {error}")
-    known = next((name for name in said.classes if name in _KNOWN_ERRORS - {"Exception"}), None)
-    first = said.classes[0] if said.classes else ""
-    shown = said.message if first == known or not first else f"{first}: {said.message}"
+    known = next((name for name in failure.classes if name in _KNOWN_ERRORS - {"Exception"}), None)
+    first = failure.classes[0] if failure.classes else ""
+    shown = failure.message if first == known or not first else f"{first}: {failure.message}"
     kind: type[CandidateError] = CandidateError
     if known is not None:
-        alike = [each for each in _DECIDING if each.__name__ in said.classes]
+        alike = [each for each in _DECIDING if each.__name__ in failure.classes]
         kind = type(known, (CandidateError, *alike), {"__module__": __name__})
     return kind(f"In the process of the candidate: {shown}")

@@ -1,4 +1,4 @@
-"""Stand for a model that runs in another process: a benchmark asks as it asks any model, and does not notice."""
+"""Represent a model in another process: a benchmark asks it like any other model."""
 
 from __future__ import annotations
 
@@ -55,29 +55,29 @@ class RemoteModel(BrainModel):
     Parameters
     ----------
     connection : Connection, or callable that returns one
-        To the candidate; a callable is called when something has to be asked.
+        Connection to the candidate; a callable is called before the first question.
     folder : Path
-        Where the files of the stimuli of the moment are put, for the candidate to read.
+        Folder of the current stimulus files, readable to the candidate.
     answer_s : float
-        Seconds within which an answer has to be there.
+        Time limit for each answer in seconds.
     why : callable
-        Returns what is known of the end of the candidate's process, for messages.
+        Returns how the candidate's process ended, for messages.
     kept : KeptAnswers, optional
-        Where answers are looked up before the candidate is asked, and kept. None: it is asked everything.
+        Store of answers, consulted before the candidate. None: it is asked everything.
     environment_lock : str, optional
-        Names and versions of what is installed where the candidate runs; None: what is installed here.
+        Names and versions installed in the candidate's environment; None: those of this one.
 
     Raises
     ------
     CandidateDiedError, CandidateTimeoutError, InvalidAnswerError
-        By every method: the candidate has gone, is silent, or says something else than an answer. After that it is
-        asked nothing more (`is_lost`).
+        By every method, if the candidate has ended, is too slow, or sends no valid answer. It is asked nothing more
+        (`is_lost`).
     CandidateError
-        By every method: what the model has raised. The name of the class is that of the nearest class of errors that
-        the library or Python has.
+        By every method, for an error of the model. The class has the name of the nearest class of the library or
+        Python.
     StateChangedError
-        By every method: the candidate that has been started is in another state than the one whose kept answers were
-        given before. From now on its own answers are given; what was asked before has to be asked again.
+        By every method, if the started candidate is in another state than that of the stored answers given before.
+        Later answers are its own; earlier questions have to be repeated.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class RemoteModel(BrainModel):
         self._is_loaded = False
         self._prepared: _Prepared | None = _Prepared()
         self.has_changed = False
-        """Whether `StateChangedError` was raised, even if a benchmark has caught it; set it back after asking anew."""
+        """Whether `StateChangedError` was raised, even if a benchmark caught it; reset it after asking again."""
 
     @property
     def is_lost(self) -> bool:
@@ -113,13 +113,13 @@ class RemoteModel(BrainModel):
 
     @property
     def n_found(self) -> int:
-        """How many answers were given that had been kept."""
+        """Number of stored answers used."""
         return self._n_found
 
     def load(self) -> None:
-        """Let the candidate load its model, or take what is known of it."""
+        """Let the candidate load its model, or use stored answers."""
         accepted = self._ask(_reader(_ACCEPTED, "parameters"), protocol.LOAD)
-        for name in ("start_task", "look_at"):  # some benchmarks ask which options a model knows
+        for name in ("start_task", "look_at"):  # some benchmarks inspect the options of a model
             method = getattr(type(self), name).__get__(self)
             vars(self)[name] = with_signature(method, _signature(accepted.get(name)))
 
@@ -133,13 +133,13 @@ class RemoteModel(BrainModel):
         return float(self._once("visual_degrees", _degrees))
 
     def weights_digest(self) -> str | None:
-        """Return the digest of the weights, as the candidate says it; None if it is silent."""
+        """Return the digest of the weights as reported by the candidate; None if it reports none."""
         digest: str | None = self._ask(_reader(_DIGEST, "digest of weights"), "weights_digest")
         return digest
 
     @property
     def region_layer_map(self) -> Mapping[str, str | list[str]]:
-        """Layer or layers of each region, as far as the model says; with a method ``origin``, see `layer_origin`."""
+        """Layer or layers of each region, as reported; with a method ``origin``, see `layer_origin`."""
         return _Layers(self._ask(_reader(_LAYERS, "layers"), "region_layers"), self._origin)
 
     def _origin(self, region: str) -> Mapping[str, object]:
@@ -147,7 +147,7 @@ class RemoteModel(BrainModel):
         return origin
 
     def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # each task takes something else
-        """Prepare the model for a task; files of stimuli to learn from stay there until the next preparation."""
+        """Prepare the model for a task; training stimuli stay until the next preparation."""
         self._start("start_task", task, fitting, more)
         self._task = task
 
@@ -159,10 +159,10 @@ class RemoteModel(BrainModel):
     def look_at(
         self, stimuli: StimulusSet, number_of_trials: int = 1, **more: Any
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """Show stimuli and return what the model answers, after a look whether it is an answer to these stimuli."""
+        """Show stimuli and return the answer, validated for these stimuli."""
         folder = self._new_folder()
         try:
-            told, shown = protocol.hand_out(stimuli, folder)
+            description, shown = protocol.hand_out(stimuli, folder)
 
             def read(content: object) -> Any:
                 return protocol.read_answer(
@@ -173,7 +173,7 @@ class RemoteModel(BrainModel):
                     is_neural=self._task is None,
                 )
 
-            answer = self._ask(read, "look_at", told, number_of_trials=number_of_trials, **more)
+            answer = self._ask(read, "look_at", description, number_of_trials=number_of_trials, **more)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return cast("NeuroidAssembly", answer)
@@ -186,10 +186,10 @@ class RemoteModel(BrainModel):
             self._learned_from.append(self._new_folder())
             return protocol.hand_out(stimuli, self._learned_from[-1])[0]
 
-        told = [protocol.held_stimuli(each, hand) for each in args]
-        given = {name: protocol.held_stimuli(each, hand) for name, each in more.items()}
-        self._prepared = None  # if this fails, the model is in an unknown state
-        self._ask(_nothing, method, what, *told, **given)
+        positional = [protocol.held_stimuli(each, hand) for each in args]
+        named = {name: protocol.held_stimuli(each, hand) for name, each in more.items()}
+        self._prepared = None  # a failure leaves the model in an unknown state
+        self._ask(_nothing, method, what, *positional, **named)
 
     def _new_folder(self) -> Path:
         self._n_shown += 1
@@ -203,18 +203,18 @@ class RemoteModel(BrainModel):
         return self._known[question]
 
     def _ask(self, read: Callable[[object], Result], question: str, *args: Any, **more: Any) -> Result:
-        """Return the answer to a question, kept or as the candidate gives it now, after `read` has looked at it."""
+        """Return the answer to a question, stored or from the candidate, after `read` has validated it."""
         if self._lost is not None:
             raise self._lost
         content = {"args": list(args), "more": more}
         is_preparation = question in _PREPARATIONS
         key = self._key(question, content, is_preparation=is_preparation)
-        found = self._kept.find(key) if self._kept and key else None
-        if found is not None:
+        stored = self._kept.find(key) if self._kept and key else None
+        if stored is not None:
             try:
-                answer = read(found[0])
+                answer = read(stored[0])
             except InvalidAnswerError:
-                pass  # as if it were not there
+                pass  # as if it were missing
             else:
                 self._n_found += 1
                 if is_preparation:
@@ -233,7 +233,7 @@ class RemoteModel(BrainModel):
         return answer
 
     def _key(self, question: str, content: object, *, is_preparation: bool) -> str | None:
-        """Return the digest of a question; None if nobody knows what its answer depends on."""
+        """Return the digest of a question; None if the dependencies of its answer are unknown."""
         before = _Prepared() if is_preparation else self._prepared
         if self._kept is None or before is None or before.key is None:
             return None
@@ -243,7 +243,7 @@ class RemoteModel(BrainModel):
             return None
 
     def _reach(self, *, is_preparation: bool) -> None:
-        """Let the candidate run, with its model loaded and prepared, so that it can be asked a question."""
+        """Let the candidate run, with its model loaded and prepared, ready for a question."""
         if self._connection is None and self._connect is not None:
             self._connection = self._connect()
         if self._kept is not None and not self._is_loaded:
@@ -263,7 +263,7 @@ class RemoteModel(BrainModel):
             self._prepared = _Prepared(held.question, held.content, held.key)
 
     def _exchange(self, question: str, content: object) -> object:
-        """Return what the candidate replies to a question."""
+        """Return the reply of the candidate to a question."""
         if self._connection is None:
             raise self._end(CandidateDiedError("There is no candidate that could be asked."))
         self._number += 1
@@ -287,7 +287,7 @@ class RemoteModel(BrainModel):
         return reply.content
 
     def _end(self, error: CandidateError) -> CandidateError:
-        """Note that the candidate is lost, and return the error that says why."""
+        """Note that the candidate is lost, and return the reason."""
         self._lost = error
         if self._connection is not None:
             self._connection.close()
@@ -296,7 +296,7 @@ class RemoteModel(BrainModel):
 
 @dataclass(frozen=True)
 class _Prepared:
-    """What a model was last prepared for; at first for nothing."""
+    """The last preparation of a model; initially none."""
 
     question: str = ""
     content: object = None
@@ -305,7 +305,7 @@ class _Prepared:
 
 
 def _reader(kind: TypeAdapter[Any], what: str) -> Callable[[object], Any]:
-    """Return what looks at a reply; `InvalidAnswerError` if it is not of a kind."""
+    """Return the function that validates a reply; it raises `InvalidAnswerError`."""
 
     def read(content: object) -> Any:
         try:
@@ -331,11 +331,11 @@ def _origin_of_layer(content: object) -> dict[str, Any]:
 
 
 def _nothing(content: object) -> None:
-    """Look at no reply: what a model returns from a preparation is nobody's concern."""
+    """Ignore a reply: the return value of a preparation has no meaning."""
 
 
 class _Layers(dict[str, "str | list[str]"]):
-    """Layers of regions that also know how they came to be."""
+    """Layers of regions with their origin."""
 
     def __init__(self, layers: Mapping[str, str | list[str]], origin: Callable[[str], Mapping[str, object]]) -> None:
         super().__init__(layers)

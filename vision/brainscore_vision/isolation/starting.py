@@ -1,4 +1,4 @@
-"""Start the process of a candidate in a box, and end it; or do with what it has answered before."""
+"""Start the process of a candidate in a box and end it, or use only its stored answers."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _MOST_SAID = 600  # characters
 
 @contextmanager
 def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
-    """Give a model that runs in a box, which has ended after the block.
+    """Give a model that runs in a box; its process ends after the block.
 
     Parameters
     ----------
     model : str
         Identifier.
     answer_s : float
-        Seconds within which each answer has to be there.
+        Time limit for each answer in seconds.
 
     Raises
     ------
     IsolationError
-        If there is no box on this machine.
+        If no box is available.
     ConfigurationError, RequirementsError
         See `prepare`.
     """
@@ -64,36 +64,36 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
                 programs.append(held.enter_context(start_boxed(command, box, pass_fds=[theirs.fileno()])))
             return Connection(ours, bounds)
 
-        # At once where it will be asked, so that it gets ready meanwhile; the key of what is kept takes a while too.
+        # At once if it will be asked, so that it gets ready while the key of stored answers is computed.
         connection = None if may_be_kept(model) else connect()
         get_ready()
-        kept = KeptAnswers(prepared, bounds)
+        answers = KeptAnswers(prepared, bounds)
         yield RemoteModel(
-            connection or (connect() if kept.is_empty else connect),
+            connection or (connect() if answers.is_empty else connect),
             stimuli,
             answer_s=answer_s,
             why=lambda: _why(programs[0]),
-            kept=kept,
+            kept=answers,
             environment_lock=prepared.lock,
         )
 
 
 @contextmanager
 def remembered(model: str) -> Iterator[RemoteModel]:
-    """Give a model that answers what it has answered in a box before, and that nothing is started for.
+    """Give a model that only repeats its stored answers from a box; nothing is started.
 
     Raises
     ------
     NotStoredError
-        If nothing is kept of it as it is now; also by what is asked, if the answer to that is not kept.
+        If no answers of the present model are stored; also from questions without a stored answer.
     """
     try:
         prepared = prepared_before(model)
     except BrainScoreError as error:
         raise NotStoredError(f"No answers of {model!r} are kept: {error}") from error
     with tempfile.TemporaryDirectory(prefix="brainscore-candidate-") as name:
-        kept = None if prepared is None else KeptAnswers(prepared, Bounds(memory_bytes=memory_budget()))
-        if prepared is None or kept is None or kept.is_empty:
+        answers = None if prepared is None else KeptAnswers(prepared, Bounds(memory_bytes=memory_budget()))
+        if prepared is None or answers is None or answers.is_empty:
             raise NotStoredError(f"No answers of {model!r}, as it is now, are kept.")
 
         def refuse() -> Connection:
@@ -101,7 +101,7 @@ def remembered(model: str) -> Iterator[RemoteModel]:
                 f"Not all answers of {model!r} that are asked for are kept. Scoring the pair in a box keeps them."
             )
 
-        yield RemoteModel(refuse, Path(name) / "stimuli", kept=kept, environment_lock=prepared.lock)
+        yield RemoteModel(refuse, Path(name) / "stimuli", kept=answers, environment_lock=prepared.lock)
 
 
 def _command(prepared: Prepared, fd: int) -> list[str]:
@@ -112,9 +112,9 @@ def _command(prepared: Prepared, fd: int) -> list[str]:
 
 
 def _why(program: Program) -> str:
-    """Return how the process of a candidate ended and the end of what it said, as far as it has ended."""
+    """Return how the process of a candidate ended and the end of its output, if it has ended."""
     ended = program.wait(_SETTLE_S)
     if ended is None:
         return " It has closed its connection, and goes on."
-    said = program.take_output().strip()[-_MOST_SAID:]
-    return f" It ended with {ended.problem or 'success'}.{' The end of its output: ' if said else ''}{said}"
+    output = program.take_output().strip()[-_MOST_SAID:]
+    return f" It ended with {ended.problem or 'success'}.{' The end of its output: ' if output else ''}{output}"

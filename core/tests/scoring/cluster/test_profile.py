@@ -64,7 +64,7 @@ def test_a_long_profile(profile):
         ({"queue": "a b"}, "queue: expected letters, digits"),
         ({"python": "python; rm -rf /"}, "python: expected letters, digits"),
         ({"directives": ["--wrap=$(id)"]}, "directives.0: expected letters, digits"),
-        ({"env": {"A-B": "1"}}, "env: expected the names of variables"),
+        ({"env": {"A-B": "1"}}, "env: expected names of variables"),
         ({"env": {"A": "1\nrm"}}, "env: expected .* one line"),
     ],
 )

@@ -106,7 +106,7 @@ def test_leaving_the_context_ends_it(in_box):
 @pytest.mark.parametrize("path", ["/", "/root" if os.geteuid() == 0 else os.path.expanduser("~"), "~/.."])  # noqa: PTH111 - text
 def test_no_box_holds_a_home(a_box, path):
     with (
-        pytest.raises(IsolationError, match="holds the home folder"),
+        pytest.raises(IsolationError, match="contains the home folder"),
         start_boxed(["/usr/bin/true"], Box(readable=(boxes.Path(path).expanduser(),))),
     ):
         raise AssertionError
