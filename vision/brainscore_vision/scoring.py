@@ -149,7 +149,7 @@ def _needs_new_environment(model: object, *, conda_active: bool) -> bool:
 
 
 def _candidate(model: object, **model_options: Any) -> BrainModel:  # checked by as_brain_model
-    """Load a registered model, or wrap a model itself; what it loads to choose its layers is not tracked."""
+    """Load a registered model, or wrap a model itself, without tracking its loads."""
     with unwatched():
         if _is_registered(model):
             return load_model(str(model))

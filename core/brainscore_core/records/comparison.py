@@ -60,7 +60,7 @@ class ComparedModels:
     @property
     def order(self) -> list[int]:
         """Positions of the models, best first; those without a score last, in their order."""
-        values = [-np.inf if each.is_missing else each.value for each in self.scores]
+        values = [-np.inf if score.is_missing else score.value for score in self.scores]
         return sorted(range(len(values)), key=lambda place: (-values[place], place))
 
     @property
@@ -97,14 +97,14 @@ def compare_records(
     comparisons = []
     for benchmark in sorted(by_benchmark):
         of_models = [by_benchmark[benchmark].get(model) for model in models]
-        versions = [each.benchmark_version for each in of_models if each is not None and each.score is not None]
-        newest = max((each for each in versions if each is not None), default=None)
-        scores = [_estimate(each, newest) for each in of_models]
+        versions = [entry.benchmark_version for entry in of_models if entry is not None and entry.score is not None]
+        newest = max((entry for entry in versions if entry is not None), default=None)
+        scores = [_estimate(entry, newest) for entry in of_models]
         intervals = [
-            each.interval() if record is None or record.interval is None or each.is_missing else record.interval
-            for each, record in zip(scores, of_models, strict=True)
+            entry.interval() if record is None or record.interval is None or entry.is_missing else record.interval
+            for entry, record in zip(scores, of_models, strict=True)
         ]
-        are_simulated = any(each.simulated for each in of_models if each is not None)
+        are_simulated = any(entry.simulated for entry in of_models if entry is not None)
         comparisons.append(_compared(benchmark, models, scores, intervals, are_simulated, (benchmark,), level))
     return comparisons
 
@@ -138,17 +138,17 @@ def averages_of(
     averages = []
     for are_simulated in (False, True):
         complete = [
-            each
-            for each in compared
-            if each.are_simulated == are_simulated and not any(score.is_missing for score in each.scores)
+            entry
+            for entry in compared
+            if entry.are_simulated == are_simulated and not any(score.is_missing for score in entry.scores)
         ]
         if len(complete) < 2:
             continue
-        names, models = [each.name for each in complete], complete[0].models
+        names, models = [entry.name for entry in complete], complete[0].models
         weights = dict.fromkeys(names, 1 / len(names))
         scores = [combined({name: by_pair[name, model].estimate() for name in names}, weights) for model in models]
         label = f"average of {len(names)}{' SIMULATED' if are_simulated else ''}"
-        intervals = [each.interval() for each in scores]
+        intervals = [entry.interval() for entry in scores]
         averages.append(_compared(label, models, scores, intervals, are_simulated, tuple(names), level))
     return averages
 
@@ -184,7 +184,7 @@ def compare_on_average(
     """
     all_records = list(records)
     scored = {
-        each.benchmark for each in all_records if each.score is not None and node in _path(each.benchmark, parents)
+        entry.benchmark for entry in all_records if entry.score is not None and node in _path(entry.benchmark, parents)
     }
     simulated = {record.benchmark for record in all_records if record.simulated}
     leaves = sorted(scored - simulated or scored)
@@ -195,11 +195,11 @@ def compare_on_average(
     tree = {name: parents[name] for leaf in leaves for name in (leaf, *_path(leaf, parents)) if name in parents}
     scores, counts = [], []
     for place, model in enumerate(models):
-        scored_names = [each.name for each in of_leaves if not each.scores[place].is_missing]
+        scored_names = [entry.name for entry in of_leaves if not entry.scores[place].is_missing]
         estimates = {name: by_pair[name, model].estimate() for name in scored_names}
         scores.append(average_tree(estimates, tree, missing=missing)[node])
         counts.append(len(scored_names))
-    intervals = [each.interval() for each in scores]
+    intervals = [entry.interval() for entry in scores]
     average = _compared(node, models, scores, intervals, set(leaves) <= simulated, tuple(leaves), level)
     return dataclasses.replace(average, n_scored=tuple(counts))
 
@@ -222,8 +222,8 @@ def _compared(
     benchmarks: tuple[str, ...],
     level: float,
 ) -> ComparedModels:
-    comparison = Comparison(np.array([each.value for each in scores]), JointErrors.of_estimates(scores), level)
-    counts = tuple(0 if each.is_missing else len(benchmarks) for each in scores)
+    comparison = Comparison(np.array([score.value for score in scores]), JointErrors.of_estimates(scores), level)
+    counts = tuple(0 if score.is_missing else len(benchmarks) for score in scores)
     return ComparedModels(
         name, tuple(models), tuple(scores), tuple(intervals), comparison, are_simulated, benchmarks, counts
     )

@@ -81,7 +81,7 @@ def renormalise(
         Present version of the benchmark. None: as in the records.
     revision : str, optional
         Present revision of the benchmark's plugin, for records with a revision of the folder alone: only the ceiling
-        differs from what they were scored with. Others keep theirs.
+        has changed. Others keep theirs.
     dry_run : bool
         Write nothing.
 
@@ -117,7 +117,7 @@ def _as_now(record: ScoreRecord, version: int | None, revision: str | None) -> S
 
 
 def _written(record: ScoreRecord, path: Path, ceiling: Score) -> ScoreRecord:
-    """Write a record, after its values of single neuroids, in which those of the ceiling change."""
+    """Write a record, after its values of single neuroids with those of the new ceiling."""
     if record.values:
         holder = Score(0.0)
         holder.attrs["ceiling"] = ceiling

@@ -69,9 +69,9 @@ def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", c
 def keep_lock(record: Path, lock: str) -> str:
     """Write a lock to its `lock_path`, unless it exists, and return its digest."""
     digest = text_digest(lock)
-    there = lock_path(record, digest)
-    if not there.is_file():
-        with atomic_path(there) as temporary:
+    path = lock_path(record, digest)
+    if not path.is_file():
+        with atomic_path(path) as temporary:
             temporary.write_text(lock, encoding="utf-8", newline="\n")
     return digest
 
@@ -212,8 +212,8 @@ def _is_current(
     record: ScoreRecord, revisions: tuple[str | None, str | None], version_class: str | None = None
 ) -> bool:
     """Return whether a record has the present code and library."""
-    wanted = (*revisions, version_class or software.version_class())
-    return None not in revisions and wanted == (record.model_revision, record.benchmark_revision, record.version_class)
+    current = (*revisions, version_class or software.version_class())
+    return None not in revisions and current == (record.model_revision, record.benchmark_revision, record.version_class)
 
 
 def is_recorded(store: Store, revision_of: Callable[[str, str], str | None]) -> Callable[[str, str], bool]:

@@ -146,7 +146,7 @@ def read_values(record: Path, digest: str) -> Values:
 def _arrays(content: bytes) -> Values:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
-        if len(members) > _MOST_ARRAYS or sum(each.file_size for each in members) > MOST_BYTES:
+        if len(members) > _MOST_ARRAYS or sum(entry.file_size for entry in members) > MOST_BYTES:
             raise CorruptFileError(f"more than {_MOST_ARRAYS} arrays, or {MOST_BYTES // 2**20} MiB")
         arrays: Values = {}
         for member in members:

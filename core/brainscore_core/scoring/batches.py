@@ -224,7 +224,7 @@ def _with_memory(environment: Mapping[str, str], limit_bytes: float) -> dict[str
 
 
 def _prepare(model: str, library: str, environment: Mapping[str, str], python: str, timeout_s: float) -> None:
-    """Fetch what a model needs, in a process with the network; the judge reports failures."""
+    """Fetch the weights of a model, in a process with the network; the judge reports failures."""
     command = [python, "-m", library, "prepare", "--model", model]
     with suppress(OSError, ValueError):
         run_bounded(command, environment=environment, timeout_s=timeout_s)

@@ -85,7 +85,7 @@ class Judge:
         with work_folder("brainscore-batch-") as folder:
             (folder / "tmp").mkdir()
             surroundings = os.environ if self.environment is None else self.environment
-            # What an ended process leaves there is removed with the folder.
+            # Leftovers of an ended process are removed with the folder.
             environment = {**surroundings, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder / "tmp"))}
             with EventReader(folder / "events.jsonl", len(pairs)) as events:
                 watch = _Watch(self, pairs, folder / "records", events, no_time_left)

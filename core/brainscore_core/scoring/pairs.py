@@ -1,6 +1,6 @@
 """State which pair to score, within which limits, and its outcome.
 
-All three travel between machines, so their fields state what is accepted from outside.
+All three travel between machines, so their fields are bounded.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Outcome(Untrusted):
     Attributes
     ----------
     output : str
-        What was printed while the pair ran, without secrets.
+        Output of the pair, without secrets.
     values : bytes
         The file of values that the record names (`brainscore_core.records.values`); empty if there is none.
     lock : str

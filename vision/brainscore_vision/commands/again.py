@@ -58,8 +58,8 @@ def renormalise(
         raise DataNotHereError(f"There is no record of {benchmark!r} in {_folder(records)}.")
     header = ("MODEL", "RAW", "CEILING", "NEW CEILING", "SCORE", "NEW SCORE", "ERROR", "NEW ERROR", "NOTE")
     done = "would change" if dry_run else "changed"
-    command_line.print_table(header, [_change_row(each, done) for each in changes])
-    return command_line.FAILED if any(each.problem for each in changes) else 0
+    command_line.print_table(header, [_change_row(change, done) for change in changes])
+    return command_line.FAILED if any(change.problem for change in changes) else 0
 
 
 def _revision(benchmark: str) -> str:
@@ -73,7 +73,7 @@ def _change_row(change: Change, done: str) -> tuple[str, ...]:
     before, after = change.before, change.after
     pairs = ((before.ceiling, after.ceiling), (before.score, after.score), (before.error, after.error))
     note = change.problem or (done if change.is_new else "as it was")
-    return (before.model, number(before.raw), *(number(each) for pair in pairs for each in pair), note)
+    return (before.model, number(before.raw), *(number(value) for pair in pairs for value in pair), note)
 
 
 def rescore(
@@ -130,9 +130,11 @@ def _with_metric(metric: str, recorded: set[str]) -> list[str]:
     from brainscore_vision.loading import known_identifiers
 
     identifiers = set(known_identifiers("benchmark"))
-    matches = sorted({f"{each.rpartition('-')[0]}-{metric}" for each in recorded if "-" in each} & identifiers)
+    matches = sorted(
+        {f"{identifier.rpartition('-')[0]}-{metric}" for identifier in recorded if "-" in identifier} & identifiers
+    )
     if not matches:
-        metrics = {each.rpartition("-")[2] for each in identifiers}
+        metrics = {identifier.rpartition("-")[2] for identifier in identifiers}
         raise ConfigurationError(
             f"No benchmark compares the recordings of which there are records with {metric!r}."
             f"{did_you_mean(metric, metrics)} Register one, or name benchmarks: --benchmark NAME..."
@@ -258,7 +260,7 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
             f"{lock_path(path, record.environment)}, is not there or of another record. Bring it; or score the pair "
             "with what is installed here: --here."
         )
-    packages = [Path(str(each.__file__)).parents[1] for each in (brainscore_core, brainscore_vision)]
+    packages = [Path(str(package.__file__)).parents[1] for package in (brainscore_core, brainscore_vision)]
     python = environment_from_lock(lock, packages)
     # Nothing beyond the lock may be installed, unless the model has an environment of its own.
     return python, again if record.candidate_environment else {**again, "BS_INSTALL_DEPENDENCIES": "no"}

@@ -72,16 +72,16 @@ def score_many(models: Sequence[str], benchmarks: Sequence[str], options: ScoreO
 def _offline(wanted: bool) -> Iterator[None]:
     """Let the settings of this process, and of those it starts, say for a while that nothing is fetched."""
     name = "BRAINSCORE_OFFLINE"
-    before = os.environ.get(name)
+    previous = os.environ.get(name)
     if wanted and not settings().offline:
         os.environ[name] = "data"
     try:
         yield
     finally:
-        if wanted and before is None:
+        if wanted and previous is None:
             del os.environ[name]
-        elif before is not None:
-            os.environ[name] = before
+        elif previous is not None:
+            os.environ[name] = previous
 
 
 @functools.cache
@@ -93,7 +93,7 @@ def _is_scored(store: FolderStore, options: ScoreOptions) -> Callable[[str, str]
     """Return the function that says why a pair need not be scored, see `reuse`."""
     current = reuse([store], _revision_of, with_private=True)
     has_current = is_recorded(store, _revision_of)
-    wanted = {name.removeprefix("failed:") for name in (options.retry or ())}
+    classes = {name.removeprefix("failed:") for name in (options.retry or ())}
 
     def is_scored(model: str, benchmark: str) -> str | None:
         if options.scores_again:
@@ -103,7 +103,7 @@ def _is_scored(store: FolderStore, options: ScoreOptions) -> Callable[[str, str]
         if reason is not None or record is None or not record.status.startswith("failed:"):
             return reason
         problem = record.status.removeprefix("failed:")
-        if not has_current(model, benchmark) or "all" in wanted or problem in wanted:
+        if not has_current(model, benchmark) or "all" in classes or problem in classes:
             return None
         return f"failed before with the same code: {problem} (--retry {problem} tries it again)"
 
@@ -269,7 +269,7 @@ def _show_result(
 
 def exit_code(records: Iterable[ScoreRecord]) -> int:
     """Return 1 if a pair failed, else 4 if one was skipped, else 0; "not applicable" is an answer."""
-    found = list(records)
-    if any(record.status.startswith("failed:") for record in found):
+    all_records = list(records)
+    if any(record.status.startswith("failed:") for record in all_records):
         return command_line.FAILED
-    return command_line.NO_SCORE if any(not record.is_scored for record in found) else 0
+    return command_line.NO_SCORE if any(not record.is_scored for record in all_records) else 0

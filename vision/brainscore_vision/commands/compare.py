@@ -95,7 +95,7 @@ def _difference_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
     for first, second in itertools.combinations(range(len(compared.models)), 2):
         name = f"{compared.models[second]} - {compared.models[first]}"
         scores = compared.scores[first], compared.scores[second]
-        if lacking := [place for place, each in zip((first, second), scores, strict=True) if each.is_missing]:
+        if lacking := [place for place, score in zip((first, second), scores, strict=True) if score.is_missing]:
             why = "; ".join(f"{compared.models[place]}: {compared.scores[place].reason}" for place in lacking)
             yield (compared.name, name, f"- ({why})", "-", "-")
             continue
@@ -127,7 +127,7 @@ def _p(value: float) -> str:
 
 def _unmatched(records: Sequence[ScoreRecord], models: Sequence[str]) -> str:
     """Return which scores have an error but no influences."""
-    lacking = sorted({each.benchmark for each in records if each.error and each.influence is None})
+    lacking = sorted({record.benchmark for record in records if record.error and record.influence is None})
     if not lacking or len(models) < 2:
         return ""
     names = ", ".join(lacking)

@@ -23,7 +23,7 @@ _ROWS = 12
 
 @contextmanager
 def telling(pairs: Sequence[Pair]) -> Iterator[Callable[[Pair, Outcome], None]]:
-    """Give the function that is told about each pair as it ends."""
+    """Give the function to call with each pair as it ends."""
     progress = Progress(pairs)
     if not sys.stderr.isatty():
 
@@ -70,7 +70,7 @@ def _table(progress: Progress, last: Sequence[Outcome]) -> Any:  # anything that
 
 
 def _why(outcome: Outcome) -> str:
-    """Return what a failure says, in a line; why a pair was left out stands in its status."""
+    """Return the message of a failure as a line; a skipped pair has the reason in its status."""
     record = outcome.record
     if record.status.startswith("skipped:"):
         return ""

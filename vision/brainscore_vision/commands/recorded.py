@@ -43,14 +43,14 @@ def chosen_records(
 
     place = records_folder(folder)
     everything = list(FolderStore(place))
-    for what, named, known in (
+    for what, named, names in (
         ("model", models, {record.model for record in everything}),
         ("benchmark", benchmarks, {record.benchmark for record in everything}),
     ):
         for name in named or ():
-            if name not in known:
+            if name not in names:
                 raise DataNotHereError(
-                    f"There is no record of the {what} {name!r} in {place}.{did_you_mean(name, known)} Score it: "
+                    f"There is no record of the {what} {name!r} in {place}.{did_you_mean(name, names)} Score it: "
                     "brainscore score --model MODEL --benchmark BENCHMARK"
                 )
     if not everything:

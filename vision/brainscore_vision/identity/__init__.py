@@ -1,1 +1,1 @@
-"""Digest what a score of a vision model depends on: data, plugins, model objects, weights and preprocessing."""
+"""Digest the ingredients of a score: data, plugins, model objects, weights and preprocessing."""

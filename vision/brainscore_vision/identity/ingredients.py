@@ -25,7 +25,7 @@ _DATA = ("data", "stimulus_set")
 
 @dataclass
 class Ingredients:
-    """Digests of what was loaded.
+    """Digests of loaded data and plugins.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Ingredients:
 
 @contextmanager
 def noting_ingredients() -> Iterator[Ingredients]:
-    """Track what is loaded in a block, except what a model loads to choose its layers.
+    """Track the loads in a block, except those of a model that chooses its layers.
 
     Digests are taken at loading: later changes of the loaded objects don't count.
     """

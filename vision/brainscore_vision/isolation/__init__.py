@@ -1,1 +1,1 @@
-"""Score a model that nobody has looked at: the candidate runs in a process of its own, and the judge asks it."""
+"""Score an unreviewed model: the candidate runs in a process of its own, and the judge asks it."""

@@ -147,9 +147,9 @@ def _names(method: Callable[..., object]) -> list[str] | None:
 def _plain(value: object) -> object:
     """Return a value with text keys, and lists instead of other sequences."""
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return value
 
 

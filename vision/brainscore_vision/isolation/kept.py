@@ -262,9 +262,9 @@ def _by_content(value: object) -> object:
             folder = Path(str(stimuli["folder"]))
             files = [[name, file_digest(folder / name, "sha256") if name else ""] for name in stimuli["files"] or ()]
             return {**stimuli, "folder": None, "files": None if stimuli["files"] is None else files}
-        return {str(key): _by_content(each) for key, each in value.items()}
+        return {str(key): _by_content(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_by_content(each) for each in value]
+        return [_by_content(item) for item in value]
     return value
 
 
@@ -287,7 +287,7 @@ def _key_of(prepared: Prepared) -> str | None:
                 "installed": [software.installed(), prepared.lock or ""],
                 "modules": _loose_modules(),
                 "variables": {name: value for name, value in box_of(prepared).environment.items() if name != _ROOM},
-                "files": [_stamps(each) for each in (prepared.home, weights_of(prepared)) if each and each.is_dir()],
+                "files": [_stamps(path) for path in (prepared.home, weights_of(prepared)) if path and path.is_dir()],
                 "machine": [platform.machine(), _processor(), _gpus()],
             },
         )

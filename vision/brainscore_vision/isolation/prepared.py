@@ -163,7 +163,7 @@ def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = F
     own = None if prepared.own_environment is None else prepared.python
     readable = [*interpreter_paths(own), *([stimuli] if stimuli else [])]
     if not network:
-        readable += [each for each in (prepared.home, weights_of(prepared)) if each is not None and each.is_dir()]
+        readable += [path for path in (prepared.home, weights_of(prepared)) if path is not None and path.is_dir()]
     return Box(
         readable=tuple(readable),
         writable=(prepared.home,) if network else (),

@@ -143,11 +143,11 @@ def held_stimuli(value: object, hand: Callable[[StimulusSet], dict[str, object]]
     if isinstance(value, np.ndarray) or value is None or isinstance(value, (str, bool, int, float, np.generic)):
         return value
     if isinstance(value, Mapping):
-        return {str(key): held_stimuli(each, hand) for key, each in value.items()}
+        return {str(key): held_stimuli(item, hand) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        items = [held_stimuli(each, hand) for each in value]
+        items = [held_stimuli(item, hand) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
-    return [held_stimuli(each, hand) for each in value] if hasattr(value, "__iter__") else value
+    return [held_stimuli(item, hand) for item in value] if hasattr(value, "__iter__") else value
 
 
 def taken(value: object) -> object:
@@ -158,9 +158,9 @@ def taken(value: object) -> object:
             return _stimulus_set(
                 description["table"], description["identifier"], Path(str(description["folder"])), description["files"]
             )
-        return {key: taken(each) for key, each in value.items()}
+        return {key: taken(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(taken(each) for each in value)
+        return type(value)(taken(item) for item in value)
     return value
 
 
@@ -170,7 +170,9 @@ def _stimulus_set(table: Any, identifier: object, folder: Path, files: Sequence[
         stimuli.identifier = identifier
     if files is not None:
         ids: dict[Hashable, None] = dict.fromkeys(stimuli["stimulus_id"].tolist())
-        stimuli.stimulus_paths = {each: str(folder / name) for each, name in zip(ids, files, strict=True) if name}
+        stimuli.stimulus_paths = {
+            stimulus_id: str(folder / name) for stimulus_id, name in zip(ids, files, strict=True) if name
+        }
     return stimuli
 
 
@@ -193,7 +195,7 @@ def content_of_answer(answer: object, columns: Sequence[str]) -> dict[str, objec
         if _can_be_sent(sent):
             attrs[str(key)] = {"assembly": sent} if isinstance(value, xr.DataArray) else {"value": sent}
     return {
-        "kind": next((each.__name__ for each in type(answer).__mro__ if each.__name__ in _KINDS), "DataArray"),
+        "kind": next((base.__name__ for base in type(answer).__mro__ if base.__name__ in _KINDS), "DataArray"),
         "dims": [*map(str, answer.dims)],
         "values": answer.values,
         "name": None if answer.name is None else str(answer.name),
@@ -224,7 +226,7 @@ _ANSWER = TypeAdapter(_Answer)
 
 
 def get_ready() -> None:
-    """Import in advance what the first assembly imports, such as dask."""
+    """Import in advance the modules that the first assembly needs, such as dask."""
     NeuroidAssembly([[0.0]], coords={"neuroid_id": ("neuroid", ["unit"])}, dims=["presentation", "neuroid"])
 
 
@@ -257,14 +259,14 @@ def read_answer(
     if is_neural and values.dtype.kind not in "biuf":
         raise InvalidAnswerError(f"The candidate answered with values of type {values.dtype}; expected real numbers.")
     sizes = dict(zip(answered.dims, values.shape, strict=True))
-    claimed = next((each.values for each in answered.coords if each.name == "stimulus_id"), None)
+    claimed = next((coordinate.values for coordinate in answered.coords if coordinate.name == "stimulus_id"), None)
     rows = _rows(shown, sizes, claimed, number_of_trials, in_threes=in_threes)
     coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
-    for each in answered.coords:
-        held = _coordinate(each, shown, rows)
-        if each.name in coords or held.shape != tuple(sizes.get(dim, -1) for dim in each.dims):
-            raise InvalidAnswerError(f"The candidate answered with a coordinate {each.name!r} that does not fit.")
-        coords[each.name] = (each.dims, held)
+    for coordinate in answered.coords:
+        held = _coordinate(coordinate, shown, rows)
+        if coordinate.name in coords or held.shape != tuple(sizes.get(dim, -1) for dim in coordinate.dims):
+            raise InvalidAnswerError(f"The candidate answered with a coordinate {coordinate.name!r} that does not fit.")
+        coords[coordinate.name] = (coordinate.dims, held)
     try:
         answer = _KINDS[answered.kind](values, coords=coords, dims=answered.dims, name=answered.name)
     except Exception as error:  # xarray and pandas raise many classes for what does not fit together
@@ -294,7 +296,7 @@ def _rows(
     n_shown, n_answered = len(shown.ids), sizes.get(_PRESENTATION)
     if n_answered is None:
         raise InvalidAnswerError(f"The candidate answered without presentations; its dimensions are {list(sizes)}.")
-    texts = [str(each) for each in shown.ids.tolist()]
+    texts = [str(identifier) for identifier in shown.ids.tolist()]
     if in_threes:
         if 3 * n_answered != n_shown:
             raise InvalidAnswerError(f"The candidate gave {n_answered} answers to {n_shown // 3} times three stimuli.")
@@ -309,7 +311,7 @@ def _rows(
     side_by_side = np.repeat(np.arange(n_shown), times)
     one_after_the_other = np.tile(np.arange(n_shown), times)
     identifiers = _texts(claimed, n_answered)
-    if identifiers is None:  # the benchmark reports what is missing
+    if identifiers is None:  # the benchmark reports it
         return side_by_side
     for rows in (side_by_side, one_after_the_other):
         if identifiers == [texts[row] for row in rows]:
@@ -324,7 +326,7 @@ def _texts(claimed: object, expected: int) -> list[str] | None:
         return None
     if not isinstance(claimed, np.ndarray) or claimed.shape != (expected,):
         raise InvalidAnswerError("The candidate does not say of each answer which stimulus it is about.")
-    return [str(each) for each in claimed.tolist()]
+    return [str(identifier) for identifier in claimed.tolist()]
 
 
 def _require_same(claimed: object, expected: Sequence[str]) -> None:
@@ -342,7 +344,7 @@ def content_of_error(error: BaseException) -> dict[str, object]:
         message = str(error)
     except Exception:  # noqa: BLE001 - the class of a plugin may do anything
         message = ""
-    names = [each.__name__[:400] for each in type(error).__mro__][:20]
+    names = [base.__name__[:400] for base in type(error).__mro__][:20]
     return {"classes": names, "message": message[:_MOST_ERROR].encode("utf-8", "replace").decode()}
 
 

@@ -162,12 +162,12 @@ class RemoteModel(BrainModel):
         """Show stimuli and return the answer, validated for these stimuli."""
         folder = self._new_folder()
         try:
-            description, shown = protocol.hand_out(stimuli, folder)
+            description, presented = protocol.hand_out(stimuli, folder)
 
             def read(content: object) -> Any:
                 return protocol.read_answer(
                     content,
-                    shown,
+                    presented,
                     number_of_trials=number_of_trials,
                     in_threes=self._task == BrainModel.Task.odd_one_out,
                     is_neural=self._task is None,
@@ -186,8 +186,8 @@ class RemoteModel(BrainModel):
             self._learned_from.append(self._new_folder())
             return protocol.hand_out(stimuli, self._learned_from[-1])[0]
 
-        positional = [protocol.held_stimuli(each, hand) for each in args]
-        named = {name: protocol.held_stimuli(each, hand) for name, each in more.items()}
+        positional = [protocol.held_stimuli(argument, hand) for argument in args]
+        named = {name: protocol.held_stimuli(argument, hand) for name, argument in more.items()}
         self._prepared = None  # a failure leaves the model in an unknown state
         self._ask(_nothing, method, what, *positional, **named)
 
@@ -234,11 +234,11 @@ class RemoteModel(BrainModel):
 
     def _key(self, question: str, content: object, *, is_preparation: bool) -> str | None:
         """Return the digest of a question; None if the dependencies of its answer are unknown."""
-        before = _Prepared() if is_preparation else self._prepared
-        if self._kept is None or before is None or before.key is None:
+        preparation = _Prepared() if is_preparation else self._prepared
+        if self._kept is None or preparation is None or preparation.key is None:
             return None
         try:
-            return question_digest(question, content, before.key)
+            return question_digest(question, content, preparation.key)
         except (ProtocolError, OSError):
             return None
 
@@ -351,5 +351,5 @@ def _signature(names: Sequence[str] | None) -> inspect.Signature | None:
 
 def _n_entries(value: object) -> int:
     if isinstance(value, dict):
-        return sum(1 + _n_entries(each) for each in value.values())
-    return sum(1 + _n_entries(each) for each in value) if isinstance(value, (list, tuple)) else 1
+        return sum(1 + _n_entries(item) for item in value.values())
+    return sum(1 + _n_entries(item) for item in value) if isinstance(value, (list, tuple)) else 1

@@ -1,4 +1,4 @@
-"""Schedule a campaign on many machines: what is handed out next and what is repeated, without any I/O.
+"""Schedule a campaign on many machines, with repeats after losses; no I/O.
 
 A runner (`brainscore_core.scoring.cluster.running`, or a simulation) asks `Ledger` for work when a worker is free, and
 reports what became of it.
@@ -127,9 +127,9 @@ class Ledger:
 
     def ended(self, key: str) -> tuple[Pair, ...]:
         """Note that a worker finished a piece; return the pairs that it left out, which stay open."""
-        left = self.left_of(key)
+        open_pairs = self.left_of(key)
         self._running.pop(key, None)
-        return left
+        return open_pairs
 
     def lost(self, key: str, *, begun: bool) -> Pair | None:
         """Note that a worker was lost; its unfinished pairs are scheduled again.

@@ -1,4 +1,4 @@
-"""Score batches on many machines: dask schedules, the ledger decides what is next and what is repeated."""
+"""Score batches on many machines: dask runs the pieces that the ledger chooses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_on_cluster(
     """Score the pairs of batches on a cluster, and yield each outcome at once.
 
     Batches are cut into pieces, long ones first. The scheduler holds only one piece for each worker, however many pairs
-    there are. Another worker repeats what a lost one has not finished; a pair that has lost its worker `most_losses`
+    there are. Another worker repeats the unfinished pairs of a lost one; a pair that has lost its worker `most_losses`
     times gets a record with status 'failed:LostWorker', one that needs more than any worker has gets
     'failed:NoWorker'. Closing the iterator ends the campaign; running the pairs without record again continues it.
 

@@ -1,4 +1,4 @@
-"""What travels between a campaign and its workers, as JSON text, and what a worker does with it.
+"""Tasks and outcomes as JSON text, and the function that a worker runs.
 
 Nothing that a plugin made is pickled: a worker gets names and limits of pairs and returns records. Both sides parse
 strictly.

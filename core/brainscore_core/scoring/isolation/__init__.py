@@ -1,1 +1,1 @@
-"""Keep what scores a model apart from the model: what a program in a box sees, and how the two speak."""
+"""Separate a judge from the model: boxes for programs, and messages between both."""

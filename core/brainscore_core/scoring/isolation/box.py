@@ -1,4 +1,4 @@
-"""Run a program in a box: it accesses only what it was given, and ends with its descendants.
+"""Run a program in a box: it has only the given access, and ends with its descendants.
 
 `Box` states the access; ``docs/explanation/isolation.md`` states the guarantees and their limits.
 """
@@ -110,7 +110,7 @@ def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds])
     Raises
     ------
     IsolationError
-        If no box can be made here, or it would hold what no box may.
+        If no box can be made here, or a path is not permitted.
     OSError
         If the program cannot be started.
     """

@@ -1,4 +1,4 @@
-"""Build the environment of a plugin in a box: what it requires may run any code while it is installed."""
+"""Build the environment of a plugin in a box: its requirements may run any code during installation."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _below(home: Path, said: str) -> Path:
     """Return the interpreter that was built below a folder; where it lies is said, and made, by strangers' code too."""
     folder = Path(said).parent.parent
     environments = home / "cache" / "environments"
-    # A link would let the box of those who use it see what it leads to.
+    # A link would expose its target to the boxes that use it.
     if folder.parent != environments or folder.resolve() != environments.resolve() / folder.name:
         raise RequirementsError(f"{said!a} is no environment below {environments}. Remove {home} and try again.")
     return folder / "bin" / "python"

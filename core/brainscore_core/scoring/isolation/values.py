@@ -108,11 +108,11 @@ def pack(value: object, arrays: list[npt.NDArray[Any]], depth: int = 0) -> objec
         wrong = [key for key in value if not isinstance(key, str)]
         if wrong:
             raise ProtocolError(f"A dict has the key {wrong[0]!r}; only texts can be sent as keys.")
-        return {"dict": [[str(key), pack(each, arrays, depth + 1)] for key, each in value.items()]}
+        return {"dict": [[str(key), pack(item, arrays, depth + 1)] for key, item in value.items()]}
     if isinstance(value, tuple):
-        return {"tuple": [pack(each, arrays, depth + 1) for each in value]}
+        return {"tuple": [pack(item, arrays, depth + 1) for item in value]}
     if isinstance(value, list):
-        return [pack(each, arrays, depth + 1) for each in value]
+        return [pack(item, arrays, depth + 1) for item in value]
     raise ProtocolError(f"A {type(value).__qualname__} cannot be sent; expected numbers, texts, arrays or assemblies.")
 
 
@@ -183,7 +183,7 @@ def _packed_table(table: pd.DataFrame, arrays: list[npt.NDArray[Any]]) -> object
 
 
 def _packed_assembly(assembly: xr.DataArray, arrays: list[npt.NDArray[Any]], depth: int) -> object:
-    kind = next((each.__name__ for each in type(assembly).__mro__ if each.__name__ in _KINDS), "DataArray")
+    kind = next((base.__name__ for base in type(assembly).__mro__ if base.__name__ in _KINDS), "DataArray")
     coords = [
         {"name": name, "dims": [*map(str, dims)], "values": _packed_array(np.asarray(values), arrays)}
         for name, dims, values in walk_coords(assembly)
@@ -206,7 +206,7 @@ def unpack(tree: object, arrays: Sequence[npt.NDArray[Any]], depth: int = 0) -> 
     if depth > _MOST_DEPTH:
         raise ProtocolError(f"A value is nested more than {_MOST_DEPTH} times.")
     if isinstance(tree, list):
-        return [unpack(each, arrays, depth + 1) for each in tree]
+        return [unpack(item, arrays, depth + 1) for item in tree]
     if not isinstance(tree, dict):
         return tree  # a scalar of JSON
     if len(tree) != 1:
@@ -231,7 +231,7 @@ def _array(tree: object, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]
         raise ProtocolError("Where an array should be is something else.")
     ((kind, held),) = tree.items()
     if kind == "objects":
-        if not isinstance(held, list) or any(isinstance(each, (list, dict)) for each in held):
+        if not isinstance(held, list) or any(isinstance(item, (list, dict)) for item in held):
             raise ProtocolError("An array of objects holds more than scalars.")
         objects = np.empty(len(held), dtype=object)
         objects[:] = held
@@ -248,7 +248,7 @@ def _array(tree: object, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]
 
 def _dict(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> dict[str, object]:
     if not isinstance(held, list) or not all(
-        isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in held
+        isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in held
     ):
         raise ProtocolError("A dict is not a list of keys with values.")
     result = {key: unpack(value, arrays, depth + 1) for key, value in held}
@@ -260,7 +260,7 @@ def _dict(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> dict[
 def _tuple(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> tuple[object, ...]:
     if not isinstance(held, list):
         raise ProtocolError("A tuple is no list.")
-    return tuple(unpack(each, arrays, depth + 1) for each in held)
+    return tuple(unpack(item, arrays, depth + 1) for item in held)
 
 
 def _table(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> pd.DataFrame:  # noqa: ARG001 - all readers alike
