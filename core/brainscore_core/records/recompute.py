@@ -23,7 +23,7 @@ from brainscore_core.records.values import read_values, values_of, write_values
 from brainscore_core.statistics.influence import Influence, fieller_from_variances, t_quantile
 from brainscore_core.statistics.sketch import InfluenceSketch
 
-__all__ = ["Change", "NotFromRecordError", "renormalise", "renormalised"]
+__all__ = ["NotFromRecordError", "Renormalisation", "renormalise", "renormalised"]
 
 _LEVEL = 0.95
 _SAME = 1e-9  # largest relative difference by rounding
@@ -36,7 +36,7 @@ class NotFromRecordError(CeilingError):
 
 
 @dataclass(frozen=True)
-class Change:
+class Renormalisation:
     """The change of one record.
 
     Attributes
@@ -66,7 +66,7 @@ def renormalise(
     version: int | None = None,
     revision: str | None = None,
     dry_run: bool = False,
-) -> list[Change]:
+) -> list[Renormalisation]:
     """Divide the raw scores of all records of a benchmark by its ceiling, and rewrite each record, whole or not at all.
 
     Records already done stay, so a repeated call resumes an interrupted one.
@@ -87,7 +87,7 @@ def renormalise(
 
     Returns
     -------
-    list of Change
+    list of Renormalisation
         One for every record of the benchmark, sorted by model.
     """
     changes = []
@@ -97,12 +97,12 @@ def renormalise(
         try:
             after = _as_now(renormalised(before, ceiling), version, revision)
         except CeilingError as error:
-            changes.append(Change(before, before, str(error)))
+            changes.append(Renormalisation(before, before, str(error)))
             continue
-        change = Change(before, after)
+        change = Renormalisation(before, after)
         if change.is_new and not dry_run:
             after = _written(after, record_path(folder, after.model, after.benchmark), ceiling)
-            change = Change(before, after)
+            change = Renormalisation(before, after)
         changes.append(change)
     return sorted(changes, key=lambda change: change.before.model)
 

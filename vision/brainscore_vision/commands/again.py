@@ -16,7 +16,7 @@ from brainscore_vision.catalogue.completion import complete_benchmark, complete_
 from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, number, score_row
 
 if TYPE_CHECKING:
-    from brainscore_core.records.recompute import Change
+    from brainscore_core.records.recompute import Renormalisation
     from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["renormalise", "reproduce", "rescore"]
@@ -69,7 +69,7 @@ def _revision(benchmark: str) -> str:
     return sources.folder_revision(find_plugin_directory("benchmark", benchmark))
 
 
-def _change_row(change: Change, done: str) -> tuple[str, ...]:
+def _change_row(change: Renormalisation, done: str) -> tuple[str, ...]:
     before, after = change.before, change.after
     pairs = ((before.ceiling, after.ceiling), (before.score, after.score), (before.error, after.error))
     note = change.problem or (done if change.is_new else "as it was")

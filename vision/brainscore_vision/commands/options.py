@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -144,7 +144,7 @@ class ScoreOptions:
     conda_active: Annotated[str, typer.Option(CONDA, hidden=True)] = "False"
 
     @property
-    def of_files(self) -> dict[str, object]:
+    def of_files(self) -> dict[str, Any]:  # arguments of as_brain_model
         """Arguments of `as_brain_model` for models in files."""
         layers = None if self.layers is None else [name.strip() for name in self.layers.split(",") if name.strip()]
         values = {"layers": layers, "preprocessing": self.preprocessing, "identifier": self.identifier}

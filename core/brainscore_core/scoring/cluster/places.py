@@ -27,7 +27,7 @@ from brainscore_core.testing.machine import has_gpu
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["KINDS", "Place", "open_place", "parse_place"]
+__all__ = ["KINDS", "Cluster", "open_place", "parse_place"]
 
 KINDS = {
     "local": "local or local:N, N processes on this machine",
@@ -61,7 +61,7 @@ _SCHEDULING: Mapping[str, object] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class Cluster:
     """An open cluster.
 
     Attributes
@@ -118,7 +118,7 @@ def parse_place(name: str) -> tuple[str, str]:
 
 
 @contextmanager
-def open_place(name: str) -> Iterator[Place]:
+def open_place(name: str) -> Iterator[Cluster]:
     """Open a cluster by its name; close it after the block.
 
     Raises
@@ -163,7 +163,7 @@ def import_or_say(module: str, package: str) -> Any:  # a module that is install
 
 
 @contextmanager
-def _local(name: str, rest: str) -> Iterator[Place]:
+def _local(name: str, rest: str) -> Iterator[Cluster]:
     """Start one worker with a thread for each concurrent pair; each pair has processes of its own all the same."""
     from distributed import LocalCluster
     from distributed.system import MEMORY_LIMIT  # of the machine, or of the container
@@ -183,17 +183,17 @@ def _local(name: str, rest: str) -> Iterator[Place]:
         resources=offered,
         silence_logs="ERROR",
     ) as cluster:
-        yield Place(name=name, connect=lambda: _client(cluster), slots=n, offers=[offered], tend=_tend(cluster))
+        yield Cluster(name=name, connect=lambda: _client(cluster), slots=n, offers=[offered], tend=_tend(cluster))
 
 
 @contextmanager
-def _running(name: str, rest: str) -> Iterator[Place]:  # noqa: ARG001 - a kind of place
+def _running(name: str, rest: str) -> Iterator[Cluster]:  # noqa: ARG001 - a kind of place
     """Use a running scheduler with its workers."""
-    yield Place(name=name, connect=lambda: _client(name), patience_s=_PATIENCE_S, is_ours=False)
+    yield Cluster(name=name, connect=lambda: _client(name), patience_s=_PATIENCE_S, is_ours=False)
 
 
 @contextmanager
-def _ssh(name: str, rest: str) -> Iterator[Place]:
+def _ssh(name: str, rest: str) -> Iterator[Cluster]:
     """Start a scheduler on the first host and a worker for each line; a repeated host has several."""
     import_or_say("asyncssh", "asyncssh")
     from distributed import SSHCluster
@@ -214,11 +214,11 @@ def _ssh(name: str, rest: str) -> Iterator[Place]:
             "there, with the same version of the library."
         ) from error
     with cluster:
-        yield Place(name=name, connect=lambda: _client(cluster), slots=len(hosts), tend=_tend(cluster))
+        yield Cluster(name=name, connect=lambda: _client(cluster), slots=len(hosts), tend=_tend(cluster))
 
 
 @contextmanager
-def _slurm(name: str, rest: str) -> Iterator[Place]:
+def _slurm(name: str, rest: str) -> Iterator[Cluster]:
     """Start Slurm jobs, each of which is one worker."""
     profile = read_profile(Path(rest))
     jobqueue = import_or_say("dask_jobqueue", "dask-jobqueue")
@@ -229,7 +229,7 @@ def _slurm(name: str, rest: str) -> Iterator[Place]:
         jobqueue.SLURMCluster(**slurm_options(profile, folder), security=keys, protocol="tls://") as cluster,
     ):
         cluster.adapt(minimum_jobs=profile.jobs.min, maximum_jobs=profile.jobs.max, interval="2s", wait_count=15)
-        yield Place(
+        yield Cluster(
             name=name,
             connect=lambda: _client(cluster),
             most_minutes=profile.minutes / 4,  # work cut off by the end of a job is repeated

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import ClusterError, CorruptFileError
 from brainscore_core.scoring.cluster.ledger import MOST_LOSSES, Ledger, Piece
-from brainscore_core.scoring.cluster.places import Place, open_place
+from brainscore_core.scoring.cluster.places import Cluster, open_place
 from brainscore_core.scoring.cluster.resources import missing, wanted
 from brainscore_core.scoring.cluster.work import Task, outcome_of, score_task
 from brainscore_core.scoring.judging import Isolation, failed
@@ -94,7 +94,7 @@ class _Campaign:
     """Keep the workers of a cluster busy with the pieces of a ledger."""
 
     def __init__(
-        self, place: Place, ledger: Ledger, tell: Callable[[str], object], score: Callable[[str], list[str]]
+        self, place: Cluster, ledger: Ledger, tell: Callable[[str], object], score: Callable[[str], list[str]]
     ) -> None:
         self.place, self.ledger, self.tell, self.score = place, ledger, tell, score
         self.client: Client | None = None

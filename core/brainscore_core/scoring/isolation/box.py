@@ -22,7 +22,7 @@ from brainscore_core.processes import Ended, Program, running
 from brainscore_core.scoring.isolation.bubblewrap import PROGRAMS, Box, arguments_of, files_of, limits_of
 from brainscore_core.scoring.isolation.system_calls import MACHINES, refused_calls
 
-__all__ = ["Bounds", "Box", "kind_of_box", "run_boxed", "start_boxed", "why_no_box"]
+__all__ = ["Box", "BoxOptions", "kind_of_box", "run_boxed", "start_boxed", "why_no_box"]
 
 _PUBLIC_ONLY = "Until then only benchmarks of public data can be scored."
 _RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
@@ -80,7 +80,7 @@ def _explained(ended: Ended) -> str:
     return f"bubblewrap is here, but does not work: {ended.tail or ended.problem}\n{remedy} {_PUBLIC_ONLY}"
 
 
-class Bounds(TypedDict, total=False):
+class BoxOptions(TypedDict, total=False):
     """Limits and output of a program in a box, as for `processes.run_bounded`.
 
     The memory is that of all processes in the box, which cannot leave it. No folder may be in `pass_fds`: it would
@@ -95,7 +95,7 @@ class Bounds(TypedDict, total=False):
     pass_fds: Sequence[int]
 
 
-def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) -> Ended:
+def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]) -> Ended:
     """Run a program in a box until it ends or exceeds a limit.
 
     Parameters
@@ -105,7 +105,7 @@ def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds])
     box : Box
         Its access.
     **bounds
-        See `Bounds`.
+        See `BoxOptions`.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds])
 
 
 @contextmanager
-def start_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) -> Iterator[Program]:
+def start_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]) -> Iterator[Program]:
     """Start a program in a box, to talk to over open files; leaving the context ends everything in the box.
 
     Parameters and errors are those of `run_boxed`.
@@ -132,7 +132,7 @@ def start_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds
 
 
 @contextmanager
-def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) -> Iterator[Program]:
+def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]) -> Iterator[Program]:
     box = _checked(box)
     with ExitStack() as stack:
         files = {path: stack.enter_context(_holding(content)) for path, content in files_of(box).items()}
@@ -142,7 +142,7 @@ def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) ->
         # In a file: arguments of its first process would be readable in the box, and describe the machine.
         arguments = stack.enter_context(_holding("".join(f"{word}\0" for word in words).encode()))
         own = [*numbers.values(), calls.fileno(), arguments.fileno()]
-        options: Bounds = {**bounds, "pass_fds": [*own, *bounds.get("pass_fds", ())]}
+        options: BoxOptions = {**bounds, "pass_fds": [*own, *bounds.get("pass_fds", ())]}
         inside = running(
             [shutil.which("bwrap") or "bwrap", "--args", str(arguments.fileno()), "--", *limits_of(box), *command],
             environment={},  # readable in its /proc/1; the box has its own
