@@ -13,7 +13,7 @@ from typing import IO
 __all__ = ["MOST_SHOWN_BYTES", "Listener", "scrub"]
 
 MOST_SHOWN_BYTES = 4 * 2**20
-"""Default limit of the output that is passed on; a flood would bury the log of a job."""
+"""How much output is passed on unless a caller says otherwise; a flood would bury the log of a job."""
 
 _MOST_KEPT = 2**18  # characters of the output
 _LONGEST_LINE = 2**16  # longer lines are forwarded in parts
@@ -67,8 +67,8 @@ class Listener:
     def take(self) -> str:
         """Return the output since the last call, its start and its end, without secrets."""
         with self._turn:
-            output, self._kept = self._kept, _Output(_MOST_KEPT)
-        return output.text(self._secrets)
+            kept, self._kept = self._kept, _Output(_MOST_KEPT)
+        return kept.text(self._secrets)
 
     def _keep(self, chunk: bytes) -> None:
         with self._turn:

@@ -23,7 +23,7 @@ _LOOK_AGAIN_S = 0.01
 class _Process(NamedTuple):
     parent: int
     session: int
-    started: int  # ticks since boot
+    started: int  # ticks since the machine was
     resident_bytes: int
 
 
@@ -48,18 +48,18 @@ class ProcessTree:
         """Return pid -> resident bytes of all running descendants."""
         table = _all_processes()
         children = defaultdict(list)
-        for pid, process in table.items():
-            children[process.parent].append(pid)
-        todo = [pid for pid, process in table.items() if process.session == self.root]
+        for pid, each in table.items():
+            children[each.parent].append(pid)
+        todo = [pid for pid, each in table.items() if each.session == self.root]
         todo += [pid for pid, started in self._seen.items() if pid in table and table[pid].started == started]
-        members: dict[int, int] = {}
+        found: dict[int, int] = {}
         while todo:
             pid = todo.pop()
-            if pid not in members:
-                members[pid] = table[pid].resident_bytes
+            if pid not in found:
+                found[pid] = table[pid].resident_bytes
                 todo += children[pid]
-        self._seen = {pid: table[pid].started for pid in members}
-        return members
+        self._seen = {pid: table[pid].started for pid in found}
+        return found
 
     def end(self) -> None:
         """End all descendants and wait until they have released their files and memory."""
@@ -108,7 +108,5 @@ def _processes(pids: Iterable[str]) -> dict[int, _Process]:
         except OSError:  # it has ended
             continue
         if len(fields) > 21 and fields[0] not in (b"Z", b"X"):
-            processes[int(pid)] = _Process(
-                int(fields[1]), int(fields[3]), int(fields[19]), int(fields[21]) * _PAGE_BYTES
-            )
-    return processes
+            found[int(pid)] = _Process(int(fields[1]), int(fields[3]), int(fields[19]), int(fields[21]) * _PAGE_BYTES)
+    return found
