@@ -146,8 +146,6 @@ def run_plugin(
         Working folder of the process; paths are printed relative to it.
     environment : mapping of str to str
         All its environment variables, see `environment_of_tests`.
-    timeout_s : float, optional
-        Time limit.
     show : callable, optional
         Takes each line of output; None: inherit this process's output.
     box_of : callable, optional
@@ -155,10 +153,8 @@ def run_plugin(
 
     Raises
     ------
-    RequirementsError
-        If the plugin's requirements cannot be installed.
-    IsolationError
-        If the box cannot be made.
+    RequirementsError, IsolationError
+        If the plugin's requirements cannot be installed, or the box cannot be made.
     """
     started = time.monotonic()
     installs = settings().install_dependencies != "no"
