@@ -40,7 +40,7 @@ def test_scores_alone_are_enough():
     [
         ({"score": np.transpose(SCORE)}, ContractError, r"\(3, 2\); expected \(2, 3\)"),
         ({"interval": SCORE}, ContractError, "interval"),
-        ({"chosen": ["conv1"]}, ContractError, "1 that are chosen"),
+        ({"chosen": ["conv1"]}, ContractError, "1 chosen layers"),
         ({"chosen": ["conv", "conv1"]}, UnknownIdentifierError, "'conv1'"),
         ({"score": np.zeros((2, 0)), "layers": []}, ContractError, "0 layers"),
     ],
