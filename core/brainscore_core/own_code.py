@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Place", "chain", "place_in_plugin"]
+__all__ = ["SourceLine", "chain", "place_in_plugin"]
 
 # Modules of plugins are `<library>.<folder of their kind>.<plugin>`, wherever their folder is.
 _PLUGIN = re.compile(r"\w+\.(data|metrics|benchmarks|models)\.\S+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class SourceLine:
     """A line of a plugin that was running when an error was raised.
 
     Attributes
@@ -43,7 +43,7 @@ class Place:
         return f"{path}:{self.line}{inside}{f': {self.code}' if self.code else ''}"
 
 
-def place_in_plugin(error: BaseException) -> Place | None:
+def place_in_plugin(error: BaseException) -> SourceLine | None:
     """Return the last line of a plugin on the way to an error, or None if it came about in the library alone.
 
     The place of an error precedes that of the error it was raised from.
@@ -54,7 +54,7 @@ def place_in_plugin(error: BaseException) -> Place | None:
             if _PLUGIN.fullmatch(str(frame.f_globals.get("__name__"))):
                 file = frame.f_code.co_filename
                 code = linecache.getline(file, line).strip()
-                return Place(file=Path(file), line=line, function=frame.f_code.co_name, code=code)
+                return SourceLine(file=Path(file), line=line, function=frame.f_code.co_name, code=code)
     return None
 
 

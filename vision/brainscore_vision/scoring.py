@@ -194,7 +194,7 @@ def score_and_record(
         record_path = records.record_path(settings().home / "scores", str(model), benchmark_identifier)
     if record_path is not None and loaded is None and _needs_new_environment(model, conda_active=conda_active):
         from brainscore_core.plugin_management.environment import isolated_score  # rarely needed
-        from brainscore_core.records.from_score import score_of  # the same
+        from brainscore_core.records.summary import score_of  # the same
 
         pair = ("benchmark", benchmark_identifier), ("model", str(model))
         folders = [find_plugin_directory(kind, identifier) for kind, identifier in pair]

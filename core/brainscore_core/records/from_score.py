@@ -7,12 +7,9 @@ from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from brainscore_core.metrics import Score
-    from brainscore_core.records.record import ScoreRecord
 
-__all__ = ["fields", "integer", "number", "of_ceiling", "score_of"]
+__all__ = ["fields", "integer", "number", "of_ceiling"]
 
 _MOST_REASON, _MOST_SOURCES = 500, 10  # characters; names
 
@@ -46,27 +43,6 @@ def fields(score: Score, benchmark: str) -> dict[str, Any]:
         **_of_raw(attrs, benchmark),
         **of_ceiling(attrs.get("ceiling")),
     }
-
-
-def score_of(record: ScoreRecord, path: Path) -> Score:
-    """Return the score that a record in a file describes, without the values of splits and neuroids."""
-    from brainscore_core.metrics import Score  # heavy: xarray
-
-    score = Score(float("nan") if record.score is None else record.score)
-    names = "error", "interval", "split_error", "stimulus_error", "error_nan_reason", "interval_nan_reason"
-    score.attrs.update(
-        {name: getattr(record, name) for name in names},
-        raw=None if record.raw is None else Score(record.raw),
-        ceiling=None if record.ceiling is None else Score(record.ceiling),
-        error_over=list(record.error_over),
-        model_identifier=record.model,
-        benchmark_identifier=record.benchmark,
-        comment=f"layers: {dict(record.layers)}",
-        record_path=str(path),
-    )
-    if record.score is None:
-        score.attrs["not_applicable"] = record.message
-    return score
 
 
 def of_ceiling(ceiling: object) -> dict[str, Any]:

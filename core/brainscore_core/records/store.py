@@ -20,7 +20,7 @@ from brainscore_core.untrusted import read_start
 __all__ = [
     "BranchStore",
     "FolderStore",
-    "Store",
+    "RecordStore",
     "is_recorded",
     "keep",
     "keep_lock",
@@ -90,7 +90,7 @@ def lock_path(record: Path, environment: str) -> Path:
     return record.with_name(f"environment-{environment[:16]}.txt")
 
 
-class Store(Protocol):
+class RecordStore(Protocol):
     """A source of records."""
 
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
@@ -216,7 +216,7 @@ def _is_current(
     return None not in revisions and current == (record.model_revision, record.benchmark_revision, record.version_class)
 
 
-def is_recorded(store: Store, revision_of: Callable[[str, str], str | None]) -> Callable[[str, str], bool]:
+def is_recorded(store: RecordStore, revision_of: Callable[[str, str], str | None]) -> Callable[[str, str], bool]:
     """Return the function that says whether a pair has a record of the present code, including failed ones.
 
     ``revision_of`` is as for `reuse`.
@@ -231,13 +231,13 @@ def is_recorded(store: Store, revision_of: Callable[[str, str], str | None]) -> 
 
 
 def reuse(
-    stores: Sequence[Store], revision_of: Callable[[str, str], str | None], *, with_private: bool = False
+    stores: Sequence[RecordStore], revision_of: Callable[[str, str], str | None], *, with_private: bool = False
 ) -> Callable[[str, str], str | None]:
     """Return the function ``is_scored(model, benchmark)`` for planning and scoring.
 
     Parameters
     ----------
-    stores : sequence of Store
+    stores : sequence of RecordStore
         Sources of records.
     revision_of : callable
         ``revision_of('model' or 'benchmark', identifier)`` returns the present revision; called only for pairs with a

@@ -1,4 +1,4 @@
-"""Summarise a record as lines of text."""
+"""Turn a record back into a score, and into lines of text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from brainscore_core.metrics import Score
     from brainscore_core.records.record import ScoreRecord
 
-__all__ = ["format_record"]
+__all__ = ["format_record", "score_of"]
 
 _PLURALS = {
     "stimulus": "stimuli",
@@ -74,3 +75,24 @@ def _origin(record: ScoreRecord, region: str) -> str:
     if origin["benchmark"] == record.benchmark and isinstance(optimism, float):
         words += f", this benchmark; choosing adds about {max(optimism, 0.0):.3f} to the score by chance"
     return f" ({words})"
+
+
+def score_of(record: ScoreRecord, path: Path) -> Score:
+    """Return the score that a record in a file describes, without the values of splits and neuroids."""
+    from brainscore_core.metrics import Score  # heavy: xarray
+
+    score = Score(float("nan") if record.score is None else record.score)
+    names = "error", "interval", "split_error", "stimulus_error", "error_nan_reason", "interval_nan_reason"
+    score.attrs.update(
+        {name: getattr(record, name) for name in names},
+        raw=None if record.raw is None else Score(record.raw),
+        ceiling=None if record.ceiling is None else Score(record.ceiling),
+        error_over=list(record.error_over),
+        model_identifier=record.model,
+        benchmark_identifier=record.benchmark,
+        comment=f"layers: {dict(record.layers)}",
+        record_path=str(path),
+    )
+    if record.score is None:
+        score.attrs["not_applicable"] = record.message
+    return score

@@ -26,7 +26,7 @@ from brainscore_core.identity.software import version_class
 from brainscore_core.plugin_management.source import constants, parse
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.run import RUN_FILE, Run
-from brainscore_core.records.store import BranchStore, Store, replaces, why_not_again
+from brainscore_core.records.store import BranchStore, RecordStore, replaces, why_not_again
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.checkout import Checkout
@@ -150,7 +150,7 @@ def _version_class(tree: Path) -> str:
 def _is_there(
     pair: Pair,
     found: Mapping[tuple[str, str], ScoreRecord],
-    store: Store,
+    store: RecordStore,
     revision_of: Callable[[str, str], str | None],
 ) -> bool:
     """Return whether a pair has a record, from this attempt or an earlier one."""

@@ -22,7 +22,7 @@ from brainscore_core.errors import BrainScoreError
 from brainscore_core.files import atomic_path
 from brainscore_core.git import run_git
 from brainscore_core.plugin_management.environment import python_for
-from brainscore_core.records.store import BranchStore, FolderStore, Store, reuse
+from brainscore_core.records.store import BranchStore, FolderStore, RecordStore, reuse
 from brainscore_core.scoring.batches import Batch, run_batch
 from brainscore_core.scoring.campaign import run_pairs
 from brainscore_core.scoring.isolation.box import why_no_box
@@ -72,7 +72,7 @@ def run(
         _fetch_records(checkout.repository)
     # A pull request shows all its previews, so this run has to score each.
     with BranchStore(checkout.repository, RECORDS) as branch:
-        stores: list[Store] = [FolderStore(records)]
+        stores: list[RecordStore] = [FolderStore(records)]
         if not previews:
             stores.append(branch)
         is_scored = reuse(stores, checkout.revision_of, with_private=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.submission.forge import HttpForge
 
-__all__ = ["Check", "Outcome", "Remote", "publish", "submit"]
+__all__ = ["Check", "Publication", "Remote", "publish", "submit"]
 
 _AUTHOR = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
 _GIT_TIMEOUT_S = 600.0
@@ -55,7 +55,7 @@ class Remote:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Publication:
     """Outcome of a submission.
 
     Attributes
@@ -90,7 +90,7 @@ def submit(
     url: str = "",
     file: Path | None = None,
     reply: bool = False,
-) -> Outcome:
+) -> Publication:
     """Process a submission.
 
     Parameters
@@ -131,17 +131,17 @@ def _carried_out(
     check: Check,
     file: Path | None,
     policy: ArchivePolicy,
-) -> Outcome:
+) -> Publication:
     if isinstance(request, Rejection):
-        return Outcome(state="refused", problems=request.problems)
+        return Publication(state="refused", problems=request.problems)
     source = file if file is not None else forge.attachment(request.url, policy.most_archive_bytes)
     archive = inspect_archive(source, policy=policy)
     if isinstance(archive, Rejection):
-        return Outcome(state="refused", problems=archive.problems)
+        return Publication(state="refused", problems=archive.problems)
     return publish(archive, request, forge, remote, check=check)
 
 
-def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Remote, *, check: Check) -> Outcome:
+def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Remote, *, check: Check) -> Publication:
     """Push the branch of a submission and open its pull request, unless both exist.
 
     Raises
@@ -155,15 +155,15 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
         git.clone()
         placement = compare(archive, git.folder, update=request.update)
         if placement.exists and placement.changes_nothing:
-            return Outcome(state="unchanged", branch=branch)
+            return Publication(state="unchanged", branch=branch)
         if placement.problems:
-            return Outcome(state="refused", problems=placement.problems, branch=branch)
+            return Publication(state="refused", problems=placement.problems, branch=branch)
         contact = _contact(git.folder / archive.path)  # contact of the existing plugin, not of the submitted one
         pull = forge.pull_request_of(branch)
         pushed = git.fetch(branch)
         if pull is not None and pushed is not None:
             if archive.digest in git.digests(f"origin/{remote.base}", pushed):
-                return Outcome(state="unchanged", pull=pull, branch=branch)
+                return Publication(state="unchanged", pull=pull, branch=branch)
             git.switch(branch, pushed)
         else:  # nobody reviews leftovers of an earlier time
             git.switch(branch, f"origin/{remote.base}")
@@ -175,15 +175,15 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
                 for finding in findings
                 if finding.is_error
             )
-            return Outcome(state="refused", problems=problems, branch=branch)
+            return Publication(state="refused", problems=problems, branch=branch)
         hints = [f"{finding.path}: {finding.message}. {finding.fix}" for finding in findings]
         text = draft(archive, placement, request, hints, owners=git.owners(archive.path), contact=contact)
         git.commit(archive.path, text)
         git.push(branch, pushed)
     if pull is not None:
-        return Outcome(state="updated", pull=pull, branch=branch)
+        return Publication(state="updated", pull=pull, branch=branch)
     pull = forge.open_pull_request(branch=branch, base=remote.base, title=text.title, body=text.body)
-    return Outcome(state="opened", pull=pull, branch=branch)
+    return Publication(state="opened", pull=pull, branch=branch)
 
 
 def _contact(folder: Path) -> str:

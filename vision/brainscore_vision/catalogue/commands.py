@@ -13,7 +13,7 @@ from brainscore_vision.catalogue.completion import complete_benchmark, complete_
 
 if TYPE_CHECKING:
     from brainscore_vision.catalogue.describe import Description
-    from brainscore_vision.catalogue.fetching import Plan
+    from brainscore_vision.catalogue.fetching import FetchPlan
 
 __all__ = ["app", "print_descriptions"]
 
@@ -132,7 +132,7 @@ def fetch(
     return command_line.NOT_AVAILABLE if failed else 0
 
 
-def _to_fetch(plan: Plan) -> str:
+def _to_fetch(plan: FetchPlan) -> str:
     from brainscore_vision.catalogue.describe import size_text  # keeps start-up fast
 
     if not plan.n_files:

@@ -12,11 +12,11 @@ from brainscore_vision.loading import load_dataset, load_stimulus_set
 if TYPE_CHECKING:
     from brainscore_vision.catalogue.entries import Entry
 
-__all__ = ["Plan", "fetch_entry", "plan_of"]
+__all__ = ["FetchPlan", "fetch_entry", "plan_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class FetchPlan:
     """The absent files of one entry.
 
     Attributes
@@ -35,7 +35,7 @@ class Plan:
     n_unknown: int
 
 
-def plan_of(wanted: Sequence[Entry]) -> list[Plan]:
+def plan_of(wanted: Sequence[Entry]) -> list[FetchPlan]:
     """Look up the sizes of absent files; a file shared by entries counts for the first."""
     missing: dict[Any, Entry] = {}
     for entry in wanted:
@@ -47,7 +47,7 @@ def plan_of(wanted: Sequence[Entry]) -> list[Plan]:
     for entry in wanted:
         own = [sizes[source] for source, first in missing.items() if first is entry]
         stated = [size for size in own if size is not None]
-        plans.append(Plan(entry=entry, n_files=len(own), size_bytes=sum(stated), n_unknown=len(own) - len(stated)))
+        plans.append(FetchPlan(entry=entry, n_files=len(own), size_bytes=sum(stated), n_unknown=len(own) - len(stated)))
     return plans
 
 

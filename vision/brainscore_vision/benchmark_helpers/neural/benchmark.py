@@ -24,7 +24,7 @@ from brainscore_vision.benchmark_helpers.checks.handover import (
     score_of_constant,
 )
 from brainscore_vision.benchmark_helpers.recordings.recording import (
-    Conditions,
+    RecordingConditions,
     check_degrees,
     describe,
     record,
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from brainscore_vision.model_interface import BrainModel
     from brainscore_vision.utils import LazyLoad
 
-__all__ = ["Comparison", "NeuralBenchmark", "TrainTestNeuralBenchmark"]
+__all__ = ["ModelComparison", "NeuralBenchmark", "TrainTestNeuralBenchmark"]
 
 
-class Comparison(NamedTuple):
+class ModelComparison(NamedTuple):
     """The target of a `NeuralBenchmark`, its metric and the conditions of the experiment."""
 
     target: NeuroidAssembly  # (presentation, neuroid[, time_bin]), with the attribute stimulus_set
     metric: Callable[..., Score]
-    conditions: Conditions
+    conditions: RecordingConditions
 
 
 class NeuralBenchmark(BenchmarkBase):
@@ -128,10 +128,10 @@ class NeuralBenchmark(BenchmarkBase):
         """Windows to record, ms after stimulus onset."""
         return timebins(self._assembly, self._given_timebins)
 
-    def comparison(self) -> Comparison:
+    def comparison(self) -> ModelComparison:
         """Return target, metric and conditions, to compare many layers at once."""
-        conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
-        return Comparison(squeeze_single_timebin(self._assembly), self._similarity_metric, conditions)
+        conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
+        return ModelComparison(squeeze_single_timebin(self._assembly), self._similarity_metric, conditions)
 
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate.
@@ -262,7 +262,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             If the recordings have no usable ceiling.
         """
         assemblies = self._train_assembly, self._test_assembly
-        conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
+        conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         source_train, source_test = (
             record(candidate, assembly, conditions, benchmark=self.identifier) for assembly in assemblies
         )

@@ -19,7 +19,7 @@ from brainscore_vision.benchmark_helpers.checks.handover import (
     score_of_constant,
 )
 from brainscore_vision.benchmark_helpers.recordings.recording import (
-    Conditions,
+    RecordingConditions,
     check_degrees,
     describe,
     record,
@@ -118,7 +118,7 @@ class RSABenchmark(BenchmarkBase):
             ``n_subjects``, ``n_trials``, ``simulated``; ``layers`` if the model states them. NaN, with the reason in
             ``not_applicable``, if the similarity is undefined for all subjects.
         """
-        conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
+        conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
         score = score_of_constant(candidate, self.ceiling, source)
         if score is None:

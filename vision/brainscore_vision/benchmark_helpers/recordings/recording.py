@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_TIMEBINS",
-    "Conditions",
+    "RecordingConditions",
     "check_degrees",
     "describe",
     "record",
@@ -42,7 +42,7 @@ DEFAULT_TIMEBINS = [(70, 170)]
 """Window to record for measurements without time bins, ms after stimulus onset."""
 
 
-class Conditions(NamedTuple):
+class RecordingConditions(NamedTuple):
     """The conditions of an experiment, repeated for a model."""
 
     region: str
@@ -167,7 +167,7 @@ def show(
 
 
 def record(
-    candidate: BrainModel, assembly: NeuroidAssembly, conditions: Conditions, *, benchmark: str
+    candidate: BrainModel, assembly: NeuroidAssembly, conditions: RecordingConditions, *, benchmark: str
 ) -> NeuroidAssembly:
     """Record a model while it sees the stimuli of recordings; `AssemblyError` if the recordings lack their stimuli."""
     if isinstance(candidate, (str, type)):
@@ -186,7 +186,9 @@ def record(
     return show(candidate, stimulus_set, conditions.visual_degrees, conditions.number_of_trials)
 
 
-def describe(score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataArray], conditions: Conditions) -> None:
+def describe(
+    score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataArray], conditions: RecordingConditions
+) -> None:
     """Attach to a score the facts that its summary shows.
 
     Parameters

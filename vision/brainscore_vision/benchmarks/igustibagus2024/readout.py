@@ -14,7 +14,7 @@ from brainscore_core.benchmarks import ceil_score
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_stimulus_set
-from brainscore_vision.benchmark_helpers.recordings.recording import Conditions, describe, show
+from brainscore_vision.benchmark_helpers.recordings.recording import RecordingConditions, describe, show
 from brainscore_vision.benchmarks import BenchmarkBase
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
 from brainscore_vision.metric_helpers.regression.estimators import RidgeCV
@@ -77,7 +77,7 @@ class Igustibagus2024Readout(BenchmarkBase):
             0-d, in [0, 1]. Attributes: ``raw`` (its ``raw`` has dims (domain, split)), ``ceiling`` (1), ``error``
             (standard error over domains), ``seed``, ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``layers``.
         """
-        conditions = Conditions("IT", TIME_BINS, VISUAL_DEGREES, number_of_trials=1)
+        conditions = RecordingConditions("IT", TIME_BINS, VISUAL_DEGREES, number_of_trials=1)
         candidate.start_recording(conditions.region, time_bins=conditions.time_bins)
         activity = show(candidate, self._stimuli, VISUAL_DEGREES, number_of_trials=1)
         order = matching_order(self._stimuli["stimulus_id"].to_numpy(), activity["stimulus_id"].values)

@@ -8,7 +8,7 @@ import numpy as np
 
 from brainscore_vision import load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.recordings.recording import (
-    Conditions,
+    RecordingConditions,
     describe,
     show,
     varies_over_time,
@@ -52,7 +52,7 @@ class DicarloKar2019OST(BenchmarkBase):
             return self._not_applicable(candidate.identifier)
         recorded = show(candidate, stimuli, self._visual_degrees, self._number_of_trials)
         score = ceil_score(self._similarity_metric(recorded, self._assembly), self.ceiling)
-        conditions = Conditions("IT", TIME_BINS, self._visual_degrees, self._number_of_trials)
+        conditions = RecordingConditions("IT", TIME_BINS, self._visual_degrees, self._number_of_trials)
         describe(score, candidate, [recorded], conditions)
         if np.isnan(score):
             score.attrs["not_applicable"] = (

@@ -17,7 +17,7 @@ from brainscore_core.errors import AssemblyError
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.cache.layout import Array
 
-__all__ = ["AHEAD", "Batch", "BatchTooLargeError", "is_finite", "is_out_of_memory", "run_batches"]
+__all__ = ["AHEAD", "BatchTooLargeError", "ImageBatch", "is_finite", "is_out_of_memory", "run_batches"]
 
 AHEAD = 2
 """Number of batches to prepare ahead; each takes memory."""
@@ -41,7 +41,7 @@ class BatchTooLargeError(MemoryError):
 
 
 @dataclass(frozen=True)
-class Batch:
+class ImageBatch:
     """The activations, arrays (stimulus, ...) by layer, of the stimuli from `start` to before `stop`."""
 
     start: int
@@ -58,7 +58,7 @@ def run_batches(
     first: int = 0,
     describe: Callable[[int], str],
     ahead: int = AHEAD,
-) -> Generator[Batch]:
+) -> Generator[ImageBatch]:
     """Yield the activations of stimuli batch by batch, in order.
 
     Close the iterator (`contextlib.closing`) if it may be left early: that ends the thread.
@@ -125,13 +125,13 @@ def _run_all(
     run: Callable[[Inputs], Mapping[str, Array]],
     describe: Callable[[int], str],
     ahead: int,
-) -> Generator[Batch]:
+) -> Generator[ImageBatch]:
     bounds = [(start, min(start + starts.step, count)) for start in starts]
     with closing(_prepared(bounds, prepare, ahead)) as batches:
         for (start, stop), inputs in zip(bounds, batches, strict=True):
             activations = run(inputs)
             _check(activations, start, stop, describe)
-            yield Batch(start, stop, activations)
+            yield ImageBatch(start, stop, activations)
 
 
 def _prepared(bounds: Sequence[tuple[int, int]], prepare: Prepare, ahead: int) -> Generator[Inputs]:

@@ -16,12 +16,12 @@ from brainscore_core.identity.stamp import Stamp, file_stamp
 from brainscore_vision.identity.objects import NotDigestibleError
 from brainscore_vision.model_helpers.activations.cache.calls import note_call
 from brainscore_vision.model_helpers.activations.cache.entries import Group, group_of, make_room
-from brainscore_vision.model_helpers.activations.cache.entry import CacheTroubleError, Entry, Recording
+from brainscore_vision.model_helpers.activations.cache.entry import ActivationEntry, CacheTroubleError, Recording
 from brainscore_vision.model_helpers.activations.cache.layout import Layout, pieces
 from brainscore_vision.model_helpers.activations.cache.matrix import Recorded, SideBySide, exceeds_budget
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.batches import Batch
+    from brainscore_vision.model_helpers.activations.batches import ImageBatch
     from brainscore_vision.model_helpers.activations.cache.index import Parts
 
 __all__ = ["Extraction", "extract", "file_stamps"]
@@ -55,14 +55,14 @@ class Extraction:
     stamp : callable
         Returns a cheap value that differs if a stimulus has changed, see `file_stamps`.
     about : mapping of str to value
-        Not in the key, see `Entry`.
+        Not in the key, see `ActivationEntry`.
     notes : callable
         ``notes(layer)`` returns plain values to store with the complete activations of a layer.
     """
 
     layers: Sequence[str]
     count: int
-    batches: Callable[[Sequence[str], int, int], Generator[Batch]]
+    batches: Callable[[Sequence[str], int, int], Generator[ImageBatch]]
     model_parts: Callable[[], Parts]
     stimuli_parts: Callable[[], Parts]
     stamp: Callable[[], Stamps]
@@ -189,7 +189,9 @@ def _read(
     return recordings
 
 
-def _fill(work: Extraction, entry: Entry, parts: Parts, stamp: Stamps, asked: _Asked) -> tuple[str, Recording]:
+def _fill(
+    work: Extraction, entry: ActivationEntry, parts: Parts, stamp: Stamps, asked: _Asked
+) -> tuple[str, Recording]:
     """Compute the missing part of an entry, and declare it whole unless the model or the stimuli have changed.
 
     Return ``miss`` or ``resumed``, and the recording.
@@ -220,7 +222,7 @@ def _fill(work: Extraction, entry: Entry, parts: Parts, stamp: Stamps, asked: _A
     return outcome, recording
 
 
-def _finish(entry: Entry, work: Extraction) -> CacheTroubleError | None:
+def _finish(entry: ActivationEntry, work: Extraction) -> CacheTroubleError | None:
     """Declare an entry whole; return the error if that fails although all values are stored."""
     try:
         entry.finish({layer: notes for layer in entry.layers if (notes := work.notes(layer))})
@@ -230,7 +232,7 @@ def _finish(entry: Entry, work: Extraction) -> CacheTroubleError | None:
     return None
 
 
-def _discard(entry: Entry) -> None:
+def _discard(entry: ActivationEntry) -> None:
     with suppress(OSError):  # the rest is not taken for whole
         entry.discard()
 
@@ -241,13 +243,13 @@ def _discard(entry: Entry) -> None:
 class _InMemory:
     """Activations that cannot be stored on disk; `CacheTroubleError` if they exceed the memory budget."""
 
-    def __init__(self, layers: Sequence[str], count: int, batch: Batch) -> None:
+    def __init__(self, layers: Sequence[str], count: int, batch: ImageBatch) -> None:
         self._layout = Layout.of({layer: batch.activations[layer] for layer in layers})
         if exceeds_budget(self._layout.row_bytes * count):
             raise CacheTroubleError("the activations exceed the memory that BRAINSCORE_MEMORY_GB allows")
         self.rows = np.empty((count, self._layout.row_bytes), np.uint8)
 
-    def put(self, batch: Batch) -> None:
+    def put(self, batch: ImageBatch) -> None:
         values = {layer: batch.activations[layer] for layer in self._layout.layers}
         self._layout.check(values)
         joined = b"".join(pieces(list(values.values())))
@@ -257,7 +259,7 @@ class _InMemory:
         return Recording(self.rows, self._layout)
 
 
-def _put(entry: Entry, batch: Batch, memory: _InMemory | None) -> _InMemory | None:
+def _put(entry: ActivationEntry, batch: ImageBatch, memory: _InMemory | None) -> _InMemory | None:
     """Put a batch into an entry; after the first failure, keep all batches in memory."""
     if memory is None:
         try:

@@ -27,7 +27,7 @@ from brainscore_vision.identity.objects import NotDigestibleError
 from brainscore_vision.identity.opened_files import OpenedFiles
 from brainscore_vision.identity.preprocessing import preprocessing_digest
 from brainscore_vision.identity.sources import counted_files
-from brainscore_vision.model_helpers.activations.batches import Batch, BatchTooLargeError, run_batches
+from brainscore_vision.model_helpers.activations.batches import BatchTooLargeError, ImageBatch, run_batches
 from brainscore_vision.model_helpers.activations.cache.switches import cache_wanted, refuse_to_run
 from brainscore_vision.model_helpers.activations.extraction import Extraction, extract, file_stamps
 from brainscore_vision.model_helpers.activations.hooks import (
@@ -364,7 +364,7 @@ class ActivationsExtractorHelper:
 
     def _batches(
         self, paths: list[str], trials: Trials, layers: Sequence[str], first: int, stop: int
-    ) -> Generator[Batch]:
+    ) -> Generator[ImageBatch]:
         refuse_to_run(str(self.identifier), layers, stop - first)
 
         def prepare(start: int, end: int) -> tuple[int, object]:

@@ -18,7 +18,7 @@ from brainscore_vision.benchmark_helpers.neural_common import (
     explained_variance,
     place_on_screen,
 )
-from brainscore_vision.benchmark_helpers.recordings.recording import Conditions, describe
+from brainscore_vision.benchmark_helpers.recordings.recording import RecordingConditions, describe
 from brainscore_vision.benchmark_helpers.scores.ceilings import geometry_ceiling
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.testing.random_model import RandomModel
@@ -125,7 +125,7 @@ def test_a_score_names_what_its_influences_are_of():
         attrs={"identifier": "Recordings", "stimulus_set_identifier": "Objects"},
     )
     unnamed, named = Score(0.5), Score(0.5)
-    conditions = Conditions("IT", [(70, 170)], 8, 1)
+    conditions = RecordingConditions("IT", [(70, 170)], 8, 1)
     describe(named, RandomModel(), [assembly], conditions)
     describe(unnamed, RandomModel(), [assembly.assign_attrs(identifier=None, stimulus_set_identifier=None)], conditions)
     assert (named.attrs["stimulus_set"], named.attrs["assembly"]) == ("Objects", "Recordings")

@@ -22,7 +22,7 @@ from brainscore_core.identity.store import cache_limit_bytes
 from brainscore_vision.model_helpers.activations import extraction
 from brainscore_vision.model_helpers.activations.cache import entry as store
 from brainscore_vision.model_helpers.activations.cache import index, matrix, stored_entries
-from brainscore_vision.model_helpers.activations.cache.entry import Entry
+from brainscore_vision.model_helpers.activations.cache.entry import ActivationEntry
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
 LAYERS = ("double", "both")
@@ -102,7 +102,7 @@ class Moments:
         monkeypatch.setattr(store, "_BUFFER_BYTES", 8)  # so that also a part of a batch reaches the file
         monkeypatch.setattr(store, "pieces", partial(self._between, store.pieces))
         for name in self.WRITES:
-            monkeypatch.setattr(Entry, name, self._around(getattr(Entry, name)))
+            monkeypatch.setattr(ActivationEntry, name, self._around(getattr(ActivationEntry, name)))
 
     def _between(self, pieces, arrays):
         for piece in pieces(arrays):

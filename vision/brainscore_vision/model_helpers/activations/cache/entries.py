@@ -12,7 +12,7 @@ from pathlib import Path
 from brainscore_core.files import locked
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.identity.store import CacheEntry, Store
-from brainscore_vision.model_helpers.activations.cache.entry import Entry, discard, is_held
+from brainscore_vision.model_helpers.activations.cache.entry import ActivationEntry, discard, is_held
 from brainscore_vision.model_helpers.activations.cache.index import FORMAT, VALUES, Parts, read_record
 from brainscore_vision.model_helpers.activations.cache.switches import cache_folder
 
@@ -30,12 +30,12 @@ class Group:
     parts: Parts
     about: Parts
 
-    def entry(self, layers: Sequence[str]) -> Entry:
+    def entry(self, layers: Sequence[str]) -> ActivationEntry:
         """Return the entry of layers that are recorded together, whether it exists or not."""
         name = content_digest(self.folder.name, list(layers))
-        return Entry(self.folder / name, layers, self.n_stimuli, self.parts, self.about)
+        return ActivationEntry(self.folder / name, layers, self.n_stimuli, self.parts, self.about)
 
-    def candidates(self, layers: Sequence[str]) -> Iterator[Entry]:
+    def candidates(self, layers: Sequence[str]) -> Iterator[ActivationEntry]:
         """Yield the entries that may have some of these layers: the exact one, then those with most of them."""
         exact = self.entry(layers)
         yield exact
@@ -84,9 +84,9 @@ class Stored:
         """The name of its folder."""
         return self.folder.name
 
-    def entry(self) -> Entry:
+    def entry(self) -> ActivationEntry:
         """Return the entry for reading."""
-        return Entry(self.folder, self.layers, self.n_stimuli, self.parts, self.about)
+        return ActivationEntry(self.folder, self.layers, self.n_stimuli, self.parts, self.about)
 
 
 def stored_entries() -> list[Stored]:

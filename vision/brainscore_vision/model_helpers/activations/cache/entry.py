@@ -36,7 +36,7 @@ from brainscore_vision.model_helpers.activations.cache.index import (
 )
 from brainscore_vision.model_helpers.activations.cache.layout import Array, Layout, pieces
 
-__all__ = ["CacheTroubleError", "Entry", "Recording", "Spans", "discard", "hold", "is_held"]
+__all__ = ["ActivationEntry", "CacheTroubleError", "Recording", "Spans", "discard", "hold", "is_held"]
 
 Spans = list[tuple[int, int]]  # ranges of stimuli, from start to before stop, sorted and disjoint
 
@@ -75,7 +75,7 @@ class Recording:
 
 
 @dataclass
-class Entry:
+class ActivationEntry:
     """The activations of some layers for the stimuli of one call.
 
     `read` may be called at any time; `missing`, `put`, `finish` and `discard` by one process at a time.

@@ -16,7 +16,7 @@ from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
 from brainscore_vision.benchmark_helpers.screen import place_on_screen
 from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
 from brainscore_vision.metric_helpers.uncertainty.intervals import percentiles
-from brainscore_vision.model_helpers.brain_transformation.layer_atlas.fits import Features, Fits, Plan, fit
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.fits import Features, FitPlan, Fits, fit
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.nested import best, choose_nested
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.one_pass import OnePass
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.records import (
@@ -43,7 +43,7 @@ class _Region:
 
     name: str
     benchmark: Benchmark
-    plan: Plan | None = None
+    plan: FitPlan | None = None
     stimuli: StimulusSet | None = None  # on the screen of the model
     number_of_trials: int = 1
 
@@ -57,7 +57,7 @@ class _Region:
         if len(conditions.time_bins) != 1:
             return cls(name, benchmark)
         stimuli = place_on_screen(target.attrs["stimulus_set"], visual_degrees, conditions.visual_degrees)
-        plan = Plan(target, metric, n_folds=N_FOLDS, n_draws=N_DRAWS, seed=seed)
+        plan = FitPlan(target, metric, n_folds=N_FOLDS, n_draws=N_DRAWS, seed=seed)
         return cls(name, benchmark, plan, stimuli, conditions.number_of_trials)
 
 

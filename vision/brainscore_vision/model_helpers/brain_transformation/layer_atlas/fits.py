@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
     from brainscore_vision.model_helpers.activations.cache.layout import Array
 
-__all__ = ["Features", "Fits", "Plan", "fit"]
+__all__ = ["Features", "FitPlan", "Fits", "fit"]
 
 CACHE_FORMAT = 1
 """Counted up whenever the meaning of a cached entry changes."""
@@ -55,7 +55,7 @@ class Fits(NamedTuple):
         return cls(*(np.full(shape, np.nan) for shape in shapes))
 
 
-class Plan:
+class FitPlan:
     """Measurements, metric and splits, common to all layers.
 
     Parameters
@@ -124,7 +124,7 @@ class Features:
         return StreamedFeatures(self._stimulus_ids, values)
 
 
-def fit(features: Features, plan: Plan) -> Fits:
+def fit(features: Features, plan: FitPlan) -> Fits:
     """Fit a layer, or read the cached result.
 
     Raises
@@ -138,7 +138,7 @@ def fit(features: Features, plan: Plan) -> Fits:
     return cached_file("layer-atlas", key, ".npz", write=_write, read=_read, compute=lambda: _fit(features, plan))
 
 
-def _key(features: Features, plan: Plan) -> str | None:
+def _key(features: Features, plan: FitPlan) -> str | None:
     if settings().caching_disabled:
         return None
     try:
@@ -147,7 +147,7 @@ def _key(features: Features, plan: Plan) -> str | None:
         return None
 
 
-def _fit(features: Features, plan: Plan) -> Fits:
+def _fit(features: Features, plan: FitPlan) -> Fits:
     if features.constant:
         return Fits.undefined(len(plan.own), plan.n_folds, plan.n_draws)
     own, own_drawn = _medians(plan.metric.held_out(features.source, plan.target, splits=plan.own), plan)
@@ -165,7 +165,7 @@ def _fit(features: Features, plan: Plan) -> Fits:
     return Fits(own, own_drawn, outer, outer_drawn, inner)
 
 
-def _medians(parts: Sequence[HeldOut], plan: Plan) -> tuple[Floats, Floats]:
+def _medians(parts: Sequence[HeldOut], plan: FitPlan) -> tuple[Floats, Floats]:
     return held_out_medians(parts, ("presentation", "neuroid"), plan.n_draws, plan.seed)
 
 

@@ -107,7 +107,7 @@ def test_the_nested_score_is_that_of_loops(known, make_benchmark):
     model, responses = known
     benchmark = make_benchmark(responses)
     target, metric, _ = benchmark.comparison()
-    plan = fits.Plan(target, metric)
+    plan = fits.FitPlan(target, metric)
 
     def score(layer, train, test):
         source = model(target.attrs["stimulus_set"], [layer])
@@ -181,7 +181,7 @@ def test_the_interval_of_a_margin_covers_what_the_margin_is_on_average(make_benc
         features = [hidden[:, part] + 0.4 * rng.normal(size=(80, 3)) for part in (slice(0, 3), slice(1, 4))]
         responses = hidden @ rng.normal(size=(4, 30)) + rng.normal(size=(80, 30))
         target = make_benchmark(responses, metric=metric).comparison().target
-        plan = fits.Plan(target, metric, n_draws=200)
+        plan = fits.FitPlan(target, metric, n_draws=200)
         stimuli = target.attrs["stimulus_set"]
         first, second = (fits.fit(fits.Features(each, stimuli), plan) for each in features)
         margins.append(first.own.mean() - second.own.mean())
