@@ -3,6 +3,11 @@
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.testing.registrations import registered_files
+
+
+def test_assembly_table_and_archive_are_registered():
+    assert len(registered_files("zhang2018")) == 3
 
 
 @pytest.mark.skip(reason="other: the archive does not hold the files that the table lists, until it is packaged anew")
