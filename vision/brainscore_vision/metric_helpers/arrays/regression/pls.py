@@ -4,7 +4,7 @@ Results equal scikit-learn's ``PLSRegression(scale=False, algorithm='nipals')``:
 hence the same number of power iterations for every component. It is fast because:
 
 * With ``S = X^T Y`` the power iteration runs on the smaller of ``S^T S`` and ``S S^T``; neither ``X`` nor ``Y`` is
-deflated (see `_pls_components`).
+  deflated (see `_pls_components`).
 * All splits share matrix products with ``X``, which give held-out and training scores at once.
 * Many features, or neuroids, are replaced by a factor of their Gram matrix: PLS depends only on inner products.
 
