@@ -214,7 +214,7 @@ def test_all_scores_of_a_model_or_benchmark_may_be_gone_by_its_name(records, sou
 def test_a_folder_that_is_no_site_is_not_replaced(source, made, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter.txt").write_text("mine")
-    with pytest.raises(ConfigurationError, match="is no site of a leaderboard"):
+    with pytest.raises(ConfigurationError, match="is not the site of a leaderboard"):
         build(source, made.catalogue, tmp_path / "thesis")
     assert (tmp_path / "thesis/chapter.txt").read_text() == "mine"
 
