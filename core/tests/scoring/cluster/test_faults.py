@@ -94,17 +94,18 @@ def test_a_folder_that_is_full_is_said_and_the_campaign_goes_on_when_there_is_ro
     folder = small_disk("size=32k")
     pairs = pairs_of(batches(["a", "b", "c"], 8))
     run = partial(run_on_cluster, library=library.name, cluster="local:1")
-    score = partial(run_pairs, pairs, folder, run=run, revision_of=lambda kind, name: "r")
+    score = partial(run_pairs, records=folder, run=run, revision_of=lambda kind, name: "r")
     with pytest.raises(RecordsError, match="No space left on device"):
-        score()
+        score(pairs)
     kept = {(each.model, each.benchmark) for each in FolderStore(folder)}
     assert 0 < len(kept) < len(pairs)
     subprocess.run(["mount", "-o", "remount,size=4m", folder], check=True)
     n_begun = len(library.begun())
-    made, left = score(is_scored=reuse([FolderStore(folder)], lambda kind, name: "r"))
+    is_scored = reuse([FolderStore(folder)], lambda kind, name: "r")
+    made, left = score([pair for pair in pairs if is_scored(pair.model, pair.benchmark) is None])
     assert len(kept) + len(made) == len(pairs) == len(list(FolderStore(folder)))
     assert len(library.begun()) - n_begun == len(made)
-    assert all(each.is_fine for each in left)
+    assert not left
 
 
 JUMPS = """
@@ -129,20 +130,12 @@ def test_a_clock_that_jumps_loses_no_worker_and_changes_no_duration(library, tmp
     script.write_text(
         textwrap.dedent(
             """
-            from dataclasses import dataclass
             from brainscore_core.scoring.batches import make_batches
             from brainscore_core.scoring.cluster import run_on_cluster
-
-            @dataclass(frozen=True)
-            class Pair:
-                model: str
-                benchmark: str
-                minutes: float = 1.0
-                memory_gb: float = 0.1
-                private: bool = False
+            from brainscore_core.scoring.pairs import Pair
 
             if __name__ == "__main__":
-                batches = make_batches(Pair("slow1", f"b{n}") for n in range(12))
+                batches = make_batches(Pair("slow1", f"b{n}", minutes=1.0, memory_gb=0.1) for n in range(12))
                 for each in run_on_cluster(batches, "lively", cluster="local:1", tell=print):
                     print("outcome", each.record.benchmark, each.record.status, flush=True)
             """
