@@ -15,14 +15,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from data_standards import replace_section
+from harness import keep, markdown
 from leaderboard_site import served
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "web" / "tests" / "browser"))
-RESULTS = HERE / "results" / "leaderboard_audit.json"
-TABLE = HERE / "RESULTS.md"
-TITLE = "## Audit of the leaderboard"
 LIGHTHOUSE = "lighthouse@13.5.0"
 CATEGORIES = {"accessibility": "accessibility", "best-practices": "best practices"}
 TARGET = 95
@@ -45,12 +42,13 @@ def audit(address, chromium):
 
 def report(found):
     """Return the section of RESULTS.md."""
-    rows = [f"| page | {' | '.join(CATEGORIES.values())} | not passed |", "|---|" + "---|" * (len(CATEGORIES) + 1)]
-    for page, of in found.items():
-        scores = " | ".join(str(of[name]) for name in CATEGORIES)
-        rows.append(f"| {page} | {scores} | {', '.join(of['failed']) or '-'} |")
+    rows = [
+        [page, *(str(result[name]) for name in CATEGORIES), ", ".join(result["failed"]) or "-"]
+        for page, result in found.items()
+    ]
+    table = markdown(["page", *CATEGORIES.values(), "not passed"], rows)
     version = LIGHTHOUSE.replace("@", " ").capitalize()
-    return "\n".join([*rows, f"\n{version}, {SIZE} made-up records, from a local server. At least {TARGET} each."])
+    return f"{table}\n\n{version}, {SIZE} made-up records, from a local server. At least {TARGET} each."
 
 
 def main():
@@ -70,8 +68,7 @@ def main():
             found[name] = audit(f"{address}{path}.html{hash_}{state}", chromium)
     print(report(found))
     if options.site is None:
-        RESULTS.write_text(json.dumps(found, indent=2) + "\n")
-        TABLE.write_text(replace_section(TABLE.read_text(), TITLE, report(found)))
+        keep("leaderboard_audit", found, title="Audit of the leaderboard", text=report(found))
     if any(of[name] < TARGET for of in found.values() for name in CATEGORIES):
         sys.exit(1)
 

@@ -9,19 +9,14 @@ next frame has been painted. The 95th percentile counts.
 
 import argparse
 import gzip
-import json
 import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
-from data_standards import replace_section
+from harness import keep, markdown
 from leaderboard_site import served
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "leaderboard_table.json"
-TABLE = HERE / "RESULTS.md"
-TITLE = "## Table of the leaderboard"
 SIZE = "741x289"
 STEP_TARGET_MS, PAINT_TARGET_MS, ELEMENTS_TARGET, CODE_TARGET_KB = 100, 1_000, 2_500, 250
 STEPS = """async () => {
@@ -88,19 +83,17 @@ def code_kb(site):
 
 def report(found):
     """Return the section of RESULTS.md."""
-    rows = [
-        "| 95th percentile, ms | " + " | ".join(found["visits"]) + " | at most |",
-        "|---|" + "---|" * (len(found["visits"]) + 1),
-    ]
+    rows = []
     for name, most in (
         *((f"{step}_ms", STEP_TARGET_MS) for step in ("sort", "filter", "expand", "scroll")),
         ("first_paint_ms", PAINT_TARGET_MS),
         ("elements", ELEMENTS_TARGET),
     ):
-        values = " | ".join(str(visit[name]) for visit in found["visits"].values())
-        rows.append(f"| {name.removesuffix('_ms').replace('_', ' ')} | {values} | {most} |")
-    told = f"\n{SIZE} in headless Chromium, 1440 x 900 pixels. Code, compressed: {found['code_kb']} kB of at most"
-    return "\n".join([*rows, f"{told} {CODE_TARGET_KB} kB."])
+        values = [str(visit[name]) for visit in found["visits"].values()]
+        rows.append([name.removesuffix("_ms").replace("_", " "), *values, str(most)])
+    table = markdown(["95th percentile, ms", *found["visits"], "at most"], rows)
+    code = f"Code, compressed: {found['code_kb']} kB of at most {CODE_TARGET_KB} kB."
+    return f"{table}\n\n{SIZE} in headless Chromium, 1440 x 900 pixels. {code}"
 
 
 def main():
@@ -119,8 +112,7 @@ def main():
         found = {"visits": visits, "code_kb": code_kb(site)}
     print(report(found))
     if options.site is None:
-        RESULTS.write_text(json.dumps(found, indent=2) + "\n")
-        TABLE.write_text(replace_section(TABLE.read_text(), TITLE, report(found)))
+        keep("leaderboard_table", found, title="Table of the leaderboard", text=report(found))
 
 
 if __name__ == "__main__":

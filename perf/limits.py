@@ -13,22 +13,15 @@ thread, best of ``--calls``.
 
 import argparse
 import cProfile
-import json
 import os
 import pstats
-import time
-from pathlib import Path
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"  # before NumPy is imported: the floor is that of one thread
 
 import numpy as np  # noqa: E402 - after the number of threads is set
-from data_standards import replace_section  # noqa: E402 - brings NumPy
+from harness import cpu_s, keep, markdown  # noqa: E402
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "limits.json"
-TABLE = HERE / "RESULTS.md"
-TITLE = "## Kernels and their floors"
 AIM = 1.5
 SIDE = 1536  # of the matrices whose product tells the speed
 SPLITS, COMPONENTS, EPOCHS, BATCH = 10, 25, 4, 50
@@ -202,21 +195,10 @@ CASES = {
 }
 
 
-def best_of(compute, calls):
-    """Return the least CPU time of some calls, after one that loads libraries."""
-    compute()
-    seconds = []
-    for _ in range(calls):
-        start = time.process_time()
-        compute()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-
 def blas_speed(calls):
     """Return the operations per second of one large product in float64."""
     a, b = (np.random.default_rng(seed).standard_normal((SIDE, SIDE)) for seed in (0, 1))
-    return 2 * SIDE**3 / best_of(lambda: a @ b, calls)
+    return 2 * SIDE**3 / cpu_s(lambda: a @ b, calls)
 
 
 def own_times(compute, most=2):
@@ -234,20 +216,19 @@ def measure(name, calls):
     maker, sizes = CASES[name]
     compute, operations = maker(*sizes)
     speed = blas_speed(calls)
-    seconds = best_of(compute, calls)
+    seconds = cpu_s(compute, calls)
     floor = operations / speed
     measured = {"cpu_s": seconds, "floor_s": floor, "times": seconds / floor, "blas_gflops": speed / 1e9}
     return {"sizes": sizes, **measured, "own_times": own_times(compute)}
 
 
-def line(name, result):
-    """Return a row of the table."""
+def row(name, result):
+    """Return the cells of a case."""
     sizes = " x ".join(map(str, result["sizes"]))
     shares = ", ".join(f"{share:.0%} {function}" for function, share in result["own_times"])
-    return (
-        f"| {name} | {sizes} | {result['cpu_s']:.3f} | {result['floor_s']:.3f} | {result['times']:.2f} | "
-        f"{result['blas_gflops']:.0f} | {'yes' if result['times'] <= AIM else 'no'} | {shares} |"
-    )
+    times = [f"{result[key]:.3f}" for key in ("cpu_s", "floor_s")]
+    verdict = "yes" if result["times"] <= AIM else "no"
+    return [name, sizes, *times, f"{result['times']:.2f}", f"{result['blas_gflops']:.0f}", verdict, shares]
 
 
 def main():
@@ -260,14 +241,13 @@ def main():
     results = {}
     for name in names:
         results[name] = measure(name, options.calls)
-        print(line(name, results[name]), flush=True)
+        print(" | ".join(row(name, results[name])), flush=True)
     if options.case:
         return
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    head = f"| kernel | sizes | CPU s | floor, s | times the floor | BLAS, GFLOP/s | <= {AIM} | own time of functions |"
-    rows = [head, "|---" * 8 + "|", *(line(name, result) for name, result in results.items())]
+    head = ["kernel", "sizes", "CPU s", "floor, s", "times the floor", "BLAS, GFLOP/s", f"<= {AIM}"]
+    table = markdown([*head, "own time of functions"], [row(name, result) for name, result in results.items()])
     how = f"`python perf/limits.py`, one thread, best of {options.calls}, float64."
-    TABLE.write_text(replace_section(TABLE.read_text(), TITLE, f"{how}\n\n{chr(10).join(rows)}\n\n{REMARKS}"))
+    keep("limits", results, title="Kernels and their floors", text=f"{how}\n\n{table}\n\n{REMARKS}")
 
 
 if __name__ == "__main__":

@@ -7,14 +7,13 @@ own. Bodies of classes, lambdas and generator expressions count as functions, a 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 from types import CodeType, FrameType
+
+from harness import ask, say
 
 MODEL, BENCHMARK = "pixels", "SimulatedCortex2026.IT-pls"
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,12 +62,9 @@ def main() -> None:
     parser.add_argument("--here", action="store_true", help="trace in this process and print JSON")
     options = parser.parse_args()
     if options.here:
-        print(json.dumps(trace()))
+        say(trace())
         return
-    with tempfile.TemporaryDirectory() as home:
-        environment = {**os.environ, "BRAINSCORE_HOME": home, "BS_INSTALL_DEPENDENCIES": "no"}
-        command = [sys.executable, __file__, "--here"]
-        counts = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment).stdout)
+    counts = ask(sys.executable, __file__, "--here")
     print({name: sum(n for _, n in rows) if name == "changes" else len(rows) for name, rows in counts.items()})
     for name, n in counts.get(options.list, []):
         print(f"{n:7d} {name}")

@@ -225,7 +225,7 @@ METRIC = """
 
 def write_project(path):
     """Write the state that all changes start from."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.so")
+    ignored = shutil.ignore_patterns("__pycache__", "*.so", "tests")  # a small project has no tests but its own
     for part in COPIED:
         shutil.copytree(ROOT / part, path / part, ignore=ignored)
     for name in ("noxfile.py", "constraints.txt"):

@@ -162,8 +162,20 @@ def test_leaderboard_that_lost_a_score_is_not_published(project, github):
 
 
 def test_nightly_tests_all_plugins(project, github):
+    project.write(
+        "tests/test_place.py",
+        """
+        from pathlib import Path
+
+
+        def test_place():
+            assert "höme of " in __file__
+            assert Path.home().name == "home" and "höme of " in str(Path.home())
+        """,
+    )
     run = github.dispatch("nightly", project.commit())
-    assert run.results == dict.fromkeys(("plan", "test", "report"), "success"), run.story
+    assert run.results == dict.fromkeys(("plan", "test", "elsewhere", "report"), "success"), run.story
+    assert "1 passed" in run.log("elsewhere")
     assert len(run.tested) == 6
     kept = {path.name.rpartition("-")[0] for path in run.artifacts.iterdir()} - {""}
     assert kept == {"results-newest", "results-oldest"}
