@@ -149,13 +149,13 @@ def _needs_new_environment(model: object, *, conda_active: bool) -> bool:
 
 
 def _candidate(model: object, **model_options: Any) -> BrainModel:  # checked by as_brain_model
-    """Load a registered model, or wrap a model itself, without tracking its loads."""
-    with unwatched():
-        if _is_registered(model):
+    """Load a registered model without tracking its loads, which its revision stands for, or wrap a model itself."""
+    if _is_registered(model):
+        with unwatched():
             return load_model(str(model))
-        from brainscore_vision.model_helpers.adapters import as_brain_model  # heavy: xarray
+    from brainscore_vision.model_helpers.adapters import as_brain_model  # heavy: xarray
 
-        return as_brain_model(model, **model_options)
+    return as_brain_model(model, **model_options)
 
 
 def score_and_record(

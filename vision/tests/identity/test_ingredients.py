@@ -13,7 +13,7 @@ from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import lock_path
 from brainscore_core.records.values import read_values
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_vision import benchmark_registry, data_registry, load_dataset, stimulus_set_registry
+from brainscore_vision import benchmark_registry, data_registry, load_dataset, model_registry, stimulus_set_registry
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.identity.ingredients import library_digest, noting_ingredients
 from brainscore_vision.loading import load_benchmark, load_model, unwatched
@@ -135,6 +135,35 @@ def test_what_a_model_chooses_its_layers_on_is_not_of_the_benchmark(asking):
                 load_dataset("Asked-by-model")
 
     record = score_and_record(Choosing(), "Asking-test")[1]
+    assert set(record.data) == {"data:Asked-test"}
+
+
+class LoadingActivations:
+    """Be an activations model that loads data to check its layers."""
+
+    identifier = "loading"
+
+    def get_layer(self, layer):
+        load_dataset("Asked-by-model")
+
+    def from_stimulus_set(self, stimuli, layers):
+        raise NotImplementedError
+
+    __call__ = from_stimulus_set
+
+
+def test_what_a_model_object_loads_to_choose_its_layers_is_in_the_record(asking):
+    record = score_and_record(LoadingActivations(), "Asking-test", layers=["relu"])[1]
+    assert set(record.data) == {"data:Asked-by-model", "data:Asked-test"}
+
+
+def test_what_a_registered_model_loads_is_not_in_the_record(asking, monkeypatch):
+    def loading():
+        load_dataset("Asked-by-model")
+        return RandomModel()
+
+    monkeypatch.setitem(model_registry, "loading", loading)
+    record = score_and_record("loading", "Asking-test")[1]
     assert set(record.data) == {"data:Asked-test"}
 
 
