@@ -8,16 +8,14 @@ bounds.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
 import tempfile
-import time
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from harness import keep, timed
 from made_up_library import environment_of, make_library
 
 from brainscore_core.scoring.batches import make_batches
@@ -25,40 +23,28 @@ from brainscore_core.scoring.campaign import run_here, run_pairs
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.pairs import Pair
 
-RESULTS = Path(__file__).parent / "results" / "campaign.json"
 N_MODELS, N_BENCHMARKS = 4, 10
 
 
-@dataclass(frozen=True)
-class Run:
-    """What a campaign took: seconds, and those of the processor that the coordinator alone took."""
-
-    seconds: float
-    coordinator_s: float
-
-
-def run(tasks: list[Pair], home: Path, *, jobs: int = 1, most_minutes: float = float("inf")) -> Run:
-    """Run a campaign whose models have answered nothing before."""
+def run(tasks: list[Pair], home: Path, *, jobs: int = 1, most_minutes: float = float("inf")) -> timed:
+    """Run a campaign whose models have answered nothing before; ``cpu_s`` is that of the coordinator alone."""
     shutil.rmtree(home / "cache" / "answers", ignore_errors=True)
-    with tempfile.TemporaryDirectory() as folder:
-        started, computed = time.perf_counter(), time.process_time()
+    with tempfile.TemporaryDirectory() as folder, timed() as spent:
         made, unscored = run_pairs(
             tasks,
             Path(folder),
             partial(run_here, library="brainscore_vision", jobs=jobs, isolation="box"),
             batches_of=partial(make_batches, stimuli_of=lambda _: "pictures", most_minutes=most_minutes),
         )
-        taken = Run(time.perf_counter() - started, time.process_time() - computed)
     if unscored or not all(record.is_scored for record in made):
         sys.exit(f"not all pairs were scored: {[(each.status, each.message) for each in made]}, {unscored}")
-    return taken
+    return spent
 
 
 def main() -> None:
     """Measure, print, and keep the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0, help="of a look")
-    parser.add_argument("--keep", action=argparse.BooleanOptionalAction, default=True, help="write the results")
     options = parser.parse_args()
     why = why_no_box()
     if why:
@@ -78,18 +64,15 @@ def main() -> None:
     results = {
         "processors": os.cpu_count(),
         "seconds_of_a_look": options.seconds,
-        "one_job_s_per_pair": round(one.seconds / N_MODELS, 2),
-        "two_jobs_over_one": round(one.seconds / two.seconds, 2),
-        "pair_by_pair_s": round(apart.seconds, 1),
-        "one_batch_s": round(together.seconds, 1),
-        "sharing_over_pair_by_pair": round(apart.seconds / together.seconds, 2),
-        "coordinator_cpu_s_per_pair": round(one.coordinator_s / N_MODELS, 4),
-        "coordinator_cpu_s_per_pair_of_a_batch": round(together.coordinator_s / N_BENCHMARKS, 4),
+        "one_job_s_per_pair": round(one["wall_s"] / N_MODELS, 2),
+        "two_jobs_over_one": round(one["wall_s"] / two["wall_s"], 2),
+        "pair_by_pair_s": round(apart["wall_s"], 1),
+        "one_batch_s": round(together["wall_s"], 1),
+        "sharing_over_pair_by_pair": round(apart["wall_s"] / together["wall_s"], 2),
+        "coordinator_cpu_s_per_pair": round(one["cpu_s"] / N_MODELS, 4),
+        "coordinator_cpu_s_per_pair_of_a_batch": round(together["cpu_s"] / N_BENCHMARKS, 4),
     }
-    for what, value in results.items():
-        print(f"{what:38s} {value}")
-    if options.keep:
-        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    keep("campaign", results)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,10 @@ import json
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
-from memory_budget import peak_kib
+from harness import memory_mib, timed
 
 BATCH = 50
 
@@ -29,14 +28,12 @@ def disk_speed(folder, size_bytes):
     """Write a plain file of so many bytes, in pieces as large as a batch, and see it on the disk; return bytes/s."""
     piece = np.random.default_rng(0).standard_normal(2**22, dtype=np.float32).tobytes()  # 16 MiB
     path = Path(folder) / "plain.bin"
-    start = time.perf_counter()
-    with path.open("wb", buffering=0) as stream:
+    with timed() as spent, path.open("wb", buffering=0) as stream:
         for _ in range(size_bytes // len(piece)):
             stream.write(piece)
         os.fsync(stream.fileno())
-    elapsed = time.perf_counter() - start
     path.unlink()
-    return size_bytes // len(piece) * len(piece) / elapsed
+    return size_bytes // len(piece) * len(piece) / spent["wall_s"]
 
 
 def cheap_layer(features):
@@ -112,33 +109,30 @@ def measure(folder, arguments):
     )
     size_bytes = n * arguments.features * 4
     before = disk_speed(folder, size_bytes)
-    start, start_cpu = time.perf_counter(), time.process_time()
-    activations = extractor(stimuli, ["layer"])
-    for path in folder.glob("cache/activations/**/values.npy"):
-        with path.open("rb") as stream:
-            os.fsync(stream.fileno())  # all of it on the disk, as with the plain file
-    cold_s, cpu_s = time.perf_counter() - start, time.process_time() - start_cpu
+    with timed() as cold:
+        extractor(stimuli, ["layer"])
+        for path in folder.glob("cache/activations/**/values.npy"):
+            with path.open("rb") as stream:
+                os.fsync(stream.fileno())  # all of it on the disk, as with the plain file
     after = disk_speed(folder, size_bytes)
-    start = time.perf_counter()
-    activations = extractor(stimuli, ["layer"])
-    cached_s = time.perf_counter() - start
-    extraction_peak = peak_kib() / 2**20
+    with timed() as cached:
+        activations = extractor(stimuli, ["layer"])
     result = {
         "shape": [n, arguments.features],
         "gb": round(size_bytes / 1e9, 2),
-        "cold_s": round(cold_s, 2),
-        "cold_cpu_s": round(cpu_s, 2),
-        "mb_per_s": round(size_bytes / cold_s / 1e6),
+        "cold_s": round(cold["wall_s"], 2),
+        "cold_cpu_s": round(cold["cpu_s"], 2),
+        "mb_per_s": round(size_bytes / cold["wall_s"] / 1e6),
         "disk_mb_per_s": [round(speed / 1e6) for speed in (before, after)],
-        "of_disk_speed": round(size_bytes / cold_s * 2 / (before + after), 3),
-        "cached_s": round(cached_s, 3),
-        "extraction_peak_gib": round(extraction_peak, 3),
+        "of_disk_speed": round(size_bytes / cold["wall_s"] * 2 / (before + after), 3),
+        "cached_s": round(cached["wall_s"], 3),
+        "extraction_peak_gib": round(memory_mib("VmHWM") / 1024, 3),
     }
     if arguments.metric:
-        start = time.perf_counter()
-        result["score"] = round(score(arguments.metric, activations, arguments.neuroids), 4)
-        result["metric_s"] = round(time.perf_counter() - start, 1)
-    return {**result, "peak_gib": round(peak_kib() / 2**20, 3)}
+        with timed() as spent:
+            result["score"] = round(score(arguments.metric, activations, arguments.neuroids), 4)
+        result["metric_s"] = round(spent["wall_s"], 1)
+    return {**result, "peak_gib": round(memory_mib("VmHWM") / 1024, 3)}
 
 
 def read_numbers(paths):

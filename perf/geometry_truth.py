@@ -9,18 +9,16 @@ by `geometry_ceiling` as if it were linear.
 """
 
 import argparse
-import json
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from coverage import Data, Design, simulate
+from harness import keep, markdown, read
 
 from brainscore_core.metrics import Score
 from brainscore_vision import load_metric
 from brainscore_vision.benchmark_helpers.scores.ceilings import geometry_ceiling
 
-RESULTS = Path(__file__).parent / "results" / "geometry_truth.json"
 N_STIMULI = (20, 40, 80, 160)
 RELIABILITIES = (0.1, 0.2, 0.3, 0.5, 0.9)
 N_NEUROIDS = 40
@@ -58,20 +56,16 @@ def measure(name: str, n_stimuli: int, reliability: float, n: int) -> dict[str, 
     }
 
 
-def table(results: dict[str, dict[str, dict[str, float]]]) -> list[str]:
-    """Return the rows of the page's table, in Markdown: the median, in brackets the part that is undefined."""
-    rows = [f"| metric | stimuli | {' | '.join(f'reliability {r}' for r in RELIABILITIES)} |"]
-    rows.append("|" + "---|" * (len(RELIABILITIES) + 2))
+def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
+    """Return the page's table: the median, in brackets the part that is undefined."""
+    rows = []
     for name, cells in results.items():
         for n_stimuli in N_STIMULI:
             levels = [cells[f"{n_stimuli} stimuli, reliability {r}"] for r in RELIABILITIES]
-            entries = [
-                f"{level['median']:.2f} ± {level['sd']:.2f}"
-                + (f" ({level['undefined']:.0%})" if level["undefined"] else "")
-                for level in levels
-            ]
-            rows.append(f"| {name} | {n_stimuli} | {' | '.join(entries)} |")
-    return rows
+            undefined = [f" ({level['undefined']:.0%})" if level["undefined"] else "" for level in levels]
+            entries = [f"{level['median']:.2f} ± {level['sd']:.2f}" for level in levels]
+            rows.append([name, str(n_stimuli), *map("".join, zip(entries, undefined, strict=True))])
+    return markdown(["metric", "stimuli", *(f"reliability {r}" for r in RELIABILITIES)], rows)
 
 
 def main() -> None:
@@ -89,8 +83,8 @@ def main() -> None:
             }
             for name in CASES
         }
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    print("\n".join(table(json.loads(RESULTS.read_text()))))
+        keep("geometry_truth", results)
+    print(table(read("geometry_truth")))
 
 
 if __name__ == "__main__":

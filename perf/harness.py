@@ -56,6 +56,23 @@ def memory_mib(field: str) -> float:
     return int(line.split()[1]) / 1024
 
 
+def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> tuple[dict[str, float], str]:
+    """Run a program; return its ``wall_s`` and ``cpu_s`` (children included) and what it printed."""
+    started, before = time.perf_counter(), os.times()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no", **variables}
+    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stderr[-3000:]}")
+    wall, after = time.perf_counter() - started, os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return {"wall_s": wall, "cpu_s": cpu}, done.stdout
+
+
+def medians(answers: Sequence[Mapping[str, float]], digits: int = 4) -> dict[str, float]:
+    """Return the median of each number over several runs."""
+    return {name: round(statistics.median(answer[name] for answer in answers), digits) for name in answers[0]}
+
+
 def reset_peak() -> None:
     """Start counting the peak memory of this process anew."""
     Path("/proc/self/clear_refs").write_text("5")
@@ -155,7 +172,8 @@ def read(name: str) -> Numbers:
 
 
 def keep(name: str, results: object, *, title: str = "", text: str = "") -> None:
-    """Write results/<name>.json and, with a title, the section of RESULTS.md; other sections stay as they are."""
+    """Print the results, write results/<name>.json and, with a title, the section of RESULTS.md; others stay."""
+    print(text or json.dumps(results, indent=1))
     path = HERE / "results" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

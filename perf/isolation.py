@@ -6,22 +6,20 @@ Each number is the median over repeats; the two kinds take turns, so that whatev
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+from harness import keep, timed
 from made_up_library import environment_of, make_library
 
 from brainscore_core.processes import run_bounded
 from brainscore_core.scoring.isolation.box import Box, run_boxed, why_no_box
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
-RESULTS = Path(__file__).parent / "results"
 TARGET_S = 1.0  # what the box and the protocol may cost a pair, together
 
 PROGRAMS = {
@@ -33,14 +31,14 @@ PROGRAMS = {
 
 def seconds(command: list[str], environment: dict[str, str], *, boxed: bool) -> float:
     """Return how long a program takes, from the call that starts it to the one that says how it ended."""
-    started = time.perf_counter()
-    if boxed:
-        ended = run_boxed(command, Box(readable=interpreter_paths(), environment=environment), memory_bytes=8e9)
-    else:
-        ended = run_bounded(command, environment=environment, memory_bytes=8e9)
+    with timed() as spent:
+        if boxed:
+            ended = run_boxed(command, Box(readable=interpreter_paths(), environment=environment), memory_bytes=8e9)
+        else:
+            ended = run_bounded(command, environment=environment, memory_bytes=8e9)
     if ended.problem:
         raise SystemExit(f"{command} failed: {ended}")
-    return time.perf_counter() - started
+    return spent["wall_s"]
 
 
 def start(repeats: int) -> dict[str, float]:
@@ -64,12 +62,11 @@ def score(library: Path, model: str, isolation: str) -> float:
     with tempfile.TemporaryDirectory() as name:
         command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", model, "--benchmark", "mean-0"]
         command += ["--records", name, "--events", f"{name}/events", "--isolation", isolation]
-        started = time.perf_counter()
-        ended = run_bounded(command, environment=environment_of(library))
-        elapsed = time.perf_counter() - started
+        with timed() as spent:
+            ended = run_bounded(command, environment=environment_of(library))
         if ended.problem or '"scored"' not in Path(name, "events").read_text(encoding="utf-8"):
             raise SystemExit(f"{command} failed: {ended}")
-    return elapsed
+    return spent["wall_s"]
 
 
 def pairs(repeats: int) -> dict[str, float]:
@@ -95,17 +92,11 @@ def main() -> None:
     options = parser.parse_args()
     if why_no_box():
         raise SystemExit(why_no_box())
-    result: dict[str, object] = {"processors": os.cpu_count(), "target_s": TARGET_S}
-    started = time.perf_counter()
     why_no_box.cache_clear()
-    why_no_box()
-    result["probe_s"] = round(time.perf_counter() - started, 4)
-    result |= start(options.repeats)
-    result |= pairs(max(1, options.repeats // 4))
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "isolation.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    for case, value in result.items():
-        print(f"{case:24} {value}")
+    with timed() as probe:
+        why_no_box()
+    about = {"processors": os.cpu_count(), "target_s": TARGET_S, "probe_s": round(probe["wall_s"], 4)}
+    keep("isolation", {**about, **start(options.repeats), **pairs(max(1, options.repeats // 4))})
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from brainscore_web.leaderboard.made_up import MadeUp
+from harness import keep, say, timed
 
-RESULTS = Path(__file__).parent / "results/leaderboard.json"
+from brainscore_web.leaderboard.made_up import MadeUp
 
 
 def build(folder: Path) -> dict[str, float]:
@@ -64,17 +64,16 @@ def build_here(folder: Path) -> None:
     from brainscore_web.leaderboard.sources import FolderSource
 
     catalogue = Catalogue.from_json((folder / "catalogue.json").read_bytes())
-    start = time.perf_counter()
-    built = site.build(FolderSource(folder / "records"), catalogue, folder / "site")
-    seconds = time.perf_counter() - start
+    with timed() as spent:
+        built = site.build(FolderSource(folder / "records"), catalogue, folder / "site")
     usage = resource.getrusage(resource.RUSAGE_SELF)
     times = {
-        "seconds": round(seconds, 2),
+        "seconds": round(spent["wall_s"], 2),
         "cpu_seconds": round(usage.ru_utime + usage.ru_stime + cpu_of_children(), 2),
         "cpu_seconds_of_main_process": round(usage.ru_utime + usage.ru_stime, 2),
         "n_records": built.n_records,
     }
-    print(json.dumps(times))
+    say(times)
 
 
 def measure(size: str) -> dict[str, object]:
@@ -105,8 +104,7 @@ def main() -> None:
     numbers["machine"] = (
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, load {load} at the end"
     )
-    print(json.dumps(numbers, indent=1))
-    RESULTS.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+    keep("leaderboard", numbers)
 
 
 if __name__ == "__main__":

@@ -10,29 +10,12 @@ GiB. ``--split`` measures a metric with a given split, 90 % training.
 
 import argparse
 import json
-import resource
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
+from harness import memory_mib, timed
 
 RANK = 100
-
-
-def peak_kib():
-    """Return the most memory this process has held.
-
-    The kernel's own count of it goes by the address space of this program; that of `resource` starts with what the
-    program held that started this one.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
 BLOCK = 1000  # features made at once
 
 
@@ -96,16 +79,14 @@ def main():
         arguments.stimuli, arguments.features, arguments.neuroids, split=arguments.metric.endswith("_split")
     )
     metric = load_metric(arguments.metric)
-    wall, cpu = time.perf_counter(), time.process_time()
-    score = metric(*assemblies)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = peak_kib() / 2**20
+    with timed() as spent:
+        score = metric(*assemblies)
+    peak = memory_mib("VmHWM") / 1024
     result = {
         "metric": arguments.metric,
         "shape": [arguments.stimuli, arguments.features, arguments.neuroids],
         "score": float(score),
-        "wall_s": round(wall, 2),
-        "cpu_s": round(cpu, 2),
+        **{name: round(value, 2) for name, value in spent.items()},
         "peak_gib": round(peak, 3),
     }
     print(json.dumps(result))

@@ -10,20 +10,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+from harness import keep, medians, run
+
 ROOT = Path(__file__).parents[1]
-RESULTS = Path(__file__).parent / "results"
 LIBRARY = "vision/brainscore_vision"
 NUMBERS = {"data": 100, "metrics": 50, "benchmarks": 110, "models": 1040}
-TARGET_S = 1.5
+TARGET_S = 1.0
 
 REGISTER = """from brainscore_vision import {kind}_registry
 
@@ -142,20 +140,11 @@ def make_tree(top: Path, tree: Path | None) -> int:
     return total
 
 
-def measure(top: Path, home: Path, *arguments: str) -> tuple[float, float, str]:
-    """Run the command in a process of its own; return seconds by the clock and of processors, and what it printed."""
-    environment = {**os.environ, "BRAINSCORE_HOME": str(home), "OMP_NUM_THREADS": "1"}
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, str(ROOT / "scripts/plan.py"), *arguments]
-    done = subprocess.run(command, cwd=top, capture_output=True, text=True, check=True, env=environment)
-    wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
-
-
-def cases(top: Path, home: Path, repeats: int) -> dict[str, float]:
-    """Return the median seconds of each case."""
+def cases(top: Path, home: Path, repeats: int) -> dict[str, object]:
+    """Return the median times of each case, and how many pairs it plans."""
     changed = {"model": "models/made0/model.py", "metric": "metrics/made0/metric.py"}
-    result: dict[str, float] = {}
+    command = (sys.executable, ROOT / "scripts/plan.py")
+    result: dict[str, object] = {}
     for name, path in changed.items():
         file = top / LIBRARY / path
         text = file.read_text(encoding="utf-8")
@@ -163,32 +152,26 @@ def cases(top: Path, home: Path, repeats: int) -> dict[str, float]:
         for repeat in range(repeats):
             file.write_text(f"{text}# {repeat}\n", encoding="utf-8")
             shutil.rmtree(home, ignore_errors=True)
-            times.append(measure(top, home)[:2])
-        result[f"{name}_cold_s"] = round(statistics.median(wall for wall, _ in times), 3)
-        result[f"{name}_cold_cpu_s"] = round(statistics.median(cpu for _, cpu in times), 3)
-        groups = json.loads(measure(top, home, "--json")[2])["pairs"]
-        result[f"{name}_pairs"] = sum(len(group["models"]) * len(group["benchmarks"]) for group in groups)
+            times.append(run(*command, cwd=top, BRAINSCORE_HOME=str(home))[0])
+        groups = json.loads(run(*command, "--json", cwd=top, BRAINSCORE_HOME=str(home))[1])["pairs"]
+        pairs = sum(len(group["models"]) * len(group["benchmarks"]) for group in groups)
+        result[f"{name} changed, cold"] = {**medians(times, 3), "pairs": pairs}
         file.write_text(text, encoding="utf-8")
     return result
 
 
 def main() -> None:
-    """Measure, print a table and write results/plan.json."""
+    """Measure and write results/plan.json."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--tree", type=Path, help="folder with plugins to take, such as a checkout of the community's")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         top = Path(name) / "tree"
-        result: dict[str, object] = {"plugins": make_tree(top, options.tree), "processors": os.cpu_count()}
-        result["source"] = "this repository and made plugins" if options.tree is None else "plugins of the community"
-        result |= cases(top, Path(name) / "home", options.repeats)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "plan.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    for case, value in result.items():
-        print(
-            f"{case:24} {value!s:<10} {f'(target < {TARGET_S} s)' if case.endswith('_s') and 'cpu' not in case else ''}"
-        )
+        plugins = make_tree(top, options.tree)
+        source = "this repository and made plugins" if options.tree is None else "plugins of the community"
+        about = {"plugins": plugins, "processors": os.cpu_count(), "source": source, "target_s": TARGET_S}
+        keep("plan", {**about, **cases(top, Path(name) / "home", options.repeats)})
 
 
 if __name__ == "__main__":

@@ -31,11 +31,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import keep
+
 from brainscore_core.scoring.batches import Batch
 from brainscore_core.scoring.cluster import Ledger, run_on_cluster
 from brainscore_core.scoring.pairs import Pair
 
-RESULTS = Path(__file__).parent / "results"
 MODELS, BENCHMARKS, WORKERS = 741, 289, 200
 LOSSES, RETURN_MINUTES, LOAD_MINUTES = 0.01, 2.0, 1.0
 VALUES = bytes(range(256)) * 16  # beside each record, as of some hundred neuroids
@@ -212,16 +213,12 @@ def main() -> None:
     found: dict[str, object] = {"seed": 0, "workers": WORKERS, "losses": LOSSES}
     found["simulated"] = simulated = simulate(batches, chance)
     found["simulated_without_losses"] = simulate(batches, chance, losses=0.0)
-    for name, value in simulated.items():
-        print(f"simulated {name:24s} {value:12.4g}", flush=True)
     print(f"excess over the ideal makespan at most {MOST_EXCESS:.0%}: {simulated['excess'] <= MOST_EXCESS}")
     n_models = max(1, round(arguments.part * MODELS))
     found["dask"] = dask = measure_dask(batches[:n_models])
-    for name, value in dask.items():
-        print(f"{name:34s} {value:12.4g}")
     print(f"less than {MOST_MS:g} ms a pair: {dask['ms_a_pair'] < MOST_MS}")
     print(f"less than {MOST_GB:g} GB in the scheduler: {dask['scheduler_peak_gb'] < MOST_GB}")
-    (RESULTS / "scheduling.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    keep("scheduling", found)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 import tempfile
-from pathlib import Path
 
-RESULTS = Path(__file__).parent / "results"
+from harness import keep
+
 REGIONS = ("V1", "IT")
 OTHERS = ("i2n", "pref_or")
 
@@ -28,8 +27,7 @@ def main() -> None:
         rows = [row for seed in range(first, end) for row in scores(seed)]
     held = {name: sum(row["held"] for row in rows if row["region"] == name) for name in (*REGIONS, *OTHERS)}
     summary = {"n_seeds": end - first, "interval_held_1": held, "rows": rows}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "simulated_truth.json").write_text(json.dumps(summary, indent=1) + "\n")
+    keep("simulated_truth", summary)
     print(f"the interval held 1 for {held} of {end - first} seeds")
 
 

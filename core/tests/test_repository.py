@@ -1,5 +1,6 @@
 """Test that the files of the repository agree with each other."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -71,6 +72,21 @@ def test_every_script_in_perf_has_a_session():
     scripts = [path.stem for path in (ROOT / "perf").glob("*.py") if "__main__" in path.read_text()]
     assert len(scripts) > 5
     assert [name for name in scripts if f'"{name}"' not in text and f"{name}.py" not in text] == []
+
+
+def test_scripts_in_perf_import_what_their_neighbours_define():
+    trees = {path.stem: ast.parse(path.read_text()) for path in (ROOT / "perf").glob("*.py")}
+    defined = {
+        name: {node.name for node in tree.body if hasattr(node, "name")}
+        | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        for name, tree in trees.items()
+    }
+    imports = [
+        (name, node) for name, tree in trees.items() for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+    ]
+    shared = [(name, node.module, alias.name) for name, node in imports if node.module in trees for alias in node.names]
+    assert len(shared) > 50
+    assert [row for row in shared if row[2] not in defined[row[1]]] == []
 
 
 def test_every_session_is_explained_to_contributors():
