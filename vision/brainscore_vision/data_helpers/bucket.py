@@ -69,13 +69,11 @@ class Bucket:
         identifier : str
             Packaged identifier.
         csv_sha1, zip_sha1 : str
-            Digests of the table and of the archive.
+            Digests of the table and of the archive; SHA-256 digests, if given, are verified as well.
         csv_version_id, zip_version_id : str
             Versions of the files; ``'null'`` for files older than the bucket's versioning.
         filename_prefix : str, optional
             None: ``'stimulus_'``.
-        csv_sha256, zip_sha256 : str, optional
-            SHA-256 digests, verified as well.
         prepare : callable, optional
             Maps the loaded stimulus set to the returned one.
         """
@@ -102,24 +100,18 @@ class Bucket:
         sha256: str | None = None,
         prepare: Prepare | None = None,
     ) -> Callable[[], DataAssembly]:
-        """Return the function that loads an assembly.
+        """Return the function that loads an assembly; digests, versions and `prepare` as for `stimuli`.
 
         Parameters
         ----------
         identifier : str
             Packaged identifier.
-        sha1, version_id : str
-            Digest and version of the file; ``'null'`` as for `stimuli`.
         stimuli : str, optional
             Registered identifier of the stimulus set, possibly of another plugin. None: no stimuli.
         merge_stimulus_set_meta : bool
             Whether columns of the stimulus set become coordinates of ``presentation``.
         memory_map : bool, optional
             Whether values stay on disk. None: the setting ``BRAINSCORE_MEMORY_MAP``.
-        sha256 : str, optional
-            SHA-256 digest, verified as well.
-        prepare : callable, optional
-            Maps the loaded assembly to the returned one.
         """
 
         def load() -> DataAssembly:

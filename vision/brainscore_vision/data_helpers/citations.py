@@ -15,12 +15,7 @@ _DATA = Path(__file__).parents[1] / "data"
 
 @cache
 def cite_data(folder: str) -> str:
-    """Return the constant ``BIBTEX`` of a data plugin, which does not run.
-
-    Parameters
-    ----------
-    folder : str
-        Folder of the plugin below ``brainscore_vision/data``.
+    """Return the constant ``BIBTEX`` of a data plugin, by its folder, without running it.
 
     Raises
     ------

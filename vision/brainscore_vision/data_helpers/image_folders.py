@@ -24,15 +24,10 @@ _ENDINGS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 def from_image_folder(
     identifier: str, levels: Sequence[str], n_images: int, *, otherwise: Callable[[], StimulusSet]
 ) -> Callable[[], StimulusSet]:
-    """Return the function, for a registry, that loads images from the user's folder.
+    """Return the function, for a registry, that loads images from the user's folder, see `load_image_folder`.
 
-    Parameters
-    ----------
-    identifier, levels, n_images
-        As for `load_image_folder`.
-    otherwise : callable
-        Loads the images if there is no such folder, such as the result of `Bucket.stimuli`. Its `DownloadError` is
-        extended with the place for the user's images.
+    `otherwise` loads the images if there is no such folder, such as the result of `Bucket.stimuli`. Its `DownloadError`
+    is extended with the place for the user's images.
     """
 
     def load() -> StimulusSet:
@@ -46,7 +41,7 @@ def from_image_folder(
 
 
 def load_image_folder(identifier: str, levels: Sequence[str], n_images: int) -> StimulusSet | None:
-    """Return a stimulus set of the user's images; None if its folder does not exist.
+    """Return a stimulus set of the user's images, sorted by path; None if its folder does not exist.
 
     Parameters
     ----------
@@ -54,18 +49,11 @@ def load_image_folder(identifier: str, levels: Sequence[str], n_images: int) -> 
         Identifier of the stimulus set, and name of its folder in ``BRAINSCORE_IMAGES``.
     levels : sequence of str
         Meaning of the nested folder names, from the outermost: each becomes a column; whole numbers become integers.
-    n_images : int
-        Expected number of images.
-
-    Returns
-    -------
-    StimulusSet
-        Sorted by path; columns ``stimulus_id`` (path below the folder), ``filename`` and `levels`.
 
     Raises
     ------
     StimulusError
-        If the number of images differs: scores would refer to other stimuli.
+        If there are not `n_images`: scores would refer to other stimuli.
     """
     images = settings().images
     if images is None or not (images / identifier).is_dir():

@@ -54,11 +54,7 @@ def named_choices(
     stimuli : StimulusSet
         One row per stimulus.
     labels : iterable of str
-        Labels to choose from; repeated ones count once.
-    visual_degrees : float or None
-        Width of the stimuli in the experiment, degrees of visual angle. None: they fill the model's field of view.
-    number_of_trials : int
-        Presentations of each stimulus. A model may answer each, or once.
+        Labels to choose from, at least two; repeated ones count once.
 
     Returns
     -------
@@ -68,8 +64,6 @@ def named_choices(
 
     Raises
     ------
-    StimulusError
-        If there are fewer than two labels.
     AssemblyError
         If the model answers to other stimuli, to some more often than to others, or with other labels.
     """
@@ -100,21 +94,15 @@ def learned_probabilities(
     Parameters
     ----------
     fitting_stimuli : StimulusSet
-        With the column ``image_label``.
-    visual_degrees : float or None
-        As for `named_choices`, for both sets.
-    number_of_trials : int
-        Presentations of each stimulus; answers to the same stimulus are averaged.
+        With the column ``image_label``, which holds at least two labels.
 
     Returns
     -------
     BehavioralAssembly, dims (presentation, choice)
-        In the order of `stimuli`, with their columns.
+        In the order of `stimuli`, with their columns; answers to the same stimulus are averaged.
 
     Raises
     ------
-    StimulusError
-        If there is no column ``image_label``, or it holds fewer than two labels.
     AssemblyError
         If the model answers to other stimuli, in other dimensions, or with numbers that are not finite.
     """
@@ -151,13 +139,7 @@ def learned_choices(
     visual_degrees: float | None = None,
     number_of_trials: int = 1,
 ) -> BehavioralAssembly:
-    """Let a model choose its most probable label, see `learned_probabilities`.
-
-    Returns
-    -------
-    BehavioralAssembly, dims (presentation)
-        The label of each stimulus, in the order of `stimuli` and with their columns.
-    """
+    """Let a model choose its most probable label, see `learned_probabilities`; returns as `named_choices`."""
     probabilities = learned_probabilities(
         candidate, stimuli, fitting_stimuli, visual_degrees=visual_degrees, number_of_trials=number_of_trials
     )

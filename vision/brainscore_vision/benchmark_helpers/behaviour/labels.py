@@ -36,10 +36,6 @@ class LabelAccuracy(BenchmarkBase):
 
     Parameters
     ----------
-    identifier, version, parent, bibtex
-        See `BenchmarkBase`.
-    load_stimuli : callable
-        Returns the stimulus set; called on first use.
     truth : str
         Column with the correct label.
     choices : 'imagenet' or None
@@ -49,9 +45,7 @@ class LabelAccuracy(BenchmarkBase):
     unit : str
         Column that groups dependent stimuli, such as images of one origin; the error is over these groups.
     number_of_trials : int
-        Presentations of each stimulus. A deterministic model may answer once.
-    visual_degrees : float or None
-        Width of the stimuli; None: they fill the model's field of view.
+        A deterministic model may answer once.
     load_fitting_stimuli : callable, optional
         As for `AgreementWithPeople`.
     chance : float
@@ -88,21 +82,7 @@ class LabelAccuracy(BenchmarkBase):
         super().__init__(identifier, ceiling=1.0, version=version, parent=parent, bibtex=bibtex)
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the accuracy of a model.
-
-        Returns
-        -------
-        Score
-            0-d, at most 1, and at least 0 without ``chance``. Attributes: those of `label_accuracy`, and ``ceiling``.
-
-        Raises
-        ------
-        AssemblyError
-            If the model answers to other stimuli (both differences are listed) or, without `choices`, with another
-            label.
-        StimulusError
-            If the stimulus set lacks a column or has a single label.
-        """
+        """Return the accuracy of a model, see `label_accuracy`; at most 1, and at least 0 without ``chance``."""
         stimulus_set = self._stimulus_set
         missing = {self._truth, self._unit, *self._conditions} - set(stimulus_set.columns)
         if missing:
@@ -141,16 +121,14 @@ def label_accuracy(
     answers : BehavioralAssembly, dims (choice, presentation) of size (1, n), or (presentation)
         With the coordinate ``stimulus_id``; in any order.
     stimuli : StimulusSet
-        Each ``stimulus_id`` once, with the columns `truth`, `conditions` and `unit`.
-    truth, conditions, unit
-        See `LabelAccuracy`.
+        Each ``stimulus_id`` once, with the columns `truth`, `conditions` and `unit`, see `LabelAccuracy`.
 
     Returns
     -------
     Score
-        0-d, in [0, 1]. Attributes: ``raw`` (Score: shares of correct answers, dims (presentation) with ``stimulus_id``,
-        or dims (condition) with the values of `conditions`), ``error`` (standard error over the values of `unit`),
-        ``interval`` (95 %, Wilson's), ``n_stimuli``, ``n_trials`` and ``quantity``.
+        0-d, in [0, 1]. Attributes: ``raw`` (shares of correct answers, dims (presentation) with ``stimulus_id``, or
+        dims (condition) with the values of `conditions`), ``error`` (over the values of `unit`), ``interval`` (95 %,
+        Wilson's), ``n_stimuli``, ``n_trials`` and ``quantity``.
 
     Raises
     ------
@@ -197,17 +175,10 @@ class AgreementWithPeople(BenchmarkBase):
 
     Parameters
     ----------
-    identifier, version, parent, bibtex
-        See `BenchmarkBase`.
     metric : Metric
         Compares answers and has a ceiling of its own, such as ``load_metric('error_consistency')``.
     load_choices : callable
-        Returns the answers of people, dims (presentation), with ``truth`` and ``attrs['stimulus_set']``; called on
-        first use.
-    visual_degrees : float or None
-        Width of the stimuli in the experiment; None: they fill the model's field of view.
-    number_of_trials : int
-        Presentations of each stimulus.
+        Returns the answers of people, dims (presentation), with ``truth`` and ``attrs['stimulus_set']``.
     load_fitting_stimuli : callable, optional
         Returns the stimuli to learn the labels from, with the column ``image_label``: the task ``probabilities``. None:
         the model names stimuli, the task ``label``.
@@ -253,21 +224,7 @@ class AgreementWithPeople(BenchmarkBase):
         return choose(candidate, stimuli, visual_degrees=self._visual_degrees, number_of_trials=self._number_of_trials)
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the agreement of a model with people, divided by that between people.
-
-        Returns
-        -------
-        Score
-            0-d. Attributes: ``raw``, ``ceiling`` and those of the metric; ``n_stimuli`` and ``n_trials`` (of people);
-            ``stimulus_set`` and ``assembly``, see `name_tested`.
-
-        Raises
-        ------
-        AssemblyError
-            If the model's answers are invalid, see `named_choices` and `learned_choices`.
-        CeilingError
-            If people have no usable ceiling.
-        """
+        """Return the agreement of a model with people, divided by that between people."""
         raw = compare(self._metric, self.choices(candidate), loaded(self._assembly), benchmark=self.identifier)
         score = ceil_score(raw, self.ceiling)
         if self._bounded:

@@ -24,22 +24,13 @@ class MatchToSampleBenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    identifier, version, parent, bibtex
-        See `BenchmarkBase`.
     metric : Metric
         Compares probabilities and trials, with its own ``ceiling`` and ``ceil_score``, such as ``load_metric('i2n')``.
     load_trials : callable
         Returns single trials of people, dims (presentation), values the chosen object, with ``truth``, ``sample_obj``,
-        ``dist_obj`` and the attribute ``stimulus_set``; called on first use.
+        ``dist_obj`` and the attribute ``stimulus_set``.
     load_fitting_stimuli : callable
         Returns the stimuli to learn from, with the column ``image_label``; no tested image is among them.
-    visual_degrees : float or None
-        Width of the stimuli in the experiment; None: they fill the model's field of view.
-
-    Raises
-    ------
-    ContractError
-        If `metric` is no metric.
     """
 
     def __init__(
@@ -67,14 +58,7 @@ class MatchToSampleBenchmark(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate.
-
-        Returns
-        -------
-        Score
-            0-d. Attributes: ``raw`` (correlation with half of the trials, mean over random halves), ``ceiling``,
-            ``n_stimuli``, ``n_trials``, ``seed``, ``simulated``, ``stimulus_set`` and ``assembly`` (see `name_tested`).
-        """
+        """Score a candidate; ``raw`` is the correlation with half of the trials, the mean over random halves."""
         probabilities = learned_probabilities(
             candidate,
             self._assembly.stimulus_set,

@@ -39,9 +39,7 @@ class OddOneOutBenchmark(BenchmarkBase):
     ----------
     load_judgements : callable
         Returns the judgements of people, dims (presentation), with the coordinates ``image_1``, ``image_2`` and
-        ``image_3`` (the odd one), and the attribute ``stimulus_set``; called on first use.
-    visual_degrees : float
-        Width of the stimuli in the experiment.
+        ``image_3`` (the odd one), and the attribute ``stimulus_set``.
     ceiling : float, optional
         Highest possible share of agreement, above 1/3; None: `highest_agreement`.
     n_triplets : int, optional
@@ -72,13 +70,7 @@ class OddOneOutBenchmark(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the chance-corrected share.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attributes: ``raw`` (the share), ``ceiling``, ``error`` (standard error over judgements),
-            ``n_stimuli``, ``n_trials``.
+        """Return the chance-corrected share, in [0, 1]; its ``error`` is over judgements.
 
         Raises
         ------
@@ -115,20 +107,10 @@ class OddOneOutBenchmark(BenchmarkBase):
 
 
 def highest_agreement(judgements: DataAssembly) -> Score:
-    """Return the share of judgements that match the most frequent answer to their triplet.
+    """Return the share of judgements that match the most frequent answer to their triplet, in [1/3, 1].
 
     No model with one answer per triplet exceeds it on these judgements. With few judgements per triplet it is biased
-    upwards.
-
-    Parameters
-    ----------
-    judgements : DataAssembly, dims (presentation)
-        See `OddOneOutBenchmark`; the order of the three does not matter.
-
-    Returns
-    -------
-    Score
-        0-d, in [1/3, 1]. Attributes: ``n_trials``, ``quantity``.
+    upwards. `judgements` are as in `OddOneOutBenchmark`; the order of the three does not matter.
 
     Raises
     ------

@@ -30,13 +30,7 @@ __all__ = [
 
 
 def checked_metric(metric: Any, *, benchmark: str, name: str = "similarity_metric") -> Callable[..., Any]:
-    """Return a metric if it can be called with assemblies; `ContractError` for a text, a class or None.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the error.
-    """
+    """Return a metric if it can be called with assemblies; `ContractError` for a text, a class or None."""
     if callable(metric) and not isinstance(metric, type):
         return metric  # type: ignore[no-any-return]  # whatever the plugin calls a metric
     remedy = f"Load one: {name}=load_metric({metric if isinstance(metric, str) else 'pls'!r})."
@@ -89,12 +83,8 @@ def compare(metric: Callable[..., Any], *assemblies: Any, benchmark: str, **name
 def name_tested(score: Score, assembly: xr.DataArray) -> None:
     """Write the identifiers of the measurements into a score, so that averages know which data scores share.
 
-    Parameters
-    ----------
-    score : Score
-        Gets the attributes ``stimulus_set`` and ``assembly``, as far as the assembly states them.
-    assembly : DataAssembly
-        With the attributes ``stimulus_set_identifier`` and ``identifier`` of a loaded one.
+    They are the attributes ``stimulus_set`` and ``assembly``, as far as the assembly states ``stimulus_set_identifier``
+    and ``identifier``.
     """
     for key, source in (("stimulus_set", "stimulus_set_identifier"), ("assembly", "identifier")):
         if assembly.attrs.get(source):
@@ -102,12 +92,7 @@ def name_tested(score: Score, assembly: xr.DataArray) -> None:
 
 
 def answer_of(candidate: BrainModel, answer: Any, dims: Sequence[str]) -> Any:
-    """Return a model's answer if it is an assembly with ``stimulus_id`` and these dimensions.
-
-    Parameters
-    ----------
-    dims : sequence of str
-        Required dimensions; others are allowed.
+    """Return a model's answer if it is an assembly with ``stimulus_id`` and at least these dimensions.
 
     Raises
     ------
@@ -144,17 +129,8 @@ def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataAr
     """Return NaN, with the reason, for a model that answers the same to all stimuli; None for any other.
 
     Such a comparison would compare rounding errors: regression predictions from constant sources differ in their last
-    digits only, which correlate with anything.
-
-    Parameters
-    ----------
-    sources : NeuroidAssembly
-        The model's answers to each stimulus set, dims (presentation, ...).
-
-    Returns
-    -------
-    Score or None
-        Attributes: ``raw`` (NaN), ``ceiling`` and ``not_applicable``, the reason.
+    digits only, which correlate with anything. `sources` are the model's answers to each stimulus set, dims
+    (presentation, ...).
     """
     constant = [source for source in sources if _is_constant(source)]
     if not constant:

@@ -31,13 +31,8 @@ def validate_score_uncertainty(
 ) -> ValidationResult:
     """List problems with ``error`` and ``raw`` of a score.
 
-    Parameters
-    ----------
-    score : Score
-        With attrs ``error`` (a number from 0, on the scale of the score, or NaN beside ``error_nan_reason``),
-        ``error_over`` (the resampled units) and ``raw`` (the values before they were summarised).
-    allow_nan_with_reason : bool
-        Accept NaN with an ``error_nan_reason``, see `declare_no_error`.
+    ``error`` is a number from 0, on the scale of the score, or NaN beside ``error_nan_reason`` (see
+    `declare_no_error`); ``error_over`` names the resampled units; ``raw`` holds the values before they were summarised.
     """
     result = ValidationResult()
     if "error" in score.attrs:

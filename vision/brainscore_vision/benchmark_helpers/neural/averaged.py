@@ -86,15 +86,11 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         return self._first().timebins
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate on every child.
+        """Score a candidate on every child, and return the mean.
 
-        Returns
-        -------
-        Score
-            0-d, the mean over children. Attributes: ``raw`` (mean of the raw scores, 0-d), ``ceiling``,
-            ``raw_subjects`` or ``raw_folds`` (scores of the children), ``sem_subjects`` or ``sem_folds``, ``error`` and
-            ``error_over`` (see `note_error_over_units` and `note_error_over_folds`); for subjects the score of each
-            under its name, for folds ``folds``, the list of scores.
+        Attributes: ``raw_subjects`` or ``raw_folds`` (scores of the children), ``sem_subjects`` or ``sem_folds``,
+        ``error`` (see `note_error_over_units` and `note_error_over_folds`); for subjects the score of each under its
+        name, for folds ``folds``, the list of scores.
         """
         scores, ceilings = [], []
         for child in self.children():
@@ -157,8 +153,7 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
         ``per_subject_factory(subject)`` builds the benchmark of a subject, such as a `TrainTestNeuralBenchmark`. The
         first is built at once, to read version, parent (its region if it has none) and reference.
     peak_aggregation : float
-        Multiple of one child's memory needed at a time, if caches of children add up. Accepted for benchmarks of the
-        published system; nothing here estimates memory.
+        Accepted for benchmarks of the published system; nothing here estimates memory.
     """
 
     _dim = "subject"
@@ -183,13 +178,7 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
 class KFoldNeuralBenchmark(_MeanOverChildren[int]):
     """The mean over folds, each with a benchmark that trains and tests on other stimuli.
 
-    Parameters
-    ----------
-    fold_factory : callable
-        ``fold_factory(fold)`` builds the benchmark of fold 0, 1, ...; the first is built at once, to read version,
-        parent (its region if it has none) and reference.
-    peak_aggregation : float
-        As for `MultiSubjectNeuralBenchmark`.
+    ``fold_factory(fold)`` builds the benchmark of fold 0, 1, ...; otherwise as `MultiSubjectNeuralBenchmark`.
     """
 
     _dim = "fold"

@@ -59,17 +59,11 @@ class NeuralBenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    identifier : str
-        Unique name, equal to the registry key: ``<AuthorYear>.<region>-<metric>``.
     assembly : NeuroidAssembly
         Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``region`` of a single value
-        and the attribute ``stimulus_set``. A `LazyLoad` is loaded when first needed.
+        and the attribute ``stimulus_set``.
     similarity_metric : Metric
         ``metric(model_assembly, assembly)`` returns a correlation, or another input of `normalization`.
-    visual_degrees : float or None
-        Width of the stimuli in the experiment, degrees of visual angle. None: their column ``degrees``.
-    number_of_trials : int
-        Presentations of each stimulus; a stochastic model gets as many.
     timebins : list of (int, int), optional
         Windows to record, ms after stimulus onset. None: those of the assembly, or `DEFAULT_TIMEBINS` if it has none.
     normalization : callable
@@ -77,20 +71,9 @@ class NeuralBenchmark(BenchmarkBase):
         ceiling of the same quantity as the metric (see `geometry_ceiling`).
     static_models : bool
         For recordings with several time bins: whether to score models whose answer is the same in all of them. False:
-        their score is NaN, with ``attrs['not_applicable']``, as for models that answer without time bins.
+        their score is NaN, as for models that answer without time bins.
     **kwargs
-        ``ceiling_func`` (a `LazyCeiling` announces its quantity), ``version``, ``parent``, ``bibtex`` of
-        `BenchmarkBase`.
-
-    Raises
-    ------
-    ContractError
-        If the metric cannot be called with assemblies.
-    CeilingError
-        If metric and ceiling do not fit the normalisation, such as ``rdm`` and a reliability of responses
-        (`validate_pair`).
-    StimulusError
-        If ``visual_degrees`` is not positive.
+        ``ceiling_func`` (a `LazyCeiling` announces its quantity) and others of `BenchmarkBase`.
     """
 
     def __init__(
@@ -134,25 +117,7 @@ class NeuralBenchmark(BenchmarkBase):
         return ModelComparison(squeeze_single_timebin(self._assembly), self._similarity_metric, conditions)
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate.
-
-        Returns
-        -------
-        Score
-            0-d. Attributes: ``raw``, ``ceiling``, ``error``, ``n_stimuli``, ``n_neuroids``, ``n_trials``,
-            ``simulated``; ``layers`` and ``layer_origin`` if the model states them; ``interval`` (95 %, over new
-            stimuli and new neuroids) if metric and normalisation provide one. An undefined score is NaN, with the
-            reason in ``not_applicable``.
-
-        Raises
-        ------
-        CeilingError
-            If the recordings have no usable ceiling.
-        AssemblyError
-            If the recordings are no assembly or empty, or the model's answer is invalid.
-        ContractError
-            If the metric does not return one score.
-        """
+        """Score a candidate."""
         target, metric, conditions = self.comparison()
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
         score = score_of_constant(candidate, self.ceiling, source)
@@ -194,11 +159,6 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`), not all by one.
     timebins : list of (int, int), optional
         See `NeuralBenchmark`; None: those of the training assembly.
-
-    Raises
-    ------
-    CeilingError, StimulusError
-        See `NeuralBenchmark`; scores are explained variances.
     """
 
     def __init__(
@@ -246,20 +206,10 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         return timebins(self._train_assembly, self._given_timebins)
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate; see `NeuralBenchmark` for the attributes of the score.
+        """Score a candidate.
 
-        Returns
-        -------
-        Score
-            0-d. With ``alpha_coord``, the score of each of its values is an attribute of that name, and ``error`` is
-            that of their mean, see `note_error_over_units`.
-
-        Raises
-        ------
-        AssemblyError
-            If training and test recordings differ in their region or in the values of ``alpha_coord``.
-        CeilingError
-            If the recordings have no usable ceiling.
+        With ``alpha_coord``, the score of each of its values is an attribute of that name, and ``error`` is that of
+        their mean, see `note_error_over_units`.
         """
         assemblies = self._train_assembly, self._test_assembly
         conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)

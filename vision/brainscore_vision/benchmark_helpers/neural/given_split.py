@@ -39,10 +39,6 @@ class GivenSplit:
     ----------
     dataset : str
         Prefix of the identifiers of the recordings and the benchmarks.
-    version : int
-        Version of the benchmarks.
-    visual_degrees : float
-        Width of the stimuli in the experiment, degrees of visual angle.
     above : (str, float), optional
         See `of_region`.
     """
@@ -54,15 +50,7 @@ class GivenSplit:
     above: tuple[str, float] | None = None
 
     def load(self, region: str, split: str, *, average: bool) -> NeuroidAssembly:
-        """Load one region of all subjects, dims (presentation, neuroid).
-
-        Parameters
-        ----------
-        split : {'train', 'test'}
-            Stimuli to load.
-        average : bool
-            Average repetitions.
-        """
+        """Load one region of all subjects, dims (presentation, neuroid), for the `split` ``'train'`` or ``'test'``."""
         recordings = cast("NeuroidAssembly", load_dataset(f"{self.dataset}_{split}"))
         assembly = of_region(recordings, region, above=self.above)
         return _averaged(assembly) if average else assembly
@@ -72,12 +60,8 @@ class GivenSplit:
     ) -> TrainTestNeuralBenchmark:
         """Make the benchmark ``<dataset>.<region>-<name>``, which predicts the responses of each subject separately.
 
-        Parameters
-        ----------
-        similarity_metric : Metric
-            With a given split, such as ``load_metric("ridge_split")``.
-        **kwargs
-            Further arguments of `train_test_benchmark`, overriding those set here.
+        The metric takes a given split, such as ``load_metric("ridge_split")``; `kwargs` are further arguments of
+        `train_test_benchmark`, overriding those set here.
         """
         settings = {
             "version": self.version,
@@ -114,19 +98,12 @@ class GivenSplit:
 
 
 def of_region(assembly: Array, region: str, *, above: tuple[str, float] | None = None) -> Array:
-    """Return the neuroids of one region, without a time bin of length one.
+    """Return the neuroids of one region, without a time bin of length one; `AssemblyError` if there are none.
 
     Parameters
     ----------
-    assembly : NeuroidAssembly
-        With the coordinate ``region`` on neuroid.
     above : (str, float), optional
         Coordinate of neuroid, such as a reliability, and the number it must exceed.
-
-    Raises
-    ------
-    AssemblyError
-        If the region has no neuroids, or none above the threshold.
     """
     regions = coordinate(assembly, "region").astype(str)
     positions = np.flatnonzero(regions == region)
@@ -161,11 +138,6 @@ def all_stimuli(train: NeuroidAssembly, test: NeuroidAssembly, identifier: str) 
     -------
     NeuroidAssembly
         Training stimuli first; coordinates that both have, neuroids as in `train`.
-
-    Raises
-    ------
-    AssemblyError
-        If the neuroids differ.
     """
     names = [_names(assembly) for assembly in (train, test)]
     test = test[{"neuroid": matching_order(*names, what="neuroid")}]
@@ -209,13 +181,10 @@ def train_test_benchmark(
     Parameters
     ----------
     load : callable
-        ``load("train")`` and ``load("test")`` return single repetitions of one region; each is called once, when
-        needed. Assemblies without the coordinate ``repetition`` count as averaged.
+        ``load("train")`` and ``load("test")`` return single repetitions of one region. Assemblies without the
+        coordinate ``repetition`` count as averaged.
     ceiler : callable, optional
         Maps the repetitions of the test stimuli to a `Score`; None: ``internal_consistency``.
-    **kwargs
-        ``version``, ``visual_degrees``, ``number_of_trials``, ``parent``, ``bibtex``, ``alpha_coord``,
-        ``per_voxel_ceilings``, ``timebins`` of `TrainTestNeuralBenchmark`.
     """
     repetitions = cache(lambda: load("test"))  # shared by comparison and ceiling
     return TrainTestNeuralBenchmark(

@@ -60,7 +60,7 @@ def benchmark_of_repetitions(
     Parameters
     ----------
     load : callable
-        Returns single repetitions of one region; called once, when needed.
+        Returns single repetitions of one region.
     similarity_metric : Metric or str
         Compares a model with the average; or its identifier.
     crossvalidation_kwargs : mapping, optional
@@ -73,13 +73,7 @@ def benchmark_of_repetitions(
         For benchmarks with published numbers and a metric given by its identifier: draw splits as the published system
         does, from the stimuli in the order of the average (see `labelled.splits`).
     **kwargs
-        ``version``, ``visual_degrees``, ``number_of_trials``, ``parent``, ``bibtex``, ``timebins`` of
-        `NeuralBenchmark`.
-
-    Raises
-    ------
-    CeilingError
-        If repetitions give no ceiling for the metric, such as for an accuracy.
+        Of `NeuralBenchmark`.
     """
     repetitions = cache(load)
     metric, ceiling, normalization = _pattern(similarity_metric, crossvalidation_kwargs, compat, of=identifier)

@@ -45,14 +45,10 @@ class RSABenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    identifier : str
-        Unique name, equal to the registry key, such as ``'Allen2022_fmri.IT-rdm'``.
     assembly : NeuroidAssembly or LazyLoad
         Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``subject`` on neuroid and
         the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject). All
         subjects have responses to all stimuli; `neuroid_concat` keeps those that all of them saw.
-    visual_degrees : float or None
-        Width of the stimuli in the experiment, degrees of visual angle. None: their column ``degrees``.
     ceiler : callable, optional
         Maps the assembly to a `Score`; None: `RSACeiling`, whose upper bound no model exceeds.
     parent : str, optional
@@ -61,13 +57,6 @@ class RSABenchmark(BenchmarkBase):
         Maps responses to the inputs of `similarity`; None: `RDM`. Not applied to dissimilarities.
     similarity : callable, optional
         ``similarity(model, subject)`` returns a Score; None: `RDMSimilarity`.
-
-    Raises
-    ------
-    CeilingError
-        If similarity and ceiler state different quantities.
-    StimulusError
-        If ``visual_degrees`` is not positive.
     """
 
     def __init__(
@@ -107,16 +96,10 @@ class RSABenchmark(BenchmarkBase):
         return timebins(checked_recordings(self._assembly, benchmark=self.identifier))
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate; `CeilingError` if the recordings have no usable ceiling.
+        """Score a candidate.
 
-        Returns
-        -------
-        Score
-            0-d. Attributes: ``raw`` (mean over subjects, with ``raw``, dims (subject), and ``subject_scores``, the same
-            as a list; its ``error`` is over new subjects and, if the similarity states the influence of single stimuli,
-            new stimuli, see `note_error_over_units`), ``ceiling``, ``error``, ``n_stimuli``, ``n_neuroids``,
-            ``n_subjects``, ``n_trials``, ``simulated``; ``layers`` if the model states them. NaN, with the reason in
-            ``not_applicable``, if the similarity is undefined for all subjects.
+        ``raw`` is the mean over subjects, with ``raw``, dims (subject), and ``subject_scores``, the same as a list; its
+        ``error`` is that of `note_error_over_units`. Attributes also hold ``n_subjects``.
         """
         conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)

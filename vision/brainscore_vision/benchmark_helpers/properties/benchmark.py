@@ -6,8 +6,7 @@ the stimuli of the experiment. Its distribution over units is compared with the 
 
 References
 ----------
-Marques, Schrimpf & DiCarlo (2021), Multi-scale hierarchical neural network models that bridge from single neurons in
-the primate primary visual cortex to object recognition behavior, doi:10.1101/2021.03.01.433495.
+Marques, Schrimpf & DiCarlo (2021), doi:10.1101/2021.03.01.433495.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ class PropertiesBenchmark(BenchmarkBase):
     ----------
     assembly : PropertyAssembly
         Dims (neuroid, neuronal_property), with the coordinate ``region`` of a single value, the attribute
-        ``number_of_trials``, and ``stimulus_set`` with the columns ``degrees``, ``position_x``, ``position_y``. A
-        `LazyLoad` is loaded when first needed.
+        ``number_of_trials``, and ``stimulus_set`` with the columns ``degrees``, ``position_x``, ``position_y``.
     neuronal_property : callable
         ``neuronal_property(model_identifier=, responses=, baseline=)`` returns a PropertyAssembly; responses to the
         stimuli and to the blank are firing rates, dims (neuroid, presentation).
@@ -61,7 +59,7 @@ class PropertiesBenchmark(BenchmarkBase):
     gratings : GratingSets
         Stimulus sets that map receptive fields and measure response strength.
     **kwargs
-        ``ceiling_func`` (called with the assembly), ``version``, ``parent``, ``bibtex`` of `BenchmarkBase`.
+        ``ceiling_func``, which is called with the assembly, and those of `BenchmarkBase`.
     """
 
     def __init__(
@@ -100,25 +98,14 @@ class PropertiesBenchmark(BenchmarkBase):
         return degrees
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate.
+        """Score a candidate; attributes also hold ``n_model_units`` (with a receptive field at the stimuli).
 
-        Parameters
-        ----------
-        candidate : BrainModel
-            Sees five stimulus sets: the blank (three times), gratings that map receptive fields, gratings that measure
-            response strength, and those of the experiment. A `SharedCandidate` is recorded, and its receptive fields
-            are mapped, once for all benchmarks on the same experiment.
-
-        Returns
-        -------
-        Score
-            0-d. Attributes: ``raw``, ``ceiling``, ``error``, ``n_stimuli``, ``n_model_units`` (with a receptive field
-            at the stimuli), ``n_trials``, and those of the metric.
+        The candidate sees five stimulus sets: the blank (three times), gratings that map receptive fields, gratings
+        that measure response strength, and those of the experiment. A `SharedCandidate` is recorded, and its receptive
+        fields are mapped, once for all benchmarks on the same experiment.
 
         Raises
         ------
-        AssemblyError
-            If responses are not to the expected stimuli.
         NotApplicableError
             If no unit responds to gratings, or none has its receptive field at the stimuli.
         """

@@ -85,13 +85,7 @@ class ReceptiveFields:
 
 
 def record_from_model(model: BrainModel, stimuli: str | StimulusSet, number_of_trials: int) -> NeuroidAssembly:
-    """Show stimuli with the column ``degrees``, or a registered set of these, to a model that is recording.
-
-    Returns
-    -------
-    NeuroidAssembly, dims (presentation, neuroid)
-        The model's answer; a time bin of length one is squeezed.
-    """
+    """Show stimuli with the column ``degrees``, or a registered set of these, to a model that is recording."""
     stimulus_set = load_stimulus_set(stimuli) if isinstance(stimuli, str) else stimuli
     return show(model, stimulus_set, None, number_of_trials)
 
@@ -114,13 +108,7 @@ def stimulus_position(stimuli: StimulusSet | NeuroidAssembly) -> Floats:
 
 
 def map_receptive_fields(model: BrainModel, gratings: GratingSets = MARQUES2020) -> ReceptiveFields:
-    """Map the receptive fields of a model that is recording.
-
-    Raises
-    ------
-    AssemblyError
-        If the model's answers are not to the gratings, in their order.
-    """
+    """Map the receptive fields of a model that is recording."""
     blank = _rectified(model, gratings.blank, RF_NUMBER_OF_TRIALS).values
     responses = _rectified(model, gratings.receptive_field, RF_NUMBER_OF_TRIALS)
     require_gratings(responses)
@@ -164,15 +152,10 @@ def units_near(centres: Floats, position: ArrayLike, delta: float = RF_DELTA) ->
 def firing_rate_scale(
     model: BrainModel, region: str, centres: Floats, gratings: GratingSets = MARQUES2020
 ) -> tuple[float, float]:
-    """Return slope and offset that turn activations into firing rates typical of a region.
+    """Return slope and offset, in spikes per second, that turn activations into firing rates typical of a region.
 
     The median responses to the best grating and to the blank, over responsive units, are mapped to those of recorded
     neurons.
-
-    Returns
-    -------
-    slope, offset : float
-        Spikes per second.
 
     Raises
     ------
@@ -209,13 +192,7 @@ def firing_rates(
     units: int | Indices,
     scale: tuple[float, float],
 ) -> NeuroidAssembly:
-    """Record some units and turn their activations into firing rates.
-
-    Returns
-    -------
-    NeuroidAssembly, dims (neuroid, presentation)
-        Spikes per second, at least 0.
-    """
+    """Record some units, dims (neuroid, presentation), and turn activations into firing rates, spikes per second."""
     activations = _rectified(model, stimuli, number_of_trials).isel(neuroid=np.atleast_1d(units))
     slope, offset = scale
     return activations.copy(data=np.maximum(slope * activations.values + offset, 0.0))

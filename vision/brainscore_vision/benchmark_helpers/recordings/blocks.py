@@ -35,11 +35,6 @@ def block_diagonal_concat(
     -------
     NeuroidAssembly, dims (presentation, neuroid)
         Slices are blocks on the diagonal; NaN elsewhere. The dtype of the first slice if that is a float, else float32.
-
-    Raises
-    ------
-    AssemblyError
-        If there is no slice, or one has other dimensions.
     """
     dims = ("presentation", "neuroid")
     wrong = [tuple(assembly.dims) for assembly in slices if set(assembly.dims) != set(dims)]
@@ -65,12 +60,7 @@ def block_diagonal_concat(
 
 
 def neuroid_concat(parts: Sequence[xr.DataArray]) -> NeuroidAssembly:
-    """Join assemblies with different neuroids, keeping the stimuli that all share.
-
-    Parameters
-    ----------
-    parts : sequence of NeuroidAssembly, dims (presentation, neuroid)
-        For example one per subject; each stimulus once.
+    """Join assemblies with different neuroids, such as one per subject, keeping the stimuli that all share.
 
     Returns
     -------

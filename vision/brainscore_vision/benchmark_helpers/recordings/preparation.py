@@ -39,16 +39,9 @@ def filter_reliable_neuroids(assembly: Array, reliab_threshold: float, reliab_co
 def flatten_timebins_into_neuroids(assembly: Array) -> Array:
     """Treat every pair of neuroid and time bin as a neuroid.
 
-    Parameters
-    ----------
-    assembly : NeuroidAssembly
-        Dims (presentation, neuroid, time_bin), in this order.
-
-    Returns
-    -------
-    NeuroidAssembly
-        Same dims, shape (P, N * T, 1); the time bin runs fastest. Neuroids have ``recording_time``, the start of their
-        bin; the one time bin spans from the first start to the last end.
+    Dims (presentation, neuroid, time_bin), in this order, keep their names; the shape becomes (P, N * T, 1), the time
+    bin running fastest. Neuroids have ``recording_time``, the start of their bin; the one time bin spans from the first
+    start to the last end.
     """
     expected = ("presentation", "neuroid", "time_bin")
     if tuple(assembly.dims) != expected:
@@ -68,15 +61,7 @@ def flatten_timebins_into_neuroids(assembly: Array) -> Array:
 def name_neuroids_apart(assembly: Array, by: str = "subject") -> Array:
     """Rename neuroids ``<subject>/<neuroid_id>`` unless their ids are unique; values are not copied.
 
-    Parameters
-    ----------
-    by : str
-        Coordinate of neuroid within which ``neuroid_id`` is unique.
-
-    Raises
-    ------
-    AssemblyError
-        If ids are not unique within `by` either.
+    `by` is the coordinate within which ``neuroid_id`` is unique; `AssemblyError` if it is not.
     """
     ids, groups = (coordinate(assembly, name).astype(str) for name in ("neuroid_id", by))
     if len(np.unique(ids)) == len(ids):

@@ -61,13 +61,7 @@ def check_degrees(visual_degrees: float | None, benchmark: str) -> None:
 
 
 def region_of(assembly: xr.DataArray, benchmark: str) -> str:
-    """Return the one region of an assembly.
-
-    Raises
-    ------
-    AssemblyError
-        If it is no assembly, is empty, or has no region or several.
-    """
+    """Return the one region of an assembly; `AssemblyError` if it is no assembly, is empty, or has none or several."""
     assembly = checked_recordings(assembly, benchmark=benchmark)
     if "region" not in assembly.coords:
         raise AssemblyError(
@@ -86,10 +80,7 @@ def region_of(assembly: xr.DataArray, benchmark: str) -> str:
 def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None = None) -> list[tuple[float, float]]:
     """Return the windows to record, ms after stimulus onset.
 
-    Returns
-    -------
-    list of (start, end)
-        Those given, else those of the assembly, else `DEFAULT_TIMEBINS`.
+    These are those given, else those of the assembly, else `DEFAULT_TIMEBINS`.
     """
     if given is not None:
         return [(start, end) for start, end in given]
@@ -102,10 +93,7 @@ def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None
 def timebins_from_assembly(assembly: xr.DataArray) -> list[tuple[float, float]]:
     """Return the windows of an assembly, ms after stimulus onset; `KeyError` if it has none.
 
-    Parameters
-    ----------
-    assembly : NeuroidAssembly
-        With ``time_bin`` as a dim, or as a scalar coordinate after `squeeze`.
+    ``time_bin`` may be a dimension, or a scalar coordinate after `squeeze`.
     """
     if "time_bin_start" in assembly.coords and "time_bin_end" in assembly.coords:
         starts, ends = (np.atleast_1d(assembly[name].values).tolist() for name in ("time_bin_start", "time_bin_end"))
@@ -140,21 +128,11 @@ def show(
 ) -> NeuroidAssembly:
     """Show stimuli at their size in the experiment to a model that is recording.
 
-    Parameters
-    ----------
-    visual_degrees : float or None
-        Width of the stimuli in the experiment, degrees of visual angle. None: the column ``degrees``.
-
     Returns
     -------
     NeuroidAssembly
-        The model's answer, averaged over ``repetition`` if it has several trials of a stimulus; a time bin of length
-        one is squeezed.
-
-    Raises
-    ------
-    AssemblyError
-        If the answer is not valid, see `handover.answer_of`.
+        The model's valid answer (see `handover.answer_of`), averaged over ``repetition`` if it has several trials of a
+        stimulus; a time bin of length one is squeezed.
     """
     on_screen = place_on_screen(
         stimulus_set, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees
@@ -191,13 +169,9 @@ def describe(
 ) -> None:
     """Attach to a score the facts that its summary shows.
 
-    Parameters
-    ----------
-    score : Score
-        Gets the attributes ``n_stimuli``, ``n_neuroids``, ``n_trials`` and ``simulated``, and if available ``seed``,
-        ``layers``, ``layer_origin``, ``stimulus_set`` and ``assembly`` (identifiers).
-    assemblies : sequence of assemblies
-        Different stimuli are counted over all, neuroids in the last; the seed is that of the first.
+    These are ``n_stimuli``, ``n_neuroids``, ``n_trials`` and ``simulated``, and if available ``seed``, ``layers``,
+    ``layer_origin``, ``stimulus_set`` and ``assembly`` (identifiers). Different stimuli are counted over all
+    assemblies, neuroids in the last; the seed is that of the first.
     """
     stimulus_ids = {stimulus_id for assembly in assemblies for stimulus_id in assembly["stimulus_id"].values.tolist()}
     score.attrs.update(

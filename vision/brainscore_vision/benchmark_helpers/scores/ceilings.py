@@ -31,22 +31,15 @@ _SILENT = "the values in time bins do not say how single stimuli and neuroids mo
 def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly) -> Score:
     r"""Return the score that the true geometry of a population reaches: :math:`\sqrt{\rho}`.
 
-    The reliability :math:`\rho` is the metric between random halves of the repetitions, stepped up to all of them
-    (Spearman-Brown). This holds for metrics that correlate geometries, such as ``rdm``, and for unbiased ``cka``, the
-    cosine between Gram matrices: noise that is independent between repetitions adds to one side only.
-
-    Parameters
-    ----------
-    metric : Metric
-        ``metric(assembly, assembly)`` returns a `Score` that is linear in the geometry of either side.
-    repetitions : NeuroidAssembly
-        Dims (presentation, neuroid), single repetitions with the coordinate ``repetition``.
+    The reliability :math:`\rho` is the metric between random halves of the single `repetitions`, stepped up to all of
+    them (Spearman-Brown). This holds for metrics that correlate geometries, such as ``rdm``, and for unbiased ``cka``,
+    the cosine between Gram matrices: noise that is independent between repetitions adds to one side only.
 
     Returns
     -------
     Score
         0-d, with the metric's quantity, for `ceil_score`. Attributes: ``reliability`` (Score); ``error`` and
-        ``interval`` (over new stimuli and new neuroids) if `internal_consistency` provides them for the metric.
+        ``interval`` if `internal_consistency` provides them for the metric.
     """
     reliability = load_ceiling("internal_consistency", consistency_metric=metric)(repetitions)
     ceiling = Score(np.sqrt(max(float(reliability), 0.0)))
@@ -75,9 +68,9 @@ def over_time(metric: Callable[..., Score]) -> Callable[[xr.DataArray, xr.DataAr
     Returns
     -------
     callable
-        ``f(source, target)``; its Score is 0-d with the metric's attributes, ``error`` and ``interval`` (over new
-        stimuli and new neuroids, by the chain rule), ``split_error`` and ``per_time_bin`` (the metric's Score). Bins
-        with a constant target are excluded; one that the source does not predict counts as 0.
+        ``f(source, target)``; its Score is 0-d with the metric's attributes, errors by the chain rule, and
+        ``per_time_bin`` (the metric's Score). Bins with a constant target are excluded; one that the source does not
+        predict counts as 0.
     """
 
     def compare(source: xr.DataArray, target: xr.DataArray) -> Score:
@@ -100,16 +93,8 @@ def over_time(metric: Callable[..., Score]) -> Callable[[xr.DataArray, xr.DataAr
 def ceiling_over_time(reliabilities: Score) -> Score:
     """Average the reliabilities of all time bins, for `over_time`.
 
-    Parameters
-    ----------
-    reliabilities : Score
-        Dims (time_bin), such as those of ``internal_consistency_temporal``; NaN in excluded bins.
-
-    Returns
-    -------
-    Score
-        0-d, with the attributes of the reliabilities, ``error`` and ``interval`` (over new stimuli and new neuroids),
-        ``split_error`` and ``per_time_bin``.
+    They have dims (time_bin), such as those of ``internal_consistency_temporal``; NaN in excluded bins. They are kept
+    as ``per_time_bin``.
     """
     ceiling = Score(np.nanmean(reliabilities.values))
     ceiling.attrs.update({key: value for key, value in reliabilities.attrs.items() if key not in _OF_BINS})

@@ -27,19 +27,9 @@ __all__ = ["note_error_over_folds", "note_error_over_units"]
 def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) -> Score:
     """Attach the error of a mean over sampled units, such as subjects, to that mean.
 
-    Parameters
-    ----------
-    score : Score
-        The mean of `scores`, changed in place.
-    scores : mapping of str to Score
-        Unit -> its score, 0-d.
-
-    Returns
-    -------
-    Score
-        `score`. If all scores state how single stimuli influence them, ``error`` and ``interval`` are over new stimuli
-        and new units (`mean_over_units`); otherwise ``error`` is the standard error over the units, which lacks the
-        effect of shared stimuli. For a single unit it is NaN, with ``error_nan_reason``.
+    If all scores state how single stimuli influence them, ``error`` and ``interval`` are over new stimuli and new units
+    (`mean_over_units`); otherwise ``error`` is the standard error over the units, which lacks the effect of shared
+    stimuli. For a single unit it is NaN, with ``error_nan_reason``.
     """
     if len(scores) > 1 and all(
         isinstance(unit_score.attrs.get("influence"), Influence) for unit_score in scores.values()
@@ -53,12 +43,9 @@ def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) 
 def note_error_over_folds(score: Score, scores: Sequence[Score]) -> Score:
     """Attach the error of a mean over folds of one data set to that mean.
 
-    Returns
-    -------
-    Score
-        `score`, with ``split_error``, the standard error over folds. If all scores state how single stimuli and units
-        influence them, ``error`` and ``interval`` follow from the mean influence; otherwise ``error`` is NaN, with
-        ``error_nan_reason``, because folds share their data.
+    ``split_error`` is the standard error over folds. If all scores state how single stimuli and units influence them,
+    ``error`` and ``interval`` follow from the mean influence; otherwise ``error`` is NaN, because folds share their
+    data.
     """
     attach_split_error(score, np.array([float(fold_score) for fold_score in scores]))
     influences = [fold_score.attrs.get("influence") for fold_score in scores]

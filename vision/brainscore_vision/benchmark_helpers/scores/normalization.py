@@ -38,19 +38,6 @@ def bound_score(score: Score) -> None:
 
     Attributes stay as they are: ``raw`` keeps the value before normalisation, ``error`` and ``interval`` those before
     clipping. NaN stays NaN.
-
-    Parameters
-    ----------
-    score : Score
-        Any dimensions.
-
-    Examples
-    --------
-    >>> from brainscore_core.metrics import Score
-    >>> score = Score(1.07)
-    >>> bound_score(score)
-    >>> score.item()
-    1.0
     """
     score.data = np.clip(np.asarray(score.data), 0, 1)
 
@@ -74,15 +61,13 @@ def neuroid_wise_explained_var(
     Returns
     -------
     Score
-        0-d. Attributes: ``raw`` (`score`), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), ``error`` and
-        ``error_over``, and the descriptive attributes of the raw score. The error is over neuroids, for a mean or
-        median of at least two; it includes the noise of scores and ceilings, but not the effect of stimuli shared by
-        all. For other summaries it is NaN, with ``error_nan_reason``.
+        0-d. Attributes: ``raw`` (`score`), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), ``error`` and the
+        descriptive attributes of the raw score. The error is over neuroids, for a mean or median of at least two; it
+        includes the noise of scores and ceilings, but not the effect of stimuli shared by all. For other summaries it
+        is NaN.
 
     Raises
     ------
-    AssemblyError
-        If score and ceiling are about different neuroids.
     CeilingError
         If a neuroid's ceiling is not a finite number above 0, or score and ceiling are not correlation and reliability.
     """
@@ -138,8 +123,6 @@ def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = No
 
     Parameters
     ----------
-    neuroids : NeuroidAssembly
-        With the coordinate ``neuroid_id``.
     ceiling : Score
         With an attribute ``raw`` of dims (neuroid[, split]).
     alike : str, optional
@@ -151,11 +134,6 @@ def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = No
     Score
         0-d, the mean over splits of the median over these neuroids, with their values as ``raw``; the ceiling itself if
         it holds none.
-
-    Raises
-    ------
-    AssemblyError
-        If the ceiling covers none of these neuroids.
     """
     per_neuroid = ceiling.attrs.get("raw")
     if per_neuroid is None or "neuroid" not in per_neuroid.dims:

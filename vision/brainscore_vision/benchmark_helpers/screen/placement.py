@@ -37,9 +37,6 @@ def place_on_screen(
 
     Parameters
     ----------
-    stimulus_set : StimulusSet
-        With the column ``degrees`` (width of each stimulus, degrees of visual angle) unless `source_visual_degrees` is
-        given.
     target_visual_degrees : float
         Width of the model's field of view, degrees; ``candidate.visual_degrees()``.
     source_visual_degrees : float or None
@@ -169,16 +166,8 @@ def _write_converted(stimulus_id: Hashable, original: Path, ratio: float, conver
 def fit_to_ratio(image: Image.Image, ratio: float) -> Image.Image:
     """Change the canvas of an image without scaling the image.
 
-    Parameters
-    ----------
-    ratio : float
-        New width and height as a multiple of the old ones; halves are rounded to even.
-
-    Returns
-    -------
-    PIL.Image.Image
-        Ratio of at least 1: the image centred on an RGB canvas of grey (128, 128, 128). Smaller: the middle of the
-        image, in its own mode.
+    The new width and height are `ratio` times the old ones; halves are rounded to even. From a ratio of 1, the image is
+    centred on an RGB canvas of grey; below it, its middle is returned, in its own mode.
     """
     size = np.array(image.size)
     new_size = np.rint(ratio * size).astype(int)

@@ -65,13 +65,7 @@ class PrecomputedTests:
     """Score precomputed features stored as netCDF."""
 
     def run_test(self, benchmark: str, precomputed_features_filepath: str | Path, expected: object) -> None:
-        """Compare the raw score of stored features.
-
-        Parameters
-        ----------
-        precomputed_features_filepath : path-like
-            A netCDF file; its coordinate ``stimulus_path`` ends in the file names of the stimuli.
-        """
+        """Compare the raw score of features in a netCDF file, whose ``stimulus_path`` ends in file names of stimuli."""
         loaded = cast("NeuralBenchmark", load_benchmark(benchmark))
         stimulus_set = loaded._assembly.stimulus_set  # noqa: SLF001 - contract with plugins
         features = NeuroidAssembly.from_files(
@@ -98,13 +92,7 @@ class VisualDegreesTests:
     """Check that a benchmark places its stimuli at their size in the experiment."""
 
     def amount_gray_test(self, benchmark: str, candidate_degrees: float, image_id: str, expected: object) -> None:
-        """Compare the share of padding in a placed image.
-
-        Parameters
-        ----------
-        expected
-            Number of gray pixels divided by the number of values of the image (pixels times channels).
-        """
+        """Compare the number of gray pixels of a placed image, per value (pixels times channels)."""
         from PIL import Image  # only for this test
 
         stimuli = _look_at_call(load_benchmark(benchmark), candidate_degrees)[0]

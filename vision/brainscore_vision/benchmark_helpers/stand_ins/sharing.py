@@ -35,12 +35,11 @@ class SharedCandidate(BrainModel):
 
     A question consists of a region and its time bins, or a task and its fitting stimuli; the stimuli, with all columns
     and the content of their files; and the number of trials. A model that answers each trial differently is thus
-    recorded once and compared several times, like a subject. All other attributes are those of the model.
+    recorded once and compared several times, like a subject. All other attributes are those of the model, which must
+    not change meanwhile.
 
     Parameters
     ----------
-    model : BrainModel
-        Must not change meanwhile.
     most_bytes : int, optional
         Memory for answers; beyond it, the oldest is dropped. Memory-mapped answers take none. None: the memory budget.
     """

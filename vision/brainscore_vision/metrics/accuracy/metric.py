@@ -3,11 +3,11 @@
     ``score = mean_i [source_i == target_i]``
 
 - Input: two lists of labels, or behavioural assemblies along presentation, aligned by `stimulus_id` if both have it.
-- Output: Score in [0, 1].
+- Output: Score in [0, 1]; ``raw`` says for each presentation, in the order of `target`, whether it is right.
 - Invariances: order of stimuli; renaming of labels on both sides.
-- Error: over stimuli, whose presentations stay together, and over people where `subject` tells several apart. The
-  interval is Wilson's with as many answers as would have this error. Published scores give the standard deviation of
-  single answers (`compat=True`).
+- Error: over stimuli, whose presentations stay together, and over people where `subject` tells several apart; for
+  single answers ``sqrt(p (1 - p) / (n - 1))``. The interval is Wilson's with as many answers as would have this error,
+  defined also where all are right. Published scores give the standard deviation of single answers (`compat=True`).
 - When: whenever there is one right answer. For agreement beyond that, see `error_consistency`.
 """
 
@@ -38,14 +38,7 @@ if TYPE_CHECKING:
 
 
 class Accuracy(Metric):
-    """Part of answers that are right.
-
-    Parameters
-    ----------
-    compat : bool
-        Give in ``error`` the standard deviation of single answers, as published scores do, not the standard error of
-        the accuracy.
-    """
+    """Part of answers that are right."""
 
     quantity: ClassVar[Quantity | None] = "accuracy"
 
@@ -53,20 +46,9 @@ class Accuracy(Metric):
         self._compat = compat
 
     def __call__(self, source: DataAssembly | ArrayLike, target: DataAssembly | ArrayLike) -> Score:
-        """Compare.
+        """Compare the answers with the right ones, along presentation; arrays in their order.
 
-        Parameters
-        ----------
-        source, target : BehavioralAssembly or array-like, dims (presentation)
-            Labels: the answers and the right ones. A further dimension of length one, such as choice, is fine.
-            Arrays compare in their order.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attrs: ``raw`` (Score of bool, dims (presentation), in the order of `target`), ``error``
-            (for single answers to stimuli ``sqrt(p (1 - p) / (n - 1))``; NaN where all are right or all wrong),
-            ``error_over``, ``interval`` (95 %, also where all are right), ``n_stimuli``, ``n_trials``, ``quantity``.
+        A further dimension of length one, such as choice, is fine.
 
         Raises
         ------
@@ -74,7 +56,8 @@ class Accuracy(Metric):
             If the stimuli differ, or the numbers of labels, or there is more than one choice for a presentation.
         """
         answers, truth = _labels(source, "source"), _labels(target, "target")
-        ids = [side["stimulus_id"].values for side in (source, target) if _is_aligned_by_id(side)]
+        assemblies = [side for side in (source, target) if isinstance(side, xr.DataArray)]
+        ids = [side["stimulus_id"].values for side in assemblies if has_coordinate(side, "stimulus_id")]
         if len(ids) == 2:
             answers = answers[matching_order(ids[1], ids[0])]
         elif len(answers) != len(truth):
@@ -83,8 +66,7 @@ class Accuracy(Metric):
             raise AssemblyError("There is nothing to compare: both sides are empty.")
         correct = answers == truth
         score = Score(correct.mean())
-        labelled = next((side for side in (target, source) if isinstance(side, xr.DataArray)), None)
-        coords = coords_along(labelled, "presentation") if labelled is not None else {}
+        coords = coords_along(assemblies[-1], "presentation") if assemblies else {}
         score.attrs["raw"] = Score(correct, coords=coords, dims=["presentation"])
         if self._compat:
             note_error(score, correct.std(), over="presentation", n=len(correct))
@@ -114,10 +96,6 @@ def _say_how_certain(score: Score, correct: NDArray[np.bool_], stimuli: Labels, 
         spread = spread_of_units(table[0].sum(axis=0))
     interval = proportion_interval(score.item(), spread, len(ids))
     attach_spread(score, spread, over=over, interval=interval, missing=missing)
-
-
-def _is_aligned_by_id(side: object) -> bool:
-    return isinstance(side, xr.DataArray) and has_coordinate(side, "stimulus_id")
 
 
 def _labels(side: DataAssembly | ArrayLike, role: str) -> Labels:

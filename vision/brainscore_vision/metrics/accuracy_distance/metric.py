@@ -5,12 +5,12 @@ remains of the greatest possible distance,
 
     ``1 - |s - t| / max(t, 1 - t)``
 
-and the score is the mean over people. With `variables` the distance is computed within each combination of their
-values and averaged over these before people are: two models of the same accuracy differ if only one of them finds the
-same conditions hard as people do.
+and the score is the mean over people. With `variables` the distance is computed within each combination of their values
+and averaged over these before people are: two models of the same accuracy differ if only one of them finds the same
+conditions hard as people do.
 
 - Input: source, one answer for each stimulus; target, one answer for each trial, with `stimulus_id`, `subject` and
-  `truth` on presentation. An answer that is no label counts as wrong.
+  `truth`. An answer that is no label counts as wrong.
 - Output: Score in [0, 1]; a perfect model does not reach 1 unless people are perfect.
 - Invariances: order of trials; which wrong label was chosen; which stimuli (of a condition) were answered rightly.
 - Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; published scores give
@@ -19,8 +19,8 @@ same conditions hard as people do.
 
 References
 ----------
-Coggan & Tong (2024); Lonnqvist, Scialom, Gokce, Merchant, Herzog & Schrimpf (2025), Contour integration underlies
-human-like vision, arXiv:2504.05253, use it.
+Used by Coggan & Tong (2024); Lonnqvist, Scialom, Gokce, Merchant, Herzog & Schrimpf (2025), Contour integration
+underlies human-like vision, arXiv:2504.05253.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import AccuracyDistance

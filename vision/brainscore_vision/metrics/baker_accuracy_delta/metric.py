@@ -5,15 +5,15 @@ The cost is the accuracy for the first type of images (whole objects) minus that
 
     ``score = mean_halves max(1 - |h - m| / |h|, 0)``
 
-- Input: source, labels, dims (presentation) or (choice, presentation) with one choice, with `image_type` and the
-  true category `animal` on presentation; target, one trial for each presentation, not 0
-  if the answer was right, with `image_type` and `subject`.
+- Input: source, labels, dims (presentation) or (choice, presentation) with one choice, with `image_type` and the true
+  category `animal`; target, one trial for each presentation, not 0 if the answer was right, with `image_type` and
+  `subject`.
 - Output: Score in [0, 1].
 - Invariances: order of trials; names of subjects and categories.
 - Error: the standard deviation over halves, which for half of a sample, drawn without replacement, estimates the
   standard error of the mean over all subjects.
-- Differs from the published score: halves are drawn from all subjects. The published ones are drawn from the numbers
-  1 to n - 1, so that subject n never takes part, and need subjects that are numbered (`compat=True`).
+- Published differences: the published halves are drawn from the numbers 1 to n - 1, so that subject n never takes part,
+  and need subjects that are numbered.
 - When: experiments like that of Baker & Elder, where the cost for people is clearly not zero.
 
 References
@@ -52,10 +52,6 @@ class BakerAccuracyDelta(Metric):
     image_types : sequence of two str
         The type of undisturbed images, such as ``'w'`` (whole), and that of disturbed ones, such as ``'f'``
         (Frankenstein) or ``'o'`` (fragmented).
-    seed : int
-        Seed of the halves of subjects.
-    compat : bool
-        Draw the published halves; subjects must be numbered from 1.
     """
 
     quantity: ClassVar[Quantity | None] = "share"
@@ -69,24 +65,20 @@ class BakerAccuracyDelta(Metric):
         self._compat = compat
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
-        """Compare; inputs as the module says.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (split)), ``error`` (standard error over subjects),
-            ``model_delta``, ``human_delta`` (over all subjects), ``n_subjects``, ``seed``, ``quantity``.
+        """Compare; attrs also hold the costs ``model_delta`` and ``human_delta`` (over all subjects).
 
         Raises
         ------
         AssemblyError
-            If a coordinate is missing, a subject or a category lacks a type of images, there are fewer than two
-            subjects, or people's cost is 0 in one of the halves.
+            Also if a subject or a category lacks a type of images, or people's cost is 0 in one of the halves.
         """
         subjects, deltas = _human_deltas(target, self._image_types)
         if len(subjects) < 2:
             raise AssemblyError(f"Halves need at least two subjects, found {len(subjects)}.")
-        model = _model_delta(source, self._image_types)
+        truth = coordinate(source, "animal")
+        right = same_label(labels_of(source, role="source"), truth)
+        _, accuracies = _accuracies(right, coordinate(source, "image_type"), truth, "animal", self._image_types)
+        model = float(accuracies[0].mean() - accuracies[1].mean())
         halves = self._halves(subjects)
         people = halves @ deltas / halves.sum(axis=1)
         if not people.all():
@@ -108,27 +100,11 @@ class BakerAccuracyDelta(Metric):
         return score
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Score a model whose disturbance costs exactly as much as that of all people.
+        """Score a model whose disturbance costs exactly as much as that of all people (the target of the metric).
 
-        People in halves differ from all people, so that this is below 1. No model can score much more: the closeness
-        to halves is greatest near their middle.
-
-        Parameters
-        ----------
-        assembly : BehavioralAssembly, dims (presentation)
-            As `target` of the metric.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (split)), ``error`` (standard error over subjects),
-            ``n_subjects``, ``seed``, ``quantity``. With ``compat=True`` the published ceiling: the closeness of the
-            published halves to the other subjects, stepped up as if it were a correlation, its median as score.
-
-        Raises
-        ------
-        AssemblyError
-            As the metric.
+        People in halves differ from all people, so that this is below 1. No model can score much more: the closeness to
+        halves is greatest near their middle. The published ceiling is the median closeness of the published halves to
+        the other subjects, stepped up as if it were a correlation.
         """
         subjects, deltas = _human_deltas(assembly, self._image_types)
         if len(subjects) < 2:
@@ -154,10 +130,7 @@ class BakerAccuracyDelta(Metric):
     ) -> float:
         """Compare the costs of two groups of people, such as two halves; each as `target` of the metric.
 
-        Returns
-        -------
-        float
-            In [0, 1]: ``max(1 - |h1 - h2| / |h2|, 0)``; NaN if the cost of the second group is 0.
+        ``max(1 - |h1 - h2| / |h2|, 0)``; NaN if the cost of the second group is 0.
         """
         types = self._image_types if image_types is None else tuple(image_types)
         first, second = (_human_deltas(half, types)[1].mean() for half in (source, target))
@@ -178,13 +151,6 @@ def _human_deltas(target: DataAssembly, image_types: Sequence[str]) -> tuple[Lab
     names = coordinate(target, "subject")
     subjects, accuracies = _accuracies(right, coordinate(target, "image_type"), names, "subject", image_types)
     return subjects, accuracies[0] - accuracies[1]
-
-
-def _model_delta(source: DataAssembly, image_types: Sequence[str]) -> float:
-    truth = coordinate(source, "animal")
-    right = same_label(labels_of(source, role="source"), truth)
-    _, accuracies = _accuracies(right, coordinate(source, "image_type"), truth, "animal", image_types)
-    return float(accuracies[0].mean() - accuracies[1].mean())
 
 
 def _accuracies(

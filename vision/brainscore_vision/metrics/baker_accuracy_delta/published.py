@@ -19,25 +19,13 @@ def signed_closeness(model: float, people: Floats) -> Floats:
 
 
 def numbered_halves(subjects: Labels, n_halves: int) -> NDArray[np.bool_]:
-    """Draw halves of the numbers 1 to n - 1; shape (n_halves, n_subjects).
-
-    Raises
-    ------
-    AssemblyError
-        If subjects are not numbered, so that a half is empty.
-    """
+    """Draw halves of the numbers 1 to n - 1; shape (n_halves, n_subjects)."""
     # The published halves come from these generators, whose results are fixed for ever.
     return _members(subjects, [np.random.RandomState(i) for i in range(n_halves)])
 
 
 def stepped_up_closeness(subjects: Labels, deltas: Floats, n_halves: int) -> Floats:
-    """Compare halves of the numbers 1 to n - 1 with all other subjects, and apply Spearman-Brown; shape (n_halves,).
-
-    Parameters
-    ----------
-    deltas : ndarray, shape (n_subjects,)
-        Cost in accuracy of each.
-    """
+    """Compare halves of the numbers 1 to n - 1 with all other subjects, and apply Spearman-Brown; shape (n_halves,)."""
     first = _members(subjects, [np.random.RandomState(0)] * n_halves)  # one generator here, others in the score
     one, two = ((half @ deltas) / half.sum(axis=1) for half in (first, ~first))
     closeness = np.maximum(1 - np.abs(one - two) / two, 0)

@@ -8,23 +8,20 @@ training stimulus out, so that a band that does not help is not used, however ma
 
 where s_b is the mean squared size of a training stimulus in the band, and the weights :math:`\omega_b` sum to 1. They
 are the best of some candidates: all equal, each band alone, and ``n_draws`` at random
-(`metric_helpers.arrays.regression.banded`). As in other regression metrics, the prediction for held-out stimuli is
-correlated with the measurement per neuroid (Pearson): ``score = mean_s median_j r(prediction_sj, measurement_sj)``.
+(`metric_helpers.arrays.regression.banded`). As for `ridge`, ``score = mean_s median_j r(prediction_sj,
+measurement_sj)``.
 
 Variance is partitioned by the product measure: ``attrs['variance_by_band']``, dims (band, split, neuroid), holds
 :math:`R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2` of the test stimuli, with means removed. Over bands
 they sum to R^2. It is below 0 for a band that misleads, and where two bands say the same they share it.
 
-- Input: source (model) and target (measurement), dims (presentation, neuroid), with coordinates `stimulus_id` and
-  `neuroid_id`, and on the source's neuroids the coordinate that names their band; a `time_bin` of length one is
-  dropped. Both hold the same stimuli, in any order. 10 splits with 90 % training stimuli, stratified by `object_name`.
+- Input: as of `ridge`, and on the source's neuroids the coordinate that names their band.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid).
 - Invariances: order of stimuli and of neuroids; rotations, shifts and scaling of each band as a whole; shift and
   positive scaling of each neuroid of the target.
-- When: features are of several kinds or sizes, and you ask how much each explains. With one band it is ridge regression
-  with a penalty for each neuroid, as `ridgecv`, whose alphas have the unit of the features. The 15 candidates for four
-  bands take seven to nine times as long as `ridgecv` (`perf/costs.py`); bands are read one after the other and
-  may come from files.
+- When: features are of several kinds or sizes, and you ask how much each explains. With one band it is `ridgecv`, whose
+  alphas have the unit of the features. The 15 candidates for four bands take seven to nine times as long
+  (`perf/costs.py`); bands are read one after the other and may come from files.
 - Ceiling: `internal_consistency`, as for `ridge`.
 
 References
@@ -58,22 +55,16 @@ if TYPE_CHECKING:
 
 
 class BandedRidgeCorrelation(CrossRegressedCorrelation):
-    """Cross-validated banded ridge regression, then correlation per neuroid; see the module.
+    """Cross-validated banded ridge regression, then correlation per neuroid.
 
     Parameters
     ----------
-    crossvalidation_kwargs : dict or None
-        Arguments of `CrossValidation`; by default 10 splits with 90 % training stimuli, stratified by `object_name`.
     band_coord : str
         Coordinate of the source's neuroids whose values are the bands.
     alphas : array-like
         Penalties to choose from, in units of the mean squared size of a stimulus in a band.
-    n_draws : int
-        Random candidates for the weights of the bands.
-    seed : int
-        Of these draws.
-    backend : str or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+    n_draws, seed : int
+        Random candidates for the weights of the bands, and their seed.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"
@@ -98,19 +89,7 @@ class BandedRidgeCorrelation(CrossRegressedCorrelation):
         self._backend = backend
 
     def __call__(self, source: Features, target: Features) -> Score:
-        """Compare; see `CrossRegressedCorrelation`.
-
-        Returns
-        -------
-        Score
-            Attrs also hold ``variance_by_band`` (Score, dims (band, split, neuroid), see the module), ``bands`` (their
-            names), ``band_coord`` and ``band_seed``.
-
-        Raises
-        ------
-        AssemblyError
-            Also if the source's neuroids lack the coordinate.
-        """
+        """Compare; attrs also hold ``variance_by_band``, ``bands`` (their names), ``band_coord`` and ``band_seed``."""
         estimator, names = self._banded(source)
         score = self._bound(estimator)(source, target)
         side = Side.of(target, "target")
@@ -128,7 +107,6 @@ class BandedRidgeCorrelation(CrossRegressedCorrelation):
         return self._bound(self._banded(source)[0]).held_out(source, target, splits=splits)
 
     def _banded(self, source: Features) -> tuple[BandedRidge, list[str]]:
-        """Return a regression for the bands of the source, and their names."""
         names, bands = np.unique(coordinate(Side.of(source, "source").labels, self._band_coord), return_inverse=True)
         weights = band_weights(len(names), self._n_draws, self._seed)
         return BandedRidge(bands, weights, self._alphas, backend=self._backend), [str(name) for name in names]

@@ -4,19 +4,21 @@ With the Gram matrices K and L of source and target over the same stimuli:
 
     ``CKA = HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L))``
 
-`cka` and `cka_cv` use the unbiased estimate of HSIC (Song et al. 2012), `cka_biased` the plain one, ``tr(K H L H)``,
-which grows towards 1 with the number of neuroids even for unrelated responses.
+`cka` and `cka_cv` use the unbiased estimate of HSIC (Song et al. 2012), which takes at least four stimuli; `cka_biased`
+the plain one, ``tr(K H L H)``, which grows towards 1 with the number of neuroids even for unrelated responses.
 
-- Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order.
-- Output: Score in [-1, 1] (unbiased; about 0 for unrelated responses) or [0, 1] (biased).
+- Input: two assemblies, as of all metrics.
+- Output: Score in [-1, 1] (unbiased; about 0 for unrelated responses) or [0, 1] (biased); NaN if either side has no
+  structure.
 - Invariances: order of stimuli and of neuroids; rotations, reflections, shifts and scaling of each side as a whole;
   duplicated sets of neuroids. Not of scaling single neuroids.
+- Error: takes at least five stimuli, three if biased.
 - When: to compare geometry without fitting anything, where large distances shall count more than small ones (`rdm`
   counts ranks).
 
 Published differences: the published unbiased `cka` adds 1e-12 to the denominator, so it tends to 0 for small responses
 (below about 1e-3) although alignment has no scale, and it gives 0 where it is undefined, here NaN. The parts of
-`cka_cv` there depend on the order of rows, see `labelled.splits`. ``compat=True`` gives the published numbers.
+`cka_cv` there depend on the order of rows, see `labelled.splits`.
 
 References
 ----------
@@ -51,17 +53,7 @@ _COMPAT_EPSILON = 1e-12
 
 
 class CKA(Metric):
-    """Centered kernel alignment.
-
-    Parameters
-    ----------
-    comparison_coord : str
-        Coordinate that aligns the stimuli.
-    unbiased : bool
-        Estimate HSIC without bias, which takes at least four stimuli.
-    compat : bool
-        Give the published number, see the module.
-    """
+    """Centered kernel alignment; `comparison_coord` aligns the stimuli."""
 
     quantity: ClassVar = "share"
     symmetric: ClassVar = True
@@ -74,21 +66,7 @@ class CKA(Metric):
         self._compat = compat
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
-        """Compare; inputs as the module says. A `time_bin` of length one is dropped.
-
-        Returns
-        -------
-        Score
-            0-d; NaN if either side has no structure. Attrs: ``error`` and ``interval`` (over new stimuli and new
-            neuroids of `assembly2`, see `brainscore_core.statistics.influence`; with at least five stimuli, three if
-            biased), ``n_stimuli``, ``n_neuroids`` (of `assembly2`), ``quantity``; ``neuroids_left_out`` names the
-            neuroids of `assembly2` that are NaN throughout.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli or dimensions differ, values are NaN otherwise, or there are too few stimuli.
-        """
+        """Compare `assembly1`, the source, with `assembly2`, the target."""
         first, second, _ = self.responses(assembly1, assembly2)
         value, influences = cka_influences(first, second.values, unbiased=self._unbiased)
         if self._compat:
@@ -133,10 +111,7 @@ class CKA(Metric):
 
 
 class CKACrossValidated(OnParts):
-    """Centered kernel alignment on parts of the stimuli.
-
-    Parameters as for `CKA` and `OnParts`.
-    """
+    """Centered kernel alignment on parts of the stimuli, see `OnParts`."""
 
     quantity: ClassVar = "share"
     symmetric: ClassVar = True
@@ -163,5 +138,5 @@ class CKACrossValidated(OnParts):
 
 
 def biased_cka(comparison_coord: str = Defaults.stimulus_coord, *, compat: bool = False) -> CKA:
-    """Make the metric `cka_biased`; arguments as for `CKA`."""
+    """Make the metric `cka_biased`."""
     return CKA(comparison_coord, unbiased=False, compat=compat)

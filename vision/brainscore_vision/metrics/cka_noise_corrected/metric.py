@@ -9,9 +9,9 @@ and repetitions leaves ``HSIC(K, L)`` as it is on average, and N, a product of i
 length of the noisy target, ``HSIC(L, L)``, noise would lower the score, as it does that of `cka`: this one is in
 ``attrs['uncorrected']``.
 
-- Input: source, dims (presentation, neuroid), with `stimulus_id`; target with the single repetitions (`stimulus_id`,
-  `repetition`), at least two of each stimulus. A source with several repetitions of its own, such as another brain, is
-  corrected likewise; without, it is taken to be free of noise. The noise of both sides must be independent.
+- Input: source; target with its single repetitions (`repetition`), at least two of each stimulus, at least four
+  stimuli. A source with several repetitions of its own, such as another brain, is corrected likewise; without, it is
+  taken to be free of noise. The noise of both sides must be independent.
 - Output: Score, about 1 for the true geometry where the length of its Gram matrix can be estimated; single scores can
   exceed 1. For 20 to 160 stimuli, 40 neuroids and four repetitions its median is .97 to 1.03 where the average over
   repetitions has a reliability of .5, but .66 to 1.05 at .3 and .44 to .98 at .2, with the more stimuli the better;
@@ -59,8 +59,6 @@ class NoiseCorrectedCKA(Metric):
 
     Parameters
     ----------
-    repetition_coord : str
-        Coordinate that numbers the repetitions.
     splits : int
         How many divisions into halves at most; all if there are no more.
     """
@@ -73,22 +71,10 @@ class NoiseCorrectedCKA(Metric):
         self._seed = seed
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
-        """Compare; inputs as the module says. A `time_bin` of length one is dropped.
+        """Compare; NaN if an estimated length is not positive: the structure is nothing but noise.
 
-        Returns
-        -------
-        Score
-            0-d. Attrs: ``error`` (standard error over new stimuli and new neuroids of the target, by leaving out one of
-            either at a time, less what both contain), ``interval`` (95 %), ``influence``, ``uncorrected`` (with the
-            lengths of the noisy sides, in [-1, 1]), ``raw`` (Score, dims (split): the length of the target from each
-            division as a part of that of the noisy one, which is the reliability of its Gram matrix), ``n_stimuli``,
-            ``n_neuroids``, ``n_repetitions``, ``seed``, ``quantity``. NaN if an estimated length is not positive: the
-            structure is nothing but noise.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli differ, repetitions or stimuli are too few, or values are NaN.
+        Attrs also hold ``uncorrected``, in [-1, 1]. ``raw``, dims (split), is the length of the target from each
+        division as a part of that of the noisy one: the reliability of its Gram matrix.
         """
         measured = self._read(target, "target")
         if self._is_repeated(source):

@@ -1,15 +1,15 @@
 """Score the share of neuroids that represent a factor of variation, such as shape or texture.
 
-Stimuli come in pairs that agree in one factor and differ in the others. The more of the variance both members of a
-pair have in common, the more neuroids are attributed to its factor:
+Stimuli come in pairs that agree in one factor and differ in the others. The more of the variance both members of a pair
+have in common, the more neuroids are attributed to its factor:
 
     ``score_f = sum_j cov_f(a_j, b_j) / sum_j var_j``, ``share_f = floor(softmax(scores)_f N) / N``
 
 where the residual, all that is about no factor, has the score 1 and gets the rest.
 
-- Input: two assemblies, dims (presentation, neuroid): first and second members of the same pairs *in the same order*,
-  with the coordinate `factor` on presentation. Pairs are of different stimuli, so nothing is aligned by stimulus.
-- Output: Score in [0, 1]; over all factors and the residual the shares add up to 1.
+- Input: two assemblies, dims (presentation, neuroid), of the same neuroids: first and second members of the same pairs
+  *in the same order*, with the coordinate `factor`. Pairs are of different stimuli, so nothing is aligned by stimulus.
+- Output: Score in [0, 1]; over all factors and the residual the shares add up to 1. NaN if responses are constant.
 - Invariances: order of pairs and of neuroids; rotations (up to rounding down), shifts and scaling of all responses.
 - When: to find the factors a representation encodes from stimuli with independent factors. Compares no brain data.
 
@@ -56,18 +56,8 @@ class Dimensionality(Metric):
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
         """Estimate.
 
-        Parameters
-        ----------
-        assembly1, assembly2 : NeuroidAssembly, dims (presentation, neuroid)
-            Members of the same pairs in the same order, with the coordinate `factor` on presentation (the same in
-            both) and the same neuroids. A `time_bin` of length one is dropped.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (factor): the scores before they are turned into shares),
-            ``shares`` and ``dimensions`` (dict, of all factors and the residual), ``n_pairs``, ``n_neuroids``,
-            ``quantity``. NaN if responses are constant.
+        ``raw``, dims (factor), holds the scores before they are turned into shares; attrs also hold ``shares`` and
+        ``dimensions`` (dicts, of all factors and the residual) and ``n_pairs``.
 
         Raises
         ------

@@ -7,18 +7,16 @@ draw is compared with that of the recorded neurons. The score is the mean over d
 
 - Input: two assemblies, dims (neuroid, neuronal_property); the target has ``attrs['<property>_bins']``, the edges of
   its histogram. NaN says that a property is undefined for a neuron.
-- Output: Score in [0, 1].
+- Output: Score in [0, 1]; 0 if the property is undefined for (nearly) all model units. ``raw`` has dim (draw),
+  ``error`` is the standard deviation over draws: of the score of one such experiment.
 - Invariances: order of neuroids; any change within a bin, or beyond the outermost edges.
 - When: for single-neuron properties, where models and recordings share no stimuli or the published data are the
   distributions alone.
 
-The ceiling is the score that the recorded neurons themselves would reach: `NeuronalPropertyCeiling`.
-
 Published differences: draws are seeded here, with a multinomial distribution in place of drawing single units, so
 numbers agree to the error of the mean over draws (about .001 for 1000). The published ceiling compares draws with the
 very data they are drawn from, and is too high: even a model with exactly the right distribution differs from the
-recorded neurons in two ways, its own draw and theirs. Here both sides are drawn; ``compat=True`` gives the published
-ceiling.
+recorded neurons in two ways, its own draw and theirs.
 
 References
 ----------
@@ -73,15 +71,7 @@ class BootstrapDistributionSimilarity(Metric):
         self._seed = seed
 
     def __call__(self, model_property: DataAssembly, data_property: DataAssembly) -> Score:
-        """Compare; inputs as the module says.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]; 0 if the property is undefined for (nearly) all model units. Attrs: ``raw`` (Score, dims
-            (draw)), ``error`` (standard deviation over draws: of the score of one such experiment), ``seed``,
-            ``n_neuroids`` (recorded), ``n_model_neuroids``, ``n_undefined`` (recorded neurons without the property),
-            ``bins``, ``data_histogram``, ``model_histogram``, ``quantity``.
+        """Compare; attrs also hold ``n_undefined`` (recorded neurons without the property), bins and both histograms.
 
         Raises
         ------
@@ -152,8 +142,7 @@ class NeuronalPropertyCeiling(Ceiling):
     """The score of a model whose units are distributed like the recorded neurons.
 
     Two groups of neurons are drawn from the recorded ones with replacement, one in the place of the model and one in
-    that of the recordings, many times; their similarity is the ceiling. Like two samples of the true distribution, they
-    differ by the sampling errors of both.
+    that of the recordings, many times; their similarity is the ceiling.
 
     Parameters
     ----------
@@ -178,13 +167,7 @@ class NeuronalPropertyCeiling(Ceiling):
         self._compat = compat
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate from the data that would be the target of the metric.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]; attrs as of `BootstrapDistributionSimilarity`.
-        """
+        """Estimate from the data that would be the target of the metric."""
         if self._compat or not hasattr(self.similarity_metric, "ceiling"):
             score: Score = self.similarity_metric(assembly, assembly)
         else:

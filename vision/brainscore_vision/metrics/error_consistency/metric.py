@@ -1,15 +1,13 @@
 """Score whether two observers err on the same stimuli more often than their accuracies alone explain.
 
 For one person and one condition, with accuracies ``p1``, ``p2`` and the part ``c`` of stimuli on which both are right
-or both wrong, Cohen's kappa is
+or both wrong, the score is Cohen's kappa, averaged over people within each condition, then over conditions:
 
     ``kappa = (c - e) / (1 - e)``,  ``e = p1 p2 + (1 - p1)(1 - p2)``
 
-and the score is the mean over people within each condition, then over conditions.
-
 - Input: source, one answer for each stimulus; target, one answer for each person and stimulus, with `stimulus_id`,
-  `subject`, `truth` and, if there are several, `condition` on presentation. Answers are the values of the assembly, or
-  its coordinate `choice` if the values are numbers. An answer that is no label (`na`, empty) counts as wrong.
+  `subject`, `truth` and, if there are several, `condition`. Answers are the values of the assembly, or its coordinate
+  `choice` if the values are numbers. An answer that is no label (`na`, empty) counts as wrong.
 - Output: Score, at most 1; 0 is what independent errors give.
 - Invariances: order of trials; which wrong label was chosen.
 - Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; published scores give

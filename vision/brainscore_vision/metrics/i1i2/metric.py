@@ -20,12 +20,12 @@ that of half of the trials, averaged over random halves. The patterns are
 
 - Input: source, probabilities, dims (presentation, choice), one presentation for each image; target, single trials,
   dims (presentation), values the chosen object, with `stimulus_id`, `truth`, `sample_obj` and `dist_obj`.
-- Output: Score in [-1, 1], a correlation; the ceiling is a reliability (of a half), so that the normalised score is
-  ``score / sqrt(ceiling)``: `ceil_score`.
-- Invariances: order of the model's images and choices; scale of each image's probabilities; names of objects. The
-  order of trials decides which trials make a half.
+- Output: Score in [-1, 1], a correlation; ``raw`` has one for each half. The ceiling is a reliability (of a half), so
+  that the normalised score is ``score / sqrt(ceiling)``: `ceil_score`.
+- Invariances: order of the model's images and choices; scale of each image's probabilities; names of objects. The order
+  of trials decides which trials make a half.
 - Error: jackknife over images, each with all its trials (over objects for O1 and O2), also of the normalised score, in
-  which score and ceiling lose the same image; the published ones are standard deviations over the repetitions, which
+  which score and ceiling lose the same image. The published ones are standard deviations over the repetitions, which
   share their trials (`compat=True`).
 - When: dense match-to-sample data, tens of trials for each image.
 
@@ -87,8 +87,6 @@ class BehavioralPatterns(Metric):
         How often the trials are divided into halves.
     seed : int
         Seed of the halves; 0 gives those of the published scores, the same for score and ceiling.
-    compat : bool
-        Give in ``error`` the standard deviation over repetitions, as published scores and normalised scores do.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"
@@ -113,20 +111,13 @@ class BehavioralPatterns(Metric):
         self._compat = compat
 
     def __call__(self, source_probabilities: DataAssembly, target: DataAssembly) -> Score:
-        """Compare; inputs as the module says. The right answers come from the target.
-
-        Returns
-        -------
-        Score
-            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split): one correlation for each half), ``error`` and
-            ``interval`` (95 %) over new images with new trials, ``n_stimuli``, ``n_objects``, ``n_trials``, ``seed``,
-            ``quantity``. Entries without trials in a half do not count.
+        """Compare; the right answers come from the target, and entries without trials in a half do not count.
 
         Raises
         ------
         AssemblyError
-            If images or objects of the two sides differ, a coordinate is missing, an image has two true objects, or
-            probabilities are NaN, negative, or 0 for both objects that are compared.
+            Also if an image has two true objects, or probabilities are negative, or 0 for both objects that are
+            compared.
         """
         trials = _read_trials(target)
         rates = two_way_rates(self._probabilities(source_probabilities, trials), trials.truth)
@@ -141,23 +132,13 @@ class BehavioralPatterns(Metric):
         )
 
     def ceiling(self, assembly: DataAssembly, skipna: bool = False) -> Score:
-        """Correlate the patterns of two halves of the trials, the target of the metric.
+        """Correlate the patterns of two halves of the trials, which is the reliability of half of them.
 
         Parameters
         ----------
         skipna : bool
-            Leave out entries without trials in either half. Without it, only those that the second half
-            lacks are; if the first half lacks others, this is an error.
-
-        Returns
-        -------
-        Score
-            0-d, the reliability of the pattern of half of the trials. Attrs as for the metric.
-
-        Raises
-        ------
-        AssemblyError
-            If a coordinate is missing, or the first half lacks entries that the second one has.
+            Leave out entries without trials in either half. Without it, only those that the second half lacks are; if
+            the first half lacks others, this is an error.
         """
         trials = _read_trials(assembly)
         patterns = self._pattern(self._halves(trials), trials)
@@ -175,12 +156,8 @@ class BehavioralPatterns(Metric):
     def ceil_score(self, score: Score, ceiling: Score) -> Score:
         """Normalise by halves: the mean of ``score / sqrt(ceiling)`` over repetitions.
 
-        Returns
-        -------
-        Score
-            0-d. Attrs: ``raw`` (the score given), ``ceiling``, ``error`` and ``interval`` (95 %) over new images with
-            new trials; NaN, with ``error_nan_reason``, if score and ceiling do not say how much each image moves them,
-            or a repetition has a ceiling that is not positive.
+        Its ``error`` is NaN if score and ceiling do not say how much each image moves them, or a repetition has a
+        ceiling that is not positive.
         """
         order = matching_order(score.raw["split"].values, ceiling.raw["split"].values, what="split")
         with np.errstate(invalid="ignore", divide="ignore"):  # a half that is not reliable: NaN
@@ -201,7 +178,6 @@ class BehavioralPatterns(Metric):
         self._attach_error(result, left_out)
 
     def _attach_error(self, score: Score, left_out: Floats) -> None:
-        """Attach error and interval from the values of each repetition without one image or object."""
         values = left_out.mean(axis=0)
         spread = jackknife_spread(values)
         over = "stimulus" if self._level == "image" else "object"
@@ -209,21 +185,9 @@ class BehavioralPatterns(Metric):
         attach_spread(score, spread, over=[over], interval=t_interval(score.item(), spread), missing=reason)
 
     def add_source_meta(self, source_probabilities: DataAssembly, target: DataAssembly) -> None:
-        """Write into a model's assembly which object is on each image, as coordinate ``truth`` of its presentations.
+        """Write into a model's assembly which object is on each image, as coordinate ``truth``.
 
         For published code: the metric needs no such coordinate, and changes no assembly of itself.
-
-        Parameters
-        ----------
-        source_probabilities : BehavioralAssembly, dims (presentation, choice)
-            Changed in place.
-        target : BehavioralAssembly, dims (presentation)
-            Trials, which name the object on each image.
-
-        Raises
-        ------
-        AssemblyError
-            If the model answered to an image that no trial has.
         """
         trials = _read_trials(target)
         object_of = dict(zip(trials.stimuli.tolist(), trials.objects[trials.truth].tolist(), strict=True))
@@ -351,7 +315,6 @@ def _read_trials(assembly: DataAssembly) -> _Trials:
 
 
 def _numbered(names: Labels) -> tuple[Labels, Indices]:
-    """Give names numbers in ascending order of their text."""
     # Hashing is much faster than sorting as many names as there are trials.
     codes, uniques = pd.factorize(np.asarray(names, dtype=object))
     unique, order = np.unique(np.asarray(uniques).astype(str), return_inverse=True)

@@ -1,20 +1,23 @@
 """Estimate the reliability of responses from the agreement of two halves of their repetitions.
 
-In every split the repetitions are divided at random into two halves that together hold all of them; the mean
-responses of the halves are correlated over stimuli per neuroid, and the correlation is stepped up to the reliability of
-the mean over all repetitions (Spearman-Brown; for halves of equal size ``2 r / (1 + r)``, see
-`metric_helpers.arrays.reliability.split_half` for others). The ceiling is the median over neuroids, then the mean
-over splits:
+In every split the repetitions are divided at random into two halves that together hold all of them; the mean responses
+of the halves are correlated over stimuli per neuroid, and the correlation is stepped up to the reliability of the mean
+over all repetitions (Spearman-Brown; for halves of equal size ``2 r / (1 + r)``, see
+`metric_helpers.arrays.reliability.split_half` for others). The ceiling is the median over neuroids, then the mean over
+splits:
 
     ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
 
 ``internal_consistency_temporal`` gives a ceiling for each time bin, with the same halves in all bins.
 
-- Input: an assembly, dims (presentation, neuroid), with `stimulus_id`, `repetition` and `neuroid_id`; with dimension
-  `time_bin` for ``internal_consistency_temporal``.
-- Output: Score, at most 1: a reliability, that is a part of variance (its root bounds a correlation).
+- Input: an assembly of single repetitions, not their mean, with `repetition`; with dimension `time_bin` for
+  ``internal_consistency_temporal``. NaN is a repetition that was not recorded from that neuroid. A stimulus that a half
+  lacks does not count in that split.
+- Output: Score, at most 1: a reliability, that is a part of variance (its root bounds a correlation); ``raw`` has dims
+  (split, neuroid), stepped up. For each bin: dims (time_bin), sorted by `time_bin_start`, as are the attrs; a neuroid
+  that does not count in a bin may count in others.
 - Invariances: order of presentations; shift and positive scaling of each neuroid.
-- When: any measurement with repetitions. Give it the single repetitions, not their mean.
+- When: any measurement with repetitions.
 
 References
 ----------
@@ -91,8 +94,7 @@ class InternalConsistency(Ceiling):
     aggregate : callable or None
         Score with dims (split, ...) -> Score with dims (split); None takes the median over neuroids.
     compat : bool
-        Apply ``2 r / (1 + r)`` to halves of unequal size too, as published ceilings do. It makes no difference for
-        even numbers of repetitions.
+        Apply ``2 r / (1 + r)`` to halves of unequal size too, as published ceilings do.
     n_bootstrap : int
         Accepted for those who state it; nothing is drawn.
     """
@@ -121,28 +123,10 @@ class InternalConsistency(Ceiling):
         self._compat = compat
 
     def __call__(self, assembly: xr.DataArray) -> Score:
-        """Estimate.
+        """Estimate; raises AssemblyError also for fewer than two repetitions.
 
-        Parameters
-        ----------
-        assembly : NeuroidAssembly, dims (presentation, neuroid)
-            Single repetitions. A `time_bin` of length one is dropped. NaN is a repetition that was not recorded from
-            that neuroid. A stimulus that a half lacks does not count in that split.
-
-        Returns
-        -------
-        Score
-            0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` and ``interval`` (over
-            new stimuli and new neuroids, see `statistics.influence`; not with an `aggregate` of one's own,
-            and with a metric only if that is ``symmetric`` and has influences, such as those of geometry),
-            ``split_error`` (standard error of the mean over splits), ``n_stimuli``, ``n_neuroids``,
-            ``n_repetitions``, ``seed``. Neuroids that are constant or NaN throughout do not count;
-            ``neuroids_left_out`` names them.
-
-        Raises
-        ------
-        AssemblyError
-            If there are fewer than two repetitions, a coordinate is missing, or values are infinite.
+        There is no ``error`` with an `aggregate` of one's own, and with a metric only if that is ``symmetric`` and has
+        influences, such as those of geometry.
         """
         assembly = squeeze_time_bin(assembly)
         repetitions = self._repetitions(assembly)
@@ -336,26 +320,7 @@ class TemporalInternalConsistency(InternalConsistency):
     """Split-half reliability over repetitions in every time bin; parameters as for `InternalConsistency`."""
 
     def __call__(self, assembly: xr.DataArray) -> Score:
-        """Estimate.
-
-        Parameters
-        ----------
-        assembly : NeuroidAssembly, dims (presentation, neuroid, time_bin)
-            Single repetitions. With a single time bin, or none, the ceiling is that of `InternalConsistency`.
-
-        Returns
-        -------
-        Score, dims (time_bin)
-            At most 1, sorted by `time_bin_start`. Attrs: ``raw`` (Score, dims (time_bin, split, neuroid)), ``error``
-            and ``split_error`` (Scores, dims (time_bin)), ``interval`` (Score, dims (time_bin, bound)), the others as
-            for `InternalConsistency`. A neuroid that is constant or NaN throughout a bin does not count in that bin; a
-            bin without any other is NaN. ``neuroids_left_out`` names those that count in no bin.
-
-        Raises
-        ------
-        AssemblyError
-            As for `InternalConsistency`.
-        """
+        """Estimate; with a single time bin, or none, as `InternalConsistency`."""
         assembly = squeeze_time_bin(assembly)
         if "time_bin" not in assembly.dims:
             return super().__call__(assembly)

@@ -42,15 +42,7 @@ class SpearmanBrownCorrection:
 
 
 class PearsonCorrelation:
-    """Correlate two halves neuroid by neuroid: a `consistency_metric` of `InternalConsistency`, its default.
-
-    Parameters
-    ----------
-    stimulus_coord, neuroid_coord : str
-        Keys that align the halves.
-    neuroid_dim : str
-        Dimension of the neuroids, over which `aggregate` takes the median.
-    """
+    """Correlate two halves neuroid by neuroid: a `consistency_metric` of `InternalConsistency`, its default."""
 
     def __init__(
         self,
@@ -64,13 +56,7 @@ class PearsonCorrelation:
         self._neuroid_dim = neuroid_dim
 
     def __call__(self, half1: xr.DataArray, half2: xr.DataArray) -> Score:
-        """Correlate two assemblies, dims (presentation, neuroid).
-
-        Returns
-        -------
-        Score, dims (neuroid)
-            In [-1, 1], of halves: not stepped up.
-        """
+        """Correlate two assemblies, dims (presentation, neuroid); dims (neuroid), of halves: not stepped up."""
         return self._correlation(half1, half2)
 
     def aggregate(self, scores: Score) -> Score:
@@ -79,17 +65,11 @@ class PearsonCorrelation:
 
 
 class PearsonReliability(PearsonCorrelation):
-    """The reliability of both halves together: their correlation, stepped up; parameters as for `PearsonCorrelation`.
+    """The reliability of both halves together: their correlation, stepped up to ``2 r / (1 + r)``.
 
     For use on its own: `InternalConsistency` already steps up the result of its `consistency_metric`.
     """
 
     def __call__(self, half1: xr.DataArray, half2: xr.DataArray) -> Score:
-        """Estimate from two assemblies, dims (presentation, neuroid).
-
-        Returns
-        -------
-        Score, dims (neuroid)
-            At most 1; ``2 r / (1 + r)`` of the correlation.
-        """
+        """Estimate from two assemblies, dims (presentation, neuroid)."""
         return SpearmanBrownCorrection()(super().__call__(half1, half2), n=2)

@@ -1,15 +1,13 @@
 """Score as `accuracy_distance`, but on stimuli that both the model and the person answered.
 
-An empty answer, or the text `NaN`, stands for none: a person who did not see a stimulus, or a model that fails already
-on the undistorted version of an image. Such a stimulus is left out of the comparison with this person, on both sides.
+An answer is left out as in `kato_error_consistency`.
 
 - Input, output, invariances, error: as for `accuracy_distance`.
 - When: experiments where people answer a part of the stimuli, or only some stimuli are fair to a model.
 
 References
 ----------
-Kato & He (2026), Systematic image perturbations reveal persistent gaps between human and machine vision, iScience,
-doi:10.1016/j.isci.2026.117370.
+Kato & He (2026), doi:10.1016/j.isci.2026.117370.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import NO_ANSWER, AccuracyDistance

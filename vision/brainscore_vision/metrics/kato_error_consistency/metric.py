@@ -8,8 +8,7 @@ on the undistorted version of an image. Such a stimulus is left out of the compa
 
 References
 ----------
-Kato & He (2026), Systematic image perturbations reveal persistent gaps between human and machine vision, iScience,
-doi:10.1016/j.isci.2026.117370.
+Kato & He (2026), doi:10.1016/j.isci.2026.117370.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import NO_ANSWER, ErrorConsistency

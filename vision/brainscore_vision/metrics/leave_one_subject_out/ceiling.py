@@ -2,8 +2,8 @@ r"""Estimate how well any model of all subjects can predict one of them, from ho
 
 Each subject is correlated over stimuli with the mean over the others (lower bound: that mean is noisy) and with the
 mean over all, itself included (upper bound: that mean knows its noise). With :math:`\bar r` the lower bound of one
-response variable, averaged over the :math:`S` subjects, and :math:`x` the share of a single subject's variance that
-all share, :math:`\bar r = \sqrt{S - 1}\, x / \sqrt{1 + (S - 2)\, x}`. Solved for :math:`x`:
+response variable, averaged over the :math:`S` subjects, and :math:`x` the share of a single subject's variance that all
+share, :math:`\bar r = \sqrt{S - 1}\, x / \sqrt{1 + (S - 2)\, x}`. Solved for :math:`x`:
 
 .. math:: \text{corrected} = \operatorname{median}_j \sqrt{x_j}, \qquad
     \rho = \operatorname{median}_j \frac{S x_j}{1 + (S - 1) x_j}
@@ -13,13 +13,14 @@ The first is the highest correlation with single subjects, the second the reliab
 - Input, subjects answer for the same variables: dims (presentation) or (presentation, neuroid), with `stimulus_id` and
   `subject` on presentation: ratings, accuracies, mean responses of a region. Texts such as choices are made numbers
   first (``right = assembly.copy(data=assembly.values == assembly['truth'].values)``) or given a `metric`.
-- Input, subjects have their own neuroids: dims (presentation, neuroid) with `subject` on neuroid. There is no mean over
-  subjects then: `metric` predicts the neuroids of each subject from the pooled neuroids of the others, as a regression
-  metric does (inter-animal consistency). This is a lower bound.
-- Output: Score, at most 1; a correlation, or a reliability if ``scored='mean'``.
+- Input, subjects have their own neuroids: `subject` on neuroid. There is no mean over subjects then: `metric` predicts
+  the neuroids of each subject from the pooled neuroids of the others, as a regression metric does (inter-animal
+  consistency). This is a lower bound.
+- Output: Score, at most 1; a correlation, or a reliability if ``scored='mean'``. ``raw`` is the lower bound, dims
+  (subject, neuroid), or (subject) with a metric; attrs also hold ``lower_bound`` and ``upper_bound``.
 - Invariances: order of presentations; without a metric, shift and positive scaling of all subjects' responses.
 - Error: over new stimuli and new subjects, from the influence of every answer; of several variables over new variables
-  too.
+  too; with a metric over subjects; NaN where two subjects are a single pair.
 - When: measurements from several subjects, where the score is the mean over subjects of the correlation with each
   (``scored='subject'``, with `ceil_score`) or the correlation with their mean (``scored='mean'``, with
   `explained_variance`). Repetitions of one subject are averaged: what subjects do not share counts as noise.
@@ -82,8 +83,6 @@ class LeaveOneSubjectOut(Ceiling):
     metric : callable or None
         ``metric(others, subject)`` returns a Score; None correlates. Where subjects share the variables, ``others`` is
         their mean; where they have their own neuroids, the pooled neuroids of the others.
-    subject_coord : str
-        Coordinate of presentation or of neuroid that names the subjects.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"
@@ -117,25 +116,11 @@ class LeaveOneSubjectOut(Ceiling):
     def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate.
 
-        Parameters
-        ----------
-        assembly : BehavioralAssembly or NeuroidAssembly
-            Dims (presentation) or (presentation, neuroid), the subjects apart. A `time_bin` of length one is dropped.
-
-        Returns
-        -------
-        Score
-            0-d, at most 1. Attrs: ``raw`` (Score, the lower bound, dims (subject, neuroid), or (subject) with a
-            metric), ``lower_bound`` and ``upper_bound`` (float; with a metric the one computed), ``bound``, ``scored``,
-            ``interval`` (95 %) and ``error`` over ``error_over`` (stimuli, subjects and neuroids; with a metric over
-            subjects; NaN, with ``error_nan_reason``, where two subjects are a single pair), ``influence`` (of a single
-            variable), ``n_subjects``, ``n_stimuli``, ``quantity``.
-
         Raises
         ------
         AssemblyError
-            If there are fewer than two subjects (three with a correction), a coordinate is missing, or values are
-            text or NaN.
+            If there are fewer than two subjects (three with a correction), a coordinate is missing, or values are text
+            or NaN.
         """
         assembly = squeeze_time_bin(assembly)
         names = np.unique(coordinate(assembly, self._subject_coord))

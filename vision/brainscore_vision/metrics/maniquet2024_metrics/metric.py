@@ -9,14 +9,15 @@ disturbed images), of the accuracies of the model and of people:
 
 - Input: source, probabilities, dims (presentation, choice), with `image_label`; target, one trial of one person for
   each presentation, with `image_label`, `prediction` and, for errors and ceilings, `subject_id`. Predictions that are
-  no label do not count as confusions. For tasks the source also has `manipulation` and `manipulation_details`,
-  the target `task`.
-- Output: Score in [-1, 1], a correlation. The ceiling is the highest correlation that the noise of people allows:
-  the root of the reliability of all their answers, stepped up from random halves of them (Spearman-Brown).
+  no label do not count as confusions. For tasks the source also has `manipulation` and `manipulation_details`, the
+  target `task`.
+- Output: Score in [-1, 1], a correlation; ``raw``, dims (side, entry), holds both patterns. The ceiling is the highest
+  correlation that the noise of people allows: the root of the reliability of all their answers, stepped up from random
+  halves of them (Spearman-Brown); its ``raw`` holds the correlations of halves.
 - Invariances: order of trials; names of objects.
 - Error: jackknife over people; NaN without `subject_id`, or for one person.
-- Differs from the published ceilings: these are the mean correlation of halves, not stepped up (`compat=True`), drawn
-  without a seed; those of tasks come from overlapping parts that do not hold all trials.
+- Published differences: the published ceilings are the mean correlation of halves, not stepped up, drawn without a
+  seed; those of tasks come from overlapping parts that do not hold all trials, which cannot be repeated.
 - When: experiments with several disturbances of the same objects.
 
 References
@@ -61,7 +62,7 @@ DETAILS = {
 
 
 class _PatternCorrelation(Metric):
-    """Shared base of the two metrics."""
+    """Shared base of the two metrics; `seed` and `compat` concern the ceiling."""
 
     quantity: ClassVar[Quantity | None] = "correlation"
     SPLITS = 100
@@ -95,30 +96,15 @@ class _PatternCorrelation(Metric):
 
 
 class ConfusionSimilarity(_PatternCorrelation):
-    """Correlation of confusion matrices, without their diagonals.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the halves of people for the ceiling.
-    compat : bool
-        For the ceiling: the mean correlation of halves, not stepped up, as published.
-    """
+    """Correlation of confusion matrices, without their diagonals."""
 
     def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
-        """Compare a model with people; inputs as the module says.
-
-        Returns
-        -------
-        Score
-            0-d, in [-1, 1]; NaN if one side makes no, or all possible, confusions equally often. Attrs: ``raw``
-            (Score, dims (side, entry): numbers of confusions, row by row), ``error`` (standard error over people),
-            ``n_stimuli`` (of the model), ``n_trials``, ``n_objects``, ``n_subjects``, ``quantity``.
+        """Compare a model with people; NaN if one side makes no, or all possible, confusions equally often.
 
         Raises
         ------
         AssemblyError
-            If the two sides do not have the same objects, or a coordinate is missing.
+            Also if the two sides do not have the same objects.
         """
         objects, matrices = _human_matrices(human_assembly)
         choices = np.unique(coordinate(probabilities, "choice").astype(str))
@@ -140,20 +126,7 @@ class ConfusionSimilarity(_PatternCorrelation):
         return self._score(off_diagonal(model), off_diagonal(people), without, notes)
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Correlate the mean confusions of random halves of the people.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]: the highest correlation. Attrs: ``raw`` (Score, dims (split): correlations of halves),
-            ``error`` (jackknife standard error over people; NaN for fewer than four), ``n_subjects``, ``seed``,
-            ``quantity``.
-
-        Raises
-        ------
-        AssemblyError
-            If there are fewer than two subjects, or a coordinate is missing.
-        """
+        """Correlate the mean confusions of random halves of the people; ``error`` is NaN for fewer than four."""
         coordinate(assembly, "subject_id")
         _, matrices = _human_matrices(assembly)
         if len(matrices) < 2:
@@ -174,29 +147,15 @@ class ConfusionSimilarity(_PatternCorrelation):
 
 
 class TasksConsistency(_PatternCorrelation):
-    """Correlation of accuracies over tasks.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the halves of trials for the ceiling.
-    compat : bool
-        For the ceiling: the mean correlation of halves, not stepped up. The published draws cannot be repeated.
-    """
+    """Correlation of accuracies over tasks."""
 
     def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
-        """Compare a model with people; inputs as the module says.
-
-        Returns
-        -------
-        Score
-            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (side, entry): accuracies by task), ``error`` (standard error
-            over people), ``tasks``, ``n_stimuli``, ``n_trials``, ``n_subjects``, ``quantity``.
+        """Compare a model with people; attrs also hold ``tasks``.
 
         Raises
         ------
         AssemblyError
-            If there are fewer than three tasks, the model lacks images of one of them, or a coordinate is missing.
+            Also if there are fewer than three tasks, or the model lacks images of one of them.
         """
         tasks, task, right = _human_tasks(human_assembly)
         model = _accuracy_by_task(probabilities, tasks)
@@ -221,17 +180,12 @@ class TasksConsistency(_PatternCorrelation):
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Correlate the accuracies of random halves of the trials, halved within each task.
 
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]: the highest correlation. Attrs: ``raw`` (Score, dims (split): correlations of halves),
-            ``error`` (standard deviation over divisions into halves, which says nothing about other people),
-            ``n_trials``, ``seed``, ``quantity``.
+        ``error`` is the standard deviation over divisions into halves, which says nothing about other people.
 
         Raises
         ------
         AssemblyError
-            If there are fewer than three tasks, a task has a single trial, or a coordinate is missing.
+            Also if there are fewer than three tasks, or a task has a single trial.
         """
         tasks, task, right = _human_tasks(assembly)
         number = np.bincount(task, minlength=len(tasks))

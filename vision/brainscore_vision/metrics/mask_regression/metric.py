@@ -6,22 +6,20 @@ The regression is factorised: every neuroid has one mask ``m`` over the position
     ``prediction_ij = sum_c w_jc sum_p m_jp x_icp + b_j``
 
 fitted by Adam on the norm of the residuals, with penalties on the size of masks and weights and on the roughness of
-masks (see `metric_helpers.arrays.regression.mask`). As in other regression metrics the prediction for held-out
-stimuli is correlated with the measurement per neuroid (Pearson); the score is the median over neuroids, then the mean
-over splits.
+masks (see `metric_helpers.arrays.regression.mask`), and scored as other regressions are, see `pls`.
 
-- Input: source and target, dims (presentation, neuroid). Neuroids of the source have the coordinates `channel`,
-  `channel_x` and `channel_y`, as activations of convolutional layers do, and fill the grid of their values.
+- Input: as of all metrics; neuroids of the source have the coordinates `channel`, `channel_x` and `channel_y`, as
+  activations of convolutional layers do, and fill the grid of their values.
 - Output: Score in [-1, 1], a correlation; ``raw`` has dims (split, neuroid).
 - Invariances: order of source neuroids. None for scaling: initial masks, steps and penalties have a scale of their own.
 - When: neuroids with localised receptive fields, as in V1 and V4, and large feature maps.
 
-Numbers beside the published system: loss, optimiser and step sizes are the same; with the same number of steps, the
-same initial values and the same order of stimuli, predictions agree to its single precision (1e-5). Two things differ.
-It trains for 40 passes in batches of 50 whatever the number of stimuli, which for some hundreds of stimuli ends long
-before it converges, near the initial draw: a score then says little about the model. Here there are at least 4000
-steps; ``compat=True`` has the published 40 passes. It also draws initial values and order for every split, without
-a seed; here they follow from `seed`. With ``compat=True``, scores differ as two of its own calls do.
+Published differences: with the same number of steps, the same initial values and the same order of stimuli, predictions
+agree to the published single precision (1e-5). The published metric trains for 40 passes in batches of 50 whatever the
+number of stimuli, which for some hundreds of stimuli ends long before it converges, near the initial draw: a score then
+says little about the model. Here there are at least 4000 steps; ``compat=True`` has the 40 passes, with smaller steps
+from the 27th, and the published splits. It also draws initial values and order for every split, without a seed; here
+they follow from `seed`, so that scores differ as two of its own calls do.
 
 References
 ----------
@@ -67,13 +65,7 @@ class FeatureGrid:
 
     @classmethod
     def of(cls, neuroids: Mapping[str, ArrayLike]) -> Self:
-        """Read the grid from neuroid coordinates, name -> array of shape (n_features,).
-
-        Raises
-        ------
-        AssemblyError
-            If a coordinate is missing or NaN, or a position is missing or occurs twice.
-        """
+        """Read the grid from neuroid coordinates, name -> array of shape (n_features,)."""
         missing = [name for name in GRID_COORDS if name not in neuroids]
         if missing:
             raise AssemblyError(
@@ -127,7 +119,6 @@ class MaskRegression:
 
 
 def _neuroids(source: DataAssembly) -> dict[str, ArrayLike]:
-    """Return the coordinates of the neuroids, arrays of shape (n_features,) by name."""
     return {name: values for name, (_, values) in coords_along(source, Defaults.neuroid_dim).items()}
 
 
@@ -155,13 +146,7 @@ class MaskRegressedCorrelation(CrossRegressedCorrelation):
         self._crossvalidation_kwargs = crossvalidation_kwargs
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
-        """Compare; see `CrossRegressedCorrelation`. Attrs also hold ``regression_seed``.
-
-        Raises
-        ------
-        AssemblyError
-            Also if the source's neuroids are not the positions of a convolutional layer.
-        """
+        """Compare; attrs also hold ``regression_seed``."""
         bound, source, target = self._bound(source, target)
         score = bound(source, target)
         score.attrs["regression_seed"] = self.regression.estimator.settings.seed
@@ -198,14 +183,7 @@ def mask_cross_validated(
     *,
     compat: bool = False,
 ) -> MaskRegressedCorrelation:
-    """Make the metric ``mask_regression``.
-
-    Parameters
-    ----------
-    compat : bool
-        Train as briefly as the published metric: 40 passes, with smaller steps from the 27th; and draw the published
-        splits, see `Split`.
-    """
+    """Make the metric ``mask_regression``."""
     published = {"n_epochs": 40, "decay_epochs": 25} if compat else {}
     return MaskRegressedCorrelation(
         mask_regression({**published, **(regression_kwargs or {})}),

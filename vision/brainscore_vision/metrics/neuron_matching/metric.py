@@ -1,27 +1,25 @@
-r"""Score how alike single neuroids are, each with its own partners on the other side, without mixing any.
+"""Score how alike single neuroids are, each with its own partners on the other side, without mixing any.
 
 Partners are found on training stimuli, such that their correlations add up to most, and correlated over test stimuli:
 
-- `one_to_one`: every neuroid of the target has one of the source for itself,
-  ``score = mean_s median_j r(x_pi(j), y_j)`` with ``pi = argmax sum_j r(x_pi(j), y_j)`` over injective maps.
+- `one_to_one`: every neuroid of the target has one of the source for itself, ``score = mean_s median_j r(x_pi(j),
+  y_j)`` with ``pi = argmax sum_j r(x_pi(j), y_j)`` over injective maps.
 - `soft_matching`: masses are moved from neuroids of the source, 1 / p each, to those of the target, 1 / q each, so that
   none is left out on either side, whatever their numbers: ``score = mean_s sum_ij T_ij r(x_i, y_j)`` with the plan T
   that maximises this sum on the training stimuli. With p = q it is an assignment.
 
 Common to both:
 
-- Input: source (model) and target (measurement), dims (presentation, neuroid), with coordinates `stimulus_id` and
-  `neuroid_id`; a `time_bin` of length one is dropped. Both hold the same stimuli, in any order. 10 splits with 90 %
-  training stimuli, stratified by `object_name`.
+- Input: as of all metrics.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid), for
-  `soft_matching` ``q sum_i T_ij r(x_i, y_j)``.
+  `soft_matching` ``q sum_i T_ij r(x_i, y_j)``. NaN if either side is the same for all stimuli.
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each neuroid on either side. Not of
   rotations: what single neuroids are tuned to counts. `soft_matching` also: exchange of the sides with the same splits,
   and copies of all neuroids of a side.
 - When: single neuroids are to correspond, not a population. `neuron_to_neuron` lets many neuroids of the target share
   one of the source, so that a model is not asked for more than a few good units; `one_to_one` asks for as many as were
-  recorded, and needs at least that many; `soft_matching` needs all units of the model in the recording, and
-  is lower for models with many units that are not.
+  recorded, and needs at least that many; `soft_matching` needs all units of the model in the recording, and is lower
+  for models with many units that are not.
 - Time: `one_to_one` takes at most twice as long as `neuron_to_neuron`; `soft_matching` some twenty times, for its
   linear programme, which for 5000 by 150 neuroids is .4 s a split (`perf/costs.py`).
 - Ceiling: `internal_consistency`, a reliability: the squared score divided by it is 1 for a model that holds the
@@ -63,26 +61,14 @@ Options = Mapping[str, Any] | None  # whatever the arguments of `CrossValidation
 
 
 def one_to_one(crossvalidation_kwargs: Options = None) -> CrossRegressedCorrelation:
-    """Make the metric ``one_to_one``; `crossvalidation_kwargs` are the arguments of `CrossValidation`.
-
-    Raises
-    ------
-    ValueError
-        When called with a target that has more neuroids than the source.
-    """
+    """Make the metric ``one_to_one``, which raises a ValueError if the target has more neuroids than the source."""
     return CrossRegressedCorrelation(
         XarrayRegression(Assignment()), XarrayCorrelation(PearsonR()), crossvalidation_kwargs
     )
 
 
 class SoftMatching(Metric):
-    """Correlation of neuroids that are matched in parts, see the module.
-
-    Parameters
-    ----------
-    crossvalidation_kwargs : dict or None
-        Arguments of `CrossValidation`; by default 10 splits with 90 % training stimuli, stratified by `object_name`.
-    """
+    """Correlation of neuroids that are matched in parts."""
 
     quantity: ClassVar[Quantity] = "correlation"
     of_any_unit: ClassVar = ("source", "target")  # see `in_ordinary_units`
@@ -92,21 +78,7 @@ class SoftMatching(Metric):
         self.cross_validation = CrossValidation(**kwargs)
 
     def __call__(self, source: Features, target: Features) -> Score:
-        """Compare; inputs as the module says, the source as assembly or `StreamedFeatures`.
-
-        Returns
-        -------
-        Score
-            0-d; NaN if either side is the same for all stimuli. Attrs: ``raw``, ``error`` and ``interval`` (over new
-            stimuli and new neuroids of the target, see `attach_influence`), ``split_error``, ``n_stimuli``,
-            ``n_neuroids``, ``seed``, ``stratified_by``, ``quantity``; ``neuroids_left_out`` names the neuroids of the
-            target that are constant or NaN throughout.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli differ, dimensions are others, or values are NaN otherwise.
-        """
+        """Compare; the source may be `StreamedFeatures`."""
         x, y = Side.of(source, "source"), Side.of(target, "target")
         neuroids = y.neuroids()
         stimuli, given = (coordinate(side.labels, Defaults.stimulus_coord) for side in (y, x))

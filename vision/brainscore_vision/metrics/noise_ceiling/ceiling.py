@@ -11,10 +11,10 @@ the neuroid. It is what `internal_consistency` estimates from random halves, wit
 any numbers of repetitions. For complete data (every stimulus once in every repetition) the numerator leaves out
 differences between whole repetitions: the signal is that of Sahani and Linden (2003), the reliability Cronbach's alpha.
 
-- Input: an assembly, dims (presentation, neuroid), of single repetitions, with `stimulus_id`, `neuroid_id` and, unless
-  repetitions are not comparable between stimuli, `repetition`. Stimuli may have different numbers of repetitions, some
-  a single one.
-- Output: Score, at most 1: a reliability. Not clipped: that of a neuroid without signal scatters around 0.
+- Input: an assembly of single repetitions, with `repetition` unless repetitions are not comparable between stimuli.
+  Stimuli may have different numbers of repetitions, some a single one.
+- Output: Score, at most 1: a reliability. Not clipped: that of a neuroid without signal scatters around 0. ``raw`` and
+  ``ncsnr`` have dims (neuroid).
 - Invariances: order of presentations; shift and scaling of each neuroid; in complete data, shifts of whole repetitions.
 - When: any measurement with repetitions, above all few or unequal ones. With `explained_variance`.
 
@@ -71,8 +71,6 @@ class NoiseCeiling(Ceiling):
     ----------
     n_averaged : int or None
         Number of repetitions averaged; None: those that each stimulus has in the assembly.
-    repetition_coord : str
-        Coordinate that numbers the repetitions; where it is missing they are taken as not comparable.
     n_resamples, random_state : int
         Accepted for those who state them; nothing is drawn.
     """
@@ -94,22 +92,12 @@ class NoiseCeiling(Ceiling):
         self._repetition_coord = repetition_coord
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate, from single repetitions; a `time_bin` of length one is dropped.
-
-        Returns
-        -------
-        Score
-            0-d, at most 1. Attrs: ``raw`` (Score, dims (neuroid)), ``ncsnr`` (Score, dims (neuroid)), ``error`` and
-            ``interval`` (over new stimuli and new neuroids, see `brainscore_core.statistics.influence`), ``n_stimuli``,
-            ``n_repetitions`` (most of any stimulus), ``design`` (``'crossed'`` or ``'nested'``, see
-            `repeated_responses`), ``n_neuroids``, ``quantity``. Neuroids that are constant or NaN throughout do not
-            count; ``neuroids_left_out`` names them.
+        """Estimate; ``n_repetitions`` is the most of any stimulus, ``design`` is ``'crossed'`` or ``'nested'``.
 
         Raises
         ------
         AssemblyError
-            If no stimulus has two repetitions, there is a single stimulus, a coordinate is missing, or values are NaN
-            otherwise.
+            Also if no stimulus has two repetitions.
         """
         assembly = squeeze_time_bin(assembly)
         (values,) = ordinary(matrix(assembly, Defaults.expected_dims, role="given"))

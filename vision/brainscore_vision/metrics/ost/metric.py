@@ -3,32 +3,32 @@
 In every split a linear decoder of the object is trained for each time bin of the model's responses and applied to the
 held-out images. How well it tells an image from those of other objects, in d' (I1 of Rajalingham et al. 2018), rises
 over time; the model's solution time is when it reaches the d' that is given for the image, interpolated between bins.
-The score of a split is the Spearman correlation with the given solution times; the score is the mean over splits:
+The score is the mean over splits of the Spearman correlation with the given solution times:
 
     ``score = mean_s spearman(t_model, t_IT)`` over the held-out images of split ``s`` that both solve
 
-- Input: source (model), dims (presentation, neuroid, time_bin), with `stimulus_id`, `image_label` and
-  `time_bin_start`; target, dims (presentation), solution times in ms, NaN for images that are never solved, with
+- Input: source, dims (presentation, neuroid, time_bin), with `stimulus_id`, `image_label` and `time_bin_start`, each
+  stimulus once; target, dims (presentation), solution times in ms, NaN for images that are never solved, with
   `stimulus_id` and `i1`, the d' to reach.
 - Output: Score in [-1, 1], a correlation; ``raw`` has dim (split).
 - Invariances: order of presentations of the source; shift and positive scaling of each of its neuroids; increasing
   functions of the target.
 - Error: over new images of the tests, from leaving each out of the correlations of all splits, with the same decoders.
-  `compat=True` gives the standard error of the mean over splits, which share their images: ``split_error``.
+  `compat=True` gives the ``split_error``, although splits share their images.
 - When: models whose responses change over time; without change every image has the same solution time and the score is
   undefined (NaN).
 
-Numbers beside the published system: it trains the decoder by TensorFlow, 40 passes of small steps (1e-4), which ends
-before the decoder has learned much where there are few neuroids or stimuli; most images are then never solved. Here
-the decoder is the minimum of the same objective (cross-entropy with a penalty of 0.463 / 2 on squared weights), which
-does not depend on steps, first weights or order, and is that of scikit-learn's `LogisticRegression` with
-``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the published steps in NumPy: with the same first
-weights, the same images are solved, in the same order; but these weights are other draws here.
+Published differences: the published decoder is trained by TensorFlow, 40 passes of small steps (1e-4), which ends
+before it has learned much where there are few neuroids or stimuli; most images are then never solved. Here it is the
+minimum of the same objective (cross-entropy with a penalty of 0.463 / 2 on squared weights), that of scikit-learn's
+`LogisticRegression` with ``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the published steps in
+NumPy: with the same first weights, the same images are solved, in the same order; but these weights are other draws
+here.
 
 References
 ----------
-Kar, Kubilius, Schmidt, Issa & DiCarlo (2019), doi:10.1038/s41593-019-0392-5; Kubilius, Schrimpf et al. (2019),
-NeurIPS 32, arXiv:1909.06161; Rajalingham et al. (2018), doi:10.1523/JNEUROSCI.0388-18.2018.
+Kar, Kubilius, Schmidt, Issa & DiCarlo (2019), doi:10.1038/s41593-019-0392-5; Kubilius, Schrimpf et al. (2019), NeurIPS
+32, arXiv:1909.06161; Rajalingham et al. (2018), doi:10.1523/JNEUROSCI.0388-18.2018.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class OSTCorrelation(Metric):
     Parameters
     ----------
     crossvalidation_kwargs : dict or None
-        Arguments of `CrossValidation`; by default 10 splits with 10 % test stimuli, not stratified.
+        By default 10 splits with 10 % test stimuli, not stratified.
     label_coord : str
         Coordinate of the object in an image, of the source or else of the target.
     compat : bool
@@ -102,21 +102,10 @@ class OSTCorrelation(Metric):
         self._seed = seed
 
     def __call__(self, source_recordings: DataAssembly, target_osts: DataAssembly) -> Score:
-        """Compare; inputs as the module says, each stimulus of the source once.
+        """Compare.
 
-        Returns
-        -------
-        Score
-            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split); NaN where fewer than two images, or no two different
-            times, are left), ``error`` and ``interval`` (95 %, over new images of the tests, with the decoders as they
-            are; with `compat` the standard error of the mean over splits), ``split_error`` (that standard error),
-            ``n_stimuli``, ``n_undefined`` (splits), ``n_unsolved`` (images that the model does not solve, summed over
-            splits), ``seed``.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli differ, a dimension or coordinate is missing, or responses are not finite.
+        Attrs also hold ``n_undefined`` (splits with fewer than two images, or no two different times: NaN in ``raw``)
+        and ``n_unsolved`` (images that the model does not solve, summed over splits).
         """
         for given in (source_recordings, target_osts):
             require_assembly(given)
@@ -149,7 +138,6 @@ class OSTCorrelation(Metric):
         return score if self._compat else _with_error(score, np.array(moved))
 
     def _labels(self, source: DataAssembly, target: DataAssembly, rows: Indices) -> Indices:
-        """Return the objects of the target's presentations as numbers."""
         for assembly, order in ((source, rows), (target, slice(None))):
             if has_coordinate(assembly, self._label_coord):
                 named = coordinate(assembly, self._label_coord).astype(str)[order]

@@ -8,15 +8,9 @@ Here the number for a neuroid is the one of least squared error on five inner fo
 with scores t and loadings l of the components c, which all neuroids share. A fit of 25 components holds the fits of all
 smaller numbers, so that a fold is fitted once.
 
-- Input: source (model) and target (measurement), dims (presentation, neuroid), with coordinates `stimulus_id` and
-  `neuroid_id`; a `time_bin` of length one is dropped. Both hold the same stimuli, in any order. 10 splits with 90 %
-  training stimuli, stratified by `object_name`.
-- Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid).
-- Invariances: order of stimuli; rotations, permutations and one common scale of the source's neuroids; any shift of any
-  neuroid; positive scaling of all neuroids of the target together.
+- Input, Output, Invariances, Ceiling: as for `pls`.
 - When: reliability differs between neuroids, or there are so few stimuli or features that 25 components are too many.
   Six fits for one of `pls` take four to seven times as long (`perf/costs.py`).
-- Ceiling: `internal_consistency`, as for `pls`.
 
 References
 ----------
@@ -46,14 +40,10 @@ def pls_per_neuron(
 
     Parameters
     ----------
-    crossvalidation_kwargs : dict or None
-        Arguments of `CrossValidation`, such as ``stratification_coord``, ``splits``, ``train_size``.
     n_components : int
         The largest number that is chosen; fewer where there are fewer features or training stimuli.
     n_folds : int
         Inner folds, at least 2.
-    backend : str or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
     """
     regression = XarrayRegression(PLSPerNeuroid(n_components, n_folds, backend=backend))
     return CrossRegressedCorrelation(regression, XarrayCorrelation(PearsonR()), crossvalidation_kwargs)

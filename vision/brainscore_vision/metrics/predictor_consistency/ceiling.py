@@ -10,9 +10,9 @@ With ``n_i`` repetitions of stimulus ``i`` and halves of ``a_i`` and ``b_i``, th
 of the harmonic means ``a``, ``b`` and ``n``: the correlation is solved for the reliability of a single repetition,
 which is stepped up to ``n``. For halves of equal size this is ``2 r / (1 + r)``.
 
-- Input: an assembly, dims (presentation, neuroid), with `stimulus_id`, `repetition` and `neuroid_id`. Stimuli may have
-  different repetitions; those with a single one do not count.
-- Output: Score, at most 1: a reliability, that is a part of variance (its root bounds a correlation).
+- Input: an assembly with `repetition`. Stimuli with a single repetition do not count; at least three must have more.
+- Output: Score, at most 1: a reliability, that is a part of variance (its root bounds a correlation); ``raw`` has dims
+  (split, neuroid), stepped up.
 - Invariances: shift and positive scaling of each neuroid. Differences between whole repetitions count as noise, unlike
   in `internal_consistency`.
 - When: repetitions that are not comparable between stimuli, such as sessions with different stimuli. `noise_ceiling`
@@ -67,8 +67,7 @@ class SplitHalfPredictorConsistency(Ceiling):
     image_level : str
         Coordinate of the stimuli; where the assembly lacks it, `stimulus_id` is taken.
     compat : bool
-        Apply ``2 r / (1 + r)`` to halves of unequal size too, and return NaN for fewer than ten stimuli, as the
-        published ceiling does. For even numbers of repetitions of ten stimuli or more it makes no difference.
+        Apply ``2 r / (1 + r)`` to halves of unequal size too, and return NaN for fewer than ten stimuli, as published.
     """
 
     quantity: ClassVar[Quantity | None] = "reliability"
@@ -90,22 +89,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         self._compat = compat
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate, from single repetitions; a `time_bin` of length one is dropped.
-
-        Returns
-        -------
-        Score
-            0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` and ``interval`` (over
-            new stimuli and new neuroids, see `statistics.influence`), ``split_error`` (standard error of
-            the mean over splits), ``n_stimuli`` (with two repetitions or more), ``n_neuroids``, ``n_repetitions`` (most
-            of any stimulus), ``seed``, ``quantity``. Neuroids that are constant or NaN throughout do not count;
-            ``neuroids_left_out`` names them.
-
-        Raises
-        ------
-        AssemblyError
-            If fewer than three stimuli have two repetitions, a coordinate is missing, or values are NaN otherwise.
-        """
+        """Estimate, from single repetitions; ``n_repetitions`` is the most of any stimulus."""
         assembly = squeeze_time_bin(assembly)
         (values,) = ordinary(matrix(assembly, Defaults.expected_dims, role="given"))
         neuroids = usable_neuroids(values, neuroid_names(assembly), role="given")
@@ -144,10 +128,10 @@ class SplitHalfPredictorConsistency(Ceiling):
         return attach_influence(score, influence, scale="fisher")
 
     def _repetition_means(self, assembly: DataAssembly, values: Floats) -> tuple[Labels, Floats, Integers]:
-        """Arrange as (stimuli, repetitions, neuroids), repetitions from the left, zeros after the last.
+        """Return stimuli, (stimuli, repetitions, neuroids) filled from the left with zeros after the last, and counts.
 
-        Also tells the names of the stimuli and how many repetitions each has. Stimuli are sorted; those with a single
-        repetition are left out; presentations of one stimulus in one repetition are averaged.
+        Stimuli are sorted; those with a single repetition are left out; presentations of one stimulus in one repetition
+        are averaged.
         """
         has_image = has_coordinate(assembly, self.image_level)
         stimulus = coordinate(assembly, self.image_level if has_image else Defaults.stimulus_coord)
@@ -180,7 +164,6 @@ class SplitHalfPredictorConsistency(Ceiling):
         return halves
 
     def _step_up(self, r: Floats, counts: Integers) -> Floats:
-        """Step up correlations of halves, of any shape, to the reliability of the mean over all repetitions."""
         if self._compat:
             return spearman_brown(r)
         first = counts // 2

@@ -7,8 +7,9 @@ With centred responses X and Y over the same stimuli and the sum of singular val
 The arc cosine is the distance of the two shapes in the sense of Williams et al. (2021): symmetric, zero only for equal
 shapes, and no longer than the way over a third one, so that models can be clustered by it.
 
-- Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order.
-- Output: Score in [0, 1]; 1 only for responses that are equal up to rotation, shift and scale.
+- Input: two assemblies, as of all metrics.
+- Output: Score in [0, 1]; 1 only for responses that are equal up to rotation, shift and scale; NaN if a side does not
+  vary.
 - Invariances: order of stimuli and of neuroids; rotations, reflections, shifts and scaling of each side as a whole;
   duplicated sets of neuroids; exchanging both sides. Not of scaling single neuroids.
 - When: to compare representations as shapes, where a distance is wanted, or where `cka`, whose squares let the largest
@@ -60,21 +61,7 @@ class Procrustes(Metric):
         self._scale = scale
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
-        """Compare; inputs as the module says. A `time_bin` of length one is dropped.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]; NaN if a side does not vary. Attrs: ``angle`` (between the shapes, radians, in [0, pi/2]),
-            ``error`` (standard error over new stimuli and new neuroids of the target, to first order), ``interval``
-            (95 %), ``influence``, ``n_stimuli``, ``n_neuroids``, ``quantity``; ``neuroids_left_out`` names the neuroids
-            of the target that are NaN throughout.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli or dimensions differ, values are NaN otherwise, or there is a single stimulus.
-        """
+        """Compare; attrs also hold ``angle``, between the shapes, in radians. The error is to first order."""
         first, second = (read_responses(side, role=role) for side, role in ((source, "source"), (target, "target")))
         order = matching_order(second.stimuli, first.stimuli, what=Defaults.stimulus_coord)
         if len(order) < 2:

@@ -14,18 +14,20 @@ Without ties both are the same. With ties, such as in a model of categories, Spe
 spread of ranks, so that a model gains by leaving pairs tied that it would have to guess. By rho-a it does not, and one
 whose dissimilarities are all the same scores 0.
 
-- Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order. Either
-  may be a square assembly of ready-made dissimilarities instead, dims (presentation, presentation_other), see
-  `metric_helpers.labelled.rdms`.
-- Output: Score in [-1, 1].
+- Input: two assemblies. Either may be a square assembly of ready-made dissimilarities instead, dims (presentation,
+  presentation_other), see `metric_helpers.labelled.rdms`.
+- Output: Score in [-1, 1]; NaN if dissimilarities are constant or undefined: ``undefined_stimuli`` names those with a
+  constant pattern.
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each stimulus's pattern; duplicated sets
   of neuroids; any increasing function of ready-made dissimilarities. Not of rotations or of scaling single neuroids.
+- Error: see `arrays.geometry.rdm_influence`; NaN if the target is square: `half_sample_interval` of
+  `metric_helpers.uncertainty.intervals` has one over stimuli.
 - When: to compare geometry without fitting anything, or where data come as dissimilarities; `rdm_rho_a` where some
   models predict ties. Noise in the measurement lowers the score, and `geometry_ceiling` says how far (for `rdm_rho_a`
   as well: recordings have no ties); `rsa_crossnobis` takes it into account where there are repetitions.
 
-Published differences: `rdm` and `rdm_cv` of the published system take a square assembly for responses and correlate
-its rows. The parts of `rdm_cv` there depend on the order of rows; ``compat=True`` draws them so, see `labelled.splits`.
+Published differences: `rdm` and `rdm_cv` of the published system take a square assembly for responses and correlate its
+rows. The parts of `rdm_cv` there depend on the order of rows, see `labelled.splits`.
 
 References
 ----------
@@ -88,23 +90,7 @@ class RDMMetric(Metric):
         self._similarity = RDMSimilarity(comparison_coord=comparison_coord)
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
-        """Compare; inputs as the module says. A `time_bin` of length one is dropped.
-
-        Returns
-        -------
-        Score
-            0-d, in [-1, 1]; NaN if dissimilarities are constant or undefined. Attrs: ``n_stimuli``, ``n_neuroids`` (of
-            `assembly2`, unless that is square), ``quantity``, ``error`` (standard error over new stimuli and new
-            neuroids of `assembly2`, see `arrays.geometry.rdm_influence`; NaN if that is square: `half_sample_interval`
-            of `metric_helpers.uncertainty.intervals` has one over stimuli), ``interval`` (95 %), ``influence``;
-            ``undefined_stimuli`` names those with a constant pattern, ``neuroids_left_out`` the neuroids of `assembly2`
-            that are NaN throughout.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli or dimensions differ, or values are NaN otherwise.
-        """
+        """Compare `assembly1`, the source, with `assembly2`, the target."""
         first, second, notes, target = self._compared(assembly1, assembly2)
         if isinstance(target, SquareRDM):
             score = Score(rdm_similarity(first, second, random_ties=self._random_ties))
@@ -135,13 +121,13 @@ class RDMMetric(Metric):
 
 
 class RDMRhoA(RDMMetric):
-    """Compare dissimilarity matrices by rho-a, which takes equal dissimilarities for undecided; as for `RDMMetric`."""
+    """Compare dissimilarity matrices by rho-a, which takes equal dissimilarities for undecided."""
 
     _random_ties: ClassVar = True
 
 
 class RDMCrossValidated(OnParts):
-    """Compare dissimilarity matrices on parts of the stimuli; parameters as for `RDMMetric` and `OnParts`."""
+    """Compare dissimilarity matrices on parts of the stimuli, see `OnParts`."""
 
     quantity: ClassVar = "dissimilarity_correlation"
     symmetric: ClassVar = True

@@ -6,17 +6,19 @@ that estimated distances of independent measurements have:
     ``score = d_s^T V^-1 d_t / sqrt(d_s^T V^-1 d_s d_t^T V^-1 d_t)``
 
 with the mean over pairs subtracted from both first (``comparison='correlation'``) or not (``'cosine'``). Errors of
-distances with a common stimulus are correlated, and V^-1 counts their shared part once, which makes better use
-of the data.
+distances with a common stimulus are correlated, and V^-1 counts their shared part once, which makes better use of the
+data.
 
-- Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli. A side with several
-  values of `repetition` has its distances estimated by products across repetitions, which noise does not bias; others
-  are averaged over the presentations of each stimulus. Either may be a square assembly of ready-made squared distances,
-  dims (presentation, presentation_other), see `metric_helpers.labelled.rdms`.
-- Output: Score in [-1, 1].
+- Input: two assemblies. A side with several values of `repetition` has its distances estimated by products across
+  repetitions, which noise does not bias; others are averaged over the presentations of each stimulus. Either may be a
+  square assembly of ready-made squared distances, dims (presentation, presentation_other), see
+  `metric_helpers.labelled.rdms`. At least three stimuli.
+- Output: Score in [-1, 1]; NaN if distances are constant, for the cosine zero, or undefined: ``undefined_stimuli``
+  names the stimuli for which ready-made ones are.
 - Invariances: order of presentations and of neuroids; rotations, shifts and scaling of each side as a whole; duplicated
   sets of neuroids. Not of scaling single neuroids. The correlation also: a constant added to all distances, such as the
   bias of equal noise.
+- Error: to first order; NaN for ready-made distances, whose ``stimulus_error`` is over stimuli.
 - When: to compare geometry with few data, where distances in the space of responses count. The cosine uses that
   distances have a zero; take it for a target with repetitions only, since noise without them moves all distances away
   from zero. Noise lowers the score, and `geometry_ceiling` says how far, for the correlation. `rsa_crossnobis` has the
@@ -71,15 +73,7 @@ class _Side:
 
 
 class WhitenedRDM(Metric):
-    """Whitened similarity of distances.
-
-    Parameters
-    ----------
-    comparison : {'correlation', 'cosine'}
-        See the module.
-    repetition_coord : str
-        Coordinate that numbers the repetitions.
-    """
+    """Whitened similarity of distances; `comparison` is ``'correlation'`` or ``'cosine'``."""
 
     quantity: ClassVar = "dissimilarity_correlation"
 
@@ -93,22 +87,12 @@ class WhitenedRDM(Metric):
         self._repetition_coord = repetition_coord
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
-        """Compare; inputs as the module says. A `time_bin` of length one is dropped.
-
-        Returns
-        -------
-        Score
-            0-d. Attrs: ``error`` (standard error over new stimuli, left out one at a time, and new neuroids of the
-            target, to first order; NaN for ready-made distances, whose ``stimulus_error`` is over stimuli),
-            ``interval`` (95 %), ``influence``, ``comparison``, ``unbiased`` (whether distances of source and of target
-            are products across repetitions), ``n_stimuli``, ``n_neuroids``, ``n_repetitions`` (of the target),
-            ``quantity``. NaN if distances are constant, for the cosine zero, or undefined: ``undefined_stimuli`` names
-            the stimuli for which ready-made ones are.
+        """Compare; attrs say whether distances of source and of target are ``unbiased``, products across repetitions.
 
         Raises
         ------
         AssemblyError
-            If stimuli differ or are fewer than three, a pair of stimuli lacks two repetitions, or values are NaN.
+            Also if a pair of stimuli lacks two repetitions.
         """
         measured = self._read(target, "target", None)
         model = self._read(source, "source", measured.stimuli)

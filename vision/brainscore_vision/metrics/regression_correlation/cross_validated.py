@@ -1,4 +1,8 @@
-"""Make the metrics that split the stimuli themselves; `metric` describes what they share."""
+"""Make the metrics that split the stimuli themselves; `metric` describes what they share.
+
+`regression_kwargs` are the arguments of the regression, see `regressions`; ``compat=True`` draws the published splits,
+which depend on the order of the target's presentations (see `Split`).
+"""
 
 from __future__ import annotations
 
@@ -39,17 +43,6 @@ def pls_cross_validated(
     - Invariances: rotations, permutations and one common scale of the source's neuroids.
     - When: the default of the field where features outnumber stimuli. Needs at least 25 features and training stimuli.
 
-    Parameters
-    ----------
-    crossvalidation_kwargs : dict or None
-        Arguments of `CrossValidation`, such as ``stratification_coord``, ``splits``, ``train_size``, ``seed``.
-    regression_kwargs : dict or None
-        As for `pls_regression`, such as ``n_components``.
-    backend : str or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
-    compat : bool
-        Draw the published splits, which depend on the order of the target's presentations; see `Split`.
-
     References
     ----------
     Wold, Sjöström & Eriksson (2001), doi:10.1016/S0169-7439(01)00155-1; Yamins et al. (2014).
@@ -75,14 +68,10 @@ def ridge_cross_validated(
 
     Parameters
     ----------
-    crossvalidation_kwargs, backend
-        As for `pls_cross_validated`.
-    regression_kwargs : dict or None
-        As for `ridge_regression`.
     alpha : float or None
         Short for ``regression_kwargs={'alpha': alpha}``.
     compat : bool
-        Draw the published splits, and compute in the precision of the features, as the published system does.
+        Also compute in the precision of the features.
 
     References
     ----------
@@ -109,20 +98,14 @@ def ridge_cv_cross_validated(
 
     - Invariances: as ``ridge``; over the range of the penalties, scaling the source too.
     - When: signal-to-noise differs between neuroids, or the right penalty is unknown. (The published system has only
-      ``ridgecv_split``, with one penalty for all neuroids.)
+      ``ridgecv_split``.)
 
     Parameters
     ----------
-    crossvalidation_kwargs, backend
-        As for `pls_cross_validated`.
-    regression_kwargs : dict or None
-        As for `ridge_cv_regression`.
     alphas : sequence of float
         Penalties to choose from.
     alpha_per_target : bool
         False: one penalty for all neuroids.
-    compat : bool
-        As for `pls_cross_validated`.
 
     References
     ----------
@@ -151,12 +134,8 @@ def linear_cross_validated(
 
     Parameters
     ----------
-    crossvalidation_kwargs, backend
-        As for `pls_cross_validated`.
-    regression_kwargs : dict or None
-        As for `linear_regression`.
     compat : bool
-        Draw the published splits, and compute in the precision of the features, as the published system does.
+        As for ``ridge``.
 
     References
     ----------
@@ -178,11 +157,6 @@ def single_cross_validated(
       neuroid of the target. Not rotations.
     - When: single units are to correspond, not a population. With many source neuroids and few stimuli the best one in
       training is often best by chance.
-
-    Parameters
-    ----------
-    crossvalidation_kwargs, compat
-        As for `pls_cross_validated`.
 
     References
     ----------
@@ -206,11 +180,6 @@ def reverse_pls_cross_validated(
     - Invariances: those of ``pls``, with the sides exchanged.
     - When: how much of the model is found in the brain is asked, not the reverse. Needs at least 25 measured neuroids;
       the ceiling of the measurement does not apply to it.
-
-    Parameters
-    ----------
-    crossvalidation_kwargs, regression_kwargs, backend, compat
-        As for `pls_cross_validated`.
 
     References
     ----------

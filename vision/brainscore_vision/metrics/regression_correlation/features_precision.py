@@ -1,7 +1,6 @@
-"""Compute regressions in the precision of the features, as the published system does.
+"""Compute regressions in the precision of the features, mostly single, as the published system does.
 
-Features of models are in single precision mostly. Scores then carry rounding of some 1e-4, more where features
-outnumber stimuli.
+Scores then carry rounding of some 1e-4, more where features outnumber stimuli.
 """
 
 from __future__ import annotations
@@ -15,13 +14,7 @@ if TYPE_CHECKING:
 
 
 class RidgeAsPublished:
-    """Scikit-learn's ``Ridge``, in single precision if the source is, else in double.
-
-    Parameters
-    ----------
-    **kwargs
-        Arguments of `Ridge`.
-    """
+    """Scikit-learn's ``Ridge``, in single precision if the source is, else in double."""
 
     def __init__(self, **kwargs: Any) -> None:
         from sklearn.linear_model import Ridge  # heavy, for this option only
@@ -40,13 +33,7 @@ class RidgeAsPublished:
 
 
 class LeastSquaresAsPublished:
-    """Scikit-learn's ``LinearRegression``, in single precision if the source is, else in double.
-
-    Parameters
-    ----------
-    **kwargs
-        Arguments of `LinearRegression`.
-    """
+    """Scikit-learn's ``LinearRegression``, in single precision if the source is, else in double."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs

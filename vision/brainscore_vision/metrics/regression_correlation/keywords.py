@@ -18,8 +18,6 @@ def metric_named(identifier: str, *, ignored: Collection[str] = ()) -> Callable[
 
     Parameters
     ----------
-    identifier : str
-        Identifier of the metric.
     ignored : collection of str
         Keywords that it accepts beside its own, and that have no effect.
     """

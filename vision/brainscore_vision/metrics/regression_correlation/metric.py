@@ -5,21 +5,18 @@ measurement for each neuroid (Pearson); the score is the median over neuroids ``
 
     ``score = mean_s median_j r(prediction_sj, measurement_sj)``
 
-What each identifier fits, what it is invariant to and when to use it is said by the factories in `cross_validated`,
-`fixed_split` and `over_time`. Published plugins import regressions, and metrics put together from them, from here; what
-only these need is in `published`. Common to all:
+The factories in `cross_validated`, `fixed_split` and `over_time` say what each identifier fits, what it is invariant to
+and when to use it. Published plugins import regressions, and metrics put together from them, from here. Common to all:
 
-- Input: source (model) and target (measurement), dims (presentation, neuroid), with coordinates `stimulus_id` and
-  `neuroid_id`; a `time_bin` of length one is dropped. Both hold the same stimuli, in any order. Metrics
-  named ``*_split`` take ``(source_train, source_test, target_train, target_test)``; ``spantime_*`` and ``*_pertime``
-  take assemblies with the dimension `time_bin`; all but ``*_split`` draw 10 splits with 90 % training stimuli,
-  stratified by `object_name`, of the stimuli sorted by their `stimulus_id`.
+- Input: as of all metrics. Those named ``*_split`` take ``(source_train, source_test, target_train, target_test)``;
+  ``spantime_*`` and ``*_pertime`` take assemblies with the dimension `time_bin`; all but ``*_split`` draw splits, of
+  the stimuli sorted by their `stimulus_id`.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid) or (neuroid).
-- Invariances of all: order of stimuli; any shift of any neuroid on either side; positive scaling of all neuroids of the
-  target together.
+- Invariances: order of stimuli; any shift of any neuroid on either side; positive scaling of all neuroids of the target
+  together.
 - Precision: float64, whatever the features come in.
 - Published differences: the published system splits rows as they come, so that scores depend on their order, and fits
-  ``ridge`` and ``linear_predictivity`` in the precision of the features, mostly single; ``compat=True`` does so too.
+  ``ridge`` and ``linear_predictivity`` in the precision of the features, mostly single.
 
 References
 ----------

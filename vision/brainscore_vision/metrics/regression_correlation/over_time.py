@@ -1,80 +1,43 @@
-"""Make the metrics of measurements with several time bins; `metric` describes what they share.
+"""Make the metrics of measurements with several time bins, with the parameters of `pls` and `ridge`.
 
 ``spantime_*`` have weights that all time bins share: when the model's features are to explain the time course itself,
 as those of video models. ``*_pertime`` have weights for each bin, with the same splits: when the mapping may change
 over time, and a bin is to be scored as if measured alone. Input: dims (presentation, neuroid, time_bin) with the same
-bins; ``raw`` has dims (split, time_bin, neuroid). Parameters are those of `pls_cross_validated` and
-`ridge_cross_validated`.
+bins; ``raw`` has dims (split, time_bin, neuroid).
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 from brainscore_vision.metric_helpers.regression.metrics import (
+    CrossRegressedCorrelation,
     PerTimeCrossRegressedCorrelation,
     SpanTimeCrossRegressedCorrelation,
 )
 
+from .cross_validated import pls_cross_validated, ridge_cross_validated
 from .keywords import metric_named
-from .regressions import Options, pearsonr_correlation, pls_regression, ridge_regression, splits_of, with_given
+from .regressions import Options, splits_of
+
+OverTime = Callable[..., SpanTimeCrossRegressedCorrelation | PerTimeCrossRegressedCorrelation]
 
 
-@metric_named("spantime_pls")
-def pls_span_time(
-    crossvalidation_kwargs: Options = None,
-    regression_kwargs: Options = None,
-    *,
-    backend: str | None = None,
-    compat: bool = False,
-) -> SpanTimeCrossRegressedCorrelation:
-    """Make ``spantime_pls``: ``pls`` with weights that all time bins share, correlated in each bin."""
-    regression = pls_regression(regression_kwargs, backend=backend)
-    return SpanTimeCrossRegressedCorrelation(
-        regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
-    )
+def _over_time(identifier: str, kind: OverTime, factory: Callable[..., CrossRegressedCorrelation]) -> OverTime:
+    """Make the factory of a metric that regresses over time as the metrics of `factory` do without it."""
+
+    @metric_named(identifier)
+    @functools.wraps(factory)
+    def make(crossvalidation_kwargs: Options = None, *args: Any, compat: bool = False, **kwargs: Any) -> Any:
+        metric = factory(None, *args, compat=compat, **kwargs)
+        return kind(metric.regression, metric.correlation, splits_of(crossvalidation_kwargs, compat))
+
+    return make
 
 
-@metric_named("spantime_ridge")
-def ridge_span_time(
-    crossvalidation_kwargs: Options = None,
-    regression_kwargs: Options = None,
-    *,
-    alpha: float | None = None,
-    backend: str | None = None,
-    compat: bool = False,
-) -> SpanTimeCrossRegressedCorrelation:
-    """Make ``spantime_ridge``: ``ridge`` with weights that all time bins share, correlated in each bin."""
-    regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend, compat=compat)
-    return SpanTimeCrossRegressedCorrelation(
-        regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
-    )
-
-
-@metric_named("pls_pertime")
-def pls_per_time(
-    crossvalidation_kwargs: Options = None,
-    regression_kwargs: Options = None,
-    *,
-    backend: str | None = None,
-    compat: bool = False,
-) -> PerTimeCrossRegressedCorrelation:
-    """Make ``pls_pertime``: ``pls`` in each time bin by itself, with the same splits."""
-    regression = pls_regression(regression_kwargs, backend=backend)
-    return PerTimeCrossRegressedCorrelation(
-        regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
-    )
-
-
-@metric_named("ridge_pertime")
-def ridge_per_time(
-    crossvalidation_kwargs: Options = None,
-    regression_kwargs: Options = None,
-    *,
-    alpha: float | None = None,
-    backend: str | None = None,
-    compat: bool = False,
-) -> PerTimeCrossRegressedCorrelation:
-    """Make ``ridge_pertime``: ``ridge`` in each time bin by itself, with the same splits."""
-    regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend, compat=compat)
-    return PerTimeCrossRegressedCorrelation(
-        regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
-    )
+pls_span_time = _over_time("spantime_pls", SpanTimeCrossRegressedCorrelation, pls_cross_validated)
+ridge_span_time = _over_time("spantime_ridge", SpanTimeCrossRegressedCorrelation, ridge_cross_validated)
+pls_per_time = _over_time("pls_pertime", PerTimeCrossRegressedCorrelation, pls_cross_validated)
+ridge_per_time = _over_time("ridge_pertime", PerTimeCrossRegressedCorrelation, ridge_cross_validated)

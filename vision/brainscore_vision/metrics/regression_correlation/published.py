@@ -1,6 +1,6 @@
-"""Hold what exists for callers of the published system alone; `metric` is where they import it from.
+"""Hold what exists for callers of the published system alone, who import it from `metric`.
 
-The form called dual there is that of ridge regression over stimuli, which `Ridge` and `RidgeCV` take by themselves
+The published "dual" form of ridge regression, over stimuli, is the one that `Ridge` and `RidgeCV` take by themselves
 where features outnumber stimuli. `chunk_size` has no effect: blocks of neuroids have a fixed size in memory.
 """
 
@@ -36,7 +36,7 @@ class DualRidgeRegression(Ridge):
 
 
 class DualRidgeCVRegression(RidgeCV):
-    """`RidgeCV`, with a `chunk_size` that has no effect; without `alphas` it chooses among `ALPHA_LIST`."""
+    """`RidgeCV`, with a `chunk_size` that has no effect; it chooses among `ALPHA_LIST` by default."""
 
     def __init__(
         self,
@@ -80,11 +80,6 @@ class ScaledCrossRegressedCorrelation(Metric):
     """Bring the neuroids of the target to zero mean and unit variance, then do as `CrossRegressedCorrelation`.
 
     It matters for PLS alone, which otherwise heeds neuroids of large variance more.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        As for `CrossRegressedCorrelation`.
     """
 
     quantity = CrossRegressedCorrelation.quantity

@@ -1,4 +1,8 @@
-"""Make the regressions and the correlation that the metrics of this plugin are put together from."""
+"""Make the regressions and the correlation, on assemblies, that the metrics of this plugin are put together from.
+
+`regression_kwargs` are arguments of scikit-learn's class of that name; our own class computes where it can, else
+scikit-learn's. `xarray_kwargs` are arguments of `XarrayRegression` or `XarrayCorrelation`.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +35,9 @@ ALPHA_LIST = [
 def pls_regression(
     regression_kwargs: Options = None, xarray_kwargs: Options = None, *, backend: str | None = None
 ) -> XarrayRegression:
-    """Make a PLS regression on assemblies: 25 components, no scaling.
+    """Make a PLS regression: 25 components, no scaling.
 
-    Parameters
-    ----------
-    regression_kwargs : dict or None
-        Arguments of scikit-learn's `PLSRegression`. Anything but ``n_components`` and ``scale=False`` is computed by
-        scikit-learn itself.
-    xarray_kwargs : dict or None
-        Arguments of `XarrayRegression`.
-    backend : str or None
-        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+    Anything but ``n_components`` and ``scale=False`` is computed by scikit-learn's `PLSRegression`.
     """
     kwargs = {"n_components": 25, "scale": False, **(regression_kwargs or {})}
     if kwargs.keys() == {"n_components", "scale"} and not kwargs["scale"]:
@@ -58,16 +54,10 @@ def ridge_regression(
     backend: str | None = None,
     compat: bool = False,
 ) -> XarrayRegression:
-    """Make a ridge regression on assemblies: penalty 1, with intercept.
+    """Make a ridge regression: penalty 1, with intercept.
 
-    Parameters
-    ----------
-    regression_kwargs : dict or None
-        Arguments of scikit-learn's `Ridge`. Anything but a single ``alpha`` above 0 is computed by scikit-learn itself.
-    xarray_kwargs, backend
-        As for `pls_regression`.
-    compat : bool
-        Compute in the precision of the features, mostly single, as the published system does.
+    Anything but a single ``alpha`` above 0 is computed by scikit-learn's `Ridge`; ``compat=True`` computes in the
+    precision of the features, mostly single.
     """
     kwargs = {"alpha": 1.0, **(regression_kwargs or {})}
     if compat:
@@ -86,14 +76,9 @@ def linear_regression(
     backend: str | None = None,
     compat: bool = False,
 ) -> XarrayRegression:
-    """Make an ordinary least-squares regression on assemblies, with intercept; of smallest norm if there are several.
+    """Make an ordinary least-squares regression, with intercept; of smallest norm if there are several.
 
-    Parameters
-    ----------
-    xarray_kwargs, backend, compat
-        As for `ridge_regression`.
-    regression_kwargs : dict or None
-        Arguments of scikit-learn's `LinearRegression`; if there are any, it does the computation.
+    Any `regression_kwargs` are left to scikit-learn's `LinearRegression`; `compat` as for `ridge_regression`.
     """
     if compat:
         return XarrayRegression(LeastSquaresAsPublished(**(regression_kwargs or {})), **(xarray_kwargs or {}))
@@ -111,17 +96,10 @@ def ridge_cv_regression(
     *,
     backend: str | None = None,
 ) -> XarrayRegression:
-    """Make a ridge regression on assemblies that chooses its penalty by leave-one-out cross-validation.
+    """Make a ridge regression that chooses its penalty among `alphas` by leave-one-out cross-validation.
 
-    Parameters
-    ----------
-    regression_kwargs : dict or None
-        Arguments of scikit-learn's `RidgeCV`; an ``alpha`` among them is disregarded. Anything but ``alphas`` and
-        ``alpha_per_target`` is computed by scikit-learn itself.
-    xarray_kwargs, backend
-        As for `pls_regression`.
-    alphas : array-like
-        Penalties to choose from.
+    Anything but ``alphas`` and ``alpha_per_target`` is computed by scikit-learn's `RidgeCV`; an ``alpha`` is
+    disregarded.
     """
     kwargs = {"alphas": alphas, "store_cv_results": False, **(regression_kwargs or {})}
     kwargs.pop("alpha", None)
@@ -134,12 +112,12 @@ def ridge_cv_regression(
 
 
 def single_regression(xarray_kwargs: Options = None) -> XarrayRegression:
-    """Make a one-to-one regression on assemblies; `xarray_kwargs` are the arguments of `XarrayRegression`."""
+    """Make a one-to-one regression."""
     return XarrayRegression(OneToOne(), **(xarray_kwargs or {}))
 
 
 def pearsonr_correlation(xarray_kwargs: Options = None) -> XarrayCorrelation:
-    """Make a Pearson correlation on assemblies; `xarray_kwargs` are the arguments of `XarrayCorrelation`."""
+    """Make a Pearson correlation."""
     return XarrayCorrelation(PearsonR(), **(xarray_kwargs or {}))
 
 

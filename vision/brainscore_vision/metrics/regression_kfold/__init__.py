@@ -1,20 +1,23 @@
 """Predict responses by regression where stimuli or neurons are few or the measurement is noisy."""
 
+from functools import partial
+
 from brainscore_vision import metric_registry
 
-from . import factories
+from .factories import folded
+from .metric import ExplainedR2ER, ExplainedSignal, FoldedCorrelation
 
-metric_registry["pls_kfold"] = factories.pls_kfold
-metric_registry["ridge_kfold"] = factories.ridge_kfold
-metric_registry["ridgecv_kfold"] = factories.ridge_cv_kfold
+metric_registry["pls_kfold"] = partial(folded, FoldedCorrelation, "pls")
+metric_registry["ridge_kfold"] = partial(folded, FoldedCorrelation, "ridge")
+metric_registry["ridgecv_kfold"] = partial(folded, FoldedCorrelation, "ridgecv")
 
-metric_registry["pls_signal"] = factories.pls_signal
-metric_registry["ridge_signal"] = factories.ridge_signal
-metric_registry["ridgecv_signal"] = factories.ridge_cv_signal
+metric_registry["pls_signal"] = partial(folded, ExplainedSignal, "pls")
+metric_registry["ridge_signal"] = partial(folded, ExplainedSignal, "ridge")
+metric_registry["ridgecv_signal"] = partial(folded, ExplainedSignal, "ridgecv")
 
-metric_registry["pls_r2er"] = factories.pls_r2er
-metric_registry["ridge_r2er"] = factories.ridge_r2er
-metric_registry["ridgecv_r2er"] = factories.ridge_cv_r2er
+metric_registry["pls_r2er"] = partial(folded, ExplainedR2ER, "pls")
+metric_registry["ridge_r2er"] = partial(folded, ExplainedR2ER, "ridge")
+metric_registry["ridgecv_r2er"] = partial(folded, ExplainedR2ER, "ridgecv")
 
 BIBTEX = """@inproceedings{sahani2003,
   title={How linear are auditory cortical responses?},

@@ -19,10 +19,9 @@ divisions than the mean over test sets of a tenth of the stimuli, in which a cor
 
 A and B are halves of the repetitions, others in each division, :math:`f_A` is predicted from responses in A, and
 :math:`w_j` is one over the variance of the mean responses of a neuroid, so that neuroids weigh by their reliability. No
-noise meets itself in any product: neither that of the measurement nor what the regression fitted of it biases the sums,
-so that a regression that can express the signal reaches 1 on average where it could not on correlations. One ratio of
-sums is not unstable as is the mean over ratios of single neuroids; what bias it has is taken away by a jackknife over
-stimuli (`explained_share`).
+noise meets itself in any product, neither that of the measurement nor what the regression fitted of it, so that a
+regression that can express the signal reaches 1 on average. One ratio of sums is more stable than the mean over ratios
+of single neuroids; what bias it has is taken away by a jackknife over stimuli (`explained_share`).
 
 ``*_r2er``: the squared correlation with expected responses (Pospisil and Bair 2021), median over neuroids.
 
@@ -32,18 +31,16 @@ stimuli (`explained_share`).
 with the variance v of the noise in the mean responses. It is free of what noise in the measurement does to a squared
 correlation, not of what it does to the fit.
 
-- Input: source, dims (presentation, neuroid), with `stimulus_id`, each stimulus once; target of the same stimuli, with
-  `stimulus_id` and `neuroid_id`. ``*_signal`` and ``*_r2er`` take single repetitions with `repetition`, each stimulus
-  at least twice. At least eight stimuli.
+- Input: source, each stimulus once; target. ``*_signal`` and ``*_r2er`` take single repetitions with `repetition`, each
+  stimulus at least twice. At least eight stimuli.
 - Output: Score. ``*_kfold``: a correlation in [-1, 1], with `explained_variance` and a reliability. ``*_signal`` and
   ``*_r2er``: a share, 1 in the mean for the best model; single scores scatter around it, below 0 and above 1. They need
   no ceiling. Where the mean reliability of neuroids is below `min_reliability`, .15, or below two of its standard
   errors, the score is NaN, and ``attrs['not_applicable']`` says why.
 - Invariances: order of presentations and of neuroids; shifts and positive scaling of each neuroid of the target
   (``pls``, whose components are common to all neuroids: of all together); rotations and shifts of the source.
-- When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5. With many reliable
-  neuroids and stimuli all of them agree with `pls`, `ridge` and `ridgecv`. The page about ceilings lists the bias of
-  each.
+- When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5. With many reliable neuroids
+  and stimuli all of them agree with `pls`, `ridge` and `ridgecv`. The page about ceilings lists the bias of each.
 
 References
 ----------

@@ -2,17 +2,16 @@
 
     ``upper = mean_s spearman(d_s, mean_t rank(d_t))``, ``lower = mean_s spearman(d_s, mean_{t != s} rank(d_t))``
 
-over pairs of stimuli, for the dissimilarities ``d_s`` of subject s. No model exceeds the upper bound; the score is the
-upper bound, the lower one is in its attrs.
+over pairs of stimuli, for the dissimilarities ``d_s`` of subject s. No model exceeds the upper bound, which is the
+score; the lower one is in its attrs.
 
-- Input: an assembly, dims (presentation, neuroid), with `stimulus_id`, and `subject` on neuroid; or ready-made
-  dissimilarities, dims (presentation, presentation_other, subject). At least two subjects.
+- Input: an assembly with `subject` on neuroid; or ready-made dissimilarities, dims (presentation, presentation_other,
+  subject). At least two subjects.
 - Output: Score, at most 1: a correlation, which a score of `rdm` averaged over subjects is divided by as it is.
 - Invariances: order of stimuli, neuroids and subjects; shift and positive scaling of each pattern.
 - When: RSA with several subjects. With one subject and repetitions, see `rsa_crossnobis`.
 
-Published differences: the published ceiling averages dissimilarities, not their ranks, and models can exceed it;
-``compat=True`` gives it.
+Published differences: the published ceiling averages dissimilarities, not their ranks, and models can exceed it.
 
 References
 ----------

@@ -10,8 +10,8 @@ of stimuli:
 halves of the repetitions. With the length of the noisy distances, ``N = <d_target, d_target>``, noise would still lower
 the score: that one is in ``attrs['uncorrected']``.
 
-- Input: source, dims (presentation, neuroid), with `stimulus_id`, presentations of one stimulus are averaged; target
-  with the single repetitions (`stimulus_id`, `repetition`), at least four, or two without the correction.
+- Input: source, taken to be free of noise, presentations of one stimulus are averaged; target with the single
+  repetitions (`repetition`), at least four, or two without the correction; a stimulus may lack some.
 - Output: Score, about 1 for the true geometry where the length of its distances can be estimated; single scores can
   exceed 1. For 20 to 160 stimuli, 40 neuroids and four repetitions its median is 1.00 to 1.02 where the average over
   repetitions has a reliability of .5, but .94 to 1.02 at .3, .74 to .91 at .2 and .57 to .77 at .1, and up to 22, 42
@@ -70,16 +70,13 @@ class CrossnobisSimilarity(Metric):
     ----------
     comparison : {'cosine', 'pearson', 'whitened_cosine', 'whitened_pearson'}
         Distances have a meaningful zero, so their cosine is the default; Pearson's correlation disregards a constant.
-        The whitened ones take into account that errors of pairs with a common stimulus are correlated, which makes
-        better use of the data.
+        The whitened ones take into account that errors of pairs with a common stimulus are correlated.
     noise : {'none', 'diagonal', 'shrinkage'}
         How to weight neuroids of the target: alike, by the inverse variance of their noise, or by the inverse of its
-        covariance, estimated from the differences between repetitions and shrunk. With weights, distances are unbiased
-        only up to the error of the weights.
+        covariance, estimated from the differences between repetitions and shrunk; noise may be correlated within a
+        repetition. With weights, distances are unbiased only up to the error of the weights.
     correct_norm : bool
         Use the length of the target's distances without noise.
-    repetition_coord : str
-        Coordinate that numbers the repetitions; noise may be correlated within a repetition.
     splits : int
         How many divisions into halves at most; all if there are no more.
     """
@@ -108,22 +105,10 @@ class CrossnobisSimilarity(Metric):
         self._seed = seed
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
-        """Compare; inputs as the module says. The source is taken to be free of noise, a stimulus may lack repetitions.
+        """Compare; NaN if the estimated length is not positive: the distances are nothing but noise.
 
-        Returns
-        -------
-        Score
-            0-d. Attrs: ``uncorrected`` (with the length of the noisy distances, in [-1, 1]), ``raw`` (Score, dims
-            (split): the reliability of the distances, which is the squared length estimated from each division as a
-            part of that of the noisy distances), ``comparison``, ``noise``, ``shrinkage`` if estimated,
-            ``n_stimuli``, ``n_neuroids``, ``n_repetitions``, ``seed``, ``quantity``, ``error`` (NaN) and
-            ``error_nan_reason``. NaN if the estimated length is not
-            positive: the distances are nothing but noise.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli differ, repetitions are too few, or values are NaN.
+        Attrs also hold ``uncorrected``, in [-1, 1], and the ``shrinkage`` if estimated. ``raw``, dims (split), is the
+        reliability of the distances: their squared length from each division as a part of that of the noisy ones.
         """
         read = read_repetitions(
             target,

@@ -9,17 +9,17 @@ With the thresholds ``t_i`` of people,
 `threshold_elevation` compares ratios of thresholds in a test and in a baseline condition in the same way.
 
 - Input: source, probabilities, dims (presentation, choice), with `image_label` (the right answer) and the independent
-  variable on presentation, or a threshold; target, thresholds of people, dims (subject).
-- Output: Score in [0, 1]; 0 with ``failure`` in attrs if the model has no threshold: it is hardly better than chance,
-  gets worse as the stimulus gets stronger, or is not described by the function.
+  variable, or the threshold itself; target, positive thresholds of people, dims (subject).
+- Output: Score in [0, 1]; ``raw`` has dim (subject), attrs hold the ``threshold`` or ``elevation``. 0 with ``failure``
+  in attrs if the model has no threshold: it is hardly better than chance, gets worse as the stimulus gets stronger, or
+  is not described by the function.
 - Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
 - Error: over new people and new stimuli of the model, whose threshold is fitted again without each twentieth of them
-  (over people alone, if the threshold is given); published scores give the standard deviation over people
-  (`compat=True`).
-- Differs from the published scores: the accuracy at the inflection is found for each model (the published metric
-  keeps that of the first model it sees); levels weigh by their numbers of trials, and the ceiling leaves out every
-  person once (`compat=True`: levels weigh alike, persons are drawn with replacement). Thresholds agree where the best
-  fit is unique; for a step between two levels every threshold between them fits equally well.
+  (over people alone, if the threshold is given); published scores give the standard deviation over people.
+- Published differences: the accuracy at the inflection is found for each model (the published metric keeps that of the
+  first model it sees); levels weigh by their numbers of trials, and the ceiling leaves out every person once
+  (`compat=True`: levels weigh alike, persons are drawn with replacement). Thresholds agree where the best fit is
+  unique; for a step between two levels every threshold between them fits equally well.
 - When: a task with a stimulus strength, and thresholds known of people.
 
 References
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from xarray import DataArray
 
     from brainscore_core.metrics import Score
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
 
 Accuracy = float | Literal["inflection"]
 
@@ -69,7 +69,7 @@ class Threshold(ClosenessToPeople):
     Parameters
     ----------
     independent_variable : str
-        Coordinate of presentation that holds the strength of the stimulus.
+        Coordinate that holds the strength of the stimulus.
     fit_function : callable
         ``f(x, slope, mean, lapse)``, the psychometric function at the fitted parameters.
     fit_inverse_function : callable
@@ -79,9 +79,6 @@ class Threshold(ClosenessToPeople):
         for the weakest and for the strongest stimulus.
     required_accuracy : float
         Share of right answers over all trials below which there is no threshold.
-    compat : bool
-        As published: all levels weigh alike, errors are standard deviations, and the ceiling draws persons with
-        replacement.
     """
 
     def __init__(
@@ -94,7 +91,12 @@ class Threshold(ClosenessToPeople):
         *,
         compat: bool = False,
     ) -> None:
-        _validate_accuracy(threshold_accuracy)
+        if not (
+            threshold_accuracy == "inflection" or (isinstance(threshold_accuracy, Real) and 0 < threshold_accuracy < 1)
+        ):
+            raise ValueError(
+                f"threshold_accuracy is 'inflection' or a number between 0 and 1; got {threshold_accuracy!r}."
+            )
         self._independent_variable = independent_variable
         self._function = fit_function
         self._inverse = fit_inverse_function
@@ -103,43 +105,12 @@ class Threshold(ClosenessToPeople):
         super().__init__(compat=compat)
 
     def __call__(self, source: DataArray | float, target: People) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source : BehavioralAssembly, dims (presentation, choice), or float
-            Probabilities, or the threshold itself.
-        target : PropertyAssembly, dims (subject), or list of float, or mapping
-            Positive thresholds of people; of a mapping, the entry ``'baseline_assembly'``.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject)), ``error`` and ``interval`` (95 %) over
-            ``error_over`` (NaN for one subject), ``threshold``, ``n_subjects``, ``quantity``. Without a threshold 0,
-            with an ``error`` of NaN and ``failure``, which says why.
-
-        Raises
-        ------
-        AssemblyError
-            If a coordinate is missing, or thresholds of people are not positive.
-        """
+        """Compare; a mapping as target holds the thresholds as ``'baseline_assembly'``."""
         left_out = None if isinstance(source, Real) else lambda: self._thresholds_without(source)
         return self._compared("threshold", lambda: _number_or(self._threshold, source), target, left_out)
 
     def compute_threshold(self, source: DataArray, independent_variable: str) -> float | Literal["fit_fail"]:
-        """Read the threshold of a model, as published code asks for it; see `read_threshold`.
-
-        Parameters
-        ----------
-        independent_variable : str
-            Takes the place of that of the metric.
-
-        Returns
-        -------
-        float or 'fit_fail'
-            In the unit of the independent variable; the text where there is no threshold.
-        """
+        """Read the threshold of a model, as published code asks for it: ``'fit_fail'`` where there is none."""
         metric = copy.copy(self)
         metric._independent_variable = independent_variable  # noqa: SLF001 -- of the same class
         try:
@@ -159,13 +130,7 @@ class Threshold(ClosenessToPeople):
     def read_without_groups(
         self, source: DataArray, accuracies: Iterable[float] | None = None
     ) -> Iterator[tuple[float, float]]:
-        """Read the threshold without each group of stimuli, at accuracies of their own if there are any.
-
-        Parameters
-        ----------
-        accuracies : iterable of float or None
-            One for each group; None: the `threshold_accuracy` of the metric.
-        """
+        """Read the threshold without each group of stimuli, at accuracies of their own if there are any."""
         *_, near = self._read(source)
         parts = self._without_each_group(source)
         levels = itertools.repeat(None) if accuracies is None else accuracies
@@ -191,26 +156,12 @@ class Threshold(ClosenessToPeople):
             yield source[{"presentation": np.flatnonzero(group != number)}]
 
     def read_threshold(self, source: DataArray, accuracy: Accuracy | None = None) -> tuple[float, float]:
-        """Fit the psychometric function to the answers of a model and read its threshold.
-
-        Parameters
-        ----------
-        accuracy : float, 'inflection' or None
-            None: the `threshold_accuracy` of the metric.
-
-        Returns
-        -------
-        threshold : float
-            In the unit of the independent variable.
-        accuracy : float
-            Share of right answers at the threshold.
+        """Fit the psychometric function to the answers of a model; return its threshold, and the accuracy there.
 
         Raises
         ------
         NoThresholdError
             If the model has no threshold; says why.
-        AssemblyError
-            If a coordinate is missing.
         """
         threshold, reached, _ = self._read(source, accuracy)
         return threshold, reached
@@ -220,7 +171,8 @@ class Threshold(ClosenessToPeople):
     ) -> tuple[float, float, tuple[float, float, float]]:
         """Return the threshold, the accuracy there and the parameters of the fit, which may be near known ones."""
         accuracy = self._threshold_accuracy if accuracy is None else accuracy
-        right = _right_answers(source)
+        require_assembly(source)
+        right = same_label(most_probable(source), coordinate(source, "image_label"))
         if right.mean() < self._required_accuracy:
             raise NoThresholdError(
                 f"The accuracy {right.mean():.3f} is below the required {self._required_accuracy:.3f}."
@@ -267,7 +219,7 @@ class ThresholdElevation(ClosenessToPeople):
     baseline_condition, test_condition : str
         Keys of the two conditions in the model's answers.
     threshold_accuracy : float or 'inflection'
-        As for `Threshold`; ``'inflection'`` takes that of the baseline for both conditions.
+        ``'inflection'`` takes that of the baseline for both conditions.
     """
 
     def __init__(
@@ -294,24 +246,9 @@ class ThresholdElevation(ClosenessToPeople):
         self._conditions = (baseline_condition, test_condition)
 
     def __call__(self, source: Mapping[str, DataArray] | float, target: People) -> Score:
-        """Compare.
+        """Compare the probabilities in both conditions, or the elevation, with people's elevations.
 
-        Parameters
-        ----------
-        source : mapping of str to BehavioralAssembly, or float
-            Probabilities, dims (presentation, choice), in the baseline and in the test condition, or the elevation.
-        target : mapping, PropertyAssembly, dims (subject), or list of float
-            Thresholds of people as ``{'baseline_assembly': ..., 'condition_assembly': ...}``, or their elevations.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attrs as for `Threshold`, with ``elevation`` in place of ``threshold``.
-
-        Raises
-        ------
-        AssemblyError
-            If a condition or a coordinate is missing, or thresholds of people are not positive.
+        People's thresholds may be given as ``{'baseline_assembly': ..., 'condition_assembly': ...}``.
         """
         left_out = None if isinstance(source, Real) else lambda: self._elevations_without(source)
         return self._compared("elevation", lambda: _number_or(self._elevation, source), target, left_out)
@@ -345,13 +282,3 @@ Source = TypeVar("Source")
 def _number_or(read: Callable[[Source], float], source: Source | float) -> float:
     """Return a number as it is; read it from anything else."""
     return float(source) if isinstance(source, Real) else read(cast("Source", source))
-
-
-def _validate_accuracy(accuracy: object) -> None:
-    if accuracy != "inflection" and not (isinstance(accuracy, Real) and 0 < accuracy < 1):
-        raise ValueError(f"threshold_accuracy is 'inflection' or a number between 0 and 1; got {accuracy!r}.")
-
-
-def _right_answers(source: DataArray) -> NDArray[np.bool_]:
-    require_assembly(source)
-    return same_label(most_probable(source), coordinate(source, "image_label"))

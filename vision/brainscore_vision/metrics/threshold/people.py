@@ -38,13 +38,7 @@ class NoThresholdError(Exception):
 
 
 class ClosenessToPeople(Metric, ABC):
-    """The distance of a model's value from those of people, relative to theirs.
-
-    Parameters
-    ----------
-    compat : bool
-        As published: errors are standard deviations, and the ceiling draws persons with replacement.
-    """
+    """The distance of a model's value from those of people, relative to theirs."""
 
     quantity: ClassVar[Quantity | None] = "share"
 
@@ -56,23 +50,9 @@ class ClosenessToPeople(Metric, ABC):
         """Return values of people, shape (n_subjects,), and names of subjects."""
 
     def ceiling(self, assembly: People) -> Score:
-        """Compare every person with all the others.
+        """Compare every person with all the others; `assembly` as the target of the metric.
 
-        Parameters
-        ----------
-        assembly : PropertyAssembly, dims (subject), list of float, or mapping
-            As `target` of the metric.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject): how near this one comes to the others), ``error``
-            (jackknife standard error over subjects; NaN for two), ``interval`` (95 %), ``n_subjects``, ``quantity``.
-
-        Raises
-        ------
-        AssemblyError
-            If there are fewer than two subjects, or thresholds are not positive.
+        ``raw``, dims (subject), says how near this one comes to the others; ``error``, over subjects, is NaN for two.
         """
         people, subjects = self._values(assembly)
         if len(people) < 2:
@@ -94,10 +74,7 @@ class ClosenessToPeople(Metric, ABC):
     ) -> Score:
         """Compare a model's value, which attrs hold under its name; 0 if it has no threshold.
 
-        Parameters
-        ----------
-        left_out : callable or None
-            Returns the values without each group of the model's stimuli; None: the value is given and exact.
+        `left_out` returns the values without each group of the model's stimuli; None: the value is given and exact.
         """
         people, subjects = self._values(target)
         try:

@@ -49,17 +49,8 @@ class ValueDelta(Metric):
     def __call__(self, source_value: ArrayLike, target_value: ArrayLike) -> Score:
         """Compare finite numbers, floats or 0-d arrays; Scores may bring an ``error`` (and its ``error_df``).
 
-        Returns
-        -------
-        Score
-            0-d, in (0, 1]. Attrs: ``raw`` (Score, dims (side): the two numbers), ``error`` (``scale`` times score times
-            the error of the difference; NaN, with ``error_nan_reason``, if neither number has one), ``interval`` (95 %:
-            the transformed interval of the difference, up to 1 if that holds 0), ``scale``, ``quantity``.
-
-        Raises
-        ------
-        AssemblyError
-            If one of them is no single finite number.
+        ``raw``, dims (side), holds the two numbers. ``error`` is ``scale`` times score times the error of the
+        difference; ``interval`` the transformed one of the difference, up to 1 if that holds 0.
         """
         source, target = _number(source_value, "source"), _number(target_value, "target")
         score = Score(np.exp(-self._scale * abs(source - target)))
