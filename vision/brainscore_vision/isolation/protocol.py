@@ -254,7 +254,9 @@ def read_answer(
     except CorruptFileError as error:
         raise InvalidAnswerError(f"The candidate answered with no assembly: {error}") from None
     values = answered.values
-    if answered.kind not in _KINDS or not isinstance(values, np.ndarray) or values.ndim != len(answered.dims):
+    dims = answered.dims
+    is_array = isinstance(values, np.ndarray) and values.ndim == len(dims) == len(set(dims))
+    if answered.kind not in _KINDS or not isinstance(values, np.ndarray) or not is_array:
         raise InvalidAnswerError("The candidate answered with no assembly, or one whose dims do not fit its values.")
     if is_neural and values.dtype.kind not in "biuf":
         raise InvalidAnswerError(f"The candidate answered with values of type {values.dtype}; expected real numbers.")
@@ -264,7 +266,8 @@ def read_answer(
     coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
     for coordinate in answered.coords:
         held = _coordinate(coordinate, shown, rows)
-        if coordinate.name in coords or held.shape != tuple(sizes.get(dim, -1) for dim in coordinate.dims):
+        shape = tuple(sizes.get(dim, -1) for dim in dict.fromkeys(coordinate.dims))  # each dimension once
+        if coordinate.name in coords or held.shape != shape:
             raise InvalidAnswerError(f"The candidate answered with a coordinate {coordinate.name!r} that does not fit.")
         coords[coordinate.name] = (coordinate.dims, held)
     try:

@@ -6,7 +6,7 @@ import inspect
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
@@ -23,7 +23,7 @@ from brainscore_core.errors import (
     ProtocolError,
     StateChangedError,
 )
-from brainscore_core.scoring.isolation.wire import Connection, Message
+from brainscore_core.scoring.isolation.wire import Bounds, Connection, Message
 from brainscore_core.untrusted import Name, at_most, checked
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import with_signature
 from brainscore_vision.isolation import protocol
@@ -45,6 +45,11 @@ _ORIGIN = TypeAdapter(dict[Name, Any])
 _MOST_ORIGIN = 1_000  # entries
 _PREPARATIONS = ("start_task", "start_recording")
 _NOTHING: dict[str, object] = {"args": [], "more": {}}
+# Answers are bounded by their question. Each presentation may have a number of values in each time bin (the first layer
+# of VGG-16 has 3.2 million units) and labels in the header; all units and presentations together may have labels.
+_MOST_VALUES, _LABELS_BYTES = 2**22, 2**30
+_HEADER_BYTES, _PRESENTATION_BYTES = 2**18, 2**12
+_ABOUT_THE_MODEL = 2**20  # bytes of the header, and of arrays
 
 Result = TypeVar("Result")
 
@@ -98,6 +103,7 @@ class RemoteModel(BrainModel):
         self._n_shown = 0
         self._n_found = 0
         self._task: str | None = None
+        self._n_presentations, self._n_bins = 0, 1
         self._learned_from: list[Path] = []
         self._lost: CandidateError | None = None
         self._known: dict[str, Any] = {}
@@ -149,12 +155,14 @@ class RemoteModel(BrainModel):
     def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # each task takes something else
         """Prepare the model for a task; training stimuli stay until the next preparation."""
         self._start("start_task", task, fitting, more)
-        self._task = task
+        self._task, self._n_bins = task, 1
 
     def start_recording(self, recording_target: str, *time_bins: Any, **more: Any) -> None:
         """Prepare the model for a recording."""
         self._start("start_recording", recording_target, time_bins, more)
         self._task = None
+        bins: Any = time_bins[0] if time_bins else more.get("time_bins")
+        self._n_bins = max(1, len(bins)) if hasattr(bins, "__len__") else 1
 
     def look_at(
         self, stimuli: StimulusSet, number_of_trials: int = 1, **more: Any
@@ -173,6 +181,7 @@ class RemoteModel(BrainModel):
                     is_neural=self._task is None,
                 )
 
+            self._n_presentations = len(presented.ids) * number_of_trials
             answer = self._ask(read, "look_at", description, number_of_trials=number_of_trials, **more)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -269,7 +278,7 @@ class RemoteModel(BrainModel):
         self._number += 1
         try:
             self._connection.send(Message(question, self._number, content), self._answer_s)
-            reply = self._connection.receive(self._answer_s)
+            reply = self._connection.receive(self._answer_s, self._bounds_of(question, self._connection.bounds))
         except PeerTimeoutError as error:
             message = f"The candidate did not answer {question!r} within {self._answer_s:g} s."
             raise self._end(CandidateTimeoutError(message)) from error
@@ -285,6 +294,17 @@ class RemoteModel(BrainModel):
         if reply.kind == protocol.ERROR:
             raise protocol.candidate_error(reply.content)
         return reply.content
+
+    def _bounds_of(self, question: str, bounds: Bounds) -> Bounds:
+        """Return the limits of the answer to a question."""
+        if question != "look_at":
+            return replace(bounds, header_bytes=_ABOUT_THE_MODEL, array_bytes=_ABOUT_THE_MODEL)
+        values = self._n_presentations * self._n_bins * _MOST_VALUES * 8
+        return replace(
+            bounds,
+            header_bytes=min(bounds.header_bytes, _HEADER_BYTES + _PRESENTATION_BYTES * self._n_presentations),
+            array_bytes=min(bounds.array_bytes, _LABELS_BYTES + values),
+        )
 
     def _end(self, error: CandidateError) -> CandidateError:
         """Note that the candidate is lost, and return the reason."""

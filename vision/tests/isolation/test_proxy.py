@@ -1,6 +1,7 @@
 """A benchmark does not notice that its candidate is in another process: what it gets is the same, bit for bit."""
 
 import inspect
+import json
 import math
 import socket
 import struct
@@ -257,6 +258,14 @@ _IDS = ["s.0", "s.1", "s.2", "s.4", "s.5", "s.6"]
         (_answer(np.full((6, 2), "x"), _IDS), "real numbers"),
         ({**_answer(np.zeros((6, 2)), _IDS), "dims": ["presentation"]}, "dims do not fit"),
         ({**_answer(np.zeros((6, 2)), _IDS), "dims": ["a", "neuroid"]}, "without presentations"),
+        ({**_answer(np.zeros((6, 2)), _IDS), "dims": ["presentation", "presentation"]}, "dims do not fit"),
+        (
+            {
+                **_answer(np.zeros((6, 2)), _IDS),
+                "coords": [{"name": "unit", "dims": ["neuroid", "neuroid"], "values": np.zeros((2, 2))}],
+            },
+            "does not fit",
+        ),
         ({**_answer(np.zeros((6, 2)), _IDS), "kind": "Path"}, "no assembly"),
         ({**_answer(np.zeros((6, 2)), _IDS), "extra": 1}, "extra"),
         (
@@ -338,12 +347,28 @@ def test_a_candidate_that_goes_is_silent_or_babbles_is_lost(tmp_path):
         model.load()
 
 
-def test_an_answer_that_is_announced_too_large_is_refused_before_it_comes(tmp_path):
-    header = b'{"kind":"answer","number":1,"content":null,"arrays":[{"dtype":"<f8","shape":[1000000000,1000]}]}'
-    frame = struct.pack("<4sI", b"BSw1", len(header)) + header
-    announces = _peer(lambda connection, sock: sock.sendall(frame), tmp_path)
-    with announces as model, pytest.raises(InvalidAnswerError, match="MiB at the most"):
-        model.load()
+@pytest.mark.parametrize(
+    ("shape", "bins"), [([10**9, 1000], 1), ([6, 2**25], 1), ([6, 2**25, 3], 3), ([0, 2**40, 2**40], 1)]
+)
+def test_an_answer_that_is_announced_too_large_is_refused_before_it_comes(stimuli, tmp_path, shape, bins):
+    header = {"kind": "answer", "number": 2, "content": {"array": 0}, "arrays": [{"dtype": "<f8", "shape": shape}]}
+    encoded = json.dumps(header).encode()
+    frame = struct.pack("<4sI", b"BSw1", len(encoded)) + encoded
+
+    def announces(connection, sock):
+        connection.send(Message("answer", connection.receive().number, None))
+        connection.receive()
+        sock.sendall(frame)
+
+    with _peer(announces, tmp_path) as model:
+        model.start_recording("IT", [(70, 170)] * bins)
+        with pytest.raises(InvalidAnswerError, match="MiB, the most for this answer"):
+            model.look_at(stimuli)
+
+
+def test_an_answer_about_the_model_has_no_room_for_more(tmp_path):
+    with _peer(_replying(np.zeros(2**18)), tmp_path) as model, pytest.raises(InvalidAnswerError, match="1 MiB"):
+        model.visual_degrees()
 
 
 def test_who_got_ready_imports_nothing_for_the_first_assembly():

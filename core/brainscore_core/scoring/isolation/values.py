@@ -7,6 +7,7 @@ without entries are lost); an assembly. All else raises `ProtocolError`, on eith
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
 )
 from brainscore_core.untrusted import Name, Untrusted, at_most, checked, shown
 
-__all__ = ["DTYPES", "Coordinate", "longest_text", "pack", "unpack"]
+__all__ = ["DTYPES", "Announced", "Coordinate", "longest_text", "pack", "planned"]
 
 _BITS = {"int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}
 DTYPES = frozenset(np.dtype(f"{kind}{bits}").str for kind in _BITS for bits in _BITS[kind]) | {np.dtype(bool).str}
@@ -36,6 +37,7 @@ DTYPES = frozenset(np.dtype(f"{kind}{bits}").str for kind in _BITS for bits in _
 _TEXT = re.compile(r"<U([1-9][0-9]{0,4})")
 _MOST_TEXT = 20_000  # characters of one text in an array
 _MOST_DEPTH = 12
+_LABEL_BYTES, _CODE_BYTES = 64, 16  # of a label that is an object, beside its characters; of its number in an index
 _KINDS: dict[str, type[xr.DataArray]] = {
     "NeuroidAssembly": NeuroidAssembly,
     "BehavioralAssembly": BehavioralAssembly,
@@ -200,111 +202,191 @@ def _packed_assembly(assembly: xr.DataArray, arrays: list[npt.NDArray[Any]], dep
 
 # -- in ----------------------------------------------------------------------------------------------------------------
 
-
-def unpack(tree: object, arrays: Sequence[npt.NDArray[Any]], depth: int = 0) -> object:
-    """Return the value that `pack` converted; `ProtocolError` for anything else."""
-    if depth > _MOST_DEPTH:
-        raise ProtocolError(f"A value is nested more than {_MOST_DEPTH} times.")
-    if isinstance(tree, list):
-        return [unpack(item, arrays, depth + 1) for item in tree]
-    if not isinstance(tree, dict):
-        return tree  # a scalar of JSON
-    if len(tree) != 1:
-        raise ProtocolError(f"A value is an object of {len(tree)} entries; expected one, which says its kind.")
-    ((kind, held),) = tree.items()
-    if kind in ("array", "texts", "objects"):
-        return _array(tree, arrays)
-    if kind not in _READERS:
-        raise ProtocolError(f"A value is of kind {shown(kind)}, which does not exist.")
-    try:
-        return _READERS[kind](held, arrays, depth)
-    except ProtocolError:
-        raise
-    except CorruptFileError as error:
-        raise ProtocolError(str(error)) from None
-    except Exception as error:  # xarray and pandas raise many classes for what does not fit together
-        raise ProtocolError(f"A value of kind {kind!r} cannot be made: {shown(str(error))}.") from error
+Arrays = Sequence[npt.NDArray[Any]]
+Made = Callable[[Arrays], Any]
+"""Makes a value of the arrays of its message."""
 
 
-def _array(tree: object, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    if not isinstance(tree, dict) or len(tree) != 1:
-        raise ProtocolError("Where an array should be is something else.")
-    ((kind, held),) = tree.items()
-    if kind == "objects":
-        if not isinstance(held, list) or any(isinstance(item, (list, dict)) for item in held):
-            raise ProtocolError("An array of objects holds more than scalars.")
-        objects = np.empty(len(held), dtype=object)
-        objects[:] = held
-        return objects
-    if kind not in ("array", "texts") or type(held) is not int or not 0 <= held < len(arrays):
-        raise ProtocolError(f"An array is named that was not sent: {shown(held)} of {len(arrays)}.")
-    array = arrays[held]
-    if kind == "texts":
-        if array.dtype.kind != "U" or array.ndim != 1:
+@dataclass(frozen=True)
+class Announced:
+    """An array that a message will hold."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of its values."""
+        return self.dtype.itemsize * math.prod(self.shape)
+
+
+def planned(tree: object, announced: Sequence[Announced], most_bytes: int) -> Made:
+    """Return what makes the value that `pack` converted, before any of its arrays is there.
+
+    Each array is named exactly once, and shapes, names and sizes fit together.
+
+    Parameters
+    ----------
+    announced : sequence of Announced
+        Arrays of the message.
+    most_bytes : int
+        Limit of the memory of all arrays and of what is made of them.
+
+    Raises
+    ------
+    ProtocolError
+        For anything else than a value within these limits. What is returned raises it too, where xarray or pandas
+        refuse what has passed these checks.
+    """
+    plan = _Plan(announced, most_bytes)
+    make = plan.value(tree, 0)
+    if len(plan.named) != len(announced):
+        raise ProtocolError(f"A message has {len(announced)} arrays and names {len(plan.named)} of them.")
+
+    def made(arrays: Arrays) -> Any:
+        try:
+            return make(arrays)
+        except Exception as error:  # xarray and pandas raise many classes for what does not fit together
+            raise ProtocolError(f"A value cannot be made: {shown(str(error))}.") from error
+
+    return made
+
+
+class _Plan:
+    """Check a message part by part, counting the memory that it will take."""
+
+    def __init__(self, announced: Sequence[Announced], most_bytes: int) -> None:
+        self._announced, self._most, self._left = announced, most_bytes, most_bytes
+        self.named: set[int] = set()
+        for array in announced:  # an empty dimension counts as one: NumPy refuses [0, 2**40, 2**40]
+            self._charge(array.dtype.itemsize * math.prod(max(1, size) for size in array.shape))
+
+    def _charge(self, n_bytes: int) -> None:
+        self._left -= n_bytes
+        if self._left < 0:
+            raise ProtocolError(f"A message takes more than {self._most / 2**20:,.0f} MiB, the most for this answer.")
+
+    def value(self, tree: object, depth: int) -> Made:
+        if depth > _MOST_DEPTH:
+            raise ProtocolError(f"A value is nested more than {_MOST_DEPTH} times.")
+        if isinstance(tree, list):
+            return self._sequence(list, tree, depth)
+        if not isinstance(tree, dict):
+            return lambda _: tree  # a scalar of JSON
+        if len(tree) != 1:
+            raise ProtocolError(f"A value is an object of {len(tree)} entries; expected one, which says its kind.")
+        ((kind, held),) = tree.items()
+        if kind in ("array", "texts", "objects"):
+            return self._array(tree)[1]
+        readers = {"dict": self._dict, "tuple": self._tuple, "table": self._table, "assembly": self._assembly}
+        if kind not in readers:
+            raise ProtocolError(f"A value is of kind {shown(kind)}, which does not exist.")
+        try:
+            return readers[kind](held, depth)
+        except CorruptFileError as error:
+            raise ProtocolError(str(error)) from None
+
+    def _tuple(self, held: object, depth: int) -> Made:
+        if not isinstance(held, list):
+            raise ProtocolError("A tuple is no list.")
+        return self._sequence(tuple, held, depth)
+
+    def _sequence(self, kind: type[list[Any]] | type[tuple[Any, ...]], items: list[Any], depth: int) -> Made:
+        makes = [self.value(item, depth + 1) for item in items]
+        return lambda arrays: kind(make(arrays) for make in makes)
+
+    def _dict(self, held: object, depth: int) -> Made:
+        if not isinstance(held, list) or not all(
+            isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in held
+        ):
+            raise ProtocolError("A dict is not a list of keys with values.")
+        makes = {key: self.value(value, depth + 1) for key, value in held}
+        if len(makes) != len(held):
+            raise ProtocolError("A dict has a key twice.")
+        return lambda arrays: {key: make(arrays) for key, make in makes.items()}
+
+    def _array(self, tree: object) -> tuple[Announced, Made]:
+        if not isinstance(tree, dict) or len(tree) != 1:
+            raise ProtocolError("Where an array should be is something else.")
+        ((kind, held),) = tree.items()
+        if kind == "objects":
+            if not isinstance(held, list) or any(isinstance(item, (list, dict)) for item in held):
+                raise ProtocolError("An array of objects holds more than scalars.")
+            self._charge(_LABEL_BYTES * len(held))
+            return Announced(np.dtype(object), (len(held),)), lambda _: _objects(held)
+        if kind not in ("array", "texts") or type(held) is not int or not 0 <= held < len(self._announced):
+            raise ProtocolError(f"An array is named that was not sent: {shown(held)} of {len(self._announced)}.")
+        if held in self.named:
+            raise ProtocolError(f"Array {held} is named twice.")
+        self.named.add(held)
+        array = self._announced[held]
+        if len(array.shape) == 1:  # labels, which pandas and xarray convert
+            of_text = _LABEL_BYTES + array.dtype.itemsize // 4
+            self._charge(array.shape[0] * (of_text if array.dtype.kind == "U" else _CODE_BYTES))
+        if kind == "array":
+            return array, lambda arrays: arrays[held]
+        if array.dtype.kind != "U" or len(array.shape) != 1:
             raise ProtocolError("Texts are of another type.")
-        return array.astype(object)
-    return array
+        return array, lambda arrays: arrays[held].astype(object)
+
+    def _table(self, held: object, _: int) -> Made:
+        table = checked(_TABLE, held, "table")
+        if not isinstance(table.index, list) or len(table.index) != 2 or type(table.index[0]) is not int:
+            raise ProtocolError("A table does not say how many rows it has.")
+        n_rows, labels = table.index
+        if not 0 <= n_rows <= 10**8:
+            raise ProtocolError(f"A table has {shown(n_rows)} rows.")
+        index = None if labels is None else self._along("The index of a table", labels, (n_rows,))
+        columns: dict[str, tuple[str, Made]] = {}
+        for column in table.columns:
+            if column.dtype not in _COLUMN_TYPES or column.name in columns:
+                raise ProtocolError(f"Column {shown(column.name)} is of type {shown(column.dtype)}, or there twice.")
+            make = self._along(f"Column {shown(column.name)}", column.values, (n_rows,))
+            columns[column.name] = column.dtype, make
+
+        def made(arrays: Arrays) -> pd.DataFrame:
+            rows = pd.RangeIndex(n_rows) if index is None else pd.Index(index(arrays))
+            series = {name: pd.Series(make(arrays), index=rows, dtype=dtype) for name, (dtype, make) in columns.items()}
+            return pd.DataFrame(series, index=rows)
+
+        return made
+
+    def _assembly(self, held: object, depth: int) -> Made:
+        assembly = checked(_ASSEMBLY, held, "assembly")
+        if assembly.kind not in _KINDS:
+            raise ProtocolError(f"An assembly is of kind {shown(assembly.kind)}; expected one of {', '.join(_KINDS)}.")
+        values, make_values = self._array(assembly.values)
+        dims = assembly.dims
+        if len(values.shape) != len(dims) or len(set(dims)) != len(dims):
+            raise ProtocolError(f"An assembly has {len(values.shape)} dimensions and names for {len(set(dims))}.")
+        sizes = dict(zip(dims, values.shape, strict=True))
+        coords: dict[str, tuple[tuple[str, ...], Made]] = {}
+        for coordinate in assembly.coords:
+            if coordinate.name in coords or len(set(coordinate.dims)) != len(coordinate.dims):
+                raise ProtocolError(f"Coordinate {shown(coordinate.name)} is there twice, or names a dimension twice.")
+            shape = tuple(sizes.get(dim, -1) for dim in coordinate.dims)
+            make = self._along(f"Coordinate {shown(coordinate.name)}", coordinate.values, shape)
+            coords[coordinate.name] = coordinate.dims, make
+        make_attrs = self.value(assembly.attrs, depth + 1)
+
+        def made(arrays: Arrays) -> xr.DataArray:
+            along = {name: (dims_of, make(arrays)) for name, (dims_of, make) in coords.items()}
+            attrs = make_attrs(arrays)
+            if not isinstance(attrs, dict):
+                raise ProtocolError("The attributes of an assembly are no dict.")
+            return _KINDS[assembly.kind](make_values(arrays), coords=along, dims=dims, name=assembly.name, attrs=attrs)
+
+        return made
+
+    def _along(self, what: str, tree: object, shape: tuple[int, ...]) -> Made:
+        """Check the shape of labels."""
+        array, make = self._array(tree)
+        if array.shape != shape:
+            raise ProtocolError(f"{what} has shape {array.shape}; expected {shape}.")
+        return make
 
 
-def _dict(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> dict[str, object]:
-    if not isinstance(held, list) or not all(
-        isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in held
-    ):
-        raise ProtocolError("A dict is not a list of keys with values.")
-    result = {key: unpack(value, arrays, depth + 1) for key, value in held}
-    if len(result) != len(held):
-        raise ProtocolError("A dict has a key twice.")
-    return result
-
-
-def _tuple(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> tuple[object, ...]:
-    if not isinstance(held, list):
-        raise ProtocolError("A tuple is no list.")
-    return tuple(unpack(item, arrays, depth + 1) for item in held)
-
-
-def _table(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> pd.DataFrame:  # noqa: ARG001 - all readers alike
-    table = checked(_TABLE, held, "table")
-    if not isinstance(table.index, list) or len(table.index) != 2 or type(table.index[0]) is not int:
-        raise ProtocolError("A table does not say how many rows it has.")
-    n_rows, labels = table.index
-    if not 0 <= n_rows <= 10**8:
-        raise ProtocolError(f"A table has {shown(n_rows)} rows.")
-    index = pd.RangeIndex(n_rows) if labels is None else pd.Index(_array(labels, arrays))
-    columns = {}
-    for column in table.columns:
-        if column.dtype not in _COLUMN_TYPES or column.name in columns:
-            raise ProtocolError(f"Column {shown(column.name)} is of type {shown(column.dtype)}, or there twice.")
-        values = _array(column.values, arrays)
-        if values.shape != (len(index),):
-            raise ProtocolError(f"Column {shown(column.name)} has shape {values.shape}; expected ({len(index)},).")
-        columns[column.name] = pd.Series(values, index=index, dtype=column.dtype)
-    return pd.DataFrame(columns, index=index)
-
-
-def _assembly(held: object, arrays: Sequence[npt.NDArray[Any]], depth: int) -> xr.DataArray:
-    assembly = checked(_ASSEMBLY, held, "assembly")
-    if assembly.kind not in _KINDS:
-        raise ProtocolError(f"An assembly is of kind {shown(assembly.kind)}; expected one of {', '.join(_KINDS)}.")
-    values = _array(assembly.values, arrays)
-    if values.ndim != len(assembly.dims) or len(set(assembly.dims)) != len(assembly.dims):
-        raise ProtocolError(f"An assembly has {values.ndim} dimensions and names for {len(set(assembly.dims))}.")
-    sizes = dict(zip(assembly.dims, values.shape, strict=True))
-    coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
-    for coordinate in assembly.coords:
-        along = _array(coordinate.values, arrays)
-        if coordinate.name in coords or along.shape != tuple(sizes.get(dim, -1) for dim in coordinate.dims):
-            raise ProtocolError(f"Coordinate {shown(coordinate.name)} does not fit the dimensions, or is there twice.")
-        coords[coordinate.name] = (coordinate.dims, along)
-    attrs = unpack(assembly.attrs, arrays, depth + 1)
-    if not isinstance(attrs, dict):
-        raise ProtocolError("The attributes of an assembly are no dict.")
-    return _KINDS[assembly.kind](values, coords=coords, dims=assembly.dims, name=assembly.name, attrs=attrs)
-
-
-_READERS: dict[str, Callable[[object, Sequence[npt.NDArray[Any]], int], object]] = {
-    "dict": _dict,
-    "tuple": _tuple,
-    "table": _table,
-    "assembly": _assembly,
-}
+def _objects(items: list[Any]) -> npt.NDArray[Any]:
+    objects = np.empty(len(items), dtype=object)
+    objects[:] = items
+    return objects

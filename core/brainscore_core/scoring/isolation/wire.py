@@ -17,7 +17,6 @@ import socket
 import struct
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +26,7 @@ import numpy.typing as npt
 from pydantic import Field, Strict, TypeAdapter
 
 from brainscore_core.errors import CorruptFileError, PeerClosedError, PeerTimeoutError, ProtocolError
-from brainscore_core.scoring.isolation.values import DTYPES, longest_text, pack, unpack
+from brainscore_core.scoring.isolation.values import DTYPES, Announced, Made, longest_text, pack, planned
 from brainscore_core.untrusted import Name, Untrusted, at_most, checked, parse, shown
 
 __all__ = ["Bounds", "Connection", "Message", "read_message", "write_message"]
@@ -71,7 +70,7 @@ class Bounds:
     arrays : int
         Number of arrays.
     array_bytes : int
-        Size of all arrays together.
+        Memory of all arrays together and of what is made of them.
     memory_bytes : int
         Arrays beyond this size lie in files without a name instead of in memory.
     folder : Path, optional
@@ -117,7 +116,7 @@ class Connection:
     """
 
     def __init__(self, sock: socket.socket, bounds: Bounds = Bounds()) -> None:
-        self._socket, self._bounds = sock, bounds
+        self._socket, self.bounds = sock, bounds
 
     def close(self) -> None:
         """Close the socket."""
@@ -139,8 +138,13 @@ class Connection:
         for array in arrays:
             self._send(_bytes_of(array), deadline)
 
-    def receive(self, timeout_s: float = math.inf) -> Message:
+    def receive(self, timeout_s: float = math.inf, bounds: Bounds | None = None) -> Message:
         """Wait for a message and return it.
+
+        Parameters
+        ----------
+        bounds : Bounds, optional
+            Limits of this message; None: those of the connection.
 
         Raises
         ------
@@ -150,33 +154,18 @@ class Connection:
             If the other side has closed the connection or is too slow.
         """
         deadline = time.monotonic() + timeout_s
-        length = _header_length(self._take(_PREFIX.size, deadline), self._bounds)
-        header = _read_header(self._take(length, deadline), self._bounds)
-        dtypes = _dtypes_of(header.arrays, self._bounds)
+        bounds = bounds or self.bounds
+        length = _header_length(self._take(_PREFIX.size, deadline), bounds)
+        header, announced, make = _read_header(self._take(length, deadline), bounds)
         arrays: list[npt.NDArray[Any]] = []
-        memory_left = self._bounds.memory_bytes
-        for dtype, announced in zip(dtypes, header.arrays, strict=True):
-            n_bytes = dtype.itemsize * math.prod(announced.shape)
-            raw = self._room(n_bytes, in_memory=n_bytes <= memory_left)
+        memory_left = bounds.memory_bytes
+        for array in announced:
+            n_bytes = array.n_bytes
+            raw = _room(n_bytes, None if n_bytes <= memory_left else bounds.folder or Path(tempfile.gettempdir()))
             memory_left -= n_bytes if n_bytes <= memory_left else 0
             self._fill(_bytes_of(raw), deadline)
-            whole = raw.view(dtype).reshape(announced.shape) if n_bytes else np.empty(announced.shape, dtype)
-            arrays.append(_checked_values(whole))
-        return Message(header.kind, header.number, unpack(header.content, arrays))
-
-    def _room(self, n_bytes: int, *, in_memory: bool) -> npt.NDArray[np.uint8]:
-        if in_memory:
-            return np.empty(n_bytes, dtype=np.uint8)  # takes no pages before they are filled
-        folder = self._bounds.folder or Path(tempfile.gettempdir())
-        free = shutil.disk_usage(folder).free
-        if n_bytes > free:
-            raise ProtocolError(
-                f"A message announces an array of {n_bytes / 2**20:,.0f} MiB, which fits neither the memory nor "
-                f"{folder}, where {free / 2**20:,.0f} MiB are free. BRAINSCORE_MEMORY_GB says how much "
-                "memory may be used."
-            )
-        with tempfile.TemporaryFile(dir=folder) as file:  # has no name and lives as long as the map
-            return np.memmap(file, dtype=np.uint8, mode="w+", shape=(n_bytes,))
+            arrays.append(_checked_values(raw, array))
+        return Message(header.kind, header.number, make(arrays))
 
     def _take(self, length: int, deadline: float) -> bytes:
         data = bytearray(length)
@@ -218,6 +207,20 @@ class Connection:
             raise PeerClosedError(f"The connection is closed ({error}).") from error
 
 
+def _room(n_bytes: int, folder: Path | None) -> npt.NDArray[np.uint8]:
+    """Return room in memory, or in a file without a name in a folder."""
+    if folder is None:
+        return np.empty(n_bytes, dtype=np.uint8)  # takes no pages before they are filled
+    free = shutil.disk_usage(folder).free
+    if n_bytes > free:
+        raise ProtocolError(
+            f"A message announces an array of {n_bytes / 2**20:,.0f} MiB, which fits neither the memory nor "
+            f"{folder}, where {free / 2**20:,.0f} MiB are free. BRAINSCORE_MEMORY_GB says how much memory may be used."
+        )
+    with tempfile.TemporaryFile(dir=folder) as file:  # has no name and lives as long as the map
+        return np.memmap(file, dtype=np.uint8, mode="w+", shape=(n_bytes,))
+
+
 def write_message(path: Path, message: Message, most_bytes: float = math.inf) -> None:
     """Write a message to a file: its frame and a checksum.
 
@@ -254,15 +257,13 @@ def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
         prefix = stream.read(_PREFIX.size)
         encoded = stream.read(_header_length(prefix, bounds))
         digest.update(prefix + encoded)
-        header = _read_header(encoded, bounds)
-        dtypes = _dtypes_of(header.arrays, bounds)
-        shapes = [announced.shape for announced in header.arrays]
-        sizes = [dtype.itemsize * math.prod(shape) for dtype, shape in zip(dtypes, shapes, strict=True)]
-        if path.stat().st_size != stream.tell() + sum(sizes) + _SUM_BYTES:
+        header, announced, make = _read_header(encoded, bounds)
+        if path.stat().st_size != stream.tell() + sum(array.n_bytes for array in announced) + _SUM_BYTES:
             raise ProtocolError(f"{path} is not as long as the message that it begins with.")
         arrays: list[npt.NDArray[Any]] = []
         memory_left = bounds.memory_bytes
-        for dtype, announced, n_bytes in zip(dtypes, header.arrays, sizes, strict=True):
+        for array in announced:
+            n_bytes = array.n_bytes
             if n_bytes <= memory_left:
                 raw = np.fromfile(stream, dtype=np.uint8, count=n_bytes)
                 memory_left -= n_bytes
@@ -271,14 +272,10 @@ def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
                 raw = np.memmap(stream, dtype=np.uint8, mode="r", offset=start, shape=(n_bytes,))
                 stream.seek(start + n_bytes)
             digest.update(_bytes_of(raw))
-            arrays.append(
-                _checked_values(
-                    raw.view(dtype).reshape(announced.shape) if n_bytes else np.empty(announced.shape, dtype)
-                )
-            )
+            arrays.append(_checked_values(raw, array))
         if stream.read(_SUM_BYTES) != digest.digest():
             raise ProtocolError(f"{path} does not hold what was written.")
-    return Message(header.kind, header.number, unpack(header.content, arrays))
+    return Message(header.kind, header.number, make(arrays))
 
 
 def _encoded(message: Message) -> tuple[bytes, list[npt.NDArray[Any]]]:
@@ -304,42 +301,32 @@ def _header_length(prefix: bytes, bounds: Bounds) -> int:
     return int(length)
 
 
-def _read_header(data: bytes, bounds: Bounds) -> _Header:
+def _read_header(data: bytes, bounds: Bounds) -> tuple[_Header, list[Announced], Made]:
+    """Return the header, its arrays, and what makes the content of them, all within the bounds."""
     try:
-        return checked(_HEADER, parse(data, "message", bounds.header_bytes), "message")
+        header = checked(_HEADER, parse(data, "message", bounds.header_bytes), "message")
     except CorruptFileError as error:
         raise ProtocolError(str(error)) from None
-
-
-def _dtypes_of(arrays: Sequence[_Array], bounds: Bounds) -> list[np.dtype[Any]]:
-    """Return the types of the announced arrays, if all are permitted."""
-    if len(arrays) > bounds.arrays:
-        raise ProtocolError(f"A message announces {len(arrays)} arrays; expected {bounds.arrays} at the most.")
-    dtypes: list[np.dtype[Any]] = []
-    total = 0
-    for array in arrays:
+    if len(header.arrays) > bounds.arrays:
+        raise ProtocolError(f"A message announces {len(header.arrays)} arrays; expected {bounds.arrays} at the most.")
+    for array in header.arrays:
         if array.dtype not in DTYPES and not longest_text(array.dtype):
             raise ProtocolError(
                 f"A message announces an array of type {shown(array.dtype)}; expected numbers, truth values or texts."
             )
-        dtypes.append(np.dtype(array.dtype))
-        total += dtypes[-1].itemsize * math.prod(array.shape)
-    if total > bounds.array_bytes:
-        raise ProtocolError(
-            f"A message announces {total / 2**20:,.0f} MiB of arrays; expected "
-            f"{bounds.array_bytes / 2**20:,.0f} MiB at the most."
-        )
-    return dtypes
+    announced = [Announced(np.dtype(array.dtype), array.shape) for array in header.arrays]
+    return header, announced, planned(header.content, announced, bounds.array_bytes)
 
 
-def _checked_values(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _checked_values(raw: npt.NDArray[np.uint8], announced: Announced) -> npt.NDArray[Any]:
     """Return an array if its bytes are valid: truth values 0 or 1, texts of existing characters."""
-    if not array.size:
-        return array
-    if array.dtype.kind == "b" and array.view(np.uint8).max() > 1:
+    if not raw.size:
+        return np.empty(announced.shape, announced.dtype)
+    array = raw.view(announced.dtype).reshape(announced.shape)
+    if array.dtype.kind == "b" and raw.max() > 1:
         raise ProtocolError("A message has truth values that are neither 0 nor 1.")
     if array.dtype.kind == "U":
-        points = array.reshape(-1).view(np.uint32)
+        points = raw.view(np.uint32)
         low, high = _SURROGATES
         if points.max() > _LAST_CHARACTER or ((points >= low) & (points <= high)).any():
             raise ProtocolError("A message has a text with characters that do not exist.")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as stn
 
 from brainscore_core.errors import PeerClosedError, PeerTimeoutError, ProtocolError
-from brainscore_core.scoring.isolation.values import DTYPES, pack, unpack
+from brainscore_core.scoring.isolation.values import DTYPES, Announced, pack, planned
 from brainscore_core.scoring.isolation.wire import Bounds, Connection, Message, read_message, write_message
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 
@@ -69,6 +69,21 @@ def _frame(header, rest=b""):
 
 def _header(**changes):
     return {"kind": "answer", "number": 0, "content": None, "arrays": [], **changes}
+
+
+_FIRST = {"array": 0}
+
+
+def _one_array(dtype, shape, content=_FIRST):
+    return _header(content=content, arrays=[{"dtype": dtype, "shape": shape}])
+
+
+def _assembly(dims, of_coordinate=()):
+    coordinate = {"name": "c", "dims": of_coordinate, "values": {"array": 1}}
+    assembly = {"kind": "DataArray", "dims": dims, "values": {"array": 0}, "name": None, "attrs": {"dict": []}}
+    assembly["coords"] = [coordinate] if of_coordinate else []
+    arrays = [{"dtype": "<f8", "shape": [2, 2]}, {"dtype": "<f8", "shape": [2] * len(of_coordinate)}]
+    return _header(content={"assembly": assembly}, arrays=arrays[: 1 + bool(of_coordinate)])
 
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -325,14 +340,23 @@ def test_a_message_of_which_some_bytes_are_others_raises_nothing_but_a_protocol_
         (_frame(_header(arrays=[{"dtype": "<f8", "shape": [-1]}])), "greater than or equal to 0"),
         (_frame(_header(arrays=[{"dtype": "<f8", "shape": [0] * 9}])), "shape"),
         (_frame(_header(arrays=[{"dtype": "<f8", "shape": [0]}] * 21)), "21 arrays"),
-        (_frame(_header(arrays=[{"dtype": "|b1", "shape": [1]}]), b"\x02"), "neither 0 nor 1"),
-        (_frame(_header(arrays=[{"dtype": "<U1", "shape": [1]}]), b"\xff\xff\xff\xff"), "do not exist"),
-        (_frame(_header(arrays=[{"dtype": "<U1", "shape": [1]}]), struct.pack("<I", 0xD800)), "do not exist"),
+        (_frame(_one_array("|b1", [1]), b"\x02"), "neither 0 nor 1"),
+        (_frame(_one_array("<U1", [1]), b"\xff\xff\xff\xff"), "do not exist"),
+        (_frame(_one_array("<U1", [1]), struct.pack("<I", 0xD800)), "do not exist"),
         (_frame(_header(content={"array": 0})), "was not sent"),
         (_frame(_header(content={"array": True}, arrays=[{"dtype": "|b1", "shape": [0]}])), "was not sent"),
         (_frame(_header(content={"pickle": "x"})), "does not exist"),
         (_frame(_header(content={"dict": [["a", 1], ["a", 2]]})), "key twice"),
         (_frame(_header(content={"objects": [[1]]})), "more than scalars"),
+        (_frame(_one_array("<f8", [0, 2**40, 2**40])), "MiB"),
+        (_frame(_one_array("<f8", [1], content=None)), "1 arrays and names 0"),
+        (_frame(_one_array("<f8", [1], content=[{"array": 0}, {"array": 0}])), "named twice"),
+        (_frame(_one_array("<U1", [1], content=[{"texts": 0}] * 1000)), "named twice"),
+        (_frame(_one_array("<U1", [2**15])), "MiB"),  # as labels, more than the array itself
+        (_frame(_header(content={"objects": [0] * 20_000})), "MiB"),
+        (_frame(_assembly(["x", "x"])), "2 dimensions and names for 1"),
+        (_frame(_assembly(["x", "y"], ["x", "x"])), "a dimension twice"),
+        (_frame(_assembly(["x", "y"], ["z"])), "expected"),
     ],
 )
 def test_a_message_that_breaks_a_rule_is_refused_with_the_rule(frame, said):
@@ -353,7 +377,7 @@ def test_an_announced_size_takes_no_memory_before_it_is_checked():
 def test_an_array_that_fits_neither_memory_nor_disk_is_refused(tmp_path):
     bounds = replace(_SMALL, array_bytes=2**62, memory_bytes=2**20, folder=tmp_path)
     with pytest.raises(ProtocolError, match="BRAINSCORE_MEMORY_GB"):
-        _received(_frame(_header(arrays=[{"dtype": "<f8", "shape": [2**40]}])), bounds)
+        _received(_frame(_one_array("<f8", [2**30, 2**10])), bounds)
 
 
 def test_the_end_of_the_other_side_and_its_silence_have_errors_of_their_own():
@@ -392,6 +416,27 @@ def test_who_sends_a_byte_now_and_then_does_not_put_off_the_end():
     theirs.close()
 
 
-def test_unpacking_needs_no_connection():
+def test_what_a_message_means_is_checked_before_its_arrays_come():
     arrays: list = []
-    assert unpack(pack({"a": (1, [2.5, None])}, arrays), arrays) == {"a": (1, [2.5, None])}
+    tree = pack({"a": (1, [2.5, None], np.arange(3))}, arrays)
+    make = planned(tree, [Announced(each.dtype, each.shape) for each in arrays], 10_000)
+    assert make(arrays)["a"][:2] == (1, [2.5, None])
+    ours, theirs = socket.socketpair()
+    theirs.send(_frame(_assembly(["x", "x"])))  # and no byte of the array
+    with ours, theirs, pytest.raises(ProtocolError, match="names for 1"):
+        Connection(ours).receive(30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(_json, st.lists(st.tuples(st.sampled_from(["<f8", "<U9", "|b1"]), st.lists(st.integers(0, 2**13), max_size=2))))
+def test_no_message_takes_more_memory_than_its_bound(content, arrays):
+    announced = [{"dtype": dtype, "shape": shape} for dtype, shape in arrays]
+    tree = [content, *({"texts" if dtype == "<U9" else "array": n} for n, (dtype, _) in enumerate(arrays))]
+    size = sum(np.dtype(dtype).itemsize * math.prod(shape) for dtype, shape in arrays)
+    frame = _frame(_header(content=tree, arrays=announced), bytes(min(size, 2**21)))
+    tracemalloc.start()
+    with suppress(ProtocolError, PeerClosedError):
+        _received(frame)
+    most = tracemalloc.get_traced_memory()[1] - 2 * len(frame)
+    tracemalloc.stop()
+    assert most < _SMALL.array_bytes + 40 * _SMALL.header_bytes
