@@ -39,7 +39,7 @@ def board_catalogue(tell: Callable[[str], None] | None = None) -> dict[str, list
 
     Parameters
     ----------
-    tell : callable, optional
+    tell
         Called with a message before a slow look-up, see `facts.benchmark_facts`.
 
     Returns
@@ -96,7 +96,6 @@ def _models(plugin: Plugin) -> Iterator[dict[str, Any]]:
 
 
 def _atlas(directory: Path, identifier: str) -> dict[str, Any] | None:
-    """Return the layer atlas in a plugin, written by ``brainscore atlas --output``; None if there is none."""
     file = directory / "layer_atlas" / f"{identifier}.json"
     try:
         atlas = json.loads(file.read_bytes())
@@ -157,7 +156,6 @@ def _year(metadata: Mapping[str, object], bibtex: str | None) -> int | None:
 
 
 def _of_identifier(value: object, identifier: str) -> object:
-    """Return a number that a plugin states for all identifiers, or for this one."""
     number = value.get(identifier) if isinstance(value, Mapping) else value
     return number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
 

@@ -47,11 +47,11 @@ def describe(
 
     Parameters
     ----------
-    identifier : str
+    identifier
         For example ``'pls'`` or ``'majajhong2015'``.
-    kinds : tuple of str
+    kinds
         Registries to search.
-    tell : callable, optional
+    tell
         See `facts.benchmark_facts`.
 
     Returns
@@ -162,7 +162,6 @@ def _of_benchmark(facts: BenchmarkFacts) -> Iterator[tuple[str, str]]:
 
 
 def _ceiling(benchmark: str) -> str:
-    """Return the ceiling in the newest record, which normalised its score."""
     from brainscore_core.config import settings  # keeps start-up fast
     from brainscore_core.records.store import FolderStore  # keeps start-up fast
 

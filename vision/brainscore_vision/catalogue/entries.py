@@ -69,7 +69,7 @@ class Entry:
     ----------
     files : tuple of StoredFile
         Files that the registration names; empty for generated data, or if only the running plugin knows them.
-    stimulus_set : str or None
+    stimulus_set
         Identifier of an assembly's stimuli, if the registration states it.
     """
 
@@ -103,7 +103,7 @@ def is_public(identifier: str, directory: Path) -> bool:
 
     Parameters
     ----------
-    directory : Path
+    directory
         Folder of the plugin that registers the identifier.
     """
     name = identifier.lower()
@@ -122,7 +122,7 @@ def entries(identifier: str | None = None) -> list[Entry]:
 
     Parameters
     ----------
-    identifier : str, optional
+    identifier
         Identifier of an assembly, a stimulus set, or both. None: all.
 
     Raises
@@ -153,7 +153,7 @@ def entries_of(plugin: str) -> list[Entry]:
 
     Parameters
     ----------
-    plugin : str
+    plugin
         Folder of the plugin.
     """
     plugins = [plugin.name for plugin in plugin_index().plugins("data")]
@@ -211,7 +211,7 @@ def verify(found: Iterable[Entry] | None = None) -> tuple[int, list[str]]:
 
     Parameters
     ----------
-    found : iterable of Entry, optional
+    found
         Entries to verify. None: every file with a known digest in the data home, registered or not.
 
     Returns
@@ -264,7 +264,7 @@ def clean(found: Iterable[Entry] | None = None, *, dry_run: bool = False) -> lis
 
     Parameters
     ----------
-    found : iterable of Entry, optional
+    found
         Entries to remove. None: every file cached by its digest, registered or not.
 
     Returns

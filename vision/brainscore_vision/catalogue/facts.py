@@ -38,17 +38,17 @@ class BenchmarkFacts:
 
     Attributes
     ----------
-    identifier : str
+    identifier
         Key in ``benchmark_registry``.
-    plugin : Plugin
+    plugin
         Plugin that registers it.
-    parent : str or None
+    parent
         Its node of the hierarchy; None: in no average, or unknown.
-    region : str or None
+    region
         Recorded region, such as ``'IT'``; None if there is none or it is not stated.
-    kind : str or None
+    kind
         ``'neural'``, ``'behavior'`` or ``'engineering'``.
-    public : bool
+    public
         Whether its data are public.
     data : tuple of Entry or None
         Data it loads; None if the benchmark cannot be built here.
@@ -78,9 +78,9 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
 
     Parameters
     ----------
-    identifier : str, optional
+    identifier
         A benchmark; the list is empty if no plugin registers it literally.
-    tell : callable, optional
+    tell
         Called with a message before benchmarks are built, which takes a while.
     """
     cached = Store(settings().cache_home / "benchmark-facts", _MOST_BYTES)

@@ -21,11 +21,11 @@ class FetchPlan:
 
     Attributes
     ----------
-    n_files : int
+    n_files
         Number of absent files.
-    size_bytes : int
+    size_bytes
         Download size of those with known size.
-    n_unknown : int
+    n_unknown
         Number of those with unknown size.
     """
 
@@ -56,7 +56,7 @@ def fetch_entry(entry: Entry, *, load: bool) -> str:
 
     Parameters
     ----------
-    load : bool
+    load
         Load it once, too. Data whose files only the running plugin knows are always loaded.
 
     Raises

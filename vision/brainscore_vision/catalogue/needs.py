@@ -31,7 +31,7 @@ def data_of(benchmark_identifier: str) -> list[Entry]:
 
     Parameters
     ----------
-    benchmark_identifier : str
+    benchmark_identifier
         Key in ``benchmark_registry``.
 
     Returns
@@ -79,7 +79,6 @@ def made_and_noted(benchmark_identifier: str) -> tuple[Benchmark | None, list[tu
 
 
 def _made(identifier: str) -> Benchmark | None:
-    """Build a benchmark; None if it uses its data at once, which are absent."""
     if identifier not in known_identifiers("benchmark"):
         return load_benchmark(identifier)  # raises with suggestions
     try:
@@ -92,7 +91,6 @@ def _made(identifier: str) -> Benchmark | None:
 
 
 def _entries(kind: str, identifier: str) -> list[Entry]:
-    """Return the entry of an identifier and, for an assembly, that of its stimuli."""
     try:
         registered = [entry for entry in entries(identifier) if entry.kind == kind]
     except UnknownIdentifierError:  # registered at run time, for example by a test

@@ -109,7 +109,6 @@ class _Follower:
     depth: int = 0
 
     def loaded_by(self, node: ast.AST) -> Iterator[Reference]:
-        """Yield the files that an expression or statement loads."""
         if self.depth > _DEEPEST:
             return
         if isinstance(node, ast.Name):  # a registered function
@@ -145,7 +144,6 @@ class _Follower:
             yield from self._body(file, function, call)
 
     def _path_of_bucket(self, node: ast.expr) -> str | None:
-        """Return the path of a `Bucket` expression; None for anything else."""
         file = self.file
         if isinstance(node, ast.Name):
             file, node = self.plugin.assigned(file, node.id) or (file, node)

@@ -29,9 +29,9 @@ class Ingredients:
 
     Attributes
     ----------
-    data : dict of str to str
+    data
         ``'<kind>:<identifier>'`` -> digest of the content, `brainscore_core.identity.data`.
-    plugins : dict of str to str
+    plugins
         ``'<folder of the kind>/<plugin>'`` -> digest of the plugin's files, models excluded.
     """
 
@@ -83,9 +83,9 @@ def build_record(
 
     Parameters
     ----------
-    path : Path or None
+    path
         File of the record, which the score then has as ``record_path``; None: it is not written.
-    candidate : BrainModel
+    candidate
         The model that was scored; with ``environment_lock`` if it ran in an environment of its own.
     **fields
         Further arguments of `ScoreRecord.of_score`.

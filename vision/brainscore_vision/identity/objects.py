@@ -77,7 +77,7 @@ def describe(value: Value) -> Description:
 
     Parameters
     ----------
-    value : anything
+    value
         Plain values, arrays, tensors, PyTorch modules, functions (with their file and captured values), partial
         functions, classes, enumerations, and objects with such attributes.
 
@@ -130,7 +130,6 @@ class _Survey:
         self._modules: set[str] = set()  # of users
 
     def completed(self, description: Description) -> Description:
-        """Add numbered objects and sources to a description."""
         # The queue grows while it is described.
         objects = [describe_object(value) for value, describe_object in self._queue]
         sources = describe_sources(self._modules) if self._modules else []
@@ -145,7 +144,6 @@ class _Survey:
     # --- values ------------------------------------------------------------------------------------------------------
 
     def value(self, value: Value, parents: tuple[int, ...]) -> Description:
-        """See `describe`."""
         if isinstance(value, enum.Enum):
             return ["enum", self._once(type(value), self._class), value.name]
         if isinstance(value, (*_PRIMITIVES, np.generic)):
@@ -171,7 +169,6 @@ class _Survey:
         return self._code(value, inside)
 
     def _text(self, text: str) -> Description:
-        """Describe a text and the file or user module that it names."""
         if not 0 < len(text) < LONGEST_PATH or "\0" in text or "\n" in text:
             return text
         if own_module(text) is not None:
@@ -230,11 +227,9 @@ class _Survey:
     # --- PyTorch -----------------------------------------------------------------------------------------------------
 
     def module(self, module: nn.Module, parents: tuple[int, ...]) -> Description:
-        """See `describe_module`."""
         return ["nn.Module", self.structure(module, parents), self.weights(module, parents)]
 
     def structure(self, module: nn.Module, parents: tuple[int, ...]) -> Description:
-        """See `describe_structure`."""
         inside = (*parents, id(module))
         internal = _module_internals()
         parts = []
@@ -250,7 +245,6 @@ class _Survey:
         return parts
 
     def weights(self, module: nn.Module, parents: tuple[int, ...]) -> Description:
-        """See `describe_weights`."""
         inside = (*parents, id(module))
         tensors = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
         extra = [(key, value) for key, value in module.state_dict().items() if "_extra_state" in key]
@@ -293,7 +287,6 @@ class _Survey:
         return described
 
     def _global(self, value: Value) -> Description:
-        """Describe a value that user code finds by name."""
         if callable(value) and not isinstance(value, (types.FunctionType, type)):
             value = inspect.unwrap(value)  # such as a result of `lru_cache`
         if isinstance(value, (types.FunctionType, type, types.ModuleType)):
@@ -358,7 +351,6 @@ class _Survey:
         return described
 
     def _class_values(self, cls: type, functions: Set[str]) -> Description:
-        """Describe the other attributes of a class; for an installed package, only plain values."""
         described = []
         for name, value in vars(cls).items():
             if name in functions or name.startswith("__") or name == "_abc_impl" or isinstance(value, _DESCRIPTORS):
@@ -412,7 +404,6 @@ def _noted(path: Path) -> Path:
 
 
 def _has_own_modes(cls: type) -> bool:
-    """Whether a class of modules inherits ``train()`` and ``eval()``."""
     from torch import nn  # heavy; imported already where there is a PyTorch module
 
     return all(getattr(cls, name, None) is getattr(nn.Module, name) for name in ("train", "eval"))

@@ -26,7 +26,7 @@ class OpenedFiles:
 
     Attributes
     ----------
-    read, written : set of str
+    read, written
         Absolute paths; a file that was created before it was read is only in `written`.
     """
 

@@ -21,7 +21,7 @@ def preprocessing_digest(preprocess: Callable[[list[str]], object] | None) -> st
 
     Parameters
     ----------
-    preprocess : callable or None
+    preprocess
         Takes a list of paths. An attribute ``cache_version`` (of the function, or of the function inside a
         `functools.partial`) replaces code and arguments in the digest.
 

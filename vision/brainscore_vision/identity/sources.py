@@ -246,7 +246,6 @@ def _package(name: str, file: Path) -> str:
 
 
 def _file_of(name: str) -> Path | None:
-    """Return the source file of a user's module, without importing it."""
     top, _, below = name.partition(".")
     if not is_own_module(name, _origin(top) if below else None):
         return None

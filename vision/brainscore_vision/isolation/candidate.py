@@ -56,7 +56,7 @@ def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
 
     Parameters
     ----------
-    load : callable
+    load
         Returns the model; called at the judge's request.
     """
     answers = _Answers(load)
@@ -74,8 +74,6 @@ def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
 
 
 class _Answers:
-    """Answer one question at a time."""
-
     def __init__(self, load: Callable[[], BrainModel]) -> None:
         self._load = load
         self._model: BrainModel | None = None
@@ -95,13 +93,11 @@ class _Answers:
 
     @property
     def model(self) -> BrainModel:
-        """The loaded model."""
         if self._model is None:
             raise ProtocolError("The model is not loaded; the judge asks for that first.")
         return self._model
 
     def to(self, question: Message) -> object:
-        """Return the answer to a question."""
         if question.kind not in self._asked or not isinstance(question.content, dict):
             raise ProtocolError(f"There is no question {question.kind!r}.")
         content: Any = protocol.taken(question.content)
@@ -121,7 +117,6 @@ class _Answers:
 
 
 def _imported_plugins() -> list[str]:
-    """Return the plugins that this process has imported, such as ``'models/alexnet'``."""
     starts = {f"{root.path}{os.sep}": root.folder for root in library_roots("brainscore_vision")}
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     plugins = set()
@@ -134,7 +129,6 @@ def _imported_plugins() -> list[str]:
 
 
 def _names(method: Callable[..., object]) -> list[str] | None:
-    """Return the names of the parameters of a method; None if it takes any."""
     try:
         parameters = inspect.signature(method).parameters.values()
     except (TypeError, ValueError):
@@ -145,7 +139,6 @@ def _names(method: Callable[..., object]) -> list[str] | None:
 
 
 def _plain(value: object) -> object:
-    """Return a value with text keys, and lists instead of other sequences."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -55,7 +55,7 @@ class Candidates:
 
     Parameters
     ----------
-    start : callable
+    start
         Returns a context manager that gives a model and ends its process.
     """
 
@@ -135,13 +135,13 @@ def judge(
 
     Parameters
     ----------
-    records : Path
+    records
         Folder of the records, see `record_path`.
-    events : Path
+    events
         File of the events, see `append_event`.
-    isolated : bool
+    isolated
         Whether the model runs in a box; otherwise in this process, which must then have no access to private data.
-    answer_s : float
+    answer_s
         Time limit in seconds for each answer of a model in a box.
     """
     start = (lambda: started(model, answer_s=answer_s)) if isolated else (lambda: nullcontext(load_model(model)))

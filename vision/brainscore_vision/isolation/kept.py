@@ -66,7 +66,7 @@ _logger = logging.getLogger(__name__)
 
 
 class _UnknownError(Exception):
-    """The dependencies of an answer cannot be determined."""
+    pass
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ class KeptAnswers:
 
     Parameters
     ----------
-    prepared : Prepared
+    prepared
         Environment and home of its candidate.
-    bounds : Bounds, optional
+    bounds
         Limits of reading; arrays beyond the memory stay in their files.
     """
 
@@ -129,7 +129,7 @@ class KeptAnswers:
 
         Parameters
         ----------
-        reported : str or None
+        reported
             State reported by the candidate: a digest of its weights. None: each of its processes may be another model.
 
         Returns
@@ -158,7 +158,7 @@ class KeptAnswers:
 
         Parameters
         ----------
-        question : str
+        question
             See `question_digest`.
         """
         if self._folder is None or self.state is None:
@@ -181,7 +181,7 @@ class KeptAnswers:
 
         Parameters
         ----------
-        used : object
+        used
             Plugins that the candidate reports to have imported, as a list of ``'<folder of the kind>/<folder>'``.
         """
         self._look_again()
@@ -223,7 +223,6 @@ class KeptAnswers:
             return None
 
     def _digest_of_plugin(self, name: str) -> str | None:
-        """Return the digest of a plugin's files, such as ``'metrics/cka'``; None if there is none."""
         if name not in self._digests:
             match = _PLUGIN.fullmatch(name)
             roots = [root for root in library_roots(_LIBRARY) if match and root.folder == match[1]]
@@ -238,9 +237,9 @@ def question_digest(question: str, content: object, after: str) -> str:
 
     Parameters
     ----------
-    content : object
+    content
         As sent; files of stimuli count by content, their folder does not count.
-    after : str
+    after
         Digest of the question that prepared the model; empty without one.
 
     Raises
@@ -307,7 +306,6 @@ def _stamps(folder: Path, pattern: str = "*") -> list[list[object]]:
 
 
 def _loose_modules() -> list[list[object]]:
-    """Return name, size and times of importable files outside the library and installed packages."""
     library = [Path(str(brainscore_core.__file__)).parent, Path(__file__).parents[1]]
     folders = dict.fromkeys(filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
     stamps: list[list[object]] = []
@@ -332,7 +330,6 @@ def _processor() -> str:
 
 
 def _gpus() -> list[str]:
-    """Return the driver's description of the GPUs and of itself."""
     place = Path("/proc/driver/nvidia")
     files = [place / "version", *sorted(place.glob("gpus/*/information"))]
     return [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]

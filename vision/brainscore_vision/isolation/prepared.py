@@ -46,11 +46,11 @@ class Prepared:
 
     Attributes
     ----------
-    model : str
+    model
         Identifier.
-    python : Path
+    python
         Interpreter with the plugin's requirements.
-    home : Path
+    home
         Folder of this model at this revision of its plugin.
     """
 
@@ -139,7 +139,6 @@ def _home(model: str, folder: Path) -> Path:
 
 
 def _fetch(prepared: Prepared) -> bool:
-    """Load a model in a box with the network, which may write to its home; return whether it succeeded."""
     ended = run_boxed(
         [prepared.python, "-P", "-m", f"{_LIBRARY}.isolation.candidate", "--model", prepared.model, "--fetch"],
         box_of(prepared, network=True),
@@ -155,9 +154,9 @@ def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = F
 
     Parameters
     ----------
-    stimuli : Path, optional
+    stimuli
         Folder of the current stimuli.
-    network : bool
+    network
         Whether weights are fetched in this phase: with the network and a writable home.
     """
     own = None if prepared.own_environment is None else prepared.python

@@ -82,7 +82,7 @@ class Shown:
     ----------
     ids : array of object
         Identifiers, in the order of the rows.
-    columns : dict
+    columns
         Name -> values, one for each row.
     """
 
@@ -97,7 +97,7 @@ def hand_out(stimuli: StimulusSet, folder: Path) -> tuple[dict[str, object], Sho
 
     Parameters
     ----------
-    folder : Path
+    folder
         Does not exist yet.
     """
     folder.mkdir(parents=True)
@@ -237,11 +237,11 @@ def read_answer(
 
     Parameters
     ----------
-    number_of_trials : int
+    number_of_trials
         Number of times each stimulus was shown; a candidate may answer once.
-    in_threes : bool
+    in_threes
         Whether three stimuli form one presentation, as in the task ``odd_one_out``.
-    is_neural : bool
+    is_neural
         Whether real numbers are expected.
 
     Raises

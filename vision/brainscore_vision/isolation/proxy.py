@@ -61,15 +61,15 @@ class RemoteModel(BrainModel):
     ----------
     connection : Connection, or callable that returns one
         Connection to the candidate; a callable is called before the first question.
-    folder : Path
+    folder
         Folder of the current stimulus files, readable to the candidate.
-    answer_s : float
+    answer_s
         Time limit for each answer in seconds.
-    why : callable
+    why
         Returns how the candidate's process ended, for messages.
-    kept : KeptAnswers, optional
+    kept
         Store of answers, consulted before the candidate. None: it is asked everything.
-    environment_lock : str, optional
+    environment_lock
         Names and versions installed in the candidate's environment; None: those of this one.
 
     Raises
@@ -272,7 +272,6 @@ class RemoteModel(BrainModel):
             self._prepared = _Prepared(held.question, held.content, held.key)
 
     def _exchange(self, question: str, content: object) -> object:
-        """Return the reply of the candidate to a question."""
         if self._connection is None:
             raise self._end(CandidateDiedError("There is no candidate that could be asked."))
         self._number += 1
@@ -307,7 +306,6 @@ class RemoteModel(BrainModel):
         )
 
     def _end(self, error: CandidateError) -> CandidateError:
-        """Note that the candidate is lost, and return the reason."""
         self._lost = error
         if self._connection is not None:
             self._connection.close()
@@ -325,8 +323,6 @@ class _Prepared:
 
 
 def _reader(kind: TypeAdapter[Any], what: str) -> Callable[[object], Any]:
-    """Return the function that validates a reply; it raises `InvalidAnswerError`."""
-
     def read(content: object) -> Any:
         try:
             return checked(kind, content, what)
@@ -351,19 +347,16 @@ def _origin_of_layer(content: object) -> dict[str, Any]:
 
 
 def _nothing(content: object) -> None:
-    """Ignore a reply: the return value of a preparation has no meaning."""
+    pass
 
 
 class _Layers(dict[str, "str | list[str]"]):
-    """Layers of regions with their origin."""
-
     def __init__(self, layers: Mapping[str, str | list[str]], origin: Callable[[str], Mapping[str, object]]) -> None:
         super().__init__(layers)
         self.origin = origin
 
 
 def _signature(names: Sequence[str] | None) -> inspect.Signature | None:
-    """Return a signature with parameters of these names; None for any."""
     if names is None or not all(name.isidentifier() for name in names) or len(set(names)) != len(names):
         return None
     return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])

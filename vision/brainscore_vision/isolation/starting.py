@@ -35,9 +35,9 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
 
     Parameters
     ----------
-    model : str
+    model
         Identifier.
-    answer_s : float
+    answer_s
         Time limit for each answer in seconds.
 
     Raises
@@ -112,7 +112,6 @@ def _command(prepared: Prepared, fd: int) -> list[str]:
 
 
 def _why(program: Program) -> str:
-    """Return how the process of a candidate ended and the end of its output, if it has ended."""
     ended = program.wait(_SETTLE_S)
     if ended is None:
         return " It has closed its connection, and goes on."

@@ -35,15 +35,15 @@ class PublishedWeights:
 
     Attributes
     ----------
-    url : str
+    url
         Address of the checkpoint.
-    sha256 : str
+    sha256
         Its digest: 64 hexadecimal digits, or the first ones (at least 8) that the publisher states.
-    licence : str
+    licence
         SPDX identifier, such as ``'BSD-3-Clause'``.
-    entry : str, optional
+    entry
         Key of the weights in the checkpoint. None: the checkpoint itself.
-    prefix : str
+    prefix
         Prefix of the names that the network lacks, such as ``'module.'`` after `DataParallel`.
     """
 
@@ -59,7 +59,7 @@ def load_weights(build: Callable[[], Network], weights: PublishedWeights) -> Net
 
     Parameters
     ----------
-    build : callable
+    build
         Makes the network, such as its class. Called on the device ``meta``, without memory and random numbers: all
         values come from the checkpoint.
 
@@ -94,10 +94,10 @@ def fetch_weights(url: str, sha256: str | None, folder: str | Path | None = None
 
     Parameters
     ----------
-    sha256 : str or None
+    sha256
         Digest of the file, or its first digits; None trusts the first download. For errors see
         `brainscore_core.transfer.http.fetch_url`.
-    folder : path-like, optional
+    folder
         Folder of the copy. None is ``$BRAINSCORE_HOME/weights/<first 8 digits of the digest, or host>``.
     """
     parts = urlsplit(url)
@@ -114,9 +114,9 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
 
     Parameters
     ----------
-    entry : str, optional
+    entry
         Key of the weights. None: the checkpoint itself.
-    prefix : str
+    prefix
         Removed from the names if all begin with it.
 
     Raises
@@ -162,7 +162,7 @@ def fit_weights(network: Network, state: Mapping[str, torch.Tensor], *, origin: 
     state : mapping of str to torch.Tensor
         Counters of batches (``num_batches_tracked``), absent in older checkpoints, may be missing: they matter in
         training only.
-    origin : str
+    origin
         Source of the weights, for messages.
 
     Raises

@@ -40,15 +40,15 @@ def draw_stimuli(
 
     Parameters
     ----------
-    identifier : str
+    identifier
         Identifier of the set, and prefix of its ``stimulus_id``, so that those of two sets differ.
-    n : int
+    n
         Number of pictures.
     columns : mapping of str to sequence, optional
         Further columns, n values each; may replace ``stimulus_id``.
-    size_px : int
+    size_px
         Width and height.
-    folder : path-like, optional
+    folder
         Folder for the PNG files; None: a new temporary folder.
 
     Returns
@@ -104,28 +104,28 @@ def recordings(
 
     Parameters
     ----------
-    stimuli : StimulusSet
+    stimuli
         Images that Pillow can read, unless `visible` is 0.
-    n_neuroids, n_repetitions : int
+    n_neuroids, n_repetitions
         Each repetition shows all stimuli once.
-    noise : float
+    noise
         Standard deviation of the noise of one repetition; that of each neuroid's signal is 1.
-    seed : int
+    seed
         Seed of the noise and of the mixing of dimensions.
-    neuroid_coords : mapping, optional
+    neuroid_coords
         Name -> one value for all neuroids, or n_neuroids values. The default includes ``neuroid_id``.
     time_bins : sequence of (start, end), optional
         Edges in ms after onset: the signal turns from one half to another over the bins. None: no such dimension.
-    n_dimensions : int
+    n_dimensions
         Dimensions of the signal, few enough for a regression on a few dozen stimuli.
-    visible : float
+    visible
         Share of the signal's variance, 0 to 1, that linear functions of the pixels explain; the rest is independent of
         the picture, so no model of pixels reaches the ceiling.
-    presentation_coords : sequence of str
+    presentation_coords
         Columns of the stimuli that become coordinates; others are joined on loading.
-    dims : sequence of str
+    dims
         Order of the dimensions.
-    cls : type, optional
+    cls
         Class of both assemblies; None: `NeuroidAssembly`.
 
     Returns
@@ -227,7 +227,7 @@ def of_stimuli(assembly: Array, stimuli: StimulusSet, *, n_repetitions: int | No
     ----------
     assembly : assembly
         For example `recordings` of two sets at once, so that both share their neuroids.
-    n_repetitions : int, optional
+    n_repetitions
         Keep only the first ones. None: all.
     """
     selected = np.isin(assembly["stimulus_id"].values, stimuli["stimulus_id"].to_numpy())

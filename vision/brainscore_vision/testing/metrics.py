@@ -91,7 +91,6 @@ class MetricContract(Contract):
             self.broken("changes the assemblies it is given", "work on copies: callers use theirs again")
 
     def _scored(self) -> tuple[_Given, Score]:
-        """Return the first input that the metric accepts, and its score."""
         scored: tuple[_Given, Score] = self.once("scored", lambda: self._first_that_fits(self.loaded))
         return scored
 
@@ -151,7 +150,6 @@ def _shown(error: Exception) -> str:
 
 
 def _missing_arguments(function: Callable[..., Score], given: Mapping[str, object] | _Given) -> list[str]:
-    """Return the names of required parameters that are missing; one message if there are too many values."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

@@ -124,7 +124,6 @@ class ModelContract(IdentifierContract):
 
 
 def _layers(model: BrainModel) -> list[str]:
-    """Return the layers that a model names, each once."""
     named = [*(getattr(model, "layers", None) or ()), *region_layers(model).values()]
     flat = [layer for entry in named for layer in ([entry] if isinstance(entry, str) else entry)]
     return list(dict.fromkeys(flat))

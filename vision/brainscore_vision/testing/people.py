@@ -31,11 +31,11 @@ def draw_choices(
 
     Parameters
     ----------
-    stimuli : StimulusSet
+    stimuli
         With the right label in the column `truth`, at least two different ones.
     accuracy : float or array-like, shape (n_stimuli,) or (n_subjects, n_stimuli)
         Probability of the right label; wrong ones are equally probable.
-    presentation_coords : sequence of str
+    presentation_coords
         Columns of the stimuli that become coordinates; others are joined on loading.
 
     Returns
@@ -64,16 +64,16 @@ class KnownAnswers(BrainModel):
 
     Parameters
     ----------
-    answers : mapping of str to str
+    answers
         Stimulus -> label; for ``odd_one_out`` the stimuli of a trial, as ``'a|b|c'``, -> the odd one.
-    visual_degrees : float
+    visual_degrees
         Width of its field of view.
 
     Attributes
     ----------
-    task : str or None
+    task
         The last task.
-    labels : list of str
+    labels
         Labels of the task, in their order.
     """
 

@@ -61,7 +61,7 @@ def random_weights(module: ModuleType) -> Iterator[None]:
 
     Parameters
     ----------
-    module : module
+    module
         The plugin's ``model.py``, which imports `brainscore_vision.model_helpers.weights.load_weights`.
 
     Examples
@@ -91,13 +91,13 @@ def published_instead(
 
     Parameters
     ----------
-    module : module
+    module
         The plugin's ``model.py``; its ``WEIGHTS`` is a `PublishedWeights`, or a dict of these.
     state : mapping of str to torch.Tensor
         Replacement of the published weights.
-    folder : Path
+    folder
         Folder for mirror and downloads.
-    name : str, optional
+    name
         Key if ``WEIGHTS`` is a dict.
     """
     import torch  # as above

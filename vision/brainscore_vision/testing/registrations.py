@@ -15,7 +15,7 @@ def registered_files(plugin: str) -> list[str]:
 
     Parameters
     ----------
-    plugin : str
+    plugin
         Folder below ``brainscore_vision/data``.
 
     Returns

@@ -124,9 +124,9 @@ class StandIns:
 
         Parameters
         ----------
-        identifier : str
+        identifier
             Key in ``stimulus_set_registry``.
-        stimulus_set : StimulusSet
+        stimulus_set
             With `stimulus_paths`; packaged under the identifier of the registered files.
         """
         references = {reference.file_type: reference for reference in _references("stimulus_set", identifier)}
@@ -153,17 +153,17 @@ class StandIns:
 
         Parameters
         ----------
-        identifier : str
+        identifier
             Key in ``data_registry``.
         assembly : DataAssembly
             With the attribute ``stimulus_set`` unless `stimulus_set` is given or there are no stimuli.
-        stimulus_set : StimulusSet, optional
+        stimulus_set
             Replaces the registered set of its own identifier, unless that has a stand-in.
-        cls : type, optional
+        cls
             Class to package as, and to load as if the registration does not state one; None: that of the assembly.
-        nans_expected : bool
+        nans_expected
             Whether missing values are part of the data.
-        checked : bool
+        checked
             Apply the checks of packaging. Older published files fail them: they lack ``neuroid_id``, or repeat a
             dimension.
         """
@@ -207,9 +207,9 @@ class StandIns:
 
         Parameters
         ----------
-        stimuli : mapping of str to StimulusSet
+        stimuli
             Name, such as ``train``, -> stimuli.
-        n_repetitions : mapping of str to int
+        n_repetitions
             Name -> number of repetitions. None: the mean over the largest number, without the coordinate.
         unreliable : array of bool, shape (n_neuroids,), optional
             Neuroids that contain only noise.
@@ -287,9 +287,9 @@ def standing_in(url: str, folder: Path) -> Iterator[StandIns]:
 
     Parameters
     ----------
-    url : str
+    url
         Address of an S3 server, see `serve_s3`.
-    folder : Path
+    folder
         Temporary homes of data and results, so that nothing cached is used.
     """
     settings = {

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["PytorchWrapper"]
 
 
-def __getattr__(name: str) -> Any:  # a class
-    # Keeps `activations.core` cheap for models without PyTorch.
+def __getattr__(name: str) -> Any:  # keeps `activations.core` cheap for models without PyTorch
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("brainscore_vision.model_helpers.activations.pytorch"), name)

@@ -65,18 +65,15 @@ def run_batches(
 
     Parameters
     ----------
-    count : int
+    count
         Number of stimuli.
-    prepare : callable
-        ``prepare(start, stop)`` preprocesses the stimuli from `start` to before `stop`, in one thread, up to `ahead`
-        batches before they are needed.
-    run : callable
+    prepare
+        ``prepare(start, stop)`` preprocesses the stimuli from `start` to before `stop`, in one thread.
+    run
         ``run(inputs)`` returns arrays (stimulus, ...) by layer, in the thread of the caller.
-    batch_size : int
-    first : int
-    describe : callable
+    describe
         ``describe(index)`` names a stimulus in messages.
-    ahead : int
+    ahead
         Number of batches to prepare ahead; 0 uses no thread.
 
     Raises
@@ -112,7 +109,7 @@ def run_batches(
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an exception of Python, NumPy, PyTorch, ONNX or other frameworks means lack of memory."""
+    """Tell whether an exception of any framework means lack of memory."""
     if isinstance(error, MemoryError) or any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__):
         return True
     return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _OUT_OF_MEMORY)
@@ -155,7 +152,7 @@ def _prepared(bounds: Sequence[tuple[int, int]], prepare: Prepare, ahead: int) -
                 return
 
     context = contextvars.copy_context()
-    # A daemon, so that the end of the process does not wait for unused pictures.
+    # A daemon: the end of the process must not wait for unused pictures.
     thread = threading.Thread(target=context.run, args=(work,), name="brainscore-prepare", daemon=True)
     thread.start()
     try:
@@ -198,6 +195,6 @@ def is_finite(values: Array) -> bool:
     if not np.issubdtype(values.dtype, np.inexact):
         return True
     with np.errstate(all="ignore"):
-        # One sum is several times faster than testing every value, and NaN and infinity survive it.
+        # NaN and infinity survive a sum, which is several times faster than testing every value.
         total = values.sum(dtype=np.float32 if values.dtype == np.float16 else None)
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())

@@ -42,21 +42,18 @@ class Extraction:
 
     Attributes
     ----------
-    layers : sequence of str
-    count : int
+    count
         Number of distinct stimuli.
-    batches : callable
+    batches
         ``batches(layers, first, stop)`` yields the activations of the stimuli from `first` to before `stop`.
-    model_parts : callable
-        Returns the parts of the key that belong to the model and this process, plain values by name; raises
-        `TypeError` if a part has no digest. Called again after a recording.
-    stimuli_parts : callable
-        Returns those of the stimuli.
-    stamp : callable
+    model_parts, stimuli_parts
+        Return the parts of the key that belong to the model and this process, and to the stimuli, plain values by name;
+        `TypeError` if a part has no digest. The former is called again after a recording.
+    stamp
         Returns a cheap value that differs if a stimulus has changed, see `file_stamps`.
-    about : mapping of str to value
+    about
         Not in the key, see `ActivationEntry`.
-    notes : callable
+    notes
         ``notes(layer)`` returns plain values to store with the complete activations of a layer.
     """
 
@@ -74,8 +71,7 @@ def extract(work: Extraction, *, use_cache: bool, rows: Sequence[int] | None = N
     """Return the activations of all layers side by side.
 
     Missing layers are computed and stored together, batch by batch: an interrupted extraction resumes after its last
-    finished batch. Adjacent layers of one entry are returned without a copy. Reading takes no lock. Activations that
-    cannot be stored are returned all the same.
+    finished batch. Reading takes no lock. Activations that cannot be stored are returned all the same.
 
     Parameters
     ----------
@@ -86,7 +82,7 @@ def extract(work: Extraction, *, use_cache: bool, rows: Sequence[int] | None = N
         stamp = work.stamp()
         try:
             parts = {**work.model_parts(), **work.stimuli_parts()}
-        except TypeError as error:  # includes NotDigestibleError and the error of content_digest
+        except TypeError as error:
             _say_uncached(work, error)
             note_call(work.about, {}, {}, reason=str(error))
         else:
@@ -156,7 +152,6 @@ class _Asked:
         return None  # copied, because results within the budget are writable
 
     def writable(self, layout: Layout) -> bool:
-        """Tell whether the result is a writable map of a file."""
         return self._in_budget(layout) and self.as_stored(layout) is not None
 
     def _in_budget(self, layout: Layout) -> bool:
@@ -175,7 +170,6 @@ class _Asked:
 def _read(
     group: Group, asked: _Asked, layers: Sequence[str] | None = None, *, mend: bool = False
 ) -> dict[str, Recording]:
-    """Return the recording of each stored layer; adjacent layers if possible."""
     absent = list(asked.layers if layers is None else layers)
     recordings: dict[str, Recording] = {}
     for entry in group.candidates(absent):
@@ -192,10 +186,7 @@ def _read(
 def _fill(
     work: Extraction, entry: ActivationEntry, parts: Parts, stamp: Stamps, asked: _Asked
 ) -> tuple[str, Recording]:
-    """Compute the missing part of an entry, and declare it whole unless the model or the stimuli have changed.
-
-    Return ``miss`` or ``resumed``, and the recording.
-    """
+    """Return ``miss`` or ``resumed``, and the recording; an entry is whole unless model or stimuli have changed."""
     missing = entry.missing()
     outcome = "miss" if missing == [(0, work.count)] else "resumed"
     memory: _InMemory | None = None
@@ -205,12 +196,18 @@ def _fill(
                 for batch in batches:
                     memory = _put(entry, batch, memory)
         reason = _why_not_as_before(work, parts, stamp, () if outcome == "resumed" else MAY_CHANGE)
-        trouble = _finish(entry, work) if reason is None and memory is None else None
+        is_whole = reason is None and memory is None
+        if is_whole:
+            try:
+                entry.finish({layer: notes for layer in entry.layers if (notes := work.notes(layer))})
+            except CacheTroubleError as error:  # though all values are stored
+                _say_without_cache(error)
+                is_whole = False
     except BaseException as error:
         if isinstance(error, CacheTroubleError) or _why_not_as_before(work, parts, stamp) is not None:
             _discard(entry)
         raise
-    if reason is None and memory is None and trouble is None:
+    if is_whole:
         recording = entry.read(writable=asked.writable)
     else:
         recording = memory.recording() if memory else entry.read_unfinished(writable=asked.writable)
@@ -220,16 +217,6 @@ def _fill(
     if recording is None:
         raise CacheTroubleError(f"what was written to {entry.folder} cannot be read")
     return outcome, recording
-
-
-def _finish(entry: ActivationEntry, work: Extraction) -> CacheTroubleError | None:
-    """Declare an entry whole; return the error if that fails although all values are stored."""
-    try:
-        entry.finish({layer: notes for layer in entry.layers if (notes := work.notes(layer))})
-    except CacheTroubleError as error:
-        _say_without_cache(error)
-        return error
-    return None
 
 
 def _discard(entry: ActivationEntry) -> None:
@@ -260,8 +247,7 @@ class _InMemory:
 
 
 def _put(entry: ActivationEntry, batch: ImageBatch, memory: _InMemory | None) -> _InMemory | None:
-    """Put a batch into an entry; after the first failure, keep all batches in memory."""
-    if memory is None:
+    if memory is None:  # after the first failure, all batches stay in memory
         try:
             entry.put(batch.start, batch.activations)
         except CacheTroubleError as error:
@@ -295,7 +281,6 @@ def _say_without_cache(error: CacheTroubleError) -> None:
 def _why_not_as_before(
     work: Extraction, parts: Parts, stamp: Stamps, may_change: Collection[str] = ()
 ) -> TypeError | str | None:
-    """Return why a recording does not belong to its key; None if it does."""
     try:
         now = work.model_parts()
     except TypeError as error:

@@ -16,10 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from brainscore_core.errors import (
-    ConfigurationError,
-    StimulusError,
-)
+from brainscore_core.errors import ConfigurationError, StimulusError
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.identity.numerics import numerics
@@ -73,42 +70,41 @@ class ActivationsExtractorHelper:
     """Call a model's own function in batches and return labelled activations.
 
     Activations are cached by content if everything that changes them has a digest: the files of the stimuli, the
-    preprocessing, the layers and, through `model_digest`, the model. Otherwise every call computes them.
-    A random model that does not declare it is answered from the cache; see `stochastic`.
+    preprocessing, the layers and, through `model_digest`, the model. Otherwise every call computes them. A random model
+    that does not declare it is answered from the cache; see `stochastic`.
 
     Parameters
     ----------
-    get_activations : callable
+    get_activations
         ``get_activations(inputs, layer_names)`` returns a dict of layer name to array (input, ...), in order.
-        `inputs` is the result of `preprocessing` for one batch.
-    preprocessing : callable or None
-        Takes a list of paths (str) and returns the inputs. None: the inputs are the paths.
-    identifier : str or False
-        Name of the model. False: nothing is cached.
-    batch_size : int
-        Most stimuli in one call. If memory does not suffice, all batches are halved until it does, as if that size
-        had been asked for; a warning is logged.
-    model_digest : callable or None
-        Returns a str that changes with everything in the model that changes its activations (weights, code,
-        settings), or several by name, which ``brainscore cache explain`` then distinguishes. Raises `TypeError` if
-        the model has no digest. None: it has none.
-    stochastic : bool
-        Whether the model is random by intent, for example through noise or active dropout. Then every trial is
-        computed, from random numbers that start at `seed`: equal calls give equal activations.
-    seed : int
+    preprocessing
+        Takes a list of paths (str) and returns the inputs of one batch. None: the inputs are the paths.
+    identifier
+        False: nothing is cached.
+    batch_size
+        Most stimuli in one call. If memory does not suffice, it is halved until it does, as if that size had been asked
+        for, with a warning.
+    model_digest
+        Returns a str that changes with everything in the model that changes its activations (weights, code, settings),
+        or several by name, which ``brainscore cache explain`` then distinguishes. Raises `TypeError` if the model has
+        no digest. None: it has none.
+    stochastic
+        Whether the model is random by intent, for example through active dropout. Then every trial is computed, from
+        random numbers that start at `seed`: equal calls give equal activations.
+    seed
         From 0. The random numbers of Python, NumPy and PyTorch are seeded for each batch and restored after it.
-    check_steady : bool
+    check_steady
         Whether two stimuli are shown twice before a recording, to test if the model is deterministic.
 
     Attributes
     ----------
     deviation_between_passes : dict of str to float
-        By layer, the deviation between two passes of the first stimuli of the latest recording, in units of the
-        largest absolute value; empty if there was none. Deviating activations are not cached, with a warning, and
-        have the largest deviation in their attribute of this name.
-    weight_sums : callable or None
-        Returns numbers by name that change with the weights, such as ``partial(steadiness.weight_sums, module)``.
-        They are compared before and after a recording.
+        By layer, the deviation between two passes of the first stimuli of the latest recording, in units of the largest
+        absolute value. Deviating activations are not cached, with a warning, and have the largest deviation in their
+        attribute of this name.
+    weight_sums
+        Returns numbers by name that change with the weights, such as ``partial(steadiness.weight_sums, module)``,
+        compared before and after a recording.
     """
 
     def __init__(
@@ -153,22 +149,22 @@ class ActivationsExtractorHelper:
 
         Parameters
         ----------
-        layers : list of str or None
-            Names of the layers; None is ``['logits']``, the readout.
-        stimuli_identifier : str, False or None
+        layers
+            None is ``['logits']``, the readout.
+        stimuli_identifier
             False: nothing is cached. Otherwise ignored: the content of the stimuli counts.
-        number_of_trials : int
+        number_of_trials
             Trials of each stimulus if trials differ: with `require_variance`, or for a `stochastic` model. Otherwise
             each stimulus is shown once.
-        require_variance : bool
+        require_variance
             Whether the eye moves between trials: preprocessed images are shifted by fractions of a pixel, see
             `trials.microsaccades` and `trials.shift_images`.
 
         Returns
         -------
         NeuroidAssembly (presentation, neuroid)
-            In the order of the stimuli, trials of a stimulus adjacent; see `from_stimulus_set` and `from_paths`.
-            Trials that differ have the coordinates of `trials.Trials.coords`.
+            In the order of the stimuli, trials of a stimulus adjacent; see `from_stimulus_set` and `from_paths`. Trials
+            that differ have the coordinates of `trials.Trials.coords`.
 
         Raises
         ------
@@ -254,8 +250,7 @@ class ActivationsExtractorHelper:
             except GivenInStepsError as error:
                 names = error.layers
             except BatchTooLargeError as error:
-                # Restart with all stimuli: results depend on the batch size, if only by rounding, and it is part of
-                # the cache key.
+                # Restart with all stimuli: the batch size changes results, if only by rounding, and is in the key.
                 _logger.warning("%s", error)
                 self._batch_size = error.size
         assembly = self._package(recorded, trials.repeat(paths))
@@ -285,16 +280,13 @@ class ActivationsExtractorHelper:
         )
 
     def _asked(self, number_of_trials: int, *, require_variance: bool) -> dict[str, Any]:
-        """Return the arguments that differ from their defaults, which overridden methods may not have."""
         trials = self._trials(number_of_trials, require_variance=require_variance)
+        # Only what differs from the defaults: overridden methods may lack these arguments.
         asked: dict[str, Any] = {"number_of_trials": trials.number} if trials.number > 1 else {}
         return {**asked, "require_variance": True} if require_variance else asked
 
     def register_batch_activations_hook(self, hook: BatchHook) -> HookHandle[BatchHook]:
-        """Change the activations of every batch, arrays by layer.
-
-        While a hook that is not a `CacheableHook` is active, nothing is cached.
-        """
+        """Change the activations of every batch, arrays by layer; nothing is cached unless it is a `CacheableHook`."""
         return register(self._batch_activations_hooks, next(self._hook_ids), hook)
 
     @property
@@ -307,7 +299,7 @@ class ActivationsExtractorHelper:
         return register(self._stimulus_set_hooks, next(self._hook_ids), hook)
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
-        """Set the width of the model's field of view, degrees."""
+        """Set the width of the field of view, degrees."""
         self._visual_degrees = visual_degrees
 
     def insert_attrs(self, wrapper: Any) -> None:  # any object that takes attributes
@@ -318,12 +310,21 @@ class ActivationsExtractorHelper:
         wrapper.register_stimulus_set_hook = self.register_stimulus_set_hook
 
     def _extraction(self, paths: list[str], layers: list[str], trials: Trials) -> Extraction:
+        def stimuli_parts() -> dict[str, Any]:  # plain values
+            place = {path: index for index, path in enumerate(dict.fromkeys(paths))}
+            try:
+                digest = content_digest([Path(path) for path in place], [place[path] for path in paths])
+            except FileNotFoundError:
+                check_files(paths)  # names it
+                raise
+            return {"number of stimuli": len(paths), "stimuli": digest, "trials": trials.key}
+
         return Extraction(
             layers,
             len(paths),
             batches=partial(self._batches, paths, trials),
             model_parts=self.model_parts,
-            stimuli_parts=partial(_stimuli_parts, paths, trials),
+            stimuli_parts=stimuli_parts,
             stamp=partial(file_stamps, list(dict.fromkeys(paths))),
             about={"model": str(self.identifier), "first stimulus": paths[0]},
             notes=self._notes,
@@ -426,13 +427,3 @@ class ActivationsExtractorHelper:
 
     def _preprocess_batch(self, paths: list[str]) -> object:
         return preprocess_files(self.preprocess, paths)
-
-
-def _stimuli_parts(paths: list[str], trials: Trials) -> dict[str, Any]:  # plain values
-    place = {path: index for index, path in enumerate(dict.fromkeys(paths))}
-    try:
-        digest = content_digest([Path(path) for path in place], [place[path] for path in paths])
-    except FileNotFoundError:
-        check_files(paths)  # names it
-        raise
-    return {"number of stimuli": len(paths), "stimuli": digest, "trials": trials.key}

@@ -18,16 +18,14 @@ Hook = TypeVar("Hook", bound=Callable[..., object])
 
 @runtime_checkable
 class CacheableHook(Protocol):
-    """A batch hook whose results can be cached, because it declares their dependencies."""
+    """A batch hook that declares its dependencies, so that results can be cached."""
 
-    def __call__(self, activations: Activations, /) -> Activations:
-        """Return the changed activations of a batch, arrays by layer."""
-
+    def __call__(self, activations: Activations, /) -> Activations: ...  # noqa: D102 - any batch hook
     def cache_parts(self) -> Mapping[str, Any]:
         """Return plain values by name that change with everything that changes the results."""
 
     def notes(self, layer: str) -> Mapping[str, Any]:
-        """Return plain values by name to store with the cached activations of a layer."""
+        """Return plain values by name to store with the activations of a layer."""
 
 
 class HookHandle(Generic[Hook]):

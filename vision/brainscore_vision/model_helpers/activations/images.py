@@ -2,7 +2,7 @@
 
 Results equal those of the usual torchvision pipeline on Pillow images (``Resize``, bilinear with antialiasing,
 ``CenterCrop``, ``ToTensor``, ``Normalize``) bit by bit, so that published numbers carry over. One thread for each
-processor of this process decodes and resizes.
+processor decodes and resizes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def load_preprocess_images(
     normalize_mean: Sequence[float] = IMAGENET_MEAN,
     normalize_std: Sequence[float] = IMAGENET_STD,
 ) -> npt.NDArray[np.float32]:
-    """Load images, see `load_image`, and prepare them for a network, see `preprocess_images`."""
+    """Load images, see `load_image`, and prepare them, see `preprocess_images`."""
     steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std)
     return _fill([partial(_decoded, path) for path in image_filepaths], steps)
 
@@ -50,14 +50,9 @@ def load_images(image_filepaths: Iterable[str | Path]) -> list[Image.Image]:
 
 
 def load_image(image_filepath: str | Path) -> Image.Image:
-    """Load an image as RGB.
+    """Load an image as RGB, in memory.
 
     Grey levels become equal red, green and blue; transparency is ignored; 16-bit grey levels are scaled to 8 bits.
-
-    Returns
-    -------
-    PIL.Image.Image
-        In mode RGB, in memory (the file is closed).
 
     Raises
     ------
@@ -70,7 +65,6 @@ def load_image(image_filepath: str | Path) -> Image.Image:
 
 
 def _decoded(image_filepath: str | Path) -> Image.Image:
-    """Load an image as `load_image` does, in Pillow's class for the file."""
     try:
         with Image.open(image_filepath) as image:
             return _to_rgb(image, image_filepath)
@@ -79,7 +73,7 @@ def _decoded(image_filepath: str | Path) -> Image.Image:
     except StimulusError:
         raise
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        # Pillow: UnidentifiedImageError and truncation are OSError, broken chunks SyntaxError or ValueError.
+        # UnidentifiedImageError and truncation are OSError, broken chunks SyntaxError or ValueError.
         raise StimulusError(
             f"The file {str(image_filepath)!r} cannot be decoded as an image ({error}). Expected a whole file of a "
             "format that Pillow reads, such as PNG or JPEG. Replace the file or leave the stimulus out."
@@ -108,20 +102,18 @@ def preprocess_images(
     normalize_mean: Sequence[float] = IMAGENET_MEAN,
     normalize_std: Sequence[float] = IMAGENET_STD,
 ) -> npt.NDArray[np.float32]:
-    """Resize images to a square, scale them to 0..1 and normalise: (pixel / 255 - mean) / std.
+    """Resize images, of any mode, to a square, scale them to 0..1 and normalise: (pixel / 255 - mean) / std.
 
     Parameters
     ----------
-    images : iterable of PIL.Image.Image
-        In any mode.
-    image_size : int
+    image_size
         Side S of the square, pixels.
     preprocess_type : {'imagenet', 'inception'}
         ``imagenet``: resize both sides to S (bilinear with antialiasing), which changes the aspect ratio.
         ``inception``: resize the short side to S * 256 / 224, crop the central square and normalise with mean .5 and
         standard deviation .5.
     normalize_mean, normalize_std : sequence of 3 floats
-        For red, green and blue, on the scale 0..1; by default those of ImageNet. ``inception`` ignores them.
+        For red, green and blue, on the scale 0..1. ``inception`` ignores them.
 
     Returns
     -------
@@ -129,7 +121,7 @@ def preprocess_images(
     """
     steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std)
     decoded = list(images)
-    for image in decoded:  # before the threads: Pillow cannot decode a repeated image in two threads at once
+    for image in decoded:  # Pillow cannot decode a repeated image in two threads at once
         image.load()
     return _fill([partial(_as_rgb, image) for image in decoded], steps)
 
@@ -161,9 +153,8 @@ class _Steps:
         return cls(size, crop, mean_rgb.reshape(3, 1, 1), std_rgb.reshape(3, 1, 1))
 
     def put(self, image: Image.Image, target: npt.NDArray[np.float32]) -> None:
-        """Resize and normalise an RGB image into an array (3, S, S)."""
         pixels = np.asarray(_resize(image, self.size, crop=self.crop))
-        # In place while the image is in the processor's cache, and rounded in the order of torchvision.
+        # In place, while the processor's cache holds the image, and rounded in the order of torchvision.
         np.copyto(target, pixels.transpose(2, 0, 1))
         target /= np.float32(255)
         target -= self.mean
@@ -181,8 +172,8 @@ def _fill(getters: Sequence[Callable[[], Image.Image]], steps: _Steps) -> npt.ND
 
 
 def _in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Call a function for each item, in one thread for each processor; raise the first error."""
-    threads = min(len(items), _n_processors())
+    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
+    threads = min(len(items), len(affinity(0)) if affinity else os.cpu_count() or 1)
     if threads <= 1:
         return [function(item) for item in items]
     with ThreadPoolExecutor(threads, thread_name_prefix="brainscore-decode") as pool:
@@ -191,11 +182,6 @@ def _in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> li
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def _n_processors() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _resize(image: Image.Image, size: int, *, crop: bool) -> Image.Image:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from brainscore_core.errors import LayerNotFoundError, did_you_mean
 
@@ -34,12 +34,11 @@ def check_layers(activations: Mapping[str, object], layers: list[str], identifie
         return
     hint = did_you_mean(missing[0], activations) or " The forward pass may not reach that layer."
     message = f"Model {identifier!r} gave no activations for {missing}; it gave {list(activations)}.{hint}"
-    steps = {layer: _steps_of(layer, activations) for layer in missing}
+    steps = {}
+    for layer in missing:
+        numbers = {name: name.removeprefix(f"{layer}-t") for name in activations if name.startswith(f"{layer}-t")}
+        numbers = {name: number for name, number in numbers.items() if number.isdecimal()}
+        steps[layer] = sorted(numbers, key=lambda name, numbers=numbers: int(numbers[name]))
     if all(steps.values()):
         raise GivenInStepsError(message, [step for layer in layers for step in steps.get(layer, [layer])])
     raise LayerNotFoundError(message)
-
-
-def _steps_of(layer: str, names: Iterable[str]) -> list[str]:
-    numbers = {name: name.removeprefix(f"{layer}-t") for name in names if name.startswith(f"{layer}-t")}
-    return sorted((name for name, number in numbers.items() if number.isdecimal()), key=lambda name: int(numbers[name]))

@@ -33,8 +33,8 @@ __all__ = [
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 
-# Names of the axes after the first one, by their number. A fully connected layer has positions too (NaN), so that one
-# assembly can hold it together with convolutions.
+# Names of the axes after the first one, by their number. A fully connected layer has positions too (NaN), as one
+# assembly may hold it together with convolutions.
 _AXES: dict[int, tuple[str, ...]] = {
     1: ("channel", "channel_x", "channel_y"),
     2: ("channel", "embedding"),
@@ -48,7 +48,7 @@ def unit_coords(shape: Sequence[int]) -> dict[str, Array]:
 
     Parameters
     ----------
-    shape : sequence of int
+    shape
         Shape of the activations of one stimulus, such as (channel, x, y).
 
     Returns
@@ -82,19 +82,19 @@ def package_layers(
 
 
 def package(recorded: Recorded, stimuli_paths: Sequence[str], identifier: str) -> NeuroidAssembly:
-    """Label the activations of layers.
+    """Label the activations of layers, without copying values.
 
     Parameters
     ----------
-    stimuli_paths : sequence of str
-        File of each stimulus, in the order of the first axis.
+    stimuli_paths
+        In the order of the first axis.
 
     Returns
     -------
     NeuroidAssembly (presentation, neuroid)
-        Units in C order, layers one after the other; values are not copied. Coordinates: ``stimulus_path`` on
-        presentation; ``neuroid_num`` (from 0 in each layer), ``model``, ``layer``, those of `unit_coords` (NaN if a
-        layer has none) and ``neuroid_id`` (``<model>.<layer>.<neuroid_num>``) on neuroid.
+        Units in C order, layers one after the other. Coordinates: ``stimulus_path`` on presentation; ``neuroid_num``
+        (from 0 in each layer), ``model``, ``layer``, those of `unit_coords` (NaN if a layer has none) and
+        ``neuroid_id`` (``<model>.<layer>.<neuroid_num>``) on neuroid.
     """
     dims = ("presentation", "neuroid")
     empty = NeuroidAssembly(
@@ -103,16 +103,13 @@ def package(recorded: Recorded, stimuli_paths: Sequence[str], identifier: str) -
     units = _unit_index(identifier, tuple(recorded.shapes.items()))
     labels = units.create_variables()
     variables, indexes = {**empty.coords.variables, **labels}, {**empty.xindexes, **dict.fromkeys(labels, units)}
-    # xarray's constructor for its own parts: the public one copies half a million names.
+    # The public constructor of xarray copies half a million names.
     return NeuroidAssembly(xr.Variable(dims, recorded.matrix), variables, indexes=indexes, fastpath=True)
 
 
 @lru_cache(maxsize=2)
 def _unit_index(identifier: str, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> PandasMultiIndex:
-    """Return the index of the units of some layers, with levels computed from the shapes.
-
-    Cached, because half a million names take a good part of a second.
-    """
+    """Return the index of the units of layers; cached, as half a million names take a good part of a second."""
     widths = [int(np.prod(shape, dtype=np.int64)) for _, shape in shapes]
     layers = [layer for layer, _ in shapes]
     levels: dict[str, tuple[Array, Array]] = {}  # sorted values, place of each unit among them
@@ -131,7 +128,7 @@ def _unit_index(identifier: str, shapes: tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def _place_levels(shapes: Sequence[tuple[int, ...]], widths: Sequence[int]) -> dict[str, tuple[Array, Array]]:
-    """Return the levels of `unit_coords`, layers one after the other; code -1 is NaN."""
+    """Return the levels of `unit_coords`; code -1 is NaN."""
     axes = [dict(zip(_AXES.get(len(shape), ()), range(len(shape)), strict=False)) for shape in shapes]
     levels = {}
     for name in dict.fromkeys(name for shape in shapes for name in _AXES.get(len(shape), ())):
@@ -152,8 +149,7 @@ def _positions(shape: tuple[int, ...], axis: int) -> Array:
 
 def _name_level(prefixes: Sequence[str], widths: Sequence[int]) -> tuple[Array, Array]:
     """Return the sorted names ``<prefix><number>`` of all units, and the rank of each unit."""
-    apart = not any(one.startswith(other) for one, other in itertools.permutations(prefixes, 2))
-    if apart:
+    if not any(one.startswith(other) for one, other in itertools.permutations(prefixes, 2)):
         # Layers stay together, and only the numbers are sorted, as 0, 1, 10, 100, 11, ...
         starts = np.concatenate([[0], np.cumsum(widths)])
         layers = sorted(range(len(prefixes)), key=prefixes.__getitem__)
@@ -172,26 +168,18 @@ def _name_level(prefixes: Sequence[str], widths: Sequence[int]) -> tuple[Array, 
 
 
 def _as_text_sorts(count: int) -> Array:
-    """Return the numbers below `count` in alphabetical order."""
     numbers = np.arange(count)
     digits = len(str(max(count - 1, 0))) - np.floor(np.log10(np.maximum(numbers, 1))).astype(int) - 1
     return np.lexsort((numbers, numbers * 10**digits))  # 1, 10 and 100 differ only in length
 
 
 def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayLike]) -> Assembly:
-    """Replace the coordinates of the presentations.
+    """Replace the coordinates of the presentations; all others stay, attributes don't.
 
     Parameters
     ----------
-    assembly : DataAssembly (presentation, ...)
-        Its other coordinates stay.
-    columns : mapping of str to sequence
+    columns
         One value for each presentation.
-
-    Returns
-    -------
-    DataAssembly
-        In the same class and order, without attributes.
     """
     # Variables, because coordinates create their values: half a million names for the units.
     replaced = [name for name, variable in assembly.coords.variables.items() if "presentation" in variable.dims]
@@ -204,22 +192,15 @@ def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayL
 def attach_stimulus_set_meta(
     assembly: NeuroidAssembly, stimulus_set: StimulusSet, number_of_trials: int = 1
 ) -> NeuroidAssembly:
-    """Replace ``stimulus_path`` by the columns of a stimulus set.
+    """Replace ``stimulus_path`` by the columns of a stimulus set; attributes are dropped.
 
     Parameters
     ----------
     assembly : NeuroidAssembly (presentation, ...)
         One presentation for each trial of each row of the stimulus set, in the same order, with coordinate
         ``stimulus_path``; `TRIAL_COORDS` stay.
-    stimulus_set : StimulusSet
-        With column ``stimulus_id``.
-    number_of_trials : int
+    number_of_trials
         Adjacent trials of each stimulus.
-
-    Returns
-    -------
-    NeuroidAssembly
-        Without attributes.
 
     Raises
     ------

@@ -39,13 +39,13 @@ class RecurrentPytorchWrapper(PytorchWrapper):
     """
 
     def get_layer(self, layer_name: str) -> nn.Module:
-        """Return a module by its name, with or without a step; see `PytorchWrapper.get_layer`."""
+        """See `PytorchWrapper.get_layer`; the name may have a step."""
         return super().get_layer(split_step(layer_name)[0])
 
     def register_hook(
         self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]
     ) -> torch.utils.hooks.RemovableHandle:
-        """Record the output of a layer at one step into a dict; see `PytorchWrapper.register_hook`."""
+        """See `PytorchWrapper.register_hook`; the name may have a step."""
         step = split_step(layer_name)[1]
         if step is None:
             return super().register_hook(layer, layer_name, target_dict)

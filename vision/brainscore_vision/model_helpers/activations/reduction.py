@@ -1,7 +1,7 @@
 """Reduce the activations of layers to principal components or random projections during recording.
 
 Both are batch hooks, so that the activations of all units never exist together, and part of the cache key. Reduced
-units have numbers but no positions.
+units have no positions.
 """
 
 from __future__ import annotations
@@ -64,12 +64,10 @@ class LayerPCA:
 
     Parameters
     ----------
-    n_components : int
+    n_components
         Largest number; fewer if a layer has fewer units or there are fewer images.
     fitting_stimuli : sequence of path-like, optional
-        Image files. None: the first `N_NOISE_IMAGES` of `noise_images`.
-    seed : int
-        Seed of the noise images.
+        None: the first `N_NOISE_IMAGES` of `noise_images`, with `seed`.
 
     References
     ----------
@@ -114,7 +112,7 @@ class LayerPCA:
 
     @classmethod
     def is_hooked(cls, activations_extractor: Any) -> bool:
-        """Tell whether the activations of a model are reduced by this class."""
+        """Tell whether this class reduces the activations of a model."""
         return any(isinstance(hook, cls) for hook in _extractor_of(activations_extractor).batch_hooks)
 
     def __call__(self, activations: Activations) -> Activations:
@@ -129,23 +127,17 @@ class LayerPCA:
         return reduced
 
     def cache_parts(self) -> dict[str, Any]:
-        """Return number of components and fitting images: the dependencies besides the model."""
-        self._forget_other_models()
+        """Return the dependencies besides the model: number of components and fitting images."""
+        digest = self._extractor.model_digest
+        current = content_digest(digest()) if digest is not None else None
+        if current != self._fitted_for:  # fitted to another model
+            self._fitted, self._fitted_for = {}, current
         fitted_on = ["noise", N_NOISE_IMAGES, self.seed] if self._stimuli is None else content_digest(self._stimuli)
         return {"pca": self.n_components, "fitted on": fitted_on, "version": 1}
 
     def notes(self, layer: str) -> dict[str, Any]:
         """Return the number of components of a layer."""
-        if layer not in self._fitted:
-            return {}
-        return {"components": len(self._fitted[layer][1])}
-
-    def _forget_other_models(self) -> None:
-        """Drop the components if the digest of the model has changed since the fit."""
-        digest = self._extractor.model_digest
-        current = content_digest(digest()) if digest is not None else None
-        if current != self._fitted_for:
-            self._fitted, self._fitted_for = {}, current
+        return {"components": len(self._fitted[layer][1])} if layer in self._fitted else {}
 
     def _fit(self, layers: list[str]) -> None:
         computed: dict[str, Components] = {}
@@ -157,7 +149,11 @@ class LayerPCA:
 
         if self.handle is not None:
             self.handle.disable()  # the fit needs all units
-        store = partial(cached_file, "components", suffix=".npz", write=_write_components, read=_read_components)
+
+        def write(components: Components, path: Path) -> None:
+            np.savez(path, mean=components[0], components=components[1])
+
+        store = partial(cached_file, "components", suffix=".npz", write=write, read=_read_components)
         try:
             for layer in layers:
                 key = self._fit_key(layer)
@@ -182,10 +178,6 @@ class LayerPCA:
         return {layer: fit_components(recorded.values[:, span], self.n_components) for layer, span in spans.items()}
 
 
-def _write_components(components: Components, path: Path) -> None:
-    np.savez(path, mean=components[0], components=components[1])
-
-
 def _read_components(path: Path) -> Components:
     try:
         with np.load(path, allow_pickle=False) as archive:  # its container carries a checksum
@@ -197,7 +189,7 @@ def _read_components(path: Path) -> Components:
 def fit_components(values: Array, n_components: int) -> Components:
     """Return mean (unit,) and principal components (component, unit) of activations (stimulus, unit).
 
-    Activations are read and fitted `n_components` stimuli at a time.
+    They are read `n_components` stimuli at a time.
     """
     from sklearn.decomposition import IncrementalPCA  # heavy
 
@@ -213,12 +205,8 @@ def noise_images(folder: str | Path, number: int, seed: int = 0, size_px: int = 
     """Write colour images of noise with the amplitude spectrum of natural images, 1 / frequency.
 
     Each is normal noise divided by spatial frequency (Field 1987), two thirds of its amplitude common to all three
-    channels; mean grey, standard deviation 50 of 255 before clipping.
-
-    Parameters
-    ----------
-    folder : path-like
-        Existing folder for ``noise_<number>.png``.
+    channels; mean grey, standard deviation 50 of 255 before clipping. The folder exists; the files are
+    ``noise_<number>.png``.
 
     References
     ----------
@@ -250,18 +238,13 @@ class SparseProjection:
 
     y = x R^T, where each entry of R is 0 with probability 1 - 1 / sqrt(p), otherwise +- sqrt(sqrt(p) / k), for p units
     and k dimensions (Li, Hastie & Church 2006). `distortion` measures the change of squared distances between stimuli.
+    A layer with at most k units is only flattened.
 
     Parameters
     ----------
-    n_components : int or None
+    n_components
         Dimensions k. None: the number that keeps all squared distances between `n_stimuli` stimuli within ``1 - eps``
         and ``1 + eps`` of the original, by the lemma of Johnson and Lindenstrauss.
-    eps : float
-        Between 0 and 1.
-    n_stimuli : int
-        Used if `n_components` is None.
-    seed : int
-        Seed of R.
 
     References
     ----------
@@ -296,14 +279,11 @@ class SparseProjection:
 
     @classmethod
     def is_hooked(cls, activations_extractor: Any) -> bool:
-        """Tell whether the activations of a model are projected by this class."""
+        """Tell whether this class projects the activations of a model."""
         return any(isinstance(hook, cls) for hook in _extractor_of(activations_extractor).batch_hooks)
 
     def __call__(self, activations: Activations) -> Activations:
-        """Return the projections of a batch, arrays (stimulus, dimension) of float32 by layer.
-
-        A layer with at most `n_components` units is only flattened.
-        """
+        """Return the projections of a batch, arrays (stimulus, dimension) of float32 by layer."""
         reduced: OrderedDict[str, Array] = OrderedDict()
         for layer, values in activations.items():
             units = _flat(values)
@@ -330,11 +310,8 @@ class SparseProjection:
     def distortion(self, layer: str) -> dict[str, float]:
         """Return the factors by which squared distances between stimuli have changed.
 
-        Returns
-        -------
-        dict
-            ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over adjacent stimuli that were computed (cached
-            entries have their own note). Empty if there were none.
+        They are ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over adjacent stimuli that were computed
+        (cached entries have their own note); empty if there were none.
         """
         ratios = np.concatenate(self._ratios.get(layer, [np.empty(0)]))
         if not len(ratios):

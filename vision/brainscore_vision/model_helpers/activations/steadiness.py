@@ -32,12 +32,7 @@ def deviation_between_passes(
 ) -> dict[str, float]:
     """Show the first of the stimuli from `first` to before `stop` twice, and compare the activations.
 
-    The random numbers of the process are restored.
-
-    Parameters
-    ----------
-    prepare, run : callable
-        See `batches.run_batches`.
+    The random numbers of the process are restored; `prepare` and `run` are those of `batches.run_batches`.
 
     Returns
     -------
@@ -68,15 +63,7 @@ def _deviation(one: Array, two: Array) -> float:
 
 @contextmanager
 def unchanged_weights(sums: Callable[[], WeightSums] | None, model: object) -> Iterator[None]:
-    """Raise `ModelChangedError` if weights of a model changed inside the block.
-
-    Parameters
-    ----------
-    sums : callable or None
-        Such as ``partial(weight_sums, module)``; None checks nothing.
-    model : object
-        Name for the message.
-    """
+    """Raise `ModelChangedError` if `sums`, such as ``partial(weight_sums, module)``, change inside the block."""
     old = sums() if sums else {}
     yield
     new = sums() if sums else {}

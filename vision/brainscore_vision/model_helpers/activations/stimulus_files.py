@@ -17,7 +17,7 @@ Preprocessing = Callable[[list[str]], object]  # from paths to inputs of the mod
 
 
 class BadImageError(StimulusError):
-    """A stimulus that cannot be decoded, with its path."""
+    """A stimulus, with its path, cannot be decoded."""
 
     def __init__(self, message: str, path: str) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class BadImageError(StimulusError):
 
 
 class _MissingFileError(BadImageError, MissingStimulusError):
-    """A stimulus file that does not exist, with its path."""
+    pass
 
 
 def preprocess_files(preprocess: Preprocessing | None, paths: list[str]) -> object:
@@ -35,8 +35,13 @@ def preprocess_files(preprocess: Preprocessing | None, paths: list[str]) -> obje
     try:
         inputs = preprocess(paths)
     except (OSError, StimulusError):
-        for path in paths:
-            _check_image(path)  # names the file if a stimulus is broken
+        for path in paths:  # names the broken one
+            try:
+                load_image(path)
+            except MissingStimulusError as error:  # deleted since the stimuli were listed
+                raise _MissingFileError(str(error), path) from error
+            except StimulusError as error:
+                raise BadImageError(str(error), path) from error
         raise
     except Exception as error:
         if not is_out_of_memory(error):
@@ -54,15 +59,6 @@ def check_files(paths: Sequence[str]) -> None:
                 f"The stimulus file {path!r} does not exist. Correct stimulus_paths, or load the stimulus set again.",
                 path,
             )
-
-
-def _check_image(path: str) -> None:
-    try:
-        load_image(path)
-    except MissingStimulusError as error:  # deleted since the stimuli were listed
-        raise _MissingFileError(str(error), path) from error
-    except StimulusError as error:
-        raise BadImageError(str(error), path) from error
 
 
 def _first_failing(preprocess: Preprocessing, paths: list[str]) -> str:

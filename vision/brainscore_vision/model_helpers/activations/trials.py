@@ -1,6 +1,6 @@
 """Show each stimulus several times: with small movements of the eye, or to models that are random by intent.
 
-Trials differ by their number alone, which is part of the cache key; nothing is kept between calls.
+Trials differ by their number alone; nothing is kept between calls.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Trials:
 
     Attributes
     ----------
-    number : int
+    number
         Adjacent trials of each stimulus.
-    visual_degrees : float or None
+    visual_degrees
         Width of the field of view of an eye that moves between trials, see `microsaccades`. None: it does not move.
-    seed : int or None
+    seed
         Seed of a random model. None: the model is deterministic.
     """
 
@@ -70,11 +70,11 @@ class Trials:
 
         Parameters
         ----------
-        preprocess : callable
+        preprocess
             Takes a list of paths; called with each path once.
-        paths : sequence of str
+        paths
             One for each trial; see `repeat`.
-        start : int
+        start
             Number of the first of these trials among all.
         """
         if self.visual_degrees is None:
@@ -95,19 +95,12 @@ class Trials:
             yield
 
     def coords(self, n_presentations: int, some_image: Callable[[], Images]) -> dict[str, Array]:
-        """Return the coordinates that distinguish trials.
+        """Return the coordinates that distinguish trials, arrays (presentation,).
 
-        Parameters
-        ----------
-        some_image : callable
-            Returns preprocessed images (image, channel, rows, columns); called if their size matters.
-
-        Returns
-        -------
-        dict of str to array (presentation,)
-            ``repetition``, from 0, for each stimulus; if the eye moves, the shift of the image to the right and down,
-            ``microsaccade_shift_x_pixels``, ``microsaccade_shift_y_pixels`` and the same in ``_degrees``. Empty if
-            each stimulus is shown once, unchanged.
+        ``repetition``, from 0, for each stimulus; if the eye moves, the shift of the image to the right and down,
+        ``microsaccade_shift_x_pixels``, ``microsaccade_shift_y_pixels`` and the same in ``_degrees``. Empty if each
+        stimulus is shown once, unchanged. `some_image` returns preprocessed images (image, channel, rows, columns), for
+        their size.
         """
         if not self.key:
             return {}
@@ -129,15 +122,10 @@ class Trials:
 
 
 def microsaccades(number: int) -> Shifts:
-    """Return the shift of the image in each trial: along a spiral, evenly over a disc.
+    """Return the shift of the image in each trial, to the right and down, array (trial, 2), degrees.
 
-    x_i = r_i cos t_i, y_i = r_i sin t_i with r_i = e sqrt(i / n), t_i = 2 pi sqrt(i / n), i = 0 ... n - 1, where e is
-    `EXTENT_DEGREES`. The first trial has no shift.
-
-    Returns
-    -------
-    array (trial, 2)
-        To the right and down, degrees.
+    The shifts lie on a spiral, evenly over a disc: x_i = r_i cos t_i, y_i = r_i sin t_i with r_i = e sqrt(i / n), t_i =
+    2 pi sqrt(i / n), i = 0 ... n - 1, where e is `EXTENT_DEGREES`. The first trial has no shift.
 
     References
     ----------
@@ -159,14 +147,9 @@ def shift_images(images: Array, shifts: npt.NDArray[np.floating]) -> Array:
     Parameters
     ----------
     images : array (image, ..., rows, columns)
-        Floating-point values.
+        Floating-point values; the result has their dtype.
     shifts : array (image, 2)
         To the right and down, px.
-
-    Returns
-    -------
-    array (image, ..., rows, columns)
-        In the dtype of `images`.
     """
     moved = np.empty_like(images)
     for index, (right, down) in enumerate(np.asarray(shifts, dtype=float)):
@@ -187,9 +170,8 @@ def _shift_axis(image: Array, shift: float, axis: int) -> Array:
 
 
 def _as_array(images: Images) -> Array:
-    """Return images as one floating-point array (image, channel, rows, columns); float32 for bytes."""
     parts = images if hasattr(images, "shape") else list(images)
-    if not hasattr(parts, "shape"):
+    if isinstance(parts, list):
         if not parts or not hasattr(parts[0], "shape"):
             raise StimulusError(
                 "Microsaccades move preprocessed images, but the preprocessing of this model returns "
@@ -209,13 +191,7 @@ def _as_array(images: Images) -> Array:
 
 @contextmanager
 def seeded(seed: int | Sequence[int]) -> Iterator[None]:
-    """Seed the random numbers of Python, NumPy and PyTorch inside the block, and restore them after it.
-
-    Parameters
-    ----------
-    seed : int or sequence of int
-        From 0.
-    """
+    """Seed the random numbers of Python, NumPy and PyTorch inside the block, and restore them after it; from 0."""
     number = int(np.random.SeedSequence(seed).generate_state(1)[0])
     with random_state_as_before():
         random.seed(number)

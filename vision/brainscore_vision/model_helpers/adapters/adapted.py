@@ -19,15 +19,15 @@ class Request:
 
     Attributes
     ----------
-    identifier : str or None
+    identifier
         Name of the model; None: from `identifier_for`.
-    layers : list of str or None
+    layers
         Layers to read out; None: the adapter's default.
-    preprocessing : object or None
+    preprocessing
         See `brainscore_vision.model_helpers.adapters.preprocessing.preprocessing_from`; None: as the model declares.
-    readout_layer : str or None
+    readout_layer
         Layer of the class scores; None: as the model declares.
-    batch_size : int
+    batch_size
         Most stimuli in one call of the model.
     """
 
@@ -44,11 +44,11 @@ class Adapted:
 
     Attributes
     ----------
-    identifier : str
+    identifier
         Name of the model.
-    activations_model : callable
+    activations_model
         Argument of `brainscore_vision.model_helpers.brain_transformation.ModelCommitment`.
-    layers : list of str
+    layers
         From early to late, at least one.
     """
 
@@ -62,7 +62,7 @@ def identifier_for(name: str, digest: Callable[[], str]) -> str:
 
     Parameters
     ----------
-    digest : callable
+    digest
         Returns a hexadecimal digest of the model, or raises `TypeError` if it has none: then the digits are random.
     """
     try:
@@ -82,9 +82,9 @@ def import_framework(package: str, what: str, install: str) -> Any:  # a module 
 
     Parameters
     ----------
-    what : str
+    what
         Object that needs it, for the error.
-    install : str
+    install
         Arguments of ``pip install`` for the error.
     """
     try:

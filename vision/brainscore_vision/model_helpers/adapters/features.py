@@ -36,7 +36,7 @@ class FeatureTables:
     ----------
     layers : mapping of str to (array (stimulus, ...), list of str)
         Features and the `stimulus_id` of each row, by layer.
-    identifier : str
+    identifier
         Name of the model.
     """
 

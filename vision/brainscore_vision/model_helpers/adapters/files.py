@@ -27,7 +27,7 @@ def load_from_file(reference: str) -> object:
 
     Parameters
     ----------
-    reference : str
+    reference
         ``path.py:function``. The function takes no arguments. Modules in the folder of the file become importable.
 
     Raises

@@ -43,7 +43,7 @@ def as_brain_model(
 
     Parameters
     ----------
-    model : object
+    model
         - a `BrainModel`, returned unchanged, without further arguments;
         - a module of PyTorch, torchvision, timm, transformers or open_clip, run in evaluation mode, on the GPU if there
           is one; of a model for images and text, its image tower;
@@ -51,20 +51,20 @@ def as_brain_model(
         - a function of a list of PIL images, see `functions.adapt`;
         - precomputed features by `stimulus_id`, see `features.adapt`;
         - an activations model such as a `PytorchWrapper`, with `layers` or `region_layer_map`.
-    identifier : str, optional
+    identifier
         None: ``<name>@<12 digits>``, a digest of architecture and weights.
-    layers : list of str, optional
+    layers
         From early to late. None: those of `region_layer_map`, else all stages, blocks (see
         `torch_modules.block_layers`) or outputs.
-    preprocessing : object, optional
+    preprocessing
         See `preprocessing.preprocessing_from`. None: as the model declares (timm, open_clip, transformers).
     region_layer_map : mapping of str to str or list of str, optional
         None: a single layer for every region, or see `ModelCommitment`.
-    readout_layer : str, optional
+    readout_layer
         Layer of the class scores. None: as the model declares, else the last module or output.
     behavioral_readout_layer, visual_degrees, label_map
         See `ModelCommitment`.
-    batch_size : int
+    batch_size
         Most stimuli in one call of the model.
 
     Raises
@@ -115,7 +115,6 @@ def _unchanged(model: BrainModel, request: Request, of_commitment: tuple[object,
 
 
 def _all_layers(layers: Sequence[str] | None, region_layer_map: Mapping[str, Layers] | None) -> list[str] | None:
-    """Return the layers in either argument; None if both are None."""
     named = [] if layers is None else layer_list(layers)
     mapped = [layer for entry in (region_layer_map or {}).values() for layer in layer_list(entry)]
     return None if layers is None and not mapped else list(dict.fromkeys([*named, *mapped]))

@@ -31,7 +31,7 @@ def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
 
     Parameters
     ----------
-    function : callable
+    function
         Takes a list of RGB images of PIL in their own size, or the result of the requested preprocessing. Returns an
         array or tensor (picture, ...), the layer ``'output'``, or a mapping of names of layers to arrays. It is tried
         with one picture here.
@@ -97,7 +97,6 @@ def _outputs(returned: object, n_inputs: int, identifier: str) -> dict[str, Arra
 
 
 def _array(values: Any) -> Array | None:
-    """Return numbers or a tensor on any device as an array; None for anything else."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
     try:

@@ -42,7 +42,7 @@ class OnnxGraph:
 
     Parameters
     ----------
-    path : Path
+    path
         The ``.onnx`` file; external weights beside it are read too.
 
     Raises

@@ -40,7 +40,7 @@ class EachPicture:
 
     Parameters
     ----------
-    transform : callable
+    transform
         Takes an RGB image of PIL and returns a tensor or array (channel, height, width), such as
         ``weights.transforms()`` of torchvision.
     """

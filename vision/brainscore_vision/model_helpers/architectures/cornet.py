@@ -65,9 +65,9 @@ class RecurrentArea(nn.Module):
 
     Parameters
     ----------
-    channels, width : int
+    channels, width
         Channels of the input and of the output.
-    steps : int
+    steps
         Number of runs.
     """
 

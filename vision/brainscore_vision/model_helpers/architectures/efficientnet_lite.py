@@ -29,11 +29,11 @@ def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> n
 
     Parameters
     ----------
-    number : int
+    number
         Member of the family, 0 or 1, for pictures of 224 or 240 pixels a side.
-    sha256 : str
+    sha256
         Digest of the file of weights in the package.
-    requirements : Path
+    requirements
         File with the names of the packages, for messages.
 
     Raises
@@ -77,9 +77,9 @@ def wrap_efficientnet_lite(
 
     Parameters
     ----------
-    image_size : int
+    image_size
         Width and height of the pictures, pixels.
-    readout_layer : str
+    readout_layer
         Layer of the logits, which is not the last module.
     number, sha256, requirements
         See `load_efficientnet_lite`, also for errors.

@@ -17,13 +17,13 @@ def gabor(
 
     Parameters
     ----------
-    size_px : int
+    size_px
         Side of the square; odd, so that it has a centre.
-    frequency : float
+    frequency
         f, in cycles per pixel.
-    theta, phase : float
+    theta, phase
         In radians.
-    sigma_x, sigma_y : float
+    sigma_x, sigma_y
         s_x along the grating, s_y along its bars, in pixels.
 
     Returns

@@ -37,7 +37,6 @@ class _ResidualBlock(nn.Module):
         raise NotImplementedError
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the output of the block."""
         shortcut = inputs if self.downsample is None else self.downsample(inputs)
         outputs: torch.Tensor = self.relu(self._residual(inputs) + shortcut)
         return outputs
@@ -86,9 +85,9 @@ class ResNet(nn.Module):
 
     Parameters
     ----------
-    block : type
+    block
         `BasicBlock` or `Bottleneck`.
-    n_blocks : sequence of int
+    n_blocks
         Number of blocks in each of the four stages.
 
     References

@@ -61,13 +61,7 @@ class BehaviorArbiter(BrainModel):
         self.current_executor: BrainModel | None = None
 
     def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:  # those of the task
-        """Select the model for the task and start it; the further arguments are those of the task.
-
-        Raises
-        ------
-        NoSuchTaskError
-            No model does this task.
-        """
+        """Select and start the model for the task, with its further arguments; `NoSuchTaskError` if there is none."""
         if task not in self.mapping:
             known = ", ".join(map(repr, self.mapping))
             raise NoSuchTaskError(
@@ -99,7 +93,6 @@ class _TaskModel(BrainModel):
 
     @property
     def identifier(self) -> str:
-        """Name of the model."""
         return self._identifier
 
     def _begin(self, task: str) -> None:
@@ -116,7 +109,6 @@ class _TaskModel(BrainModel):
     def _features(
         self, stimuli: StimulusSet, layers: list[str], number_of_trials: int, *, require_variance: bool
     ) -> NeuroidAssembly:
-        """Return activations (presentation, neuroid), averaged over time if there is any."""
         features = self.activations_model(
             stimuli, layers=layers, number_of_trials=number_of_trials, require_variance=require_variance
         )
@@ -134,12 +126,11 @@ class LabelBehavior(_TaskModel):
 
     Parameters
     ----------
-    activations_model : callable
+    activations_model
         ``activations_model(stimuli, layers=['logits'], ...)`` returns a `NeuroidAssembly` with one neuroid for each
         class. A model declares that layer: ``PytorchWrapper(..., readout_layer='<layer>')``.
-    label_map : str, sequence of str, mapping of str to sequence of int, or None
-        Labels of the classifier's outputs; None: the 1000 classes of ImageNet. See
-        `brainscore_vision.model_helpers.brain_transformation.label_maps.label_map_of`.
+    label_map
+        Labels of the classifier's outputs; see `label_maps.label_map_of`.
     """
 
     _task = BrainModel.Task.label
@@ -270,13 +261,7 @@ class ProbabilitiesMapping(_TaskModel):
     def start_task(
         self, task: str, fitting_stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
     ) -> None:
-        """Fit the classifier; see `BrainModel.start_task`.
-
-        Parameters
-        ----------
-        fitting_stimuli : StimulusSet
-            With a column ``image_label``.
-        """
+        """Fit the classifier to stimuli with a column ``image_label``; see `BrainModel.start_task`."""
         if "image_label" not in fitting_stimuli.columns:
             raise StimulusError(
                 "The stimuli to learn from have no column 'image_label' with the labels to learn. Columns: "
@@ -335,12 +320,7 @@ class OddOneOut(_TaskModel):
     def look_at(
         self, triplets: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
     ) -> BehavioralAssembly:
-        """See `BrainModel.look_at`.
-
-        Parameters
-        ----------
-        triplets : StimulusSet
-            Three rows for each trial.
+        """See `BrainModel.look_at`; each trial has three rows.
 
         Returns
         -------

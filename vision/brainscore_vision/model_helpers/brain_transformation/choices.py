@@ -11,18 +11,7 @@ __all__ = ["category_probabilities", "odd_one_out", "softmax"]
 
 
 def softmax(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return exp(x) / sum(exp(x)) along the last axis.
-
-    Parameters
-    ----------
-    logits : array (..., class)
-        Finite values; large ones do not overflow.
-
-    Returns
-    -------
-    array (..., class)
-        From 0 to 1, with a sum of 1 along the last axis.
-    """
+    """Return exp(x) / sum(exp(x)) along the last axis of an array (..., class); large values do not overflow."""
     shifted = np.asarray(logits, dtype=np.float64)
     exponentials = np.exp(shifted - shifted.max(axis=-1, keepdims=True))
     return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
@@ -31,24 +20,20 @@ def softmax(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def category_probabilities(
     logits: npt.ArrayLike, indices: Sequence[Sequence[int]], aggregation: str = "mean"
 ) -> npt.NDArray[np.float64]:
-    """Return the probability of each category: the mean of softmax(logits) over its classes.
+    """Return the probability of each category (stimulus, category): the mean of softmax(logits) over its classes.
+
+    Rows do not sum to 1.
 
     Parameters
     ----------
     logits : array (stimulus, class)
-        Outputs of the network.
     indices : sequence of sequence of int
         Classes of each category.
 
-    Returns
-    -------
-    array (stimulus, category)
-        From 0 to 1. Rows do not sum to 1.
-
     References
     ----------
-    Geirhos, Temme, Rauber, Schuett, Bethge, Wichmann (2018). Generalisation in humans and deep neural networks.
-    NeurIPS 31. https://doi.org/10.48550/arXiv.1808.08750
+    Geirhos, Temme, Rauber, Schuett, Bethge, Wichmann (2018). Generalisation in humans and deep neural networks. NeurIPS
+    31. https://doi.org/10.48550/arXiv.1808.08750
     """
     if aggregation not in ("mean", "max"):
         raise ValueError(f"aggregation is {aggregation!r}; expected 'mean' or 'max'.")
@@ -59,7 +44,9 @@ def category_probabilities(
 
 
 def odd_one_out(similarities: npt.NDArray[np.float64], triplets: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Return the stimulus of each triplet outside its most similar pair.
+    """Return the index of the stimulus of each triplet outside its most similar pair, array (trial,).
+
+    Of equally similar pairs, the first of ij, ik, jk counts.
 
     Parameters
     ----------
@@ -67,11 +54,6 @@ def odd_one_out(similarities: npt.NDArray[np.float64], triplets: npt.NDArray[np.
         Larger is more similar.
     triplets : array (trial, 3) of int
         Indices i, j, k of stimuli.
-
-    Returns
-    -------
-    array (trial,) of int
-        Index of the odd stimulus. For equally similar pairs, the first of ij, ik, jk counts.
     """
     i, j, k = triplets.T
     pairs = np.stack([similarities[i, j], similarities[i, k], similarities[j, k]], axis=-1)

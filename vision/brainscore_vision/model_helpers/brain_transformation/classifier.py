@@ -23,14 +23,10 @@ _N_AT_ONCE = 8192  # features in double precision at a time
 class ProbabilitiesClassifier:
     """Multinomial logistic regression with an L2 penalty on standardised features.
 
-    Minimises C * sum of the cross entropy + 1/2 * sum of the squared weights (one weight vector per label). The best
-    weights are in the span of the stimuli, so that with more features than stimuli the search has only as many
-    dimensions as stimuli (representer theorem, Kimeldorf & Wahba 1971, J. Math. Anal. Appl. 33:82-95).
-
-    Parameters
-    ----------
-    classifier_c : float
-        C; smaller is a stronger penalty.
+    Minimises C * sum of the cross entropy + 1/2 * sum of the squared weights (one weight vector per label);
+    `classifier_c` is C. The best weights are in the span of the stimuli, so that with more features than stimuli the
+    search has only as many dimensions as stimuli (representer theorem, Kimeldorf & Wahba 1971, J. Math. Anal. Appl.
+    33:82-95).
     """
 
     def __init__(self, classifier_c: float = 1e-3) -> None:
@@ -71,13 +67,7 @@ class ProbabilitiesClassifier:
         return self
 
     def predict_proba(self, X: DataAssembly) -> BehavioralAssembly:  # noqa: N803 - established
-        """Return the probability of each label, from features (presentation, neuroid).
-
-        Returns
-        -------
-        BehavioralAssembly (presentation, choice)
-            Rows sum to 1.
-        """
+        """Return the probability of each label (presentation, choice), from features (presentation, neuroid)."""
         from scipy.special import softmax  # heavy
 
         if X.ndim != 2:

@@ -34,20 +34,20 @@ class ModelCommitment(BrainModel):
 
     Parameters
     ----------
-    identifier : str
-        Name of the model, its key in ``model_registry``.
-    activations_model : callable
+    identifier
+        Key in ``model_registry``.
+    activations_model
         ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
         `NeuroidAssembly`, such as a `PytorchWrapper`.
-    layers : list of str
+    layers
         Candidate layers for regions and readout, from early to late.
-    behavioral_readout_layer : str, list of str or None
-        Layer for the tasks ``probabilities`` and ``odd_one_out``. None is the last of `layers`.
-    region_layer_map : mapping of str to str or list of str, or None
+    behavioral_readout_layer
+        Layer or layers for the tasks ``probabilities`` and ``odd_one_out``. None is the last of `layers`.
+    region_layer_map
         Layer or layers of each region. None: read from ``region_layer_map/<identifier>.json`` in the folder of the
         model's plugin at the first recording; without such a file chosen among `layers` on public benchmarks (see
         `DeclaredBenchmarks` and `make_atlas`).
-    visual_degrees : float
+    visual_degrees
         Width of the model's field of view, degrees.
     label_map : str, sequence of str, mapping of str to sequence of int, or None
         Labels of the outputs of the layer ``logits``: ``'cifar10'``, ``'cifar100'``, the names of all outputs, or the

@@ -69,32 +69,20 @@ def known_categories() -> list[str]:
 
 
 def category_indices(labels: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the ImageNet classes of each category.
+    """Return the indices, from 0, of the ImageNet classes of each category; case and spaces are ignored.
 
-    Parameters
-    ----------
-    labels : sequence of str
-        Case and spaces are ignored.
-
-    Returns
-    -------
-    list of tuple of int
-        Indices of classes, from 0, for each label.
+    The 16 categories of 16-class-ImageNet (airplane, bear, bicycle, bird, boat, bottle, car, cat, chair, clock, dog,
+    elephant, keyboard, knife, oven, truck) are from [1]_; the data file names the sources of the others.
 
     Raises
     ------
     UnknownIdentifierError
         Some labels are unknown; the message names all of them.
 
-    Notes
-    -----
-    The 16 categories of 16-class-ImageNet (airplane, bear, bicycle, bird, boat, bottle, car, cat, chair, clock, dog,
-    elephant, keyboard, knife, oven, truck) are from [1]_; the data file names the sources of the others.
-
     References
     ----------
-    .. [1] Geirhos, Temme, Rauber, Schuett, Bethge, Wichmann (2018). Generalisation in humans and deep neural
-       networks. NeurIPS 31. https://doi.org/10.48550/arXiv.1808.08750
+    .. [1] Geirhos, Temme, Rauber, Schuett, Bethge, Wichmann (2018). Generalisation in humans and deep neural networks.
+    NeurIPS 31. https://doi.org/10.48550/arXiv.1808.08750
 
     Examples
     --------

@@ -29,13 +29,13 @@ class LabelMap:
 
     Attributes
     ----------
-    n_outputs : int or None
-        Number of outputs of the classifier; None: any that includes all listed ones.
-    outputs : mapping of str to tuple of int
+    n_outputs
+        None: any number that includes all listed ones.
+    outputs
         Outputs, from 0, of each label; keys in lower case, without spaces and underscores.
     imagenet : tuple of (int, str)
         Outputs that are classes of ImageNet (ILSVRC 2012), with their WordNet ids.
-    what : str
+    what
         Name of the classes for messages.
     """
 
@@ -72,18 +72,15 @@ class LabelMap:
 def label_map_of(given: GivenMap | None) -> LabelMap:
     """Return the label map that a model declares.
 
+    For ImageNet, labels are categories (`imagenet.known_categories`), names and WordNet ids of the classes. WordNet ids
+    of other classifiers add the categories of ImageNet that have classes among them.
+
     Parameters
     ----------
     given : str, sequence of str, mapping of str to sequence of int, or None
-        None or ``'imagenet'``: the 1000 classes of ImageNet. ``'cifar10'``, ``'cifar100'``: those of CIFAR.
-        Sequence: the name or WordNet id of each output, in order, such as the 21,841 ids of ImageNet-21k; a repeated
-        name has several outputs. Mapping: the outputs of each label, from 0.
-
-    Returns
-    -------
-    LabelMap
-        For ImageNet, its labels are categories (`imagenet.known_categories`), names and WordNet ids of the classes.
-        WordNet ids of other classifiers add the categories of ImageNet that have classes among them.
+        None or ``'imagenet'``: the 1000 classes of ImageNet. ``'cifar10'``, ``'cifar100'``: those of CIFAR. Sequence:
+        the name or WordNet id of each output, in order, such as the 21,841 ids of ImageNet-21k; a repeated name has
+        several outputs. Mapping: the outputs of each label, from 0.
 
     Examples
     --------

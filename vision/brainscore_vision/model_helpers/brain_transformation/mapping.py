@@ -40,8 +40,7 @@ class LayerMap(dict[str, Layers]):
 
     Parameters
     ----------
-    layers : mapping of str to str or list of str
-    origins : mapping of str to mapping, optional
+    origins
         For regions without an explicit layer: ``from`` (``'file'`` or ``'selection'``) and details.
 
     Examples
@@ -74,11 +73,9 @@ class LayerMappedModel(BrainModel):
 
     Parameters
     ----------
-    activations_model : callable
-        See `ModelCommitment`.
     region_layer_map : mapping of str to str or list of str, or callable
         Layer or layers of each region, or a function that returns them when first needed.
-    visual_degrees : float or None
+    visual_degrees
         Width of the field of view, degrees; None if unknown.
     """
 
@@ -127,15 +124,7 @@ class LayerMappedModel(BrainModel):
             )
 
     def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]] | None = None) -> None:
-        """Record from a region.
-
-        Raises
-        ------
-        NoLayerForRegionError
-            The map has no layer for the region.
-        TypeError
-            Time bins were given.
-        """
+        """Record from a region, without time bins; `NoLayerForRegionError` if the map lacks it."""
         if time_bins is not None:
             raise TypeError("LayerMappedModel knows no time bins; wrap it: TemporalAligned(layer_mapped_model).")
         region = str(recording_target)
@@ -223,17 +212,9 @@ def _as_layer_map(layers: Mapping[str, Layers]) -> LayerMap:
 
 
 def find_region_layer_map(identifier: str) -> LayerMap | None:
-    """Read the layers of regions from the folder of a model's plugin.
+    """Read the layers of regions from ``region_layer_map/<identifier>.json`` in the folder of a model's plugin.
 
-    Returns
-    -------
-    LayerMap or None
-        Content of ``region_layer_map/<identifier>.json``; None if there is no such plugin or file.
-
-    Raises
-    ------
-    ConfigurationError
-        The file is not a JSON object of regions and layers.
+    None if there is no such plugin or file; `ConfigurationError` if it is not a JSON object of regions and layers.
     """
     try:
         directory = loading.find_plugin_directory("model", identifier)

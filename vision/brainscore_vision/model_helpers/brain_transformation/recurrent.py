@@ -24,17 +24,12 @@ TimeMapping = Mapping[str, Mapping[int, tuple[float, float]]]
 
 
 def regular_steps(regions: Mapping[str, tuple[float, float, int]]) -> dict[str, dict[int, tuple[float, float]]]:
-    """Return the times of equally long steps.
+    """Return start and end of equally long steps by region and step, ms after stimulus onset.
 
     Parameters
     ----------
     regions : mapping of str to (start, duration, steps)
         Start of the first step of each region, duration of each step, ms, and number of steps.
-
-    Returns
-    -------
-    dict of str to dict of int to (start, end)
-        By region and step, ms after stimulus onset.
 
     Examples
     --------
@@ -52,11 +47,11 @@ class RecurrentLayers(LayerMappedModel):
 
     Parameters
     ----------
-    activations_model : callable
+    activations_model
         Takes layers ``'<layer>-t<step>'``, such as a `RecurrentPytorchWrapper`.
-    region_layer_map : mapping of str to str or list of str
+    region_layer_map
         Layer or layers of each region, without steps.
-    time_mapping : mapping of str to mapping of int to (float, float)
+    time_mapping
         Start and end of each step of each region, ms after stimulus onset; see `regular_steps`.
     """
 
@@ -153,17 +148,13 @@ class RecurrentLayers(LayerMappedModel):
 class RecurrentCommitment(ModelCommitment):
     """A recurrent network with parts named after brain regions, committed to the times of its steps.
 
+    See `RecurrentLayers` and `ModelCommitment` for further parameters.
+
     Parameters
     ----------
-    activations_model : callable
-        Such as a `RecurrentPytorchWrapper`.
-    layers : list of str
+    layers
         Such as ``['V1.output-t0', ..., 'IT.output-t0', 'IT.output-t1', 'decoder.avgpool-t0']``. For each region of the
         time mapping, its layers begin with ``'<region>.'``.
-    time_mapping : mapping of str to mapping of int to (float, float)
-        Start and end of each step of each region, ms after stimulus onset; see `regular_steps`.
-    behavioral_readout_layer, visual_degrees, label_map
-        See `ModelCommitment`.
 
     References
     ----------

@@ -145,13 +145,7 @@ def in_time_bins(activity: Assembly, bins: Sequence[tuple[float, float]]) -> Ass
 
 
 def repeat_in_time(assembly: Assembly, time_bins: Sequence[tuple[float, float]]) -> Assembly:
-    """Repeat values along a new dimension ``time_bin`` of (start, end), ms.
-
-    Returns
-    -------
-    DataAssembly (..., time_bin)
-        With levels ``time_bin_start`` and ``time_bin_end``; without attributes.
-    """
+    """Repeat values along a new dimension ``time_bin`` of (start, end), ms; attributes are dropped."""
     values = np.repeat(assembly.values[..., np.newaxis], len(time_bins), axis=-1)
     return _in_bins(assembly, values, [*assembly.dims, "time_bin"], time_bins)
 
@@ -167,24 +161,9 @@ def _in_bins(
 def assembly_time_align(
     source: Assembly, target_time_bins: Sequence[tuple[float, float]], mode: str = "portion"
 ) -> Assembly:
-    """Average an assembly onto other time bins; see `align_bins`.
+    """Average an assembly (..., time_bin), with levels in ms, onto other time bins (start, end); see `align_bins`.
 
-    Parameters
-    ----------
-    source : DataAssembly (..., time_bin)
-        With levels ``time_bin_start`` and ``time_bin_end``, ms.
-    target_time_bins : list of (int, int)
-        Start and end of each bin, ms.
-
-    Returns
-    -------
-    DataAssembly (..., time_bin)
-        In the dtype and with the dimensions of `source`, without attributes.
-
-    Raises
-    ------
-    AssemblyError
-        A target bin is not covered by the bins of the source.
+    Dtype and dimensions stay, attributes don't; `AssemblyError` if the source does not cover a target bin.
     """
     source_bins = list(zip(*(source[level].values.tolist() for level in _LEVELS), strict=True))
     uncovered = [edges for edges in target_time_bins if not _is_covered(edges, source_bins)]

@@ -88,7 +88,6 @@ def _score(model: BrainModel, stimuli: StimulusSet) -> str:
 
 
 def _record(name: str, model: BrainModel, stimuli: StimulusSet) -> Iterator[str]:
-    """Record from every region of the model; yield the reason for each that fails."""
     for region in _REGIONS:
         try:
             model.start_recording(region, time_bins=_TIME_BINS)

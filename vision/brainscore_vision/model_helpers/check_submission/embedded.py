@@ -71,9 +71,9 @@ def embedded_benchmark(stimuli: StimulusSet, visual_degrees: float) -> NeuralBen
 
     Parameters
     ----------
-    stimuli : StimulusSet
+    stimuli
         From `gratings`.
-    visual_degrees : float
+    visual_degrees
         Width of the stimuli, degrees; that of the model avoids resizing.
     """
     preferred = np.arange(N_NEUROIDS) * np.pi / N_NEUROIDS

@@ -108,15 +108,15 @@ class GaborBank(nn.Module):
 
     Parameters
     ----------
-    n_simple, n_complex : int
+    n_simple, n_complex
         Number of cells of each kind.
-    stride_px : int
+    stride_px
         Distance of positions.
-    size_px : int
+    size_px
         Side of the filters; wider receptive fields are cut off.
-    px_per_degree : float
+    px_per_degree
         Resolution of the pictures.
-    noise_seed : int, optional
+    noise_seed
         Adds noise with variance equal to the mean, as of counted spikes: other values for each picture of a batch, the
         same ones for every batch. None: there is no noise.
     """

@@ -57,9 +57,9 @@ class HMAX(nn.Module):
 
     Parameters
     ----------
-    n_prototypes : int
+    n_prototypes
         For each of the four sizes.
-    seed : int
+    seed
         Seed of the pictures and positions of prototypes.
     """
 
@@ -154,6 +154,5 @@ def _filters(size_px: int, sigma: float, wavelength: float) -> torch.Tensor:
 
 
 def _mean_distance(prototypes: torch.Tensor) -> torch.Tensor:
-    """Return the mean squared distance between two different prototypes."""
     flat, n = prototypes.flatten(1).double(), len(prototypes)
     return (2 * n / (n - 1) * flat.var(dim=0, correction=0).sum()).float()

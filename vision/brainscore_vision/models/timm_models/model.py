@@ -32,13 +32,13 @@ class Model:
 
     Attributes
     ----------
-    architecture : str
+    architecture
         Name in timm, with the tag of its training.
-    weights : PublishedWeights
+    weights
         File on the Hugging Face hub.
-    features : str
+    features
         Layer before the classifier, one vector per picture, for the tasks ``probabilities`` and ``odd_one_out``.
-    arguments : mapping
+    arguments
         Arguments of ``timm.create_model``.
     """
 

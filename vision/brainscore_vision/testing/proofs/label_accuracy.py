@@ -20,8 +20,6 @@ __all__ = ["LabelAccuracyProof"]
 
 
 class _Observer(PrecomputedFeatures):
-    """Gives fixed answers, and records tasks and stimuli."""
-
     def __init__(self, stimuli: StimulusSet, answers: Any) -> None:
         coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "label": ("presentation", answers)}
         super().__init__(BehavioralAssembly([answers], coords=coords, dims=["choice", "presentation"]), 8)
@@ -39,13 +37,13 @@ class LabelAccuracyProof:
 
     Attributes
     ----------
-    identifier, parent : str
+    identifier, parent
         Identifier and parent of the benchmark.
-    stimulus_set : str
+    stimulus_set
         Identifier of its images; their column ``synset`` names the category.
-    n_images : int
+    n_images
         Number of images.
-    number_of_trials : int
+    number_of_trials
         Presentations of each image.
     """
 

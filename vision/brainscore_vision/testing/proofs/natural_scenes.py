@@ -40,11 +40,11 @@ class NaturalScenesProof:
 
     Attributes
     ----------
-    dataset : str
+    dataset
         Prefix of its identifiers; ``_4subj`` follows for the four subjects who saw more scenes.
     places : mapping of str to array-like, shape (120,)
         Further coordinates of neuroids.
-    make : callable
+    make
         Factory of the regression benchmarks: region, ``per_voxel_ceilings``.
     """
 

@@ -100,7 +100,7 @@ def test_threads_change_nothing(tmp_path, monkeypatch, processors):
     for index, path in enumerate(paths):
         Image.fromarray(picture() + np.uint8(index)).save(path)
     expected = np.concatenate([load_preprocess_images([path], image_size=20) for path in paths])
-    monkeypatch.setattr(images, "_n_processors", lambda: processors)
+    monkeypatch.setattr(images.os, "sched_getaffinity", lambda _process: range(processors), raising=False)
     np.testing.assert_array_equal(load_preprocess_images(paths, image_size=20), expected)
     loaded = load_images(paths)
     np.testing.assert_array_equal(preprocess_images([*loaded, loaded[0]], image_size=20), expected[[*range(9), 0]])

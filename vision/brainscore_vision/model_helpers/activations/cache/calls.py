@@ -27,11 +27,11 @@ class Call:
 
     Attributes
     ----------
-    time : float
+    time
         Seconds since 1970.
-    outcomes : mapping of str to str
+    outcomes
         By layer: ``hit``, ``miss`` or ``resumed``; empty if nothing was cached.
-    reason : str
+    reason
         Reason why nothing was cached; empty otherwise.
     """
 
@@ -73,7 +73,7 @@ def noted_calls(most: int = _SHOWN_CALLS) -> list[Call]:
 
 
 def nearest_entry(call: Call, layer: str, entries: Sequence[Stored]) -> Stored | None:
-    """Return the latest of the entries whose keys differ least from a call, without the call's own entry."""
+    """Return the latest of the other entries whose keys differ least from a call."""
     others = [
         stored for stored in entries if stored.parts and (layer not in stored.layers or stored.parts != call.parts)
     ]

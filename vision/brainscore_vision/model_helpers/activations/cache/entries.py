@@ -1,6 +1,6 @@
 """Find, list and evict cached activations.
 
-All entries of one key, each with some of its layers, are in one folder named by the digest of the key.
+The folder of a key, named by its digest, holds all its entries, each with some of the layers.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Stored:
 
     Attributes
     ----------
-    state : str
+    state
         ``whole``, ``partial`` (interrupted or in progress), ``damaged`` or ``outdated`` (of another version, never
         read).
-    finished : int
+    finished
         Number of stored stimuli.
-    used : float
+    used
         Time of the last reading or writing, seconds since 1970.
     """
 
@@ -112,7 +112,7 @@ def _stored(entry: CacheEntry) -> Stored:
 def make_room(limit_bytes: int | None = None, keep: Collection[Path] = ()) -> list[CacheEntry]:
     """Remove the least recently used entries until the rest fits into a limit in bytes; return the removed ones.
 
-    Entries in `keep`, and those that a process reads or fills, stay. A limit of None is that of the settings.
+    Entries in `keep` or in use stay. A limit of None is that of the settings.
     """
     store = Store(cache_folder(), limit_bytes, pattern=_PATTERN)
     return store.make_room(remove=lambda folder: folder not in keep and _remove(folder))

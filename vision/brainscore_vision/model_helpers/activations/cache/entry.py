@@ -58,13 +58,7 @@ def _writing() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Recording:
-    """The activations of layers in a file.
-
-    Attributes
-    ----------
-    rows : memory map (stimulus, byte)
-        The entry is in use as long as this array or a view of it exists.
-    """
+    """The activations of layers in a file, in use as long as `rows` (stimulus, byte) or a view of it exists."""
 
     rows: Array
     layout: Layout
@@ -82,14 +76,13 @@ class ActivationEntry:
 
     Attributes
     ----------
-    folder : Path
+    folder
         Its name is a digest of `parts` and `layers`.
-    layers : sequence of str
+    layers
         In the order of the file.
-    n_stimuli : int
-    parts : mapping of str to value
+    parts
         Parts of the key, stored for explanations.
-    about : mapping of str to value
+    about
         Description outside the key, such as the name of the model.
     """
 
@@ -113,14 +106,13 @@ class ActivationEntry:
     ) -> Recording | None:
         """Return the activations as a memory map; None unless the entry is whole and undamaged.
 
-        If size or times of the file differ from the last check, or the machine was restarted, all bytes are compared
-        with their checksums.
+        If size or times of the file differ from the last check, or the machine was restarted, checksums are compared.
 
         Parameters
         ----------
-        writable : callable
+        writable
             ``writable(layout)`` returns whether the arrays can be written to, which never changes the file.
-        mend : bool
+        mend
             Whether to remove a damaged entry; for one process at a time.
         """
         record = self._whole()
@@ -225,7 +217,6 @@ class ActivationEntry:
         return self._gaps()
 
     def _progress(self) -> tuple[Record, list[tuple[int, int, int]]] | None:
-        """Read which batches were finished; cut or damaged lines are skipped."""
         lines = read_text(self.folder / PROGRESS).splitlines()
         head = unsealed(lines[0]) if lines else None
         if head is None or not self._is_mine(head):
@@ -267,7 +258,7 @@ class ActivationEntry:
         arrays = list(values.values())
         with _writing():
             file = (self.folder / VALUES).open("r+b", buffering=_BUFFER_BYTES)
-            with ThreadPoolExecutor(max_workers=1) as beside, file as stream:  # the checksum takes as long as writing
+            with ThreadPoolExecutor(max_workers=1) as beside, file as stream:  # a checksum takes as long as writing
                 summed = beside.submit(_crc_of, arrays)
                 stream.seek(place_of(head, start, stop)[0])
                 for piece in pieces(arrays):

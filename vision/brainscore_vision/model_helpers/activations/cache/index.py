@@ -1,9 +1,8 @@
 """Read and write the indexes of cached activations: JSON lines with checksums.
 
-An entry is a folder with ``values.npy`` (NumPy's own format; stimulus x unit, layers one after the other, or stimulus x
-byte if layers differ in type) and one of two indexes: ``progress.jsonl``, with a line for each finished batch, while it
-is filled, and ``entry.json`` when it is whole. Both hold the position of each layer, and stimuli and CRC-32 of each
-batch.
+An entry is a folder with ``values.npy`` (stimulus x unit, layers one after the other, or stimulus x byte if layers
+differ in type) and one of two indexes: ``progress.jsonl``, with a line for each finished batch, while it is filled, and
+``entry.json`` when it is whole. Both hold the position of each layer, and stimuli and CRC-32 of each batch.
 """
 
 from __future__ import annotations
@@ -49,10 +48,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def read_record(folder: Path) -> tuple[str, Parts, int]:
-    """Return state, index and number of stimuli of the entry in a folder.
-
-    The state is ``whole``, ``partial``, ``damaged``, or ``outdated`` (of another `FORMAT`).
-    """
+    """Return state (see `entries.Stored`), index and number of stimuli of the entry in a folder."""
     whole = unsealed(read_text(folder / ENTRY))
     records = [whole] if whole else [unsealed(line) for line in read_text(folder / PROGRESS).splitlines() if line]
     if not records or records[0] is None:

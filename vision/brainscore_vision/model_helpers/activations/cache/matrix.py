@@ -29,7 +29,7 @@ class Recorded:
     ----------
     matrix : array (stimulus, unit)
         Units in C order, layers one after the other. A read-only memory map if it exceeds the budget.
-    shapes : mapping of str to tuple of int
+    shapes
         Shape of each layer for one stimulus, in the order of the layers.
     """
 
@@ -38,13 +38,7 @@ class Recorded:
 
     @classmethod
     def of(cls, layers: Mapping[str, Array], rows: Sequence[int] | None = None) -> Recorded:
-        """Put arrays (stimulus, ...) side by side, block by block.
-
-        Parameters
-        ----------
-        rows : sequence of int or None
-            Positions of the stimuli; None is all, and then a single layer is not copied.
-        """
+        """Put arrays (stimulus, ...) side by side; `rows` are positions of stimuli, None is all."""
         first = next(iter(layers.values()))
         if rows is None and len(layers) == 1:
             shapes = Layout.of(layers).shapes
@@ -77,8 +71,7 @@ def exceeds_budget(size_bytes: int) -> bool:
 class SideBySide:
     """A matrix (stimulus, unit), of a type that holds those of all layers, to be filled batch by batch.
 
-    If it exceeds the budget it is in a nameless file in the cache folder, which vanishes with the process or the last
-    array that shows it.
+    If it exceeds the budget it is in a nameless file, which vanishes with the process or the last array that shows it.
     """
 
     def __init__(self, n_stimuli: int, layout: Layout) -> None:
@@ -102,7 +95,7 @@ class SideBySide:
                 self._place[start : start + len(part), first : first + part.shape[1]] = part
                 first += part.shape[1]
             return
-        # Written, not mapped: the pages of a map would count as memory of this process.
+        # The pages of a map would count as memory of this process.
         self._place.seek(start * self._shape[1] * self._dtype.itemsize)
         for piece in pieces([part.astype(self._dtype, copy=False) for part in parts]):
             self._place.write(piece)

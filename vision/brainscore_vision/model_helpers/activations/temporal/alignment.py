@@ -59,10 +59,7 @@ def per_frame_aligned(n_steps: int, duration: float, fps: float) -> Bins:
 
 
 def estimate_layer_fps(n_steps: int, duration: float, fps: float) -> Bins:
-    """Return bins of a whole number of frames, at least one, nearest to `duration` / `n_steps`.
-
-    If they end before the video, the last one is extended to its end.
-    """
+    """Return bins of a whole number of frames nearest to `duration` / `n_steps`; the last extends to the end."""
     interval = 1000 / fps * max(1, round(duration / n_steps * fps / 1000))
     bins = [(step * interval, (step + 1) * interval) for step in range(n_steps)]
     return [*bins[:-1], (bins[-1][0], max(bins[-1][1], duration))]
@@ -85,22 +82,11 @@ def align_bins(
     target_bins: Sequence[tuple[float, float]],
     mode: str = "portion",
 ) -> npt.NDArray[Value]:
-    """Average activity onto other time bins.
+    """Average activity (..., source bin) onto other time bins, (..., target bin), in its dtype.
 
     ``portion``: y_t = sum_s w_ts x_s / sum_s w_ts, where w_ts is the time that target bin t and source bin s share.
     ``center``: y_t = x_s of the source bin s that holds the middle of target bin t.
-
-    Parameters
-    ----------
-    values : array (..., source bin)
-        Activity; source bins without overlap do not count, even if they are NaN.
-    source_bins, target_bins : sequence of (float, float)
-        Start and end of each bin, ms.
-
-    Returns
-    -------
-    array (..., target bin)
-        In the dtype of `values`.
+    Source bins without overlap do not count, even if they are NaN. Bins are (start, end), ms.
     """
     if mode not in ("portion", "center"):
         raise ValueError(f"mode is {mode!r}; expected 'portion' or 'center'.")

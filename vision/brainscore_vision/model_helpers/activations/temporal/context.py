@@ -20,8 +20,6 @@ __all__ = ["BlockInferencer", "CausalInferencer"]
 
 
 class _ContextInferencer(TemporalInferencer):
-    """Show clips of a video, of a length that the model takes; see `BlockInferencer` for the parameters."""
-
     def __init__(
         self,
         *args: Any,  # those of TemporalInferencer
@@ -37,7 +35,6 @@ class _ContextInferencer(TemporalInferencer):
         self._shortest, self._context = self._find_context()
 
     def load_stimulus(self, path: str | Path) -> Video:
-        """Return the video of a file or picture, of any length, at the frame rate of the model."""
         return self.load_video(path)
 
     def _joined_axes(self, layer: str) -> str:
@@ -105,8 +102,8 @@ class CausalInferencer(_ContextInferencer):
 class BlockInferencer(_ContextInferencer):
     """Show consecutive pieces of a video.
 
-    With pieces of 400 ms, a video of 1000 ms is shown as 0 to 400, 400 to 800 and 800 to 1200 ms. Activations end
-    with the video.
+    With pieces of 400 ms, a video of 1000 ms is shown as 0 to 400, 400 to 800 and 800 to 1200 ms. Activations end with
+    the video.
 
     Parameters
     ----------

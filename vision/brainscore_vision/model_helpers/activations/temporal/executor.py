@@ -22,8 +22,6 @@ ModelInput = Any  # result of the preprocessing
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A preprocessed stimulus; a batch holds stimuli of one group."""
-
     group: Hashable
     inputs: ModelInput
 
@@ -33,18 +31,18 @@ class BatchExecutor:
 
     Parameters
     ----------
-    get_activations : callable
+    get_activations
         ``get_activations(inputs, layers)`` takes a list of preprocessed stimuli and returns arrays (input, ...) by
         layer.
-    preprocessing : callable
+    preprocessing
         Takes one stimulus.
-    batch_size : int
+    batch_size
         Most stimuli in one call of `get_activations`.
-    batch_padding : bool
+    batch_padding
         Whether incomplete batches are filled with their last stimulus.
-    batch_grouper : callable or None
+    batch_grouper
         Returns the common value of stimuli in one batch, such as their length. None: a batch may hold any stimuli.
-    max_workers : int or None
+    max_workers
         Ignored: one thread prepares batches while the model runs.
     """
 

@@ -30,13 +30,13 @@ class ActivationsExtractor(ActivationsExtractorHelper):
 
     Parameters
     ----------
-    inferencer : Inferencer
+    inferencer
         Cuts stimuli into clips, and names the axes of layers.
-    identifier : str or False
-        Name of the model. False: nothing is cached.
-    visual_degrees : float
+    identifier
+        False: nothing is cached.
+    visual_degrees
         Width of the field of view, degrees.
-    model_digest : callable or None
+    model_digest
         Digest of the model without the inferencer; see `ActivationsExtractorHelper`.
 
     Notes
@@ -93,7 +93,7 @@ class ActivationsExtractor(ActivationsExtractorHelper):
         return super()._extraction(paths, layers, trials)
 
     def model_parts(self) -> dict[str, Any]:  # plain values
-        """See `ActivationsExtractorHelper.model_parts`; the settings of the inferencer count too."""
+        """See `ActivationsExtractorHelper.model_parts`; settings of the inferencer count too."""
         return {**super().model_parts(), "inferencer": content_digest(describe(self.inferencer.settings()))}
 
     def _preprocess_batch(self, paths: list[str]) -> list[PreparedStimulus]:
@@ -149,7 +149,6 @@ class ActivationsExtractor(ActivationsExtractorHelper):
 def _prepare_still(
     preprocessing: Callable[[Any], object], stimulus_type: type, fps: float, paths: Sequence[str]
 ) -> list[object]:
-    """Preprocess pictures as videos of one second, for the digest of the preprocessing."""
     if issubclass(stimulus_type, Video):
         return [preprocessing(Video.from_img_path(path, max(1000.0, 1000 / fps), fps)) for path in paths]
     return [preprocessing(Image.from_path(path)) for path in paths]

@@ -40,9 +40,7 @@ class PreparedStimulus:
 
     Attributes
     ----------
-    clips : list
-        Result of `BatchExecutor.prepare`.
-    duration, covered : float
+    duration, covered
         Duration of the stimulus, and of its clips together, ms.
     """
 
@@ -56,22 +54,22 @@ class Inferencer:
 
     Parameters
     ----------
-    get_activations : callable
+    get_activations
         ``get_activations(inputs, layers)`` takes a list of preprocessed stimuli and returns arrays (input, ...) by
         layer.
-    preprocessing : callable
+    preprocessing
         Takes one `Stimulus` and returns one input of the model.
-    layer_activation_format : mapping of str to str
+    layer_activation_format
         Axes of each layer after the first one (input), in letters of `AXES`, such as ``{'conv': 'CTHW', 'fc': 'C'}``.
         Only these layers can be read out.
-    stimulus_type : class
+    stimulus_type
         `Image` or `Video`.
-    visual_degrees : float
+    visual_degrees
         Width of the field of view, degrees.
-    max_spatial_size : int, float or None
+    max_spatial_size
         Layers with rows and columns (H, W) are averaged down: an int is the largest length of the longer side, a float
         below 1 the factor for both sides.
-    dtype : type
+    dtype
         Type of the activations; ``np.float16`` ends at 65,504.
     batch_size, batch_grouper, batch_padding, max_workers
         See `BatchExecutor`.
@@ -115,7 +113,7 @@ class Inferencer:
 
     @property
     def preprocessing(self) -> Callable[[Any], ModelInput]:
-        """Function from one stimulus to one input of the model."""
+        """Function from a stimulus to an input of the model."""
         return self._executor.preprocess
 
     @property
@@ -128,7 +126,7 @@ class Inferencer:
         self.visual_degrees = visual_degrees
 
     def settings(self) -> dict[str, object]:
-        """Return the settings that change activations, without model and preprocessing."""
+        """Return the settings that change activations."""
         names = set(vars(self)) - {"_executor", "visual_degrees"}
         executor = self._executor
         return {
@@ -160,12 +158,9 @@ class Inferencer:
         return prepared
 
     def run(self, prepared: Sequence[PreparedStimulus], layers: Sequence[str], n_bins: int) -> dict[str, Array]:
-        """Return the activations of prepared stimuli.
+        """Return the activations of prepared stimuli, arrays (stimulus, time bin, ...) by layer.
 
-        Returns
-        -------
-        dict of str to array (stimulus, time bin, ...)
-            By layer; for the axes after the first two see `unit_axes`. Bins after the end of a stimulus are 0.
+        The axes after the first two are `unit_axes`. Bins after the end of a stimulus are 0.
         """
         for layer in layers:
             self.axes_of(layer)  # before the model runs
@@ -220,7 +215,6 @@ class Inferencer:
         return self._as_units(layer, clips[0])[np.newaxis]
 
     def _as_units(self, layer: str, values: Array) -> Array:
-        """Check the axes of a layer's output for one clip, average it down and convert it."""
         axes = self.axes_of(layer)
         if values.ndim != len(axes):
             raise AssemblyError(
@@ -243,7 +237,7 @@ class TemporalInferencer(Inferencer):
 
     Parameters
     ----------
-    fps : float
+    fps
         Frames per second of the input and of the time bins.
     num_frames : int, (int, int) or None
         Number of frames that the model takes, or its smallest and largest number (``np.inf``).
@@ -251,9 +245,9 @@ class TemporalInferencer(Inferencer):
         Duration of a video that the model takes, ms, or the shortest and the longest.
     time_alignment : {'evenly_spaced', 'ignore_time', 'estimate_layer_fps', 'per_frame_aligned'}
         Times of the steps of a layer; see `alignment`. A layer without T has one step.
-    convert_img_to_video : bool
+    convert_img_to_video
         Whether pictures are shown.
-    img_duration : float
+    img_duration
         Duration of a picture, ms.
     *args, **kwargs
         See `Inferencer`.
@@ -339,7 +333,6 @@ class TemporalInferencer(Inferencer):
         return self.axes_of(layer)
 
     def _join(self, axes: str, clips: list[Array]) -> Array:
-        """Return the steps of all clips, concatenated on the first axis."""
         return np.moveaxis(clips[0], axes.index("T"), 0) if "T" in axes else clips[0][np.newaxis]
 
     def _in_bins(self, layer: str, clips: list[Array], stimulus: PreparedStimulus, n_bins: int) -> Array:
@@ -368,7 +361,6 @@ def _as_range(limits: float | tuple[float, float] | None, lowest: float) -> Rang
 
 
 def _smaller(height: int, width: int, most: float) -> tuple[int, int]:
-    """Return the size after averaging down, never larger."""
     part = most if most < 1 else most / max(height, width)
     if part >= 1:
         return height, width

@@ -50,13 +50,7 @@ class Stimulus:
 
 
 class Image(Stimulus):
-    """A still picture.
-
-    Parameters
-    ----------
-    size : (int, int)
-        Width and height, px, that `to_numpy` gives.
-    """
+    """A still picture; `size` is the width and height, px, that `to_numpy` gives."""
 
     def __init__(self, path: str | Path, size: Size) -> None:
         self._path = str(path)
@@ -77,11 +71,11 @@ class Image(Stimulus):
         return Image(self._path, size)
 
     def get_frame(self) -> Frames:
-        """Return the picture in its own size, (height, width, 3), red, green and blue."""
+        """Return the picture in its own size, RGB (height, width, 3)."""
         return np.asarray(load_image(self._path))
 
     def to_numpy(self) -> Frames:
-        """Return the picture, (height, width, 3), red, green and blue."""
+        """Return the picture, RGB (height, width, 3)."""
         frame: Frames = _in_size(self.get_frame()[np.newaxis], self._size)[0]
         return frame
 
@@ -103,9 +97,9 @@ class Video(Stimulus):
 
     Parameters
     ----------
-    fps : float
+    fps
         Frames per second that `to_numpy` samples.
-    start, end : float
+    start, end
         The window. Before the start and after the end of the file its first and last frame are repeated.
     size : (int, int)
         Width and height, px, of the frames of `to_numpy`.
@@ -171,7 +165,7 @@ class Video(Stimulus):
         return self._size
 
     def set_fps(self, fps: float) -> Self:
-        """Return the same window, sampled at another rate; it must hold at least one frame period."""
+        """Return the same window at another rate; it must hold at least one frame period."""
         if not 0 < 1000 / fps <= self.duration + _EPS:
             raise StimulusError(
                 f"The stimulus {self._path!r} lasts {self.duration:g} ms, less than one frame at {fps:g} frames per "
@@ -184,13 +178,7 @@ class Video(Stimulus):
         return self._with(_size=size)
 
     def set_window(self, start: float, end: float, padding: str = "repeat") -> Self:
-        """Return another window, from `start` to `end` ms after the start of this one.
-
-        Parameters
-        ----------
-        padding : {'repeat'}
-            Repeats the first and last frame outside the file.
-        """
+        """Return another window, from `start` to `end` ms after the start of this one."""
         if end < start:
             raise ValueError(f"The window starts at {start:g} ms and ends before, at {end:g} ms.")
         if padding != "repeat":
@@ -203,10 +191,7 @@ class Video(Stimulus):
         return other
 
     def to_numpy(self) -> Frames:
-        """Return the sampled frames, (frame, height, width, 3), red, green and blue.
-
-        One frame every 1000 / fps ms from the start of the window, before its end.
-        """
+        """Return the frames in the window, RGB (frame, height, width, 3): one every 1000 / fps ms from its start."""
         per_ms = self._source.fps / 1000
         places = np.arange(self._start * per_ms, self._end * per_ms - _EPS, self._source.fps / self._fps)
         # A fraction of a frame before the first sample of a frame is rounding.
@@ -223,8 +208,6 @@ class Video(Stimulus):
 
 
 class _StillPicture:
-    """A still picture as a file of equal frames."""
-
     def __init__(self, path: str, duration: float, fps: float) -> None:
         self._path = path
         self.fps = fps
@@ -237,8 +220,6 @@ class _StillPicture:
 
 
 class _VideoFile:
-    """A video file; decoded frames are kept for other windows on it."""
-
     def __init__(self, path: str) -> None:
         self._path = path
         self.fps, self.number_of_frames, self.size = _video_facts(path, _stamp(path))

@@ -31,8 +31,8 @@ def area_weights(n_old: int, n_new: int) -> Weights:
 def linear_weights(n_old: int, n_new: int) -> Weights:
     """Return weights (new, old) that interpolate linearly between centres; rows sum to 1.
 
-    The centre of position i is (i + 1/2) r - 1/2, r = n_old / n_new; the border is repeated. Without averaging, fine
-    patterns alias when they shrink.
+    The centre of position i is (i + 1/2) r - 1/2, r = n_old / n_new; the border is repeated. Shrinking aliases fine
+    patterns.
     """
     centres = np.clip((np.arange(n_new) + 0.5) * (n_old / n_new) - 0.5, 0, n_old - 1)
     distances = np.abs(centres[:, np.newaxis] - np.arange(n_old))

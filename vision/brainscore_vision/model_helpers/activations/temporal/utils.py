@@ -21,7 +21,7 @@ __all__ = ["download_weight_file", "get_specified_layers"]
 def get_specified_layers(
     any_model: Inferencer | ActivationsExtractor | ActivationWrapper | PytorchWrapper | BrainModel,
 ) -> list[str]:
-    """Return the layers in the ``layer_activation_format`` of a model of video; ValueError if it has none."""
+    """Return the layers in a model's ``layer_activation_format``; ValueError if it has none."""
     model: object = any_model
     for attribute in ("activations_model", "_extractor", "inferencer"):
         model = getattr(model, attribute, model)
@@ -34,19 +34,15 @@ def get_specified_layers(
 
 
 def download_weight_file(url: str, folder: str | None = None, *, sha256: str | None = None) -> str:
-    """Return the path of a file of weights, downloaded if it is absent.
+    """Return the path of a file of weights, downloaded if it is absent; see `brainscore_core.transfer.http.fetch_url`.
 
     Parameters
     ----------
-    folder : str or None
+    folder
         Folder below ``models`` in the home of Brain-Score (``BRAINSCORE_HOME``). None: ``models`` itself.
-    sha256 : str or None
+    sha256
         Digest of the file, or its first digits. None: the digest of the first copy is stored beside it and required
         later.
-
-    See Also
-    --------
-    brainscore_core.transfer.http.fetch_url
     """
     name = Path(unquote(urlparse(url).path)).name
     target = Path(settings().home, "models", folder or "", name)

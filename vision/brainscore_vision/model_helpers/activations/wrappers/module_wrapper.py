@@ -71,33 +71,33 @@ class PytorchWrapper:
 
     Parameters
     ----------
-    model : torch.nn.Module
+    model
         Run in evaluation mode and without gradients.
-    preprocessing : callable
+    preprocessing
         Takes a list of paths and returns the batch, an array (input, ...) or a list of arrays, such as
         ``functools.partial(load_preprocess_images, image_size=224)``.
-    identifier : str or None
-        Name of the model; None is the name of the module's class.
-    readout_layer : str or None
+    identifier
+        None is the name of the module's class.
+    readout_layer
         Layer for ``'logits'``. None is the last registered module, which is wrong for networks that register, for
         example, an activation function after the classifier; a number of units other than `n_classes` gives a warning.
     precision : {'autocast', 'float16', 'bfloat16'} or None
         None runs the module in the precision of its weights. ``autocast`` lets PyTorch choose for each operation (half
         precision on a GPU, bfloat16 on a CPU); the others run a copy of the module with weights of that type. The first
-        batch of each layer is computed in float32 too, and its deviation is logged and kept in `precision_deviation`.
-        The precision is part of the cache key.
+        batch of each layer is computed in float32 too, and its deviation is logged. The precision is part of the cache
+        key.
     device : str, torch.device or None
-        Device that the module is moved to, such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: ``BRAINSCORE_DEVICE``,
-        else the GPU if CUDA has one, else the CPU.
+        Such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: ``BRAINSCORE_DEVICE``, else the GPU if CUDA has one, else
+        the CPU.
     **kwargs
-        Passed to `ActivationsExtractorHelper`, such as ``batch_size``.
+        Arguments of `ActivationsExtractorHelper`, such as ``batch_size``.
 
     Attributes
     ----------
-    precision_deviation : dict of str to float
+    precision_deviation
         By layer recorded with `precision`: largest absolute difference from float32 over the first batch, in units of
         the largest absolute value in float32.
-    n_classes : int or None
+    n_classes
         Expected number of units of the readout, set by `ModelCommitment`; None: any number.
     """
 
@@ -169,20 +169,15 @@ class PytorchWrapper:
     def get_activations(
         self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor, layer_names: Sequence[str]
     ) -> OrderedDict[str, Array]:
-        """Run the module on one batch.
+        """Run the module on one batch and return the output of each layer in its last run, arrays (input, ...).
 
         Parameters
         ----------
         images : array or tensor (input, ...), or sequence of such without the first axis
             Converted to the device and type of the module's weights.
-        layer_names : sequence of str
+        layer_names
             See `get_layer`. The first of several tensors is recorded; brackets name another part: ``'lstm[1][0]'``,
             ``'encoder[pooler_output]'``.
-
-        Returns
-        -------
-        OrderedDict of str to array (input, ...)
-            Output of each layer in its last run.
 
         Raises
         ------
@@ -273,12 +268,9 @@ class PytorchWrapper:
         return batch.to(self._device, dtype=dtype)
 
     def get_layer(self, layer_name: str) -> nn.Module:
-        """Return a module by its dotted name, or raise `LayerNotFoundError` with the nearest names.
+        """Return a module by its dotted name, such as ``'features.3.conv'``; `LayerNotFoundError` names the nearest.
 
-        Parameters
-        ----------
-        layer_name : str
-            Such as ``'features.3.conv'``; ``'logits'`` is the readout. Parts in brackets are ignored.
+        ``'logits'`` is the readout; parts in brackets are ignored.
         """
         name, _ = split_parts(layer_name)
         if name == "logits":
@@ -294,8 +286,7 @@ class PytorchWrapper:
     def check_layers(self, layer_names: Iterable[str]) -> None:
         """Raise a `LayerNotFoundError` that names all layers that the module lacks.
 
-        ``<layer>-t<step>`` is a step of a layer. Wrappers that replace `get_activations`, or look up layers in their
-        own way, are not checked.
+        Wrappers that replace `get_activations`, or look up layers in their own way, are not checked.
         """
         if type(self).get_activations is not PytorchWrapper.get_activations:
             return
@@ -328,7 +319,7 @@ class PytorchWrapper:
 
     @classmethod
     def _tensor_to_numpy(cls, output: torch.Tensor) -> Array:
-        """Copy the first tensor of an output. Plugins override it."""
+        """Plugins override it."""
         return to_numpy(first_tensor(output))
 
     def register_hook(
@@ -353,7 +344,6 @@ class PytorchWrapper:
         return layer.register_forward_hook(keep_output)
 
     def _mention_readout(self, shape: Sequence[int]) -> None:
-        """Warn once if the last module is taken for the readout although it has another size."""
         n_units = int(np.prod(shape[1:]))
         if self.n_classes in (None, n_units) or "logits" in self._mentioned:
             return
@@ -367,7 +357,6 @@ class PytorchWrapper:
         )  # fmt: skip
 
     def _mention_others(self, output: Any, layer_name: str) -> None:  # any output of a layer
-        """Log once that a layer returns more tensors than the recorded one."""
         if isinstance(output, torch.Tensor) or layer_name in self._mentioned:
             return
         self._mentioned.add(layer_name)
@@ -392,7 +381,6 @@ class PytorchWrapper:
         return content_digest(describe_weights(self._model) if isinstance(self._model, nn.Module) else None)
 
     def _digest(self) -> dict[str, str]:
-        """Return the digests, by name, of everything that changes activations; raise TypeError if a part has none."""
         settings = {name: value for name, value in vars(self).items() if name not in _NOT_SETTINGS}
         wrapper = [describe(type(self)), describe(type(self._extractor)), describe(settings)]
         is_module = isinstance(self._model, nn.Module)
@@ -405,8 +393,6 @@ class PytorchWrapper:
 
 
 class _Copies(OrderedDict[str, Any]):  # any values of an overridden `register_hook`
-    """Copy arrays that are views of other memory, such as a tensor that may still change."""
-
     def __setitem__(self, layer_name: str, values: Any) -> None:
         if isinstance(values, np.ndarray) and not values.flags.owndata:
             values = values.copy()

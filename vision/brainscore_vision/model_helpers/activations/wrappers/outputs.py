@@ -39,12 +39,9 @@ def split_parts(layer_name: str) -> tuple[str, list[str]]:
 
 
 def tensors_in(output: Output) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yield part, such as ``[1][0]`` or ``[last_hidden_state]``, and tensor for each tensor in an output.
+    """Yield part, such as ``[1][0]`` or ``[last_hidden_state]``, and tensor for each tensor in a nested output.
 
-    Parameters
-    ----------
-    output : tensor, or nested mapping, sequence or dataclass of tensors
-        Other members are skipped. A tensor alone has the part ``''``.
+    A tensor alone has the part ``''``.
     """
     if isinstance(output, torch.Tensor):
         yield "", output
@@ -88,13 +85,7 @@ def _members(value: Output) -> dict[str, Output]:
 
 
 def to_numpy(tensor: torch.Tensor) -> Array:
-    """Copy a tensor from any device into a new array, which later in-place operations do not reach.
-
-    Returns
-    -------
-    array
-        In C order, of the tensor's type; float32 for bfloat16, which NumPy lacks.
-    """
+    """Copy a tensor from any device into a new array of its type, in C order; float32 for bfloat16."""
     values = tensor.detach()
     if values.is_quantized:
         values = values.dequantize()

@@ -14,7 +14,7 @@ __all__ = ["disable_activation_caching"]
 
 
 class _WithoutCaching:
-    """Act as a wrapper, but never use the activation cache when called."""
+    """Act as a wrapper without the activation cache."""
 
     _wrapper: Callable[..., NeuroidAssembly]
 

@@ -39,8 +39,6 @@ N_FOLDS, N_DRAWS, LEVEL = 5, 200, 0.95
 
 @dataclass
 class _Region:
-    """A region with its benchmark, and a plan for fits if the benchmark declares its comparison."""
-
     name: str
     benchmark: Benchmark
     plan: FitPlan | None = None
@@ -72,22 +70,18 @@ def make_atlas(
 ) -> LayerAtlas:
     """Score layers on regions, and choose the layer of each region.
 
-    The model sees every stimulus once. The score of a layer is that of the benchmark for a model with this layer. For
-    a `NeuralBenchmark` with a linear regression, inner products are computed once for each layer and set of stimuli,
+    The model sees every stimulus once. The score of a layer is that of the benchmark for a model with this layer. For a
+    `NeuralBenchmark` with a linear regression, inner products are computed once for each layer and set of stimuli,
     splits and draws once for each region; such regions also get a nested cross-validation (see `nested`) and an
     interval of the margin. Other benchmarks, and those for models whose trials differ, are called for every layer.
 
     Parameters
     ----------
-    activations_model : callable
-        See `ModelCommitment`.
-    layers : sequence of str
+    layers
         From early to late; of equal scores, the earliest layer is chosen.
-    visual_degrees : float
-        Width of the model's field of view, degrees.
-    benchmarks : mapping of str to Benchmark
+    benchmarks
         By region.
-    seed : int
+    seed
         Seed of the folds, and of the draws of stimuli and neuroids.
 
     Raises
@@ -168,7 +162,6 @@ def _choose(region: _Region, layers: Sequence[str], results: Sequence[Fits | str
 
 
 def _drawn(result: Fits | str | Score, ceiling: float) -> Floats | None:
-    """Return the ceiled score for every draw of stimuli and neuroids, centred on the score."""
     if not isinstance(result, Fits) or np.isnan(result.own).any():
         return None
     return _ceiled_draws(result.own, result.own_drawn, ceiling)
@@ -221,8 +214,6 @@ def _finite(value: object) -> float | None:
 
 
 class _Nested(NamedTuple):
-    """Result of nested cross-validation, as fields of a `RegionChoice`."""
-
     nested_score: float | None = None
     nested_error: float | None = None
     fold_score: float | None = None

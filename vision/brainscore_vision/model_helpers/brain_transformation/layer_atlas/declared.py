@@ -35,7 +35,7 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
 
     Parameters
     ----------
-    declared : mapping of str to sequence of str, optional
+    declared
         Identifiers for each region, in order of preference. None: `REGION_BENCHMARKS`.
     """
 
@@ -53,13 +53,7 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
         return len(self._declared)
 
     def __getitem__(self, region: str) -> Benchmark:
-        """Load the benchmark of a region with its data.
-
-        Raises
-        ------
-        UnknownIdentifierError
-            None of the benchmarks for the region is available. (`KeyError` if none is declared.)
-        """
+        """Load the benchmark of a region with its data; `UnknownIdentifierError` if none is available."""
         if region not in self._loaded:
             self._loaded[region] = self._load(region)
         return self._loaded[region]
@@ -83,13 +77,7 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
 
 
 def available(benchmarks: Mapping[str, Benchmark], region: str | None = None) -> dict[str, Benchmark]:
-    """Load the benchmarks of all regions, skipping those that are not available.
-
-    Parameters
-    ----------
-    region : str, optional
-        Region whose benchmark is required; its error is raised.
-    """
+    """Load the benchmarks of all regions, skipping those that are not available; that of `region` must be."""
     loaded = {} if region is None else {region: benchmarks[region]}
     for other in benchmarks:
         if other in loaded:

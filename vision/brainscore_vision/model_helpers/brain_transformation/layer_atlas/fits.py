@@ -56,13 +56,9 @@ class Fits(NamedTuple):
 
 
 class FitPlan:
-    """Measurements, metric and splits, common to all layers.
+    """Measurements (presentation, neuroid), metric and splits, common to all layers.
 
-    Parameters
-    ----------
-    target : NeuroidAssembly (presentation, neuroid)
-    metric : CrossRegressedCorrelation
-        Depends on the layer through inner products alone.
+    The metric depends on the layer through inner products alone.
     """
 
     def __init__(
@@ -92,14 +88,7 @@ class FitPlan:
 
 
 class Features:
-    """Activations of one layer, reduced on demand.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n_stimuli, n_units)
-    stimuli : StimulusSet
-        In the order of the rows.
-    """
+    """Activations of one layer, (n_stimuli, n_units), reduced on demand; stimuli are in the order of the rows."""
 
     def __init__(self, values: Array, stimuli: StimulusSet) -> None:
         self._values = values
@@ -125,13 +114,7 @@ class Features:
 
 
 def fit(features: Features, plan: FitPlan) -> Fits:
-    """Fit a layer, or read the cached result.
-
-    Raises
-    ------
-    ValueError
-        The regression cannot be fitted, for instance PLS with fewer units than components.
-    """
+    """Fit a layer, or read the cached result; `ValueError` for instance if PLS has fewer units than components."""
     key = _key(features, plan)
     if key is None:
         return _fit(features, plan)
@@ -184,7 +167,6 @@ def _read(path: Path) -> Fits:
 
 @lru_cache(maxsize=1)
 def _code() -> str:
-    """Digest of the code that computes; a change of it may change scores."""
     folders = [Path(metric_helpers.__file__).parent, Path(__file__).parent]
     files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     return content_digest(files, np.__version__)

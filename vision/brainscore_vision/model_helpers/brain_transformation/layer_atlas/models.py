@@ -27,18 +27,16 @@ def layer_atlas(
     layers: Sequence[str] | None = None,
     seed: int = 0,
 ) -> LayerAtlas:
-    """Score the layers of a model on regions, and choose the layer of each.
+    """Score the layers of a model on regions, and choose the layer of each; see `make_atlas`.
 
     Parameters
     ----------
-    model : BrainModel
+    model
         With `layers` and `activations_model`, such as a `ModelCommitment`.
     benchmarks : sequence of str, or mapping of str to Benchmark, optional
         Identifiers, or benchmarks by region. None: the available ones of `declared.REGION_BENCHMARKS`.
-    layers : sequence of str, optional
+    layers
         From early to late. None: those of the model.
-    seed : int
-        See `make_atlas`.
 
     Raises
     ------

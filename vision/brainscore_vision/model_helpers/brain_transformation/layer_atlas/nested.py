@@ -46,15 +46,8 @@ def fold_pairs(n_folds: int) -> list[tuple[int, int]]:
 def nested_splits(folds: Sequence[Indices]) -> list[tuple[Indices, Indices]]:
     """Return the splits (train, test) of a nested cross-validation.
 
-    Parameters
-    ----------
-    folds : sequence of ndarray of int
-        Positions of the stimuli in each fold; together all stimuli once.
-
-    Returns
-    -------
-    list of (train, test)
-        First for each fold: all others, and the fold. Then for each of `fold_pairs`: all others, and the two folds.
+    First for each fold: all others, and the fold. Then for each of `fold_pairs`: all others, and the two folds. `folds`
+    are positions of stimuli, together all once.
     """
 
     def without(*left_out: int) -> Indices:

@@ -39,15 +39,7 @@ class _Pass:
 
 
 class OnePass:
-    """An activations model that keeps its activations of all layers.
-
-    Parameters
-    ----------
-    activations_model : callable
-        See `ModelCommitment`.
-    layers : sequence of str
-        All layers to be requested.
-    """
+    """An activations model, see `ModelCommitment`, that keeps its activations of all `layers`."""
 
     def __init__(self, activations_model: Callable[..., NeuroidAssembly], layers: Sequence[str]) -> None:
         self._model = activations_model
@@ -56,10 +48,7 @@ class OnePass:
         self._repeats = False  # whether trials differ, so that nothing can be shared
 
     def show(self, stimulus_sets: Sequence[StimulusSet], number_of_trials: int = 1) -> None:
-        """Show every stimulus of some sets once.
-
-        Sets are merged, unless they use one `stimulus_id` for different files.
-        """
+        """Show every stimulus of some sets once; sets are merged unless one `stimulus_id` means different files."""
         for paths in _unions([_paths_of(stimuli) for stimuli in stimulus_sets]):
             stimuli = StimulusSet({"stimulus_id": list(paths)})
             stimuli.stimulus_paths = paths
@@ -105,7 +94,6 @@ class OnePass:
         return next((one for one in self._passes if all(path in one.rows for path in paths)), None)
 
     def _remember(self, stimuli: StimulusSet, number_of_trials: int) -> _Pass | None:
-        """Run the model; None if it returns other presentations than the stimuli."""
         answer = self._model(stimuli, layers=self.layers, number_of_trials=number_of_trials, require_variance=False)
         if answer.sizes["presentation"] != len(stimuli):
             self._repeats = True
@@ -132,7 +120,6 @@ def _unions(sets: Sequence[dict[Any, str]]) -> list[dict[Any, str]]:
 
 
 def _as_slice(positions: Array) -> slice | Array:
-    """Return adjacent positions as a slice, which needs no copy."""
     if not len(positions):
         return positions
     first, last = int(positions[0]), int(positions[-1])

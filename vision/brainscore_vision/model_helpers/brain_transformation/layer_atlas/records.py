@@ -29,13 +29,11 @@ class LayerScore:
 
     Attributes
     ----------
-    score : float or None
+    score
         Ceiled score of the benchmark for a model with this layer; None if it cannot be computed.
-    error : float or None
-        Standard error over stimuli and neuroids, or as stated by an opaque benchmark.
-    interval : (float, float) or None
-        95 % interval over the same.
-    note : str
+    error, interval
+        Standard error and 95 % interval over stimuli and neuroids, or as stated by an opaque benchmark.
+    note
         Reason if there is no score; empty otherwise.
     """
 
@@ -52,32 +50,28 @@ class RegionChoice:
 
     Attributes
     ----------
-    benchmark : str
+    benchmark
         Identifier of the benchmark for the choice.
-    simulated : bool
+    simulated
         Whether its measurements are simulated, not biological.
-    scores : sequence of LayerScore
+    scores
         One for each layer, in the model's order.
-    layer : str
+    layer
         First layer with the highest score.
-    runner_up : str or None
+    runner_up
         The second; None if no other layer has a score.
-    margin : float or None
+    margin
         Score of the layer minus that of the runner-up.
-    margin_interval : (float, float) or None
+    margin_interval
         95 % interval of the margin over stimuli and neuroids, with common draws.
-    nested_score : float or None
-        Score by nested cross-validation: no stimulus both chooses a layer and scores it. None if the benchmark does not
-        declare its comparison.
-    nested_error : float or None
-        Standard error of `nested_score` over stimuli and neuroids.
-    fold_score : float or None
+    nested_score, nested_error
+        Score by nested cross-validation: no stimulus both chooses a layer and scores it; standard error over stimuli
+        and neuroids. None if the benchmark does not declare its comparison.
+    fold_score
         Score of the chosen layer in the same folds, which took part in the choice. With fewer stimuli for fitting, both
         are lower than the benchmark's score; their difference is the `optimism`.
-    n_folds, n_same : int
+    n_folds, n_same
         Number of folds of the nested cross-validation, and of those with the same choice.
-    seed : int
-        Seed of the folds and draws.
     """
 
     region: str
@@ -125,16 +119,7 @@ class RegionChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerAtlas:
-    """Scores of all layers of a model on the benchmarks of regions, and the layer of each region.
-
-    Attributes
-    ----------
-    model : str
-        Identifier of the model.
-    layers : sequence of str
-        In the model's order, from early to late.
-    regions : sequence of RegionChoice
-    """
+    """Scores of all layers of a model, early to late, on the benchmarks of regions; the layer of each region."""
 
     model: str
     layers: Sequence[str]

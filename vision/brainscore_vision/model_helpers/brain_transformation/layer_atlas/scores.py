@@ -19,16 +19,7 @@ __all__ = ["LayerScores", "model_of_layer", "region_recorded"]
 
 
 class LayerScores:
-    """Score every layer of a model on a benchmark.
-
-    Parameters
-    ----------
-    model_identifier : str
-    activations_model : callable
-        See `ModelCommitment`.
-    visual_degrees : float
-        Width of the model's field of view, degrees.
-    """
+    """Score every layer of a model, see `ModelCommitment`, on a benchmark."""
 
     def __init__(
         self, model_identifier: str, activations_model: Callable[..., NeuroidAssembly], visual_degrees: float
@@ -44,21 +35,16 @@ class LayerScores:
         benchmark_identifier: str | None = None,
         prerun: bool = False,
     ) -> Score:
-        """Score layers.
+        """Score layers; the attribute ``raw`` of the Score (layer) lists the scores.
 
         Parameters
         ----------
-        benchmark : Benchmark
+        benchmark
             With an attribute ``region``, or a region as ``parent``.
-        benchmark_identifier : str, optional
+        benchmark_identifier
             Ignored; a cache entry in the published system.
-        prerun : bool
+        prerun
             Whether to run the model once for all layers, keeping their activations, instead of once for each layer.
-
-        Returns
-        -------
-        Score, dims (layer)
-            Scores of the benchmark, in the order of `layers`. Attribute ``raw``: list of the Scores.
         """
         del benchmark_identifier
         model = OnePass(self.activations_model, layers) if prerun else self.activations_model

@@ -20,18 +20,7 @@ __all__ = ["LayerSelection", "RegionLayerMap"]
 
 
 class LayerSelection:
-    """Choose among the layers of a model.
-
-    Parameters
-    ----------
-    model_identifier : str
-    activations_model : callable
-        See `ModelCommitment`.
-    layers : sequence of str
-        Candidates, from early to late.
-    visual_degrees : float
-        Width of the model's field of view, degrees.
-    """
+    """Choose among the layers of a model, from early to late; see `ModelCommitment`."""
 
     def __init__(
         self,
@@ -59,10 +48,10 @@ class RegionLayerMap(LayerMap):
 
     Parameters
     ----------
-    layer_selection : LayerSelection or callable
+    layer_selection
         ``layer_selection(selection_identifier=region, benchmark=benchmark)`` returns a layer; only a `LayerSelection`
         chooses for all regions at once.
-    region_benchmarks : mapping of str to Benchmark
+    region_benchmarks
         Benchmarks for the choice, such as `DeclaredBenchmarks`.
     """
 

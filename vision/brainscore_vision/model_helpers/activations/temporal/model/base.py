@@ -21,11 +21,9 @@ class ActivationWrapper:
 
     Parameters
     ----------
-    identifier : str
-        Name of the model.
-    preprocessing : callable
+    preprocessing
         Takes one `Video` (or `Image`, by the inferencer) and returns one input of the model.
-    inferencer_cls : class
+    inferencer_cls
         Subclass of `Inferencer`.
     **kwargs
         Its arguments, such as ``fps`` and ``layer_activation_format``.

@@ -26,17 +26,13 @@ class PytorchWrapper(ImagePytorchWrapper):
 
     Parameters
     ----------
-    identifier : str
-        Name of the model.
-    model : torch.nn.Module
-        Run in evaluation mode and without gradients.
-    preprocessing : callable
+    preprocessing
         Takes one `Video` (see its `to_numpy`) and returns one input of the module, a tensor. Override `forward` for
         inputs that cannot be stacked.
-    process_output : callable or None
+    process_output
         ``process_output(layer, layer_name, inputs, output)`` returns the tensor (input, ...) to record, with the axes
         of ``layer_activation_format``. None: the output itself.
-    inferencer_cls : class
+    inferencer_cls
         `TemporalInferencer` shows whole videos, `BlockInferencer` and `CausalInferencer` show clips.
     **kwargs
         ``device``, ``precision``, ``readout_layer``, ``forward_kwargs``, ``stochastic`` and ``seed`` as for models of
@@ -53,7 +49,7 @@ class PytorchWrapper(ImagePytorchWrapper):
         inferencer_cls: type[Inferencer] = TemporalInferencer,
         **kwargs: Any,  # checked by the inferencer
     ) -> None:
-        self._process_activation = process_output or _as_it_is
+        self._process_activation = process_output or (lambda _layer, _layer_name, _inputs, output: output)
         super().__init__(
             model,
             preprocessing,  # type: ignore[arg-type]  # of one video, not of a list of paths
@@ -88,14 +84,10 @@ class PytorchWrapper(ImagePytorchWrapper):
         return self._register_hook(layer, layer_name, target_dict)
 
     def _register_hook(self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]) -> RemovableHandle:
-        """See `register_hook`; published plugins override this name."""
+        """Do as `register_hook`; published plugins override this name."""
 
         def keep_output(module: nn.Module, inputs: Any, output: Any) -> None:  # any input and output of a layer
             processed = self._process_activation(module, layer_name, inputs, output)
             target_dict[layer_name] = self._tensor_to_numpy(processed)
 
         return layer.register_forward_hook(keep_output)
-
-
-def _as_it_is(_layer: nn.Module, _layer_name: str, _inputs: object, output: Any) -> Any:
-    return output
