@@ -37,8 +37,8 @@ def check_layers(activations: Mapping[str, object], layers: list[str], identifie
     steps = {}
     for layer in missing:
         numbers = {name: name.removeprefix(f"{layer}-t") for name in activations if name.startswith(f"{layer}-t")}
-        numbers = {name: number for name, number in numbers.items() if number.isdecimal()}
-        steps[layer] = sorted(numbers, key=lambda name, numbers=numbers: int(numbers[name]))
+        ordered = sorted((int(number), name) for name, number in numbers.items() if number.isdecimal())
+        steps[layer] = [name for _, name in ordered]
     if all(steps.values()):
         raise GivenInStepsError(message, [step for layer in layers for step in steps.get(layer, [layer])])
     raise LayerNotFoundError(message)
