@@ -1,5 +1,7 @@
 """Give every test its own empty homes, those that need data what the caller has of them, and some a small library."""
 
+import contextlib
+import os
 import sys
 from textwrap import dedent
 
@@ -59,6 +61,28 @@ def own_homes(request, settings_of_caller, tmp_path_factory, monkeypatch):
     for name in ("RESULTCACHING_DISABLE", "BRAINSCORE_MEMORY_MAP", "BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB"):
         monkeypatch.delenv(name, raising=False)
     return base
+
+
+@pytest.fixture(scope="session")
+def lend_simulation(tmp_path_factory):
+    """Return the function that links a home to the simulated recordings, made once for all processes of a run."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "simulatedcortex2026"
+    shared.mkdir(exist_ok=True)
+
+    def lend(home):
+        (home / "cache").mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):  # where links are not allowed, the home gets a simulation of its own
+            (home / "cache" / shared.name).symlink_to(shared, target_is_directory=True)
+        return home
+
+    return lend
+
+
+@pytest.fixture
+def simulated(own_homes, lend_simulation):
+    """Give the home of a test the simulated recordings."""
+    return lend_simulation(own_homes / "brain-score")
 
 
 def write_plugin(library, folder, init, test=None, **files):

@@ -22,8 +22,8 @@ class Done(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    return tmp_path_factory.mktemp("shared-home")
+def home(tmp_path_factory, lend_simulation):
+    return lend_simulation(tmp_path_factory.mktemp("shared-home"))
 
 
 @pytest.fixture
@@ -41,7 +41,8 @@ def run(home, monkeypatch, capfd):
 def test_score_prints_the_summary_and_writes_the_record(home, tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_HOME", str(home))
     record = tmp_path / "record.json"
-    command = [*COMMAND, "score", "--model", "pixels", "--benchmark", V1, "--record", str(record)]
+    command = [*COMMAND, "score", "--conda_active", "--model_identifier=pixels", f"--benchmark_identifier={V1}"]
+    command += ["--record", str(record)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "SIMULATED" in done.stdout
@@ -50,6 +51,7 @@ def test_score_prints_the_summary_and_writes_the_record(home, tmp_path, monkeypa
     assert content["model"] == "pixels"
     assert 0 < content["score"] < 1
     assert 0 < content["ceiling"] <= 1
+    assert [content[f"{part}_revision"][:7] for part in ("model", "benchmark")] == ["folder-", "folder-"]
     assert f"{content['score']:.4f}" in done.stdout
 
 
@@ -62,6 +64,7 @@ def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_
     assert content["status"] == "failed:UnknownIdentifierError"
     assert "'pixels'" in content["message"]
     assert (content["model"], content["score"]) == ("pixls", None)
+    assert (content["model_revision"], content["benchmark_revision"][:7]) == ("unregistered", "folder-")
     assert not record.exists()
 
 
@@ -111,6 +114,7 @@ def test_a_model_in_a_file_is_scored_and_recorded_on_request(run, model_file, tm
     assert "my thumbnails on SimulatedCortex2026.V1-pls (SIMULATED" in done.stdout
     content = json.loads(record.read_text())
     assert (content["model"], content["layers"]) == ("my thumbnails", {"V1": "output"})
+    assert content["model_revision"] == "unregistered"
 
 
 @pytest.mark.parametrize(
@@ -169,6 +173,7 @@ def test_unexpected_error_has_no_traceback_unless_asked(run, model_file, tmp_pat
     assert "Traceback" in run(*arguments, "--traceback").stderr
 
 
+@pytest.mark.usefixtures("simulated")
 def test_ctrl_c_leaves_nothing_half_written(own_homes):
     process = subprocess.Popen(
         [*COMMAND, "score", "--model", "pixels", "--benchmark", V1],

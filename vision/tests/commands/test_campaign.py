@@ -232,6 +232,7 @@ def test_wrong_usage(scored, tmp_path, capsys, arguments, said):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("simulated")
 @pytest.mark.parametrize("isolation", ["none", "auto"])
 def test_in_processes_of_their_own(tmp_path, isolation):
     command = [sys.executable, "-m", "brainscore_vision", "score", "--models", "pixels", "gabor_bank", "--benchmarks"]

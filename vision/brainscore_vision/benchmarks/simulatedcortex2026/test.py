@@ -20,8 +20,8 @@ N_NEUROIDS = {"V1": 72, "V2": 80, "V4": 96, "IT": 96}
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    return tmp_path_factory.mktemp("shared-home")
+def home(tmp_path_factory, lend_simulation):
+    return lend_simulation(tmp_path_factory.mktemp("shared-home"))
 
 
 @pytest.fixture(autouse=True)

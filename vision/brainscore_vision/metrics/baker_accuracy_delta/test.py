@@ -76,18 +76,6 @@ def test_error_estimates_the_standard_error_over_subjects():
     assert score.attrs["error"] == pytest.approx(expected, rel=0.25)
 
 
-def test_seed_names_and_order():
-    source, target, _ = experiment()
-    base = metric()(source, target)
-    assert float(metric()(source, target)) == float(base)
-    assert float(metric(seed=1)(source, target)) != float(base)
-    order = np.random.default_rng(0).permutation(target.sizes["presentation"])
-    named = target_of(
-        target.values[order], [f"p{i}" for i in target["subject"].values[order]], target["image_type"].values[order]
-    )
-    assert float(metric()(source.isel(presentation=order[order < 80]), named)) == pytest.approx(float(base))
-
-
 def test_ceiling_of_two_halves():
     _, target, right = experiment()
     first = target["subject"].values < 5

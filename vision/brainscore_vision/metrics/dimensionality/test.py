@@ -30,15 +30,6 @@ def test_published_numbers(factor):
     assert (score.attrs["n_pairs"], score.attrs["quantity"]) == (8, "share")
 
 
-def test_order_of_pairs_and_of_dimensions_does_not_matter():
-    first, second = pairs()
-    order = np.random.default_rng(0).permutation(8)
-    score = load_metric("factor_dimensionality", factor="b")(
-        first.isel(presentation=order).transpose("neuroid", "presentation"), second.isel(presentation=order)
-    )
-    assert float(score) == pytest.approx(PUBLISHED["b"])
-
-
 def test_a_representation_of_shape_is_about_shape():
     rng = np.random.default_rng(0)
     shape = rng.normal(size=(400, 50))

@@ -114,18 +114,6 @@ def test_a_model_that_solves_images_in_the_same_order_scores_high():
     assert abs(float(load_metric("ost")(*assemblies(responses, labels, shuffled, threshold)))) < 0.25
 
 
-def test_invariances():
-    responses, labels, times, threshold = data(n=60, seed=0)
-    rng = np.random.default_rng(0)
-    source, target = assemblies(responses, labels, times, threshold, order=rng.permutation(60))
-    base = load_metric("ost")(source, target)
-    moved = source.isel(presentation=rng.permutation(60), neuroid=rng.permutation(30), time_bin=rng.permutation(8))
-    moved = moved.transpose("time_bin", "presentation", "neuroid") * 3 + 1
-    later = target.copy(data=np.exp(target.values / 100))
-    again = load_metric("ost")(moved, later)
-    np.testing.assert_allclose(again.attrs["raw"].values, base.attrs["raw"].values, atol=1e-9)
-
-
 def test_brief_training_is_the_published_one():
     # OSTCorrelation of brainscore_vision 2.4.2 (TensorFlow 2.16) on this data, with the first weights that seed 0 gives
     # here and objects numbered in alphabetical order.

@@ -53,10 +53,6 @@ def test_error_matches_the_spread_over_new_stimuli_and_neuroids(name):
     assert 0.85 < np.sqrt(np.mean(np.square(errors))) / np.std(values) < 1.5
 
 
-def test_identical_assemblies_score_one(pair):
-    assert float(load_metric("rdm")(assembly(pair[0]), assembly(pair[0]))) == pytest.approx(1)
-
-
 def test_rdm_is_labelled_on_both_dimensions(pair):
     rdm = RDM()(assembly(pair[0]))
     assert rdm.dims == ("presentation", "presentation_other")

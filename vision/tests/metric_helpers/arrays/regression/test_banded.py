@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
-from sklearn.metrics import r2_score
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
@@ -82,26 +81,6 @@ def test_a_single_band_is_ridge_regression_with_a_penalty_for_each_neuroid():
     (found,) = banded_predict_splits(x, np.zeros(26, int), y, [(train, test)], alphas=ALPHAS)
     (expected,) = ridge_cv_predict_splits(x, y, [(train, test)], ALPHAS * size, alpha_per_target=True)
     np.testing.assert_allclose(found.total, expected, atol=1e-9)
-
-
-def test_bands_that_predict_are_weighted():
-    x, bands, y = data(n=150, sizes=(60, 60))
-    (found,) = banded_predict_splits(x, bands, y, splits(150, 1))
-    assert (found.weights[0, :2] > 0.8).all()
-    assert (found.weights[1, 2:] > 0.8).all()
-    (_, test), *_ = splits(150, 1)
-    shares = variance_by_band(found.parts, y[test])
-    assert (shares[0, :2] > 0.4).all()
-    assert (np.abs(shares[1, :2]) < 0.2).all()
-
-
-def test_parts_sum_to_the_explained_variance():
-    x, bands, y = data()
-    for prediction, (_, test) in zip(banded_predict_splits(x, bands, y, splits()), splits(), strict=True):
-        total, measured = (values - values.mean(axis=0) for values in (prediction.total, y[test]))
-        expected = r2_score(measured, total, multioutput="raw_values")
-        np.testing.assert_allclose(variance_by_band(prediction.parts, y[test]).sum(axis=0), expected, atol=1e-10)
-    assert np.isnan(variance_by_band(prediction.parts, np.ones_like(y[test]))).all()
 
 
 def test_unit_and_origin_of_a_band_do_not_matter():

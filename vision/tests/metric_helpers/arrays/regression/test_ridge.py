@@ -34,13 +34,6 @@ def test_equals_scikit_learn(n, p, q, alpha, train_size):
         np.testing.assert_allclose(prediction, reference, atol=1e-8)
 
 
-def test_stimuli_in_neither_part_are_left_out():
-    x, y = data(50, 10, 3)
-    train, test = np.arange(5, 45), np.array([48, 1])
-    (prediction,) = predict_splits(x, y, [(train, test)])
-    np.testing.assert_allclose(prediction, Ridge(1.0).fit(x[train], y[train]).predict(x[test]), atol=1e-10)
-
-
 def test_repeated_and_tested_training_stimuli():
     x, y = data(50, 10, 3)
     train, test = np.array([*range(40), 3, 3]), np.array([2, 45])

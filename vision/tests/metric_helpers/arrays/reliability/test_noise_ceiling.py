@@ -115,19 +115,6 @@ def test_constant_responses_have_no_reliability_and_single_showings_raise():
         repeated_responses(np.ones((3, 1)), [0, 1, 2])
 
 
-def test_leave_one_out_by_numpy():
-    rng = np.random.default_rng(0)
-    table = rng.standard_normal((4, 20, 2)) + rng.standard_normal((20, 2))
-    lower, upper = leave_one_out_correlations(table)
-    for subject in range(4):
-        others = np.delete(table, subject, axis=0).mean(axis=0)
-        for column in range(2):
-            pair = table[subject, :, column], others[:, column]
-            assert lower[subject, column] == pytest.approx(np.corrcoef(*pair)[0, 1])
-            pair = table[subject, :, column], table[:, :, column].mean(axis=0)
-            assert upper[subject, column] == pytest.approx(np.corrcoef(*pair)[0, 1])
-
-
 def test_leave_one_out_where_subjects_lack_stimuli():
     rng = np.random.default_rng(0)
     table = rng.standard_normal((3, 12, 1)) + rng.standard_normal((12, 1))
