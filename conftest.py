@@ -64,25 +64,29 @@ def own_homes(request, settings_of_caller, tmp_path_factory, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def lend_simulation(tmp_path_factory):
-    """Return the function that links a home to the simulated recordings, made once for all processes of a run."""
+def lend_caches(tmp_path_factory):
+    """Return the function that gives a home what is slow to make: all processes of a run make and share it once.
+
+    These are the simulated recordings and the facts about benchmarks, both kept by digests of all they depend on.
+    """
     base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "simulatedcortex2026"
-    shared.mkdir(exist_ok=True)
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared-caches"
 
     def lend(home):
         (home / "cache").mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(OSError):  # where links are not allowed, the home gets a simulation of its own
-            (home / "cache" / shared.name).symlink_to(shared, target_is_directory=True)
+        for name in ("simulatedcortex2026", "benchmark-facts"):
+            (shared / name).mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(OSError):  # where links are not allowed, each home makes its own
+                (home / "cache" / name).symlink_to(shared / name, target_is_directory=True)
         return home
 
     return lend
 
 
 @pytest.fixture
-def simulated(own_homes, lend_simulation):
-    """Give the home of a test the simulated recordings."""
-    return lend_simulation(own_homes / "brain-score")
+def shared_caches(own_homes, lend_caches):
+    """Give the home of a test the caches that are shared."""
+    return lend_caches(own_homes / "brain-score")
 
 
 def write_plugin(library, folder, init, test=None, **files):

@@ -30,7 +30,7 @@ def nothing_stays_registered():
             del registry[identifier]
 
 
-@pytest.mark.usefixtures("simulated")
+@pytest.mark.usefixtures("shared_caches")
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_snippets_run_and_print_what_the_page_says(page, capsys):
     names = {"__name__": PAGE}

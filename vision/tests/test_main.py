@@ -22,8 +22,8 @@ class Done(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory, lend_simulation):
-    return lend_simulation(tmp_path_factory.mktemp("shared-home"))
+def home(tmp_path_factory, lend_caches):
+    return lend_caches(tmp_path_factory.mktemp("shared-home"))
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_unexpected_error_has_no_traceback_unless_asked(run, model_file, tmp_pat
     assert "Traceback" in run(*arguments, "--traceback").stderr
 
 
-@pytest.mark.usefixtures("simulated")
+@pytest.mark.usefixtures("shared_caches")
 def test_ctrl_c_leaves_nothing_half_written(own_homes):
     process = subprocess.Popen(
         [*COMMAND, "score", "--model", "pixels", "--benchmark", V1],

@@ -255,7 +255,7 @@ class TestReproduce:
         assert "absent-one==1.0" in capsys.readouterr().err
 
     @pytest.mark.slow
-    @pytest.mark.usefixtures("simulated")
+    @pytest.mark.usefixtures("shared_caches")
     def test_a_real_pair_in_the_environment_of_its_lock(self, own_homes, capsys):
         assert main(["score", "--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-rdm"]) == 0
         path = own_homes / "brain-score/scores/SimulatedCortex2026.V1-rdm/pixels.json"
@@ -271,7 +271,7 @@ class TestReproduce:
         assert "equal: pixels" in capsys.readouterr().out
 
     @pytest.mark.slow
-    @pytest.mark.usefixtures("simulated")
+    @pytest.mark.usefixtures("shared_caches")
     def test_a_real_pair_in_a_process_of_its_own(self, own_homes, capsys):
         assert main(["score", "--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-rdm"]) == 0
         path = own_homes / "brain-score/scores/SimulatedCortex2026.V1-rdm/pixels.json"

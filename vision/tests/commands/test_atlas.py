@@ -28,7 +28,7 @@ def network(tmp_path):
     return tmp_path / "some_network.py"
 
 
-@pytest.mark.usefixtures("simulated")
+@pytest.mark.usefixtures("shared_caches")
 def test_it_prints_the_table_and_draws(network, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("atlas.svg", "atlas.png", "atlas.json")]
     options = ["--preprocessing", "imagenet-64", "--layers", "0", "1", "2", "4", "--output", *files]

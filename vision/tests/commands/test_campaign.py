@@ -13,6 +13,7 @@ from brainscore_core.scoring.pairs import Outcome
 from brainscore_vision.__main__ import main
 from brainscore_vision.commands import campaign
 
+pytestmark = pytest.mark.usefixtures("shared_caches")
 V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
 
 
@@ -232,7 +233,6 @@ def test_wrong_usage(scored, tmp_path, capsys, arguments, said):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("simulated")
 @pytest.mark.parametrize("isolation", ["none", "auto"])
 def test_in_processes_of_their_own(tmp_path, isolation):
     command = [sys.executable, "-m", "brainscore_vision", "score", "--models", "pixels", "gabor_bank", "--benchmarks"]

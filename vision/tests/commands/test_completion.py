@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from brainscore_vision.__main__ import main
+
 PROGRAM = "from brainscore_vision.__main__ import main; import sys; sys.exit(main())"
 
 
@@ -29,11 +31,18 @@ def complete(**environment):
         ("brainscore data info MajajHong2015.pub", ["MajajHong2015.public"]),
     ],
 )
-def test_names_are_completed(words, found):
+def test_names_are_completed(words, found, monkeypatch, capsys):
+    def complete_here(**environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit):
+            main([])
+        return capsys.readouterr().out
+
     n_words = len(words.split()) - 1
-    bash = complete(_BRAINSCORE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(n_words)).split()
+    bash = complete_here(_BRAINSCORE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(n_words)).split()
     assert [name.removeprefix("SimulatedCortex2026.V1-") for name in bash] == found
-    zsh = complete(_BRAINSCORE_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=words)
+    zsh = complete_here(_BRAINSCORE_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=words)
     assert all(f'"{name}' in zsh for name in bash)
 
 

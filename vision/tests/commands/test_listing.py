@@ -20,6 +20,7 @@ def test_names_alone_in_a_pipe(capsys, kind):
     assert lines(capsys, "list", kind) == known_identifiers(kind)
 
 
+@pytest.mark.usefixtures("shared_caches")
 def test_benchmarks_by_region_access_and_data(capsys):
     rows = json.loads("\n".join(lines(capsys, "list", "benchmarks", "--format", "json")))
     found = {row.pop("identifier"): row for row in rows}
@@ -89,6 +90,7 @@ def described(capsys, name):
     }
 
 
+@pytest.mark.usefixtures("shared_caches")
 def test_info_of_a_benchmark(capsys, own_homes):
     title, found = described(capsys, "MajajHong2015public.IT-pls")
     assert title == "MajajHong2015public.IT-pls (benchmark)"

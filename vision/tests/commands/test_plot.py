@@ -9,6 +9,8 @@ from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.values import write_values
 from brainscore_vision.__main__ import main
 
+pytestmark = pytest.mark.usefixtures("shared_caches")
+
 
 @pytest.fixture(autouse=True)
 def records(own_homes):

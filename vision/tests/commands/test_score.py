@@ -4,6 +4,7 @@ import pytest
 
 from brainscore_vision.__main__ import main
 
+pytestmark = pytest.mark.usefixtures("shared_caches")
 V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
 
 

@@ -30,7 +30,7 @@ def without_made(path):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("simulated")
+@pytest.mark.usefixtures("shared_caches")
 def test_the_same_inputs_give_the_same_bytes(tmp_path):
     """Also for a model that has been asked before, and that others share."""
     shared = SharedCandidate(load_model("pixels"))
@@ -45,7 +45,7 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path):
     assert len(beside) == 1
 
 
-@pytest.mark.usefixtures("simulated")
+@pytest.mark.usefixtures("shared_caches")
 def test_a_record_says_what_it_was_made_of(tmp_path):
     path = tmp_path / "record.json"
     record = score_and_record("pixels", "SimulatedCortex2026.V1-pls", path)[1]

@@ -43,7 +43,7 @@ def myalexnet():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("simulated")
+@pytest.mark.usefixtures("shared_caches")
 def test_alexnet_and_mine_are_scored(weights, myalexnet):
     for name in ("alexnet", "myalexnet"):
         assert load_model(name).identifier == name

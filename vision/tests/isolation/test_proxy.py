@@ -162,7 +162,7 @@ def test_what_records_keep_of_a_model_is_the_same(remote):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("simulated")
+@pytest.mark.usefixtures("shared_caches")
 @pytest.mark.parametrize("model", ["pixels", "gabor_bank"])
 @pytest.mark.parametrize(
     "benchmark",

@@ -92,6 +92,7 @@ def test_units_that_respond_much_are_compared(patterns):
         rdm_of_units(spread)
 
 
+@pytest.mark.slow
 def test_pixels_are_between(patterns):
     assert 0.1 < float(load_benchmark("tong.Coggan2024_fMRI.IT-rdm")(load_model("pixels"))) < 0.7
 

@@ -101,6 +101,7 @@ class Observer(BrainModel):
         return BehavioralAssembly(shares, coords=coords, dims=["presentation", "choice"])
 
 
+@pytest.mark.slow
 def test_an_observer_like_people_reaches_the_ceiling(people):
     benchmark = load_benchmark("Malania2007.short2-threshold_elevation")
     model = Observer()

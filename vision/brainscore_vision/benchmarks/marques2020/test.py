@@ -237,6 +237,7 @@ def test_registered_without_data(identifier):
     assert "@article" in made.bibtex
 
 
+@pytest.mark.slow
 def test_other_neurons_of_the_same_kind_reach_the_ceiling_in_every_property(drawn):
     candidate = Neurons(1000, seed=2)
     found = scores(candidate, IDENTIFIERS)

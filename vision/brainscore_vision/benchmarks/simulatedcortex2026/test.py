@@ -16,12 +16,13 @@ from brainscore_vision.model_helpers.brain_transformation.behavior import Probab
 
 REGIONS = ["V1", "V2", "V4", "IT"]
 SOME_QUICK = ["V1", "IT", *(pytest.param(region, marks=pytest.mark.slow) for region in ("V2", "V4"))]
+IT_QUICK = ["IT", *(pytest.param(region, marks=pytest.mark.slow) for region in REGIONS[:3])]
 N_NEUROIDS = {"V1": 72, "V2": 80, "V4": 96, "IT": 96}
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory, lend_simulation):
-    return lend_simulation(tmp_path_factory.mktemp("shared-home"))
+def home(tmp_path_factory, lend_caches):
+    return lend_caches(tmp_path_factory.mktemp("shared-home"))
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +40,15 @@ def shuffled(assembly, seed):
     return assembly.copy(data=assembly.values[order])
 
 
-@pytest.mark.parametrize(("region", "ceiling"), [("V1", 0.963), ("V2", 0.936), ("V4", 0.938), ("IT", 0.938)])
+@pytest.mark.parametrize(
+    ("region", "ceiling"),
+    [
+        ("V1", 0.963),
+        pytest.param("V2", 0.936, marks=pytest.mark.slow),
+        pytest.param("V4", 0.938, marks=pytest.mark.slow),
+        ("IT", 0.938),
+    ],
+)
 def test_registered_and_reliable(region, ceiling):
     identifier = f"SimulatedCortex2026.{region}-pls"
     benchmark = load_benchmark(identifier)
@@ -70,7 +79,7 @@ def test_shuffled_stimuli_reach_zero(region):
 
 
 @pytest.mark.parametrize("metric", ["ridge", "rdm", "cka"])
-@pytest.mark.parametrize("region", SOME_QUICK)
+@pytest.mark.parametrize("region", IT_QUICK)
 def test_other_metrics_find_the_generating_population_and_nothing_in_shuffled_stimuli(region, metric):
     benchmark = load_benchmark(f"SimulatedCortex2026.{region}-{metric}")
     assert (benchmark.identifier, benchmark.parent) == (f"SimulatedCortex2026.{region}-{metric}", region)
@@ -80,7 +89,8 @@ def test_other_metrics_find_the_generating_population_and_nothing_in_shuffled_st
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth(region), 0), 8)))) < 0.02
 
 
-@pytest.mark.parametrize("region", ["IT", *(pytest.param(region, marks=pytest.mark.slow) for region in REGIONS[:3])])
+@pytest.mark.slow
+@pytest.mark.parametrize("region", IT_QUICK)
 def test_version_2_finds_the_signal_and_needs_no_ceiling(region):
     benchmark = load_benchmark(f"SimulatedCortex2026.{region}-ridgecv_signal")
     assert (benchmark.version, benchmark.parent, float(benchmark.ceiling)) == (2, region, 1.0)
@@ -261,6 +271,7 @@ def test_other_cells_of_the_same_kind_reach_the_ceiling_within_the_interval():
     assert float(benchmark.ceiling) == pytest.approx(0.951, abs=0.005)
 
 
+@pytest.mark.slow
 def test_cells_whose_responses_are_mixed_up_prefer_all_orientations_alike():
     benchmark = load_benchmark("SimulatedCortex2026.V1-pref_or")
     cells = load_dataset("SimulatedCortex2026.preferences.truth")

@@ -133,8 +133,8 @@ class TestPatches:
 class TestDataset:
     @pytest.fixture(scope="class")
     @classmethod
-    def home(cls, tmp_path_factory, lend_simulation):
-        return lend_simulation(tmp_path_factory.mktemp("shared-home"))
+    def home(cls, tmp_path_factory, lend_caches):
+        return lend_caches(tmp_path_factory.mktemp("shared-home"))
 
     @pytest.fixture(autouse=True)
     def shared_home(self, home, monkeypatch):

@@ -32,6 +32,7 @@ def test_without_noise_equals_cka():
     assert float(score_of(source, target)) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_another_brain_is_corrected_too():
     values = []
     for seed in range(40):
@@ -41,6 +42,7 @@ def test_another_brain_is_corrected_too():
     assert np.mean(values, axis=0)[1] == pytest.approx(1, abs=3.5 * np.std(values, axis=0)[1] / np.sqrt(40) + 0.03)
 
 
+@pytest.mark.slow
 def test_error_matches_the_spread_over_new_stimuli_and_neuroids():
     """A model with some of the factors that neuroids respond to, so that they differ in how well it explains them."""
     values, errors = [], []

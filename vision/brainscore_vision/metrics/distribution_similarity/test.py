@@ -120,6 +120,7 @@ def test_ceiling_by_metric_or_by_name():
     assert float(published) > float(by_metric)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 150])
 def test_the_true_distribution_normalises_to_one(n):
     """A model with units of exactly the distribution that the neurons are from; the published ceiling is too high."""

@@ -97,6 +97,7 @@ def test_by_hand():
     assert float(plugin.I2n()(source, target)) == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.slow
 def test_error_describes_new_images():
     """Over samples of images of the same kind, the score spreads as its error says."""
     scores = [load_metric("i2n")(*experiment(seed, n_images=48, n_trials=20_000)) for seed in range(40)]
@@ -144,6 +145,7 @@ def test_the_normalised_score_is_as_uncertain_as_leaving_images_out_says():
     assert ceiled.attrs["error_over"] == ["stimulus"]
 
 
+@pytest.mark.slow
 def test_the_error_of_the_normalised_score_describes_new_images_and_trials():
     metric = load_metric("i2n")
     scores = []

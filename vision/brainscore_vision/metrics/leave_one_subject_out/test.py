@@ -58,6 +58,7 @@ def test_mean_over_subjects_is_a_reliability():
     assert float(explained_variance(raw, ceiling)) == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.slow
 def test_interval_holds_the_truth():
     held = 0
     for seed in range(30):
@@ -68,6 +69,7 @@ def test_interval_holds_the_truth():
     assert held >= 26
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", ["lower", "upper", "corrected"])
 def test_the_error_is_that_of_new_subjects_and_stimuli(bound):
     ceilings = [
@@ -117,6 +119,7 @@ def test_several_variables_are_summarised_by_the_median():
     assert score.attrs["error_over"] == ["stimulus", "subject", "neuroid"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", ["lower", "upper", "corrected"])
 def test_intervals_of_several_variables_hold_the_mean_of_the_estimator(bound):
     """New stimuli, subjects and variables each time; `perf/coverage_behaviour.py` counts in more of them."""

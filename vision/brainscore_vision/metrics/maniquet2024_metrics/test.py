@@ -110,6 +110,7 @@ def test_tasks_of_people_are_conditions_of_the_model(task, expected):
     assert condition_of_task(task) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identifier", ["confusion_similarity", "tasks_consistency"])
 def test_ceiling_is_the_highest_correlation(identifier):
     """More people who answer alike: a pattern without noise correlates with the answers as the ceiling says."""

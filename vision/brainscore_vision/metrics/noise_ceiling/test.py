@@ -30,6 +30,7 @@ def test_equals_internal_consistency_up_to_its_random_halves():
     assert score.attrs["estimator"] == "variance between and within stimuli"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [[4] * 100, [1, 2, 3, 6] * 25])
 def test_interval_holds_the_truth_as_often_as_it_says(counts):
     truth = 1 / (1 + 1.5**2 * np.mean(1 / np.array(counts)))

@@ -148,6 +148,7 @@ def test_brief_training_is_the_published_one():
     assert float(load_metric("ost")(source, target)) > 0.3
 
 
+@pytest.mark.slow
 def test_error_is_that_of_new_images():
     """Splits share their images: over data sets the score spreads more than the error over splits says."""
     scores = []

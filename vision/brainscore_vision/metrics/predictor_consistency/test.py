@@ -67,6 +67,7 @@ def test_attributes_and_interval():
     assert score.attrs["estimator"].startswith("split halves of the repetitions of each stimulus")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [[2] * 60, [3, 4, 5] * 20])
 def test_error_is_that_over_new_stimuli_and_new_neuroids(counts):
     noise = np.random.default_rng(1).uniform(0.5, 3, size=(60, 9))  # neuroids differ

@@ -61,6 +61,7 @@ def test_unrelated_responses_score_above_zero():
     assert 0.3 < scores[0] < scores[1]
 
 
+@pytest.mark.slow
 def test_error_matches_the_spread_over_new_stimuli_and_neuroids():
     values, errors = [], []
     for seed in range(100):

@@ -40,6 +40,7 @@ def test_equals_scipy_whatever_the_order(pair):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rdm", "rdm_rho_a"])
 def test_error_matches_the_spread_over_new_stimuli_and_neuroids(name):
     values, errors = [], []
@@ -227,6 +228,7 @@ class TestRhoA:
     def test_equals_rsatoolbox(self, first, second, expected):
         assert float(load_metric("rdm_rho_a")(self.square(first), self.square(second))) == pytest.approx(expected)
 
+    @pytest.mark.slow
     def test_leaving_undecided_what_it_would_have_to_guess_gains_nothing(self):
         """It is the mean over all ways to break ties; Spearman's correlation is larger."""
         rng = np.random.default_rng(0)

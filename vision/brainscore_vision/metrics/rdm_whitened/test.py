@@ -82,6 +82,7 @@ def test_the_correlation_disregards_what_noise_adds_to_all_distances():
     assert scores["cosine"][0] > scores["cosine"][1] + 0.001
 
 
+@pytest.mark.slow
 def test_makes_better_use_of_the_data():
     """More often than the unweighted correlation, it prefers the model that made the data to one with other weights."""
     right = {"whitened": 0, "plain": 0}
@@ -99,6 +100,7 @@ def test_makes_better_use_of_the_data():
     assert right["whitened"] > right["plain"]
 
 
+@pytest.mark.slow
 def test_error_matches_the_spread_over_new_stimuli_and_neuroids():
     values, errors = [], []
     for seed in range(80):

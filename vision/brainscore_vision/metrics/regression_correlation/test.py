@@ -179,6 +179,7 @@ def test_ten_test_stimuli_and_published_splits_have_correlations_of_their_own():
     assert "has 4 stimuli" in load_metric("ridge")(*repeated).attrs["small_test_sets"]  # not presentations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identifier", POOLED)
 def test_predictions_of_twelve_stimuli_of_noise_do_not_covary_with_them_on_average(identifier):
     """Test sets of two score 1 or -1 by themselves; and means of training responses bring no negative correlation."""

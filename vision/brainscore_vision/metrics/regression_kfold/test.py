@@ -88,6 +88,7 @@ def test_units_of_neuroids_and_empty_features_do_not_matter(regression, estimate
     assert float(metric(wide, two)) == pytest.approx(float(score), abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_model_that_knows_the_signal_explains_it():
     """Where a correlation over its ceiling falls short, since the regression learned noise too."""
     scores = []
@@ -102,6 +103,7 @@ def test_a_model_that_knows_the_signal_explains_it():
     assert means[1] < 0.96
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimate", ["signal", "r2er"])
 def test_a_model_that_knows_nothing_explains_nothing(estimate):
     scores = []
@@ -178,6 +180,7 @@ def test_single_repetitions_are_needed(estimate):
         metric(assembly(source), same.assign_coords(repetition=("presentation", np.zeros(240, dtype=int))))
 
 
+@pytest.mark.slow
 def test_divisions_scatter_less_than_test_sets():
     """The same data, divided by other seeds."""
     source, target = (assembly(values) for values in simulated(0, 0.5))
@@ -201,6 +204,7 @@ def test_options():
     assert (score.attrs["n_folds"], score.attrs["n_repeats"], score.attrs["seed"]) == (4, 2, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_the_error_is_how_much_scores_scatter_over_new_stimuli_and_neuroids(estimate):
     scores = []

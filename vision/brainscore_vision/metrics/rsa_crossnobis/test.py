@@ -44,6 +44,7 @@ def test_without_noise_the_true_geometry_scores_one(comparison):
     assert score.attrs["uncorrected"] == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_noise_lowers_the_plain_score_and_not_this_one():
     """On simulated truth: `rdm` and the uncorrected score fall with noise, this one stays at 1 in the mean."""
     rdm, crossnobis = load_metric("rdm"), load_metric("rsa_crossnobis")
@@ -62,6 +63,7 @@ def test_noise_lowers_the_plain_score_and_not_this_one():
     assert means[4.0][1] < 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["diagonal", "shrinkage"])
 def test_weights_help_where_neuroids_differ_in_noise(noise):
     errors = {"none": [], noise: []}

@@ -74,6 +74,7 @@ def stimuli(tmp_path):
     return make_stimulus_set(tmp_path, 1, identifier="cornet_s-time", size_px=64)
 
 
+@pytest.mark.slow
 def test_a_time_bin_gets_the_step_that_starts_nearest(brain, stimuli):
     # One test, in one home: the steps are computed once and then in the cache.
     recorded = brain.activations_model(stimuli, layers=[name for name in SHAPES if "output" in name])
@@ -83,6 +84,7 @@ def test_a_time_bin_gets_the_step_that_starts_nearest(brain, stimuli):
         np.testing.assert_array_equal(brain.look_at(stimuli).values, expected, err_msg=f"{region} in {time_bin}")
 
 
+@pytest.mark.slow
 def test_it_changes_over_time_and_v1_does_not(brain, stimuli):
     bins = [(100, 200), (200, 300)]
     for region, changes in (("IT", True), ("V1", False)):

@@ -54,6 +54,7 @@ def test_a_cup_of_coffee_is_an_espresso(model, tmp_path):
     assert probabilities[967] / probabilities.sum() == pytest.approx(0.94, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dataset", "accuracy"), [("geirhos_silhouette", 0.506), ("geirhos_edge", 0.356)])
 def test_decisions_on_shapes(model, dataset, accuracy):
     folder = SHARED_DATA / dataset

@@ -165,7 +165,8 @@ def test_it_models_v1_alone():
         load_model("gabor_bank").start_recording("IT", [(70, 170)])
 
 
-@pytest.mark.usefixtures("simulated")
+@pytest.mark.slow
+@pytest.mark.usefixtures("shared_caches")
 def test_it_predicts_simulated_v1_better_than_pixels_do():
     def scored(brain):
         return float(load_benchmark("SimulatedCortex2026.V1-pls")(brain))

@@ -36,6 +36,7 @@ def _release():
     brain.cache_clear()
 
 
+@pytest.mark.slow
 class TestVGG16(ModelContract):
     identifier = "vgg16"
 

@@ -16,7 +16,7 @@ def test_registered_sets_and_what_is_made_of_them(identifier):
     assert_stimulus_identifier_is_cacheable(identifier)
 
 
-@pytest.mark.usefixtures("simulated")
+@pytest.mark.usefixtures("shared_caches")
 def test_what_is_placed_on_a_screen():
     placed = place_on_screen(load_stimulus_set(REGISTERED), target_visual_degrees=8, source_visual_degrees=4)
     assert placed.identifier != REGISTERED

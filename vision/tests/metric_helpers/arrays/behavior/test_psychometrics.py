@@ -77,6 +77,7 @@ def test_finds_the_published_optimum(seed):
     assert fit.r2 == pytest.approx(r2_score(y, cumulative_gaussian(x, *fit.parameters)))
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 10_000))
 @example(335)  # far below the measured range

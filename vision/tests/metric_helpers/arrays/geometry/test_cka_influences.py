@@ -94,6 +94,7 @@ def test_a_few_neuroids_stand_for_all_where_they_are_many():
     assert found.neuroids @ found.neuroids == pytest.approx(expected @ expected, rel=0.15)
 
 
+@pytest.mark.slow
 def test_errors_match_the_spread_over_new_stimuli_and_neuroids():
     rng = np.random.default_rng(5)
     values, errors = [], []

@@ -68,6 +68,7 @@ def test_pairs_without_two_repetitions_are_nan():
     assert np.isfinite(distances[:2, :2]).all()
 
 
+@pytest.mark.slow
 def test_noise_does_not_bias():
     rng = np.random.default_rng(2)
     truth = rng.normal(size=(5, 4))
@@ -96,6 +97,7 @@ def test_noise_covariance_equals_the_definition():
     assert full == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_repetitions", [2, 3, 6])
 def test_the_variance_of_correlations_is_right_for_any_number_of_repetitions(n_repetitions):
     """Of jointly normal noise of known variance, (1 + r^2) / degrees of freedom."""

@@ -84,6 +84,7 @@ def test_cells_are_what_single_responses_move_beyond_stimuli_and_neuroids():
     np.testing.assert_allclose(cells, moved, atol=0.02 * np.abs(moved).max())
 
 
+@pytest.mark.slow
 def test_noise_does_not_lower_it():
     for noise in (0.2, 1.0, 2.0):
         found = [

@@ -35,6 +35,7 @@ def test_stimuli_are_near_leaving_out_one_at_a_time(random_ties, tied):
     near(found.stimuli, jackknife([rdm_similarity(one[k], two[k], random_ties=random_ties) for k in kept]), 0.999, part)
 
 
+@pytest.mark.slow
 def test_stimuli_of_unrelated_sides_match_the_spread():
     """All there is are pairs, whose variance the squares of leaving out stimuli are twice."""
     values, errors = [], []

@@ -40,6 +40,7 @@ def test_folds_are_the_groups_of_a_partial_correlation():
     np.testing.assert_allclose(pooled_correlation(f, y, folds)[0], pearson_columns(*left), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_pooling_without_the_folds_means_is_biased_and_products_within_folds_are_not():
     """The mean over the training stimuli falls when that over the test stimuli rises."""
     plain, within, products = [], [], []
@@ -110,6 +111,7 @@ def test_equals_the_published_formula_for_equal_noise():
     np.testing.assert_allclose(total.explained / total.signal, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_r2_er_is_unbiased_where_the_squared_correlation_is_not():
     rng = np.random.default_rng(0)
     signal, other = rng.normal(size=(2, 50, 1))
@@ -127,6 +129,7 @@ def test_r2_er_is_unbiased_where_the_squared_correlation_is_not():
     assert np.mean(plain) < true - 0.1
 
 
+@pytest.mark.slow
 def test_no_noise_meets_itself_in_the_products():
     """The expected values that the docstring states, of noisy fits and measurements alike."""
     rng = np.random.default_rng(0)

@@ -58,6 +58,7 @@ def test_unequal_repetitions_by_hand():
     np.testing.assert_allclose(parts.noise, 1.0)
 
 
+@pytest.mark.slow
 def test_estimates_are_unbiased_with_unequal_repetitions_and_noise_that_grows_with_the_response():
     rng = np.random.default_rng(1)
     counts = rng.integers(2, 8, size=30)
@@ -153,6 +154,7 @@ def test_influences_on_the_reliability_are_derivatives_by_weights(n_averaged):
     np.testing.assert_allclose(influence.sum(axis=0), 0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [12, 60])
 def test_squares_of_influences_sum_to_the_variance_of_the_reliability(n):
     responses = [repeated_responses(*measured([4] * n, 200, seed=seed)) for seed in range(20)]
