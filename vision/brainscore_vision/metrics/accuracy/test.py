@@ -24,11 +24,6 @@ def test_by_hand():
     assert score.attrs["quantity"] == "accuracy"
 
 
-def test_compat_error_is_the_deviation_of_single_answers():
-    score = load_metric("accuracy", compat=True)(choices(list("abcd")), choices(list("abdd")))
-    assert score.attrs["error"] == pytest.approx(np.sqrt(0.75 * 0.25))
-
-
 def test_aligns_by_stimulus():
     assert load_metric("accuracy")(choices(list("abcd")), choices(list("dcba"), "4321")) == 1
 

@@ -43,14 +43,6 @@ def test_score_whatever_the_order(pair, name, unbiased):
     assert attrs == expected
 
 
-def test_published_numbers():
-    x, y = published_pair()
-    assert float(load_metric("cka")(assembly(x), assembly(y))) == pytest.approx(PUBLISHED["cka"], abs=1e-9)
-    assert float(load_metric("cka_biased")(assembly(x), assembly(y))) == pytest.approx(
-        PUBLISHED["cka_biased"], abs=1e-9
-    )
-
-
 def test_small_responses_align_as_large_ones_do():
     x, y = published_pair()
     small = load_metric("cka", compat=True)(assembly(x * 1e-4), assembly(y * 1e-4))

@@ -1,46 +1,15 @@
 import numpy as np
 import pytest
-from scipy.stats import pearsonr
-from sklearn.cross_decomposition import PLSRegression
 
 from brainscore_core.benchmarks import explained_variance
 from brainscore_core.testing.synthetic import make_neuroid_assembly
 from brainscore_vision import load_ceiling, load_metric
-from brainscore_vision.metric_helpers.arrays.regression.pls_path import inner_folds
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
 
 
 @pytest.fixture(scope="module")
 def sides():
     return make_neuroid_assembly(100, 30, seed=1), make_neuroid_assembly(100, 6, noise=1.0, seed=1)
-
-
-def predicted(x, y, n_components, train, test):
-    return PLSRegression(n_components, scale=False).fit(x[train], y[train]).predict(x[test])
-
-
-def test_two_splits_by_scikit_learn(sides):
-    source, target = (each.sortby("stimulus_id").transpose("presentation", "neuroid") for each in sides)
-    x, y = source.values, target.values
-    kwargs = {"splits": 2, "stratification_coord": None}
-    metric = load_metric("pls_per_neuron", crossvalidation_kwargs=kwargs, n_components=6)
-    raw = np.empty((2, 6))
-    for row, (train, test) in zip(raw, metric.splits(target), strict=True):
-        folds = inner_folds(train)
-        losses = [
-            sum(((y[part] - predicted(x, y, k, rows, part)) ** 2).sum(axis=0) for rows, part in folds)
-            for k in range(1, 7)
-        ]
-        chosen = np.argmin(losses, axis=0) + 1
-        for j, number in enumerate(chosen):
-            row[j] = pearsonr(predicted(x, y, int(number), train, test)[:, j], y[test, j])[0]
-    score = metric(source, target)
-    assert float(score) == pytest.approx(np.median(raw, axis=1).mean(), abs=1e-8)
-    np.testing.assert_allclose(score.attrs["raw"].sel(neuroid=slice(None)).values, raw[:, np.argsort(names(target))])
-
-
-def names(target):
-    return target["neuroid_id"].values
 
 
 def test_order_of_rows_and_streams_change_nothing(sides):

@@ -21,32 +21,6 @@ def measured(counts, seed=0, n_neuroids=7, noise=1.2):
     return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
 
 
-# By the published system on these assemblies: ceiling and error.
-# The published error of 10 splits divides by 10 where that of a mean divides by 9.
-PUBLISHED = {
-    "even": ([4] * 30, 0.7570485119123438, 0.005689809658417174),
-    "odd": ([5] * 30, 0.7919722623191892, 0.007206928931516954),
-    "mixed": ([2, 3, 4, 1, 6] * 8, 0.7169997873166796, 0.005783056749797537),
-    "few": ([4] * 8, float("nan"), float("nan")),
-}
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_numbers(name):
-    counts, ceiling, error = PUBLISHED[name]
-    score = load_ceiling("predictor_consistency", compat=True)(measured(counts))
-    assert float(score) == pytest.approx(ceiling, rel=1e-10, nan_ok=True)
-    if name != "few":
-        assert score.attrs["split_error"] == pytest.approx(error * np.sqrt(10 / 9), rel=1e-10)
-
-
-def test_right_numbers_are_the_published_ones_for_equal_halves_only():
-    values = {name: float(load_ceiling("predictor_consistency")(measured(case[0]))) for name, case in PUBLISHED.items()}
-    assert values["even"] == pytest.approx(PUBLISHED["even"][1], rel=1e-10)
-    assert values["odd"] > PUBLISHED["odd"][1]
-    assert np.isfinite(values["few"])
-
-
 @pytest.mark.parametrize("counts", [[3] * 400, [2, 3, 5, 9] * 100])
 def test_unequal_halves_give_the_true_reliability(counts):
     truth = 1 / (1 + 1.2**2 * np.mean(1 / np.array(counts)))
@@ -85,6 +59,7 @@ def test_no_error_of_a_published_ceiling_that_is_undefined():
     score = load_ceiling("predictor_consistency", compat=True)(measured([4] * 8))
     assert np.isnan(score.attrs["error"])
     assert score.attrs["error_nan_reason"] == "fewer than 10 stimuli"
+    assert np.isfinite(float(load_ceiling("predictor_consistency")(measured([4] * 8))))
 
 
 def test_stimuli_with_a_single_repetition_do_not_count():

@@ -118,37 +118,11 @@ def test_threshold_by_itself():
     assert metric.compute_threshold(model(0, 30, shares=np.full(12, 0.5)), "x") == "fit_fail"
 
 
-def test_published_elevation():
-    target = {"baseline_assembly": property_of(people(0, 6)), "condition_assembly": property_of(people(10, 6))}
-    score = elevation()({"b": model(0, 30.0), "t": model(1, 40.0)}, target)
-    assert float(score) == pytest.approx(0.5926033058620012, rel=1e-6)
-    expected = [0.8657927538, 0.7939539115, 0.4515085077, 0.8820569396, 0.5623077225, 0]
-    np.testing.assert_allclose(score.raw.values, expected, rtol=1e-5)
-
-
 def test_elevation_reads_both_thresholds_at_the_same_accuracy():
     baseline, accuracy = threshold().read_threshold(model(0, 30.0))
     test, _ = threshold(threshold_accuracy=accuracy).read_threshold(model(1, 40.0))
     score = elevation()({"b": model(0, 30.0), "t": model(1, 40.0)}, [1.0])
     assert score.attrs["elevation"] == pytest.approx(test / baseline)
-
-
-@pytest.mark.parametrize(
-    ("seed", "n", "expected", "error", "ratio", "ratio_error"),
-    [
-        (0, 6, 0.4126715178557572, 0.07885144850140693, 0.3549695859672885, 0.1555865181821336),
-        (1, 9, 0.6794101464621727, 0.09146937524591463, 0.35758727247055305, 0.1579340955600922),
-    ],
-)
-def test_published_ceilings(seed, n, expected, error, ratio, ratio_error):
-    ceiling = threshold(compat=True).ceiling(property_of(people(seed, n)))
-    assert (float(ceiling), ceiling.attrs["error"]) == pytest.approx((expected, error), abs=1e-12)
-    target = {
-        "baseline_assembly": property_of(people(seed, n)),
-        "condition_assembly": property_of(people(seed + 10, n)),
-    }
-    ceiling = elevation(compat=True).ceiling(target)
-    assert (float(ceiling), ceiling.attrs["error"]) == pytest.approx((ratio, ratio_error), abs=1e-12)
 
 
 def test_ceiling_leaves_out_every_person_once():
