@@ -30,7 +30,19 @@ def nothing_stays_registered():
             del registry[identifier]
 
 
-@pytest.mark.usefixtures("shared_caches")
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory, lend_caches):
+    return lend_caches(tmp_path_factory.mktemp("pages")) / "cache"
+
+
+@pytest.fixture
+def one_cache(own_homes, cache):
+    """Let all pages share a cache, as for a reader of several; each has scores of its own."""
+    (own_homes / "brain-score").mkdir()
+    (own_homes / "brain-score" / "cache").symlink_to(cache, target_is_directory=True)
+
+
+@pytest.mark.usefixtures("one_cache")
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_snippets_run_and_print_what_the_page_says(page, capsys):
     names = {"__name__": PAGE}

@@ -21,8 +21,10 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def told():
-    return board_catalogue()
+def told(tmp_path_factory, lend_caches):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BRAINSCORE_HOME", str(lend_caches(tmp_path_factory.mktemp("board"))))
+        return board_catalogue()
 
 
 def test_the_tree_is_that_of_the_hierarchy_with_engineering_beside_the_average(told):

@@ -8,12 +8,11 @@ import pytest
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.command_line import NOT_AVAILABLE, WRONG_USAGE, run_app
 from brainscore_core.errors import DownloadError, UnknownIdentifierError
-from brainscore_core.plugin_management.index import PluginIndex, library_roots
-from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import benchmark_registry, load_dataset, load_stimulus_set
 from brainscore_vision.benchmark_helpers.neural.averaged import MultiSubjectNeuralBenchmark
 from brainscore_vision.catalogue.commands import app
+from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.catalogue.fetching import plan_of
 from brainscore_vision.catalogue.needs import data_of
 from brainscore_vision.loading import noting_data
@@ -91,10 +90,11 @@ def test_needs_of_children(monkeypatch):
     assert names(data_of("Parts2026")) == [("data", "Malania2007.short2"), ("data", "Malania2007.long2")]
 
 
+@pytest.mark.usefixtures("shared_caches")
 def test_every_benchmark_says_what_it_needs():
-    identifiers = PluginIndex(library_roots("brainscore_vision")).identifiers(KINDS["benchmark"])
-    assert len(identifiers) > 250
-    assert [name for name in identifiers if not data_of(name)] == []
+    facts = benchmark_facts()
+    assert len(facts) > 250
+    assert [fact.identifier for fact in facts if not fact.data] == []
 
 
 def test_unknown_benchmark():

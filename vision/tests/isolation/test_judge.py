@@ -55,6 +55,7 @@ def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_
     assert all(record.model_revision for record in records)
 
 
+@pytest.mark.slow
 @boxed
 def test_a_record_says_what_the_model_had_in_an_environment_of_its_own_and_is_reproduced(
     run_judge, tree, surroundings, tmp_path, monkeypatch

@@ -426,6 +426,7 @@ def test_a_folder_that_cannot_be_written_costs_no_result(remote, prepared, stimu
 # -- all of it ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @boxed
 def test_answers_of_two_processes_of_a_model_without_seed_are_in_no_score_together(tree, surroundings, tmp_path):
     """The second benchmark finds one of its two answers kept, and is scored with neither, but anew."""
@@ -448,6 +449,7 @@ def test_answers_of_two_processes_of_a_model_without_seed_are_in_no_score_togeth
     assert judged(3, "attacked-draws", "attacked-both") == [again, both]
 
 
+@pytest.mark.slow
 @boxed
 def test_a_second_campaign_and_another_metric_need_no_candidate(tree, surroundings, tmp_path):
     def run(*arguments, **variables):

@@ -46,7 +46,7 @@ def brain(truth):
     return PrecomputedFeatures(truth, visual_degrees=8)
 
 
-QUICK = [name for name in IDENTIFIERS if ".V1-" in name or ".IT-" in name]
+QUICK = [name for name in IDENTIFIERS if name.endswith((".V1-ridge", ".IT-ridgecv"))]
 OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in IDENTIFIERS if name not in QUICK]
 
 

@@ -124,10 +124,14 @@ def brain(truth):
     return PrecomputedFeatures(truth, visual_degrees=8)
 
 
+QUICK = {
+    *("Zerbe2026_fmri.V1-tau-ridgecv", "Zerbe2026_fmri_persubject.IT-ood-ridgecv"),
+    *("Zerbe2026_fmri.IT-rdm-pearson", "Zerbe2026_fmri.V1-cka"),
+}
+
+
 def some_quick(identifiers):
-    return [
-        pytest.param(name, marks=[pytest.mark.slow] if ".V2-" in name or ".V4-" in name else []) for name in identifiers
-    ]
+    return [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in identifiers]
 
 
 @pytest.mark.parametrize("identifier", RIDGE + GEOMETRY)
@@ -178,7 +182,9 @@ def test_geometry_is_as_alike_as_one_geometry_allows(brain, identifier):
     assert score.attrs["n_stimuli"] == N_SHARED  # the photographs
 
 
-@pytest.mark.parametrize("kind", [pytest.param("tau-ridgecv", marks=pytest.mark.slow), "rdm-pearson", "cka"])
+@pytest.mark.parametrize(
+    "kind", [*(pytest.param(kind, marks=pytest.mark.slow) for kind in ("tau-ridgecv", "rdm-pearson")), "cka"]
+)
 def test_order_of_candidates(truth, brain, kind):
     benchmark = load_benchmark(f"Zerbe2026_fmri.IT-{kind}")
     of_brain, of_pixels = (float(benchmark(model)) for model in (brain, load_model("pixels")))

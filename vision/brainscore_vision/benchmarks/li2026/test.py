@@ -46,7 +46,7 @@ def test_nodes():
         assert parents == {"ridgecv": f"Li2026.{region}", "rdm": f"Li2026.{region}", "pls": None}
 
 
-@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("region", ["V2", *(pytest.param(name, marks=pytest.mark.slow) for name in ("V1", "V4", "IT"))])
 def test_brain_is_predicted_to_its_reliability(truth, region):
     benchmark = load_benchmark(f"Li2026.{region}-ridgecv")
     assert float(benchmark.ceiling) == pytest.approx(0.9)

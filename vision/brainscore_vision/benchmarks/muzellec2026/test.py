@@ -43,7 +43,7 @@ def with_other_features(brain, n):
     return PrecomputedFeatures(features, visual_degrees=8)
 
 
-@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("region", ["IT", pytest.param("V4", marks=pytest.mark.slow)])
 def test_features_of_the_brain_are_predicted_and_others_are_not(truth, region):
     benchmark = load_benchmark(f"MajajHong2015public.{region}-reverse_pls")
     assert (benchmark.version, benchmark.parent) == (4, region)

@@ -91,7 +91,10 @@ def test_published_identifiers_are_registered(identifier):
     assert (benchmark.identifier, benchmark.version, benchmark.parent) == (identifier, 2, "behavior")
 
 
-@pytest.mark.parametrize(("identifier", "access"), [(IDENTIFIERS[0], "private"), (IDENTIFIERS[1], "public")])
+@pytest.mark.parametrize(
+    ("identifier", "access"),
+    [pytest.param(IDENTIFIERS[0], "private", marks=pytest.mark.slow), (IDENTIFIERS[1], "public")],
+)
 def test_people_reach_their_ceiling_and_others_do_not(believed, identifier, access):
     benchmark = load_benchmark(identifier)
     known = believed[access]

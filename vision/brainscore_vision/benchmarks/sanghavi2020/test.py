@@ -41,7 +41,7 @@ def experiment(request, module_stand_ins):
     return request.param, truth[:, :, 0], degrees, trials
 
 
-@pytest.mark.parametrize("region", ["V4", "IT"])
+@pytest.mark.parametrize("region", ["IT", pytest.param("V4", marks=pytest.mark.slow)])
 def test_brain_reaches_its_ceiling_and_shuffled_does_not(experiment, region):
     dataset, truth, degrees, trials = experiment
     brain = truth.sel(neuroid=truth["region"] == region)

@@ -28,8 +28,16 @@ __all__ = ["N_OF_SUBJECT", "NaturalScenesProof"]
 N_OF_SUBJECT = {"subj01": 40, "subj02": 60, "subj05": 20}
 _N = sum(N_OF_SUBJECT.values())
 _REGIONS = ("V1", "V2", "V4", "IT")
-_SOME_QUICK = ("V1", "IT", *(pytest.param(region, marks=pytest.mark.slow) for region in ("V2", "V4")))
 _GROUPS = ("", "_4subj")
+_QUICK = {("", "V1"), ("_4subj", "IT")}
+_SOME_QUICK = pytest.mark.parametrize(
+    ("group", "region"),
+    [
+        pytest.param(group, region, marks=[] if (group, region) in _QUICK else [pytest.mark.slow])
+        for group in _GROUPS
+        for region in _REGIONS
+    ],
+)
 
 Truths = Mapping[str, "DataAssembly"]
 
@@ -91,8 +99,7 @@ class NaturalScenesProof:
         assert benchmark._visual_degrees == 8.4  # noqa: SLF001 - the published tests read it
         assert "10.1038/s41593-021-00962-x" in benchmark.bibtex
 
-    @pytest.mark.parametrize("region", _SOME_QUICK)
-    @pytest.mark.parametrize("group", _GROUPS)
+    @_SOME_QUICK
     def test_responses_are_predicted_up_to_their_reliability(self, truths: Truths, group: str, region: str) -> None:
         """The true signal reaches the noise ceiling of reliable neuroids."""
         benchmark = load_benchmark(f"{self.dataset}{group}.{region}-ridge")
@@ -103,8 +110,7 @@ class NaturalScenesProof:
         assert score.attrs["n_stimuli"] == 90
         assert score.attrs["n_neuroids"] == _N // 4 * 4 / 5
 
-    @pytest.mark.parametrize("region", _SOME_QUICK)
-    @pytest.mark.parametrize("group", _GROUPS)
+    @_SOME_QUICK
     def test_dissimilarities_are_as_alike_as_one_geometry_allows(self, truths: Truths, group: str, region: str) -> None:
         """The true signal lies between the bounds of the ceiling."""
         benchmark = load_benchmark(f"{self.dataset}{group}.{region}-rdm")

@@ -107,6 +107,7 @@ def test_a_model_that_sees_orientation_scores_higher_than_one_that_does_not():
     assert score(spectrum) > score(good) + 0.2
 
 
+@pytest.mark.slow
 def test_it_runs_as_the_program_that_plugins_are(tmp_path):
     program = tmp_path / "model.py"
     program.write_text(
