@@ -329,74 +329,6 @@ def run_with_views(net, batch):
     return kept
 
 
-# Of these architectures a view of some layer ends up with something else; the types of those layers. Identities are
-# places for regularisation between a normalisation and its activation.
-CHANGED = {
-    "timm resnet10t": "BatchNorm2d Identity",
-    "timm resnet18": "BatchNorm2d Identity",
-    "timm resnet26d": "BatchNorm2d Identity",
-    "timm seresnext26d_32x4d": "BatchNorm2d Conv2d Identity SEModule",
-    "timm skresnet18": "BatchNorm2d BatchNormAct2d ConvNormAct Identity",
-    "timm resnest14d": "BatchNorm2d Identity",
-    "timm res2net50_14w_8s": "BatchNorm2d",
-    "timm densenet121": "Identity",
-    "timm dla46_c": "BatchNorm2d",
-    "timm efficientnet_lite0": "Identity",
-    "timm efficientnet_b0": "Conv2d Identity",
-    "timm mobilenetv2_050": "Identity",
-    "timm mobilenetv3_small_050": "Conv2d Identity",
-    "timm mnasnet_small": "Conv2d Identity",
-    "timm fbnetc_100": "Identity",
-    "timm lcnet_035": "Conv2d Identity",
-    "timm tinynet_e": "Conv2d Identity",
-    "timm ghostnet_050": "BatchNorm2d Conv2d GhostModule Identity",
-    "timm mixnet_s": "Conv2d Identity",
-    "timm hardcorenas_a": "Conv2d Identity",
-    "timm rexnet_100": "BatchNorm2d Identity",
-    "timm regnetx_002": "Identity",
-    "timm regnety_002": "Conv2d Identity",
-    "timm repvgg_a0": "Identity",
-    "timm hrnet_w18_small": "BatchNorm2d Identity",
-    "timm xception41": "BatchNorm2d Identity SeparableConv2d",
-    "timm selecsls42": "BatchNorm2d",
-    "timm ese_vovnet19b_slim": "Identity",
-    "timm cspresnet50": "Identity",
-    "timm dpn48b": "Identity",
-    "timm gernet_s": "Identity",
-    "timm eca_nfnet_l0": "ScaledStdConv2d",
-    "timm mobilevit_xxs": "Identity",
-    "timm mobilevitv2_050": "Identity",
-    "timm efficientvit_b0": "BatchNorm2d Conv2d Identity LayerNorm",
-    "timm fastvit_t8": "Conv2d Identity",
-    "timm twins_pcpvt_small": "Conv2d Sequential",
-    "timm visformer_tiny": "BatchNorm2d",
-    "timm coatnet_pico_rw_224": "Conv2d Identity",
-    "timm tresnet_m": "Conv2d Identity",
-    "timm cs3darknet_focus_s": "Identity",
-    "timm vovnet39a": "Identity",
-    "timm nf_resnet50": "ScaledStdConv2d",
-    "torchvision alexnet": "Conv2d Linear",
-    "torchvision squeezenet1_1": "Conv2d",
-    "torchvision googlenet": "BatchNorm2d",
-    "torchvision shufflenet_v2_x0_5": "BatchNorm2d",
-    "torchvision mnasnet0_5": "BatchNorm2d",
-    "torchvision mobilenet_v2": "BatchNorm2d",
-    "torchvision mobilenet_v3_small": "BatchNorm2d Conv2dNormActivation Linear Sequential",
-    "torchvision resnet18": "BatchNorm2d",
-    "torchvision resnet50": "BatchNorm2d",
-    "torchvision densenet121": "BatchNorm2d Sequential",
-    "torchvision efficientnet_b0": "BatchNorm2d Conv2d Conv2dNormActivation Sequential StochasticDepth",
-    "torchvision regnet_y_400mf": "BatchNorm2d",
-    "torchvision lraspp_mobilenet_v3_large": "BatchNorm2d Conv2dNormActivation Sequential",
-    "torchvision r3d_18": "BatchNorm3d Sequential",
-    "transformers resnet": "BatchNorm2d Identity ResNetConvLayer Sequential",
-    "own rectified in place": "Conv2d",
-    "own hard activations": "BatchNorm2d Conv2d",
-    "own residual": "BatchNorm2d Conv2d GroupNorm Identity",
-    "own views": "Flatten Half Identity",
-}
-
-
 # --- tests ------------------------------------------------------------------------------------------------------------
 
 
@@ -415,12 +347,6 @@ def test_all_layers_give_what_a_run_without_hooks_gives(architecture):
     assert set(recorded) == set(expected)
     assert [name for name in expected if not np.array_equal(recorded[name], expected[name].numpy())] == []
     assert not any(part._forward_hooks for part in net.modules())
-
-    views = run_with_views(net, batch)
-    changed = [name for name in views if not np.array_equal(views[name], expected[name].numpy())]
-    assert " ".join(sorted({type(net.get_submodule(name)).__name__ for name in changed})) == CHANGED.get(
-        architecture, ""
-    )
 
 
 def changed_by_views(architecture):

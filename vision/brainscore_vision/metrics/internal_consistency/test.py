@@ -252,12 +252,3 @@ def test_nearly_constant_neuroids_with_a_large_mean_count():
     ceiling = load_ceiling("internal_consistency")(assembly(shifted))
     assert ceiling.attrs["n_neuroids"] == 4
     np.testing.assert_allclose(ceiling.attrs["raw"].values, base.attrs["raw"].values, atol=1e-6)
-
-
-@pytest.mark.parametrize(("n", "repetitions", "q"), [(3, 2, 1), (3, 2, 40), (40, 9, 1)])
-def test_shapes(n, repetitions, q):
-    ceiling = load_ceiling("internal_consistency")(assembly(recording(n, repetitions, q)))
-    assert ceiling.attrs["raw"].shape == (10, q)
-    single = load_ceiling("internal_consistency")(assembly(recording(1, repetitions, q)))
-    assert np.isnan(float(single))
-    assert np.isnan(single.attrs["interval"]).all()

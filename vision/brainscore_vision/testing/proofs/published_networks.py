@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -60,5 +60,6 @@ class PublishedNetworkProof(ModelContract):
         Image.fromarray(coffee[:, 100:500]).save(tmp_path / "coffee.png")
         stimuli = StimulusSet({"stimulus_id": ["coffee"]})
         stimuli.stimulus_paths = {"coffee": tmp_path / "coffee.png"}
-        logits = load_model(self.identifier).activations_model(stimuli, layers=["logits"]).values[0]
+        model: Any = load_model(self.identifier)
+        logits = model.activations_model(stimuli, layers=["logits"]).values[0]
         assert {967, 968, 504} & set(np.argsort(logits)[-5:])

@@ -211,17 +211,10 @@ def test_held_out_predictions_of_any_splits_in_any_order_of_the_source(regressio
         np.testing.assert_array_equal(part.prediction, expected.prediction)
 
 
-@pytest.mark.parametrize("regression", ["pls", "ridge", "linear", "ridgecv"])
-def test_metrics_of_inner_products_are_the_same_after_a_rotation(regression):
-    features, responses = arrays()
-    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(P, P)))[0]
-    compare = metric(CrossRegressedCorrelation, regression)
-    assert compare.of_inner_products
-    scores = [float(compare(assembly(values), assembly(responses))) for values in (features, features @ rotation)]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
-
-
-def test_metrics_that_depend_on_more_say_so():
+def test_metrics_that_depend_on_more_than_inner_products_say_so():
+    assert all(
+        metric(CrossRegressedCorrelation, name).of_inner_products for name in ("pls", "ridge", "linear", "ridgecv")
+    )
     assert not metric(CrossRegressedCorrelation, "one").of_inner_products
     assert not metric(ReverseCrossRegressedCorrelation).of_inner_products
     assert not metric(SlowCross).of_inner_products
@@ -345,6 +338,7 @@ def run_with_threads(number):
     return json.loads(answer.stdout)
 
 
+@pytest.mark.slow
 def test_one_and_two_threads_give_the_same_and_repetition_the_same_bytes():
     (one, again), (two, once_more) = run_with_threads(1), run_with_threads(2)
     assert one == again
