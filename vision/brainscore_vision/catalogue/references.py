@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from brainscore_core.plugin_management.source import PluginSource, evaluate
 from brainscore_vision.data_helpers.bucket import Bucket
-from brainscore_vision.data_helpers.citations import cite_data
+from brainscore_vision.data_helpers.citations import cite_data, cite_plugin
 
 __all__ = ["Reference", "citation", "constant", "find_references"]
 
@@ -36,6 +36,7 @@ _OF_BUCKET = {
     "stimuli": ("load_stimulus_set_from_s3", inspect.signature(Bucket.stimuli)),
 }
 """Method of a `Bucket` -> its loader and parameters."""
+_CITING = {cite.__name__: cite for cite in (cite_data, cite_plugin)}
 _DEEPEST = 10  # functions that call functions, and expressions in expressions
 
 _Values = Mapping[str, object]
@@ -75,14 +76,14 @@ def constant(plugin: PluginSource, *names: str) -> str | None:
 
 
 def citation(plugin: PluginSource) -> str | None:
-    """Return the ``BIBTEX`` of a plugin, which `cite_data` may take from a data plugin."""
+    """Return the ``BIBTEX`` of a plugin, which `cite_data` or `cite_plugin` may take from another one."""
     if text := constant(plugin, "BIBTEX"):
         return text
     for path in plugin.files:
         _, value = (path.endswith(".py") and plugin.assigned(path, "BIBTEX")) or ("", None)
-        if isinstance(value, ast.Call) and _last_name(value.func) == cite_data.__name__ and value.args:
-            folder = evaluate(value.args[0], {})
-            return cite_data(folder) if isinstance(folder, str) else None
+        if isinstance(value, ast.Call) and (cite := _CITING.get(_last_name(value.func))):
+            texts = [text for argument in value.args if isinstance(text := evaluate(argument, {}), str)]
+            return cite(*texts) if texts and len(texts) == len(value.args) else None
     return None
 
 

@@ -1,4 +1,4 @@
-"""Read the citation that a data plugin states, so that each is written once."""
+"""Read the citation that another plugin states, so that each is written once."""
 
 from __future__ import annotations
 
@@ -8,19 +8,13 @@ from pathlib import Path
 from brainscore_core.errors import PluginError
 from brainscore_core.plugin_management.source import constants, parse
 
-__all__ = ["cite_data"]
+__all__ = ["cite_data", "cite_plugin"]
 
-_DATA = Path(__file__).parents[1] / "data"
+_PLUGINS = Path(__file__).parents[1]
 
 
-@cache
 def cite_data(folder: str) -> str:
-    """Return the constant ``BIBTEX`` of a data plugin, by its folder, without running it.
-
-    Raises
-    ------
-    PluginError
-        If the plugin does not exist or assigns no text to ``BIBTEX``.
+    """Return the constant ``BIBTEX`` of a data plugin, see `cite_plugin`.
 
     Examples
     --------
@@ -28,11 +22,23 @@ def cite_data(folder: str) -> str:
     >>> cite_data("majajhong2015").partition(",")[0]
     '@article{majajhong2015simple'
     """
-    init = _DATA / folder / "__init__.py"
+    return cite_plugin(f"data/{folder}")
+
+
+@cache
+def cite_plugin(folder: str, constant: str = "BIBTEX") -> str:
+    """Return a citation of a plugin, such as ``'metrics/rsa_ceiling'``, without running it.
+
+    Raises
+    ------
+    PluginError
+        If the plugin does not exist or assigns no text to the constant.
+    """
+    init = _PLUGINS / folder / "__init__.py"
     try:
-        bibtex = constants(parse(init.read_bytes())).get("BIBTEX")
+        bibtex = constants(parse(init.read_bytes())).get(constant)
     except OSError as error:
-        raise PluginError(f"Cannot cite data plugin {folder!r}: {init} cannot be read ({error}).") from error
+        raise PluginError(f"Cannot cite plugin {folder!r}: {init} cannot be read ({error}).") from error
     if not isinstance(bibtex, str):
-        raise PluginError(f'Data plugin {folder!r} states no citation. Add BIBTEX = """@article{{...}}""" to {init}.')
+        raise PluginError(f'Plugin {folder!r} states no citation. Add {constant} = """@article{{...}}""" to {init}.')
     return bibtex

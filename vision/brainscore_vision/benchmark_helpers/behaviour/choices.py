@@ -126,7 +126,12 @@ def learned_probabilities(
             f"Model {candidate.identifier!r} gave probabilities that are NaN or infinite for {int(broken.sum())} of "
             f"{len(values)} presentations. Check its activations for these stimuli."
         )
-    ids, values = _mean_by_stimulus(coordinate(answers, "stimulus_id"), values, len(stimuli))
+    ids = coordinate(answers, "stimulus_id")
+    if len(ids) > len(stimuli):
+        ids, place = np.unique(ids.astype(str), return_inverse=True)
+        sums = np.zeros((len(ids), values.shape[1]))
+        np.add.at(sums, place, values)
+        values = sums / np.bincount(place)[:, None]
     order = _order(ids, stimuli, candidate)
     return _about(stimuli, values[order], coordinate(answers, "choice"))
 
@@ -173,15 +178,6 @@ def _order(ids: NDArray[Any], stimuli: StimulusSet, candidate: BrainModel) -> In
             f"Model {candidate.identifier!r} was shown {len(stimuli)} stimuli and gave {len(ids)} answers to others, "
             f"or to some more often than to others: {error}"
         ) from None
-
-
-def _mean_by_stimulus(ids: NDArray[Any], values: NDArray[Any], n_stimuli: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    if len(ids) <= n_stimuli:
-        return ids, values
-    unique, place = np.unique(ids.astype(str), return_inverse=True)
-    sums = np.zeros((len(unique), values.shape[1]))
-    np.add.at(sums, place, values)
-    return unique, sums / np.bincount(place)[:, None]
 
 
 def _about(stimuli: StimulusSet, values: NDArray[Any], choices: NDArray[Any] | None = None) -> BehavioralAssembly:

@@ -113,15 +113,12 @@ def of_region(assembly: Array, region: str, *, above: tuple[str, float] | None =
         )
     if above is not None:
         coord, threshold = above
-        labels = filter_reliable_neuroids(_labels_of(assembly, positions, coord), threshold, coord)
+        # Without the responses, so that selecting copies nothing large.
+        coords = {"position": ("neuroid", positions), coord: ("neuroid", coordinate(assembly, coord)[positions])}
+        labels = xr.DataArray(np.zeros(len(positions)), coords=coords, dims=["neuroid"])
+        labels = filter_reliable_neuroids(labels, threshold, coord)
         positions = labels["position"].values
     return squeeze_single_timebin(assembly[{"neuroid": positions}])
-
-
-def _labels_of(assembly: xr.DataArray, chosen: Any, coord: str) -> xr.DataArray:
-    """Return the labels of some neuroids without their responses, so that selecting copies nothing large."""
-    coords = {"position": ("neuroid", chosen), coord: ("neuroid", coordinate(assembly, coord)[chosen])}
-    return xr.DataArray(np.zeros(len(chosen)), coords=coords, dims=["neuroid"])
 
 
 def all_stimuli(train: NeuroidAssembly, test: NeuroidAssembly, identifier: str) -> NeuroidAssembly:

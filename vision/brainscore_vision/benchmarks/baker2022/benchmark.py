@@ -25,7 +25,7 @@ def accuracy_delta(kind: str, orientation: str, disturbed: str, *, published: bo
     orientation : {'normal', 'inverted'}
         Upright or upside down.
     disturbed : {'f', 'o'}
-        Disturbance: Frankenstein or fragmented.
+        Frankenstein or fragmented.
     published : bool
         Use the published halves of people, and the published ceiling.
     """

@@ -31,10 +31,7 @@ VISUAL_DEGREES = 10
 class ConditionWiseAccuracySimilarity(BenchmarkBase):
     """Agreement of a model and people on the difficulty of occluders.
 
-    Parameters
-    ----------
-    published : bool
-        Drop the sign of the score, so that a model with opposite difficulties scores well.
+    With `published`, the score has no sign, so that a model with opposite difficulties scores well.
     """
 
     def __init__(self, *, published: bool = False) -> None:
@@ -50,14 +47,9 @@ class ConditionWiseAccuracySimilarity(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate.
+        """Score a candidate; not clipped.
 
-        Returns
-        -------
-        Score
-            0-d; not clipped. Attributes: ``raw`` (mean correlation, with those of subjects as its ``raw``),
-            ``ceiling``, ``error`` (standard error over subjects), ``n_stimuli``, ``n_trials``, ``n_subjects``. If the
-            model is equally accurate in all conditions of a subject, that correlation counts as 0.
+        If the model is equally accurate in all conditions of a subject, that correlation counts as 0.
         """
         assembly = loaded(self._assembly)
         choices = learned_choices(
@@ -72,7 +64,9 @@ class ConditionWiseAccuracySimilarity(BenchmarkBase):
         raw = Score(by_subject.mean())
         raw.attrs.update(raw=one_each(by_subject, "subject", subjects), quantity="correlation")
         note_error(raw, standard_error(by_subject), over="subject", n=len(subjects))
-        score = _squared(ceil_score(raw, self.ceiling), published=self._published)
+        ratio = ceil_score(raw, self.ceiling)
+        score = Score(float(ratio) * (float(ratio) if self._published else abs(float(ratio))))
+        score.attrs.update({**ratio.attrs, "error": 2 * abs(float(ratio)) * ratio.attrs["error"]})
         score.attrs.update(
             n_stimuli=len(assembly.stimulus_set), n_trials=int(assembly.sizes["presentation"]), n_subjects=len(subjects)
         )
@@ -98,24 +92,10 @@ class ConditionWiseAccuracySimilarity(BenchmarkBase):
 
 
 def accuracies(assembly, is_right):
-    """Return the accuracies of subjects in the conditions with an occluder.
+    """Return subjects and their accuracies in the conditions with an occluder, shape (n_subjects, n_conditions).
 
-    Parameters
-    ----------
-    assembly : BehavioralAssembly, dims (presentation)
-        With ``subject``, ``occluder_type``, ``occluder_color`` and ``visibility`` (1: not occluded).
-    is_right : array-like, shape (n_presentations,)
-        1 for right answers, 0 for wrong ones.
-
-    Returns
-    -------
-    subjects : ndarray, shape (n_subjects,)
-    shares : ndarray, shape (n_subjects, n_conditions)
-
-    Raises
-    ------
-    AssemblyError
-        If a subject lacks a condition.
+    The assembly has ``subject``, ``occluder_type``, ``occluder_color`` and ``visibility`` (1: not occluded); `is_right`
+    is 1 for right answers, 0 for wrong ones. `AssemblyError` if a subject lacks a condition.
     """
     occluded = coordinate(assembly, "visibility").astype(float) < 1
     names = [coordinate(assembly, name).astype(str)[occluded] for name in ("occluder_type", "occluder_color")]
@@ -131,10 +111,3 @@ def accuracies(assembly, is_right):
         )
     right = np.bincount(cell, weights=np.asarray(is_right, dtype=float)[occluded], minlength=size)
     return subjects, right.reshape(number.shape) / number
-
-
-def _squared(ratio: Score, *, published: bool) -> Score:
-    score = Score(float(ratio) * (float(ratio) if published else abs(float(ratio))))
-    score.attrs.update(ratio.attrs)
-    score.attrs["error"] = 2 * abs(float(ratio)) * ratio.attrs["error"]
-    return score

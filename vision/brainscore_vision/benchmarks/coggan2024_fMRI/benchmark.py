@@ -53,10 +53,7 @@ def load_dissimilarities(region: str) -> DataAssembly:
 def rdm_of_units(assembly: NeuroidAssembly) -> DataAssembly:
     """Return one minus the correlations between conditions, over units with large responses.
 
-    Raises
-    ------
-    AssemblyError
-        If no unit's mean response differs from 0 by more than 3.1 standard deviations over units.
+    `AssemblyError` if no unit's mean response differs from 0 by more than 3.1 standard deviations over units.
     """
     patterns = np.asarray(assembly.transpose("presentation", "neuroid").values, dtype=float)
     patterns = patterns[:, patterns.std(axis=0) > 0]

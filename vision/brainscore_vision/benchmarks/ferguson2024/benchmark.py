@@ -103,15 +103,7 @@ class ValueDelta(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attributes: ``raw``, ``ceiling``, ``error`` (standard error over subjects),
-            ``model_asymmetry`` and ``human_asymmetry`` (accuracy times number of items), ``n_stimuli``, ``n_trials``,
-            ``n_subjects``.
-        """
+        """Score a candidate; attributes also hold both asymmetries (accuracy times number of items)."""
         people = self._people()
         stimuli = labelled(loaded(self._assembly).stimulus_set)
         choices = learned_choices(
@@ -155,9 +147,8 @@ class ValueDelta(BenchmarkBase):
         if n < 2:
             raise AssemblyError(f"The ceiling compares halves of the subjects and needs at least two, found {n}.")
         one, two = (asymmetry(half) for half in means_of_halves(people))
-        part = (
-            np.sqrt((n // 2) * (n - n // 2)) / n
-        )  # deviation of the mean of n, relative to that of the difference of parts
+        # Deviation of the mean of n, relative to that of the difference of parts.
+        part = np.sqrt((n // 2) * (n - n // 2)) / n
         closeness = np.exp(-SCALE * part * np.abs(one - two))
         ceiling = Score(closeness.mean())
         ceiling.attrs.update(raw=one_each(closeness, "split"), n_subjects=n, quantity="share")
@@ -181,24 +172,10 @@ def n_distractors(image_number):
 
 
 def accuracies(block, distractors, subject, right, lapse_rate: float):
-    """Return the accuracy of each subject, corrected for lapses of attention.
+    """Return the accuracy of each subject, corrected for a share of guesses; shape (2, 3, n_subjects).
 
-    Parameters
-    ----------
-    block, distractors, subject, right : array-like, shape (n_trials,)
-        Values of `BLOCKS` and `DISTRACTORS`, the subject, and whether the answer was right.
-    lapse_rate : float
-        Share of trials with a guess between the two answers.
-
-    Returns
-    -------
-    ndarray, shape (2, 3, n_subjects)
-        NaN for subjects without trials.
-
-    Raises
-    ------
-    AssemblyError
-        If a block and number of distractors have no trials.
+    The first four arguments say for each trial which of `BLOCKS` and `DISTRACTORS` it had, the subject, and whether the
+    answer was right. NaN for subjects without trials; `AssemblyError` if nobody has any.
     """
     names, code = np.unique(subject, return_inverse=True)
     result = np.empty((len(BLOCKS), len(DISTRACTORS), len(names)))
@@ -216,12 +193,7 @@ def accuracies(block, distractors, subject, right, lapse_rate: float):
 
 
 def means_of_halves(people):
-    """Return the means over random halves of the subjects and over the rest, from shape (2, 3, n_subjects).
-
-    Returns
-    -------
-    list of ndarray, shape (2, 3, n_halves)
-    """
+    """Return the means over random halves of the subjects and over the rest, shape (2, 3, n_halves) each."""
     halves = random_halves(generator(0, "ferguson2024", "subject"), N_HALVES, people.shape[2])
     valid = np.isfinite(people).astype(float)
     return [(np.nan_to_num(people) @ half.T) / (valid @ half.T) for half in (halves, ~halves)]

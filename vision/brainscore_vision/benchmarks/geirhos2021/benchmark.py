@@ -44,14 +44,8 @@ EXCLUDED_CONDITIONS = {
 class Geirhos2021ErrorConsistency(AgreementWithPeople):
     """Agreement with people on the images named wrongly, divided by the agreement between people.
 
-    Parameters
-    ----------
-    condition : str
-        Manipulation, such as ``'silhouette'``.
-    dataset : str, optional
-        Identifier of the human choices; None: ``Geirhos2021_<condition>``.
-    visual_degrees : float
-        Width of the images in the experiment.
+    `condition` is a manipulation, such as ``'silhouette'``; `dataset` has the human choices,
+    ``Geirhos2021_<condition>`` by default.
     """
 
     def __init__(self, condition: str, *, dataset: str | None = None, visual_degrees: float = VISUAL_DEGREES) -> None:

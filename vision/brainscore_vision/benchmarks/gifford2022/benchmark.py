@@ -40,7 +40,11 @@ def load_assembly(region: str, split: Literal["train", "test"], average_repetiti
 
     Repetitions are averaged while reading: the training data exceed the memory of many machines.
     """
-    assembly = _in_milliseconds(load_dataset(f"Gifford2022_{split}"))
+    assembly = load_dataset(f"Gifford2022_{split}")
+    coords = {name: (dims, values) for name, dims, values in walk_coords(assembly)}
+    for name in ("time_bin_start", "time_bin_end"):  # seconds
+        coords[name] = ("time_bin", np.rint(coords[name][1] * 1000).astype(int))
+    assembly = NeuroidAssembly(assembly.values, coords=coords, dims=assembly.dims, attrs=dict(assembly.attrs))
     starts = assembly["time_bin_start"].values
     assembly = assembly[{"time_bin": np.flatnonzero((starts >= WINDOW_MS[0]) & (starts < WINDOW_MS[1]))}]
     if average_repetitions:
@@ -48,13 +52,6 @@ def load_assembly(region: str, split: Literal["train", "test"], average_repetiti
     assembly = flatten_timebins_into_neuroids(assembly.astype(np.float32)).squeeze("time_bin")
     assembly["region"] = "neuroid", [region] * assembly.sizes["neuroid"]
     return name_neuroids_apart(assembly, by="recording_time")
-
-
-def _in_milliseconds(assembly: NeuroidAssembly) -> NeuroidAssembly:
-    coords = {name: (dims, values) for name, dims, values in walk_coords(assembly)}
-    for name in ("time_bin_start", "time_bin_end"):
-        coords[name] = ("time_bin", np.rint(coords[name][1] * 1000).astype(int))
-    return NeuroidAssembly(assembly.values, coords=coords, dims=assembly.dims, attrs=dict(assembly.attrs))
 
 
 def Gifford2022(  # noqa: N802 - factories of benchmarks are named like classes

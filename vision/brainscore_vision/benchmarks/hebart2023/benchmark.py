@@ -16,13 +16,7 @@ CEILING = 0.6767
 
 
 class Hebart2023Match(OddOneOutBenchmark):
-    """Share of triplets in which a model and a person choose the same odd one, corrected for chance.
-
-    Parameters
-    ----------
-    n_triplets : int, optional
-        Use only the first ones, for a trial. None: all.
-    """
+    """Share of triplets in which a model and a person choose the same odd one, corrected for chance."""
 
     def __init__(self, *, n_triplets: int | None = None) -> None:
         super().__init__(

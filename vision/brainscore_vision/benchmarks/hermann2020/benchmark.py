@@ -29,10 +29,7 @@ BIBTEX = """@inproceedings{hermann2020origins,
 class CueConflict(BenchmarkBase):
     """Share of answers by shape, for images whose shape and texture conflict.
 
-    Parameters
-    ----------
-    measure : {'shape_bias', 'shape_match'}
-        Relative to answers that name shape or texture, or to all.
+    ``'shape_bias'`` is relative to answers that name shape or texture, ``'shape_match'`` to all.
     """
 
     def __init__(self, measure: Literal["shape_bias", "shape_match"]) -> None:
@@ -45,16 +42,7 @@ class CueConflict(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Return the share of shapes; the images fill the model's field of view.
 
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attributes: ``raw``, ``ceiling``, ``error`` (standard error over the answers that count),
-            ``shape_match``, ``texture_match``, ``n_stimuli``. A shape bias is NaN if no answer names either.
-
-        Raises
-        ------
-        StimulusError
-            If shape and texture agree in all images.
+        A shape bias is NaN if no answer names either; `StimulusError` if shape and texture agree in all images.
         """
         stimuli = loaded(self._stimulus_set)
         answers = named_choices(candidate, stimuli, stimuli["truth"])

@@ -52,12 +52,7 @@ Floats = NDArray[np.float64]
 class Igustibagus2024Readout(BenchmarkBase):
     """Accuracy of a readout of objects, learned from photographs, over 13 domains.
 
-    Parameters
-    ----------
-    n_splits : int
-        Number of random draws of images.
-    seed : int
-        Seed of the draws; the published ones have none.
+    Images are drawn `n_splits` times; the published draws have no seed.
     """
 
     def __init__(self, n_splits: int = N_SPLITS, seed: int = 0) -> None:
@@ -69,14 +64,7 @@ class Igustibagus2024Readout(BenchmarkBase):
         self._seed = seed
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attributes: ``raw`` (its ``raw`` has dims (domain, split)), ``ceiling`` (1), ``error``
-            (standard error over domains), ``seed``, ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``layers``.
-        """
+        """Score a candidate; ``raw`` of ``raw`` has dims (domain, split), ``error`` is over domains."""
         conditions = RecordingConditions("IT", TIME_BINS, VISUAL_DEGREES, number_of_trials=1)
         candidate.start_recording(conditions.region, time_bins=conditions.time_bins)
         activity = show(candidate, self._stimuli, VISUAL_DEGREES, number_of_trials=1)

@@ -27,13 +27,7 @@ SEED = 1751  # published
 
 
 class FactorDimensionality(BenchmarkBase):
-    """Share of a region's units that code shape, or texture.
-
-    Parameters
-    ----------
-    factor : {'shape', 'texture'}
-    region : {'V1', 'V2', 'V4', 'IT'}
-    """
+    """Share of a region's units that code ``'shape'``, or ``'texture'``."""
 
     def __init__(self, factor: str, region: str) -> None:
         self._metric = load_metric("factor_dimensionality", factor=factor)
@@ -48,14 +42,7 @@ class FactorDimensionality(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the share of units; the images fill the model's field of view.
-
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attributes: ``raw``, ``ceiling`` and those of the metric, such as the ``shares`` of all
-            factors; ``n_stimuli``.
-        """
+        """Return the share of units; the images fill the model's field of view."""
         stimuli = loaded(self._stimulus_set)
         candidate.start_recording(self._region, time_bins=[TIME_BIN])
         recorded = squeeze_single_timebin(candidate.look_at(stimuli, number_of_trials=1))
@@ -74,26 +61,10 @@ class FactorDimensionality(BenchmarkBase):
 
 
 def pairs(stimuli, seed: int = SEED):
-    """Draw a second member for each image.
+    """Draw a second member for each image: its row, and the factor that both share.
 
-    Parameters
-    ----------
-    stimuli : StimulusSet
-        With columns ``shape``, ``texture`` and ``original_image_id``, the picture to which a texture was applied.
-    seed : int
-        Seed of the shared factor and of the partner.
-
-    Returns
-    -------
-    factors : ndarray of str, shape (n_stimuli,)
-        Shared factor of each pair, ``'shape'`` or ``'texture'``.
-    second : ndarray of int, shape (n_stimuli,)
-        Row of each image's partner.
-
-    Raises
-    ------
-    StimulusError
-        If there are fewer than two shapes or textures, or a partner is missing.
+    The columns ``shape``, ``texture`` and ``original_image_id`` (the picture to which a texture was applied) say what
+    an image shows. `StimulusError` if there are fewer than two shapes or textures, or a partner is missing.
     """
     shape, texture = (stimuli[name].astype(str).to_list() for name in ("shape", "texture"))
     picture = stimuli["original_image_id"].to_list()

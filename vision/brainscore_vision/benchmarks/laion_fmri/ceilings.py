@@ -23,18 +23,8 @@ def alignment_bounds(assembly: xr.DataArray) -> Score:
     r"""Return the best mean alignment (``cka``) with all subjects that any responses can have.
 
     ``cka`` is the cosine between U-centred Gram matrices (Székely & Rizzo 2014, doi:10.1214/14-AOS1255, section 3), so
-    the best is their mean direction, :math:`\frac{1}{n} \sum_s \cos(K_s, \sum_t K_t / |K_t|)`.
-
-    Parameters
-    ----------
-    assembly : NeuroidAssembly, dims (presentation, neuroid)
-        With ``subject`` on neuroid.
-
-    Returns
-    -------
-    Score
-        0-d, at most 1. Attributes: ``raw`` (dims (bound, subject)), ``upper_bound``, ``lower_bound`` (each subject with
-        the direction of the others), ``error`` (standard error over subjects), ``quantity``.
+    the best is their mean direction, :math:`\frac{1}{n} \sum_s \cos(K_s, \sum_t K_t / |K_t|)`. The lower bound compares
+    each subject with the direction of the others; ``raw`` has dims (bound, subject).
     """
     subjects = split_subjects(assembly)
     directions = np.stack(

@@ -46,7 +46,7 @@ def MajajHong2015(  # noqa: N802 - factories of benchmarks are named like classe
 
 
 def load_assembly(average_repetitions: bool, region: str, access: str = "private", time_interval: int | None = None):
-    """Load the spikes of one region.
+    """Load the spikes of one region, dims (presentation, neuroid[, time_bin]).
 
     Parameters
     ----------
@@ -54,11 +54,6 @@ def load_assembly(average_repetitions: bool, region: str, access: str = "private
         Set of images.
     time_interval : int, optional
         Width of consecutive time bins from onset, ms. None: one bin.
-
-    Returns
-    -------
-    NeuroidAssembly
-        Dims (presentation, neuroid[, time_bin]).
     """
     if time_interval is None:
         assembly = load_dataset(f"MajajHong2015.{access}").squeeze("time_bin")

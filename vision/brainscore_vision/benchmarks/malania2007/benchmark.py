@@ -50,12 +50,7 @@ THRESHOLD_ACCURACY = 0.75
 class Malania2007ThresholdElevation(BenchmarkBase):
     """Similarity to people of the ratio of thresholds with and without flankers.
 
-    Parameters
-    ----------
-    condition : str
-        One of `CONDITIONS`.
-    published : bool
-        Compute ceiling and errors as published (see the metric `threshold_elevation`), without a bound at 1.
+    With `published`, ceiling and errors are as published (see the metric `threshold_elevation`), without a bound at 1.
     """
 
     def __init__(self, condition: str, *, published: bool = False) -> None:
@@ -92,12 +87,8 @@ class Malania2007ThresholdElevation(BenchmarkBase):
 class Malania2007VernierAcuity(BenchmarkBase):
     """Similarity to people of the threshold without flankers, averaged over the kinds of training drawings.
 
-    For each kind of flankers, the model learns from its drawings and is compared with the people who saw them.
-
-    Parameters
-    ----------
-    published : bool
-        Compute ceiling and errors as published, and clip to 1 for each kind of flankers, before averaging.
+    For each kind of flankers, the model learns from its drawings and is compared with the people who saw them. With
+    `published`, ceiling and errors are as published, and clipped to 1 for each kind, before averaging.
     """
 
     def __init__(self, *, published: bool = False) -> None:
@@ -125,11 +116,8 @@ class Malania2007VernierAcuity(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Return the mean closeness to people, divided by that between people; conditions without threshold are 0.
 
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. ``raw`` keeps the closeness in each condition (``attrs['raw']``, dims (condition)) and, as
-            ``failures``, why there is no threshold.
+        ``raw`` keeps the closeness in each condition (``attrs['raw']``) and, as ``failures``, why there is no
+        threshold.
         """
         scores = {
             condition: self._metric(
@@ -190,20 +178,7 @@ def respond(
 ) -> dict[str, Any]:
     """Let a model learn from drawings with one kind of flankers, and return its answers in some conditions.
 
-    Parameters
-    ----------
-    drawings : mapping of str to StimulusSet
-        With ``<learned_from>_fit`` and the conditions.
-
-    Returns
-    -------
-    dict of str to BehavioralAssembly
-        Dims (presentation, choice); ``vernier_offset_arcsec`` is the absolute offset.
-
-    Raises
-    ------
-    AssemblyError
-        If the model answers to other drawings.
+    Drawings are needed of ``<learned_from>_fit`` and the conditions; ``vernier_offset_arcsec`` is the absolute offset.
     """
     options = _accepted(candidate.start_task, number_of_trials=NUMBER_OF_FITTING_TRIALS, require_variance=True)
     fitting_stimuli = _on_screen(candidate, drawings[f"{learned_from}_fit"])
@@ -223,14 +198,14 @@ def _on_screen(candidate: BrainModel, drawings: Any) -> Any:
 
 
 def _drawings(*names: str) -> dict[str, LazyLoad]:
-    return {name: LazyLoad(partial(load_drawings, name)) for name in names}
+    """Return sets of drawings, loaded when needed, with their absolute offset."""
 
+    def load(name: str) -> Any:
+        drawings = load_stimulus_set(f"Malania2007.{name}")
+        drawings[OFFSET] = drawings[OFFSET].abs()
+        return drawings
 
-def load_drawings(name: str) -> Any:
-    """Load drawings with their absolute offset."""
-    drawings = load_stimulus_set(f"Malania2007.{name}")
-    drawings[OFFSET] = drawings[OFFSET].abs()
-    return drawings
+    return {name: LazyLoad(partial(load, name)) for name in names}
 
 
 def _accepted(method: Callable[..., object], **options: Any) -> dict[str, Any]:

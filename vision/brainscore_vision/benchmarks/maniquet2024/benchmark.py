@@ -29,12 +29,7 @@ PUBLISHED_CEILINGS = {"confusion_similarity": 0.53526, "tasks_consistency": 0.99
 class _Maniquet2024(BenchmarkBase):
     """Similarity of one pattern of errors between a model and people.
 
-    Parameters
-    ----------
-    metric : {'confusion_similarity', 'tasks_consistency'}
-        Pattern of errors.
-    published : bool
-        Use the published ceiling instead of the highest correlation that the noise of the people allows.
+    With `published`, the published ceiling instead of the highest correlation that the noise of the people allows.
     """
 
     def __init__(self, metric: str, *, published: bool = False) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
 from brainscore_vision import load_ceiling, load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.properties_common import PropertiesBenchmark
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.utils import LazyLoad
 
 from . import properties
@@ -32,12 +33,7 @@ DEVALOIS_FREQUENCY = """@article{devalois1982frequency,
   journal={Vision Research},
   volume={22}, number={5}, pages={545--559}, year={1982}, doi={10.1016/0042-6989(82)90113-4}
 }"""
-FREEMAN = """@article{freeman2013functional,
-  title={A functional and perceptual signature of the second visual area in primates},
-  author={Freeman, Jeremy and Ziemba, Corey M and Heeger, David J and Simoncelli, Eero P and Movshon, J Anthony},
-  journal={Nature Neuroscience},
-  volume={16}, number={7}, pages={974--981}, year={2013}, doi={10.1038/nn.3402}
-}"""
+FREEMAN = cite_data("freemanziemba2013")
 RINGACH = """@article{ringach2002orientation,
   title={Orientation selectivity in macaque {V1}: diversity and laminar dependence},
   author={Ringach, Dario L and Shapley, Robert M and Hawken, Michael J},
@@ -73,19 +69,10 @@ SELECTIVITY = Experiment("Schiller1976c", properties.frequency_selectivity, SCHI
 def marques2020(
     name: str, experiment: Experiment, property_name: str, parent: str, *, published: bool = False
 ) -> PropertiesBenchmark:
-    """Make one of the benchmarks.
+    """Make one of the benchmarks, `name` and `parent` being those of the identifier and the group without prefix.
 
-    Parameters
-    ----------
-    name : str
-        Identifier without ``Marques2020_``.
-    property_name : str
-        A property of the data set and of the result of `Experiment.measure`.
-    parent : str
-        Name of its group without ``V1-``.
-    published : bool
-        Use the published ceiling (see `property_ceiling`), and textures without rectification (see
-        `properties.texture_tuning`).
+    With `published`, the ceiling is the published one (see `property_ceiling`), and textures are not rectified (see
+    `properties.texture_tuning`).
     """
     metric = load_metric("ks_similarity", property_name=property_name)
     measure = experiment.measure

@@ -6,6 +6,7 @@ more than 5 spikes per second above the blank. `PropertiesBenchmark` also passes
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,21 +112,14 @@ def frequency_selectivity(responses: NeuroidAssembly, baseline: NeuroidAssembly,
     return _assembly(values, _peak(mean) > baseline.values[:, 0] + RESPONSE_THRESHOLD)
 
 
-def texture_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: object) -> PropertyAssembly:
+def texture_tuning(
+    responses: NeuroidAssembly, baseline: NeuroidAssembly, *, rectify: bool = True, **_: object
+) -> PropertyAssembly:
     """Compare responses to textures and to noise of the same spectrum (Freeman, Ziemba et al. 2013).
 
     Responses above the blank are rectified, like those of the recordings: otherwise units suppressed by textures have
     indices beyond -1 and 1.
     """
-    return _texture_tuning(responses, baseline, rectify=True)
-
-
-def published_texture_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: object) -> PropertyAssembly:
-    """Return the values published for models: like `texture_tuning`, with negative responses below the blank."""
-    return _texture_tuning(responses, baseline, rectify=False)
-
-
-def _texture_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, *, rectify: bool) -> PropertyAssembly:
     require_textures(responses)
     kinds = ("type", "family", "sample")
     order = np.lexsort([responses[kind].values for kind in reversed(kinds)])
@@ -154,6 +148,9 @@ def _texture_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, *, re
         "max_noise": noise,
     }
     return _assembly(values, np.maximum(noise, texture) > RESPONSE_THRESHOLD)
+
+
+published_texture_tuning = partial(texture_tuning, rectify=False)  # the values published for models
 
 
 def _by_condition(responses: NeuroidAssembly) -> Array:

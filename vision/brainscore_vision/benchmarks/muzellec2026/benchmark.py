@@ -10,15 +10,11 @@ from brainscore_vision import load_ceiling, load_dataset
 from brainscore_vision.benchmark_helpers.neural.given_split import of_region
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
+from brainscore_vision.data_helpers import cite_plugin
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 50
-BIBTEX = """@article{muzellec2025reverse,
-  title={Reverse Predictivity: Going Beyond One-Way Mapping to Compare Artificial Neural Network Models and Brains},
-  author={Muzellec, Sabine and Kar, Kohitij},
-  journal={bioRxiv},
-  year={2025}
-}"""
+BIBTEX = cite_plugin("metrics/regression_correlation", "BIBTEX_REVERSE_PLS")
 
 
 def load_assembly(average_repetitions: bool, region: str, access: str = "public") -> NeuronRecordingAssembly:

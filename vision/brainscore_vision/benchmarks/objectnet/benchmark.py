@@ -2,16 +2,9 @@
 
 from brainscore_vision import load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.labels import LabelAccuracy
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@inproceedings{DBLP:conf/nips/BarbuMALWGTK19,
-  author={Andrei Barbu and David Mayo and Julian Alverio and William Luo and Christopher Wang and Dan Gutfreund and
-    Josh Tenenbaum and Boris Katz},
-  title={ObjectNet: {A} large-scale bias-controlled dataset for pushing the limits of object recognition models},
-  booktitle={NeurIPS 2019},
-  pages={9448--9458},
-  year={2019},
-  url={https://proceedings.neurips.cc/paper/2019/hash/97af07a14cacba681feacf3012730892-Abstract.html}
-}"""
+BIBTEX = cite_data("barbumayo2019")
 
 NUMBER_OF_TRIALS = 10
 

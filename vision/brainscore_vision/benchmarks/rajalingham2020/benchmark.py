@@ -5,20 +5,11 @@ from brainscore_vision import load_dataset
 from brainscore_vision.benchmark_helpers.neural.given_split import of_region
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
+from brainscore_vision.data_helpers import cite_data
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 33
-BIBTEX = """@article{Rajalingham2020,
-  title={The inferior temporal cortex is a potential cortical precursor of orthographic processing in untrained
-    monkeys},
-  author={Rajalingham, Rishi and Kar, Kohitij and Sanghavi, Sachi and Dehaene, Stanislas and DiCarlo, James J.},
-  journal={Nature Communications},
-  volume={11},
-  number={1},
-  pages={3886},
-  year={2020},
-  doi={10.1038/s41467-020-17714-3}
-}"""
+BIBTEX = cite_data("rajalingham2020")
 
 
 def load_assembly(average_repetitions: bool, region: str) -> NeuronRecordingAssembly:

@@ -7,14 +7,7 @@ from brainscore_vision import load_dataset
 from brainscore_vision.benchmark_helpers.neural.given_split import of_region
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
-
-_ENTRY = """@misc{{{name},
-  title={{{name}}},
-  author={{{author}}},
-  publisher={{OSF}},
-  year={{2020}},
-  doi={{10.17605/OSF.IO/{code}}}
-}}"""
+from brainscore_vision.data_helpers import cite_plugin
 
 
 def load_assembly(dataset: str, average_repetitions: bool, region: str) -> NeuronRecordingAssembly:
@@ -45,21 +38,15 @@ def _benchmark(
 
 def Sanghavi2020(region: str) -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
     """Predict V4 or IT that sees the objects of HvM; splits keep their proportions."""
-    bibtex = _ENTRY.format(name="Sanghavi2020", author="Sanghavi, Sachi and DiCarlo, James J", code="CHWDK")
+    bibtex = cite_plugin("data/sanghavi2020", "BIBTEX_SANGHAVI")
     return _benchmark(
-        "Sanghavi2020",
-        region,
-        visual_degrees=8,
-        number_of_trials=28,
-        stratified_by="object_name",
-        bibtex=bibtex,
+        "Sanghavi2020", region, visual_degrees=8, number_of_trials=28, stratified_by="object_name", bibtex=bibtex
     )
 
 
 def SanghaviJozwik2020(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
     """Predict V4 or IT that sees natural images of BOLD5000."""
-    author = "Sanghavi, Sachi and Jozwik, K M and DiCarlo, James J"
-    bibtex = _ENTRY.format(name="SanghaviJozwik2020", author=author, code="FHY36")
+    bibtex = cite_plugin("data/sanghavi2020", "BIBTEX_SANGHAVIJOZWIK")
     return _benchmark(
         "SanghaviJozwik2020", region, visual_degrees=8, number_of_trials=37, stratified_by=None, bibtex=bibtex
     )
@@ -67,8 +54,7 @@ def SanghaviJozwik2020(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
 
 def SanghaviMurty2020(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
     """Predict V4 or IT that sees the natural images of Rust2012."""
-    author = "Sanghavi, Sachi and Murty, N A R and DiCarlo, James J"
-    bibtex = _ENTRY.format(name="SanghaviMurty2020", author=author, code="FCHME")
+    bibtex = cite_plugin("data/sanghavi2020", "BIBTEX_SANGHAVIMURTY")
     return _benchmark(
         "SanghaviMurty2020", region, visual_degrees=5, number_of_trials=50, stratified_by=None, bibtex=bibtex
     )

@@ -17,12 +17,7 @@ VISUAL_DEGREES = 8
 def error_consistency(dataset: str, *, published: bool = False) -> AgreementWithPeople:
     """Agreement with people on the drawings named wrongly, beyond that expected from equal accuracy.
 
-    Parameters
-    ----------
-    dataset : str
-        For example ``'segments-all'``.
-    published : bool
-        Return the absolute value of the score, unbounded.
+    With `published`, the absolute value of the score, unbounded. `dataset` is for example ``'segments-all'``.
     """
     return AgreementWithPeople(
         f"Scialom2024_{dataset}BehavioralErrorConsistency",
@@ -38,12 +33,7 @@ def error_consistency(dataset: str, *, published: bool = False) -> AgreementWith
 def accuracy_distance(dataset: str, *, published: bool = False) -> AgreementWithPeople:
     """Similarity of a model's accuracy to that of people.
 
-    Parameters
-    ----------
-    dataset : str
-        For example ``'rgb'`` or ``'phosphenes-12'``.
-    published : bool
-        Let drawings fill the model's field of view, whatever its size.
+    With `published`, drawings fill the model's field of view, whatever its size.
     """
     return AgreementWithPeople(
         f"Scialom2024_{dataset}BehavioralAccuracyDistance",

@@ -6,14 +6,13 @@ holds for beliefs and choices of people, and for the orientations preferred by o
 chance level given by an even distribution.
 
 Design of the recordings. Sizes are ordinary: 500 stimuli, 72 and 96 neuroids, 20 repetitions of about 5 spikes, with a
-split-half reliability of .96 (V1) and .94 (IT). The rest follows from the metric: a regression with 25 components,
-learned from 450 stimuli, cannot predict a population with many more dimensions, not even from its noise-free responses,
-and always loses about 25/450 of the noise variance. So both populations have few dimensions (V1: the cells of one
-hypercolumn, 12 orientations x 3 frequencies, two cells each; IT: mixtures of 10 features; 25 principal components hold
-more than 99.9 % of the variance), and repetitions are many enough that the loss, at most .004, stays within the
-interval. Earlier designs, of higher dimension or with 10 repetitions, gave .94 to .997. No model's score was used in
-the design. With 16 other seeds, the interval of the generating population includes 1 for 16 (V1) and 15 (IT): see
-perf/simulated_truth.py.
+split-half reliability of .96 (V1) and .94 (IT). A regression with 25 components, learned from 450 stimuli, cannot
+predict a population with many more dimensions, not even from its noise-free responses, and always loses about 25/450 of
+the noise variance. So both populations have few dimensions (V1: the cells of one hypercolumn, 12 orientations x 3
+frequencies, two cells each; IT: mixtures of 10 features; 25 principal components hold more than 99.9 % of the
+variance), and repetitions are many enough that the loss, at most .004, stays within the interval. Earlier designs, of
+higher dimension or with 10 repetitions, gave .94 to .997. No model's score was used in the design. With 16 other seeds,
+the interval of the generating population includes 1 for 16 (V1) and 15 (IT): see perf/simulated_truth.py.
 
 A score measures how well a model spans Gabor energy and random combinations of it, NOT how brain-like it is.
 """

@@ -56,18 +56,10 @@ SEED = 2026
 
 
 def load_gratings(kind: str) -> StimulusSet:
-    """Load one set of gratings, drawing it on first use.
+    """Load one set of gratings, a key of `KINDS`, drawing it on first use.
 
-    Parameters
-    ----------
-    kind : {'blank', 'receptive_field', 'orientation'}
-        One grey image; small gratings at 5 x 5 places; gratings at one place.
-
-    Returns
-    -------
-    StimulusSet
-        64 x 64 pixels, with the columns `CONDITIONS`, ``degrees`` (8) and ``filename``, in the order of conditions,
-        phases fastest. Places are degrees below and right of the centre of the image.
+    Images have 64 x 64 pixels, and the columns `CONDITIONS`, ``degrees`` (8) and ``filename``, in the order of
+    conditions, phases fastest. Places are degrees below and right of the centre of the image.
     """
     folder = settings().cache_home / "simulatedcortex2026" / f"{kind}-{content_digest(Path(__file__))}"
     rows = np.array(list(itertools.product(*KINDS[kind])))
@@ -109,14 +101,7 @@ def draw_grating(
 
 
 def load_preferences() -> PropertyAssembly:
-    """Load the preferred orientations of 240 cells, from the spikes in 20 trials of 100 ms.
-
-    Returns
-    -------
-    PropertyAssembly
-        Dims (neuroid, neuronal_property): ``preferred_orientation``, degrees, 0 to 180. Attributes: the edges of its
-        histogram, ``number_of_trials``, ``stimulus_set``, ``simulated``, ``seed``.
-    """
+    """Load the preferred orientations of 240 cells, degrees, 0 to 180, from the spikes in 20 trials of 100 ms."""
     wiring, spiking = (np.random.default_rng(seed) for seed in np.random.SeedSequence(SEED).spawn(2))
     stimuli = load_gratings("orientation")
     rates = _rates(_pixels(stimuli), _draw_cells(N_RECORDED, wiring, n_elsewhere=0))
@@ -148,11 +133,8 @@ def load_preferences() -> PropertyAssembly:
 def load_truth() -> NeuroidAssembly:
     """Load the expected rates of 500 other cells, drawn from the same distributions, to all gratings.
 
-    Returns
-    -------
-    NeuroidAssembly
-        Dims (presentation, neuroid): spikes per second. Presentations of all three sets have the columns of their
-        stimuli. The receptive fields of the last 100 are elsewhere.
+    Spikes per second, dims (presentation, neuroid); presentations of all three sets have the columns of their stimuli.
+    The receptive fields of the last 100 are elsewhere.
     """
     sets = [load_gratings(kind) for kind in KINDS]
     cells = _draw_cells(N_OTHERS, np.random.default_rng(SEED + 1), n_elsewhere=N_ELSEWHERE)

@@ -34,13 +34,9 @@ def load_fitting_stimuli() -> StimulusSet:
 def load_choices(*, noise_free: bool = False) -> BehavioralAssembly:
     """Load people's choices, or their probability of each photograph.
 
-    Returns
-    -------
-    BehavioralAssembly
-        Dims (presentation): the photograph chosen in each of 180,000 trials, with ``stimulus_id``, ``sample_obj``,
-        ``truth``, ``dist_obj``, ``correct`` and ``simulated``. If `noise_free`, dims (presentation, choice): 250
-        patches x 10 photographs, probabilities. Attributes: ``identifier``, ``stimulus_set``,
-        ``stimulus_set_identifier``, ``simulated`` (True), ``seed``.
+    Choices have dims (presentation): the photograph chosen in each of 180,000 trials, with ``stimulus_id``,
+    ``sample_obj``, ``truth``, ``dist_obj``, ``correct`` and ``simulated``. If `noise_free`, dims (presentation,
+    choice): 250 patches x 10 photographs, probabilities.
     """
     truth = dataset.load_assembly(noise_free=True)
     responses = truth.values[:, truth["region"].values == "IT", 0]
@@ -82,17 +78,9 @@ def beliefs(responses: np.ndarray, learned: np.ndarray, labels: np.ndarray) -> n
 
     .. math:: \min_{W, b} \; C \sum_i -\log p_{i, y_i} + \tfrac{1}{2} |W|^2, \quad p_i = \mathrm{softmax}(W z_i + b)
 
-    Parameters
-    ----------
-    responses, learned : arrays of shape (n_images, n_neuroids)
-        Test and training responses; :math:`z` has mean 0 and variance 1 over the latter.
-    labels : array of shape (n_learned,)
-        Training labels :math:`y`. :math:`C` is `PENALTY_C`.
-
-    Returns
-    -------
-    array of shape (n_images, n_labels)
-        Probabilities, labels in ascending order.
+    :math:`z` has mean 0 and variance 1 over the training responses, :math:`y` are their labels, :math:`C` is
+    `PENALTY_C`. Responses have shape (n_images, n_neuroids), probabilities (n_images, n_labels), labels in ascending
+    order.
     """
     from sklearn.linear_model import LogisticRegression  # slow to import
 
@@ -108,16 +96,8 @@ def offer(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Offer the right label and each other one, in random order of trials.
 
-    Parameters
-    ----------
-    probabilities : array of shape (n_images, n_labels)
-    shown : array of shape (n_images,)
-        The right label's column.
-
-    Returns
-    -------
-    image, other, chosen : arrays of shape (n_trials,)
-        Image, other label, and chosen label; the other one is chosen with its share of both probabilities.
+    `shown` holds the right label's column in the probabilities, shape (n_images, n_labels). Return for each trial the
+    image, the other label, and the chosen one; the other one is chosen with its share of both probabilities.
     """
     images, others = (indices.ravel() for indices in np.indices(probabilities.shape))
     wrong = others != shown[images]

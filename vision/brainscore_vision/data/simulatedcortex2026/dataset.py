@@ -37,27 +37,20 @@ TIME_BINS_MS = ((70, 90), (90, 110), (110, 130), (130, 150), (150, 170))
 
 
 def load_stimuli() -> StimulusSet:
-    """Load the patches, cutting them on first use.
+    """Load the patches, cutting them on first use: 500 patches of 64 x 64 pixels.
 
-    Returns
-    -------
-    StimulusSet
-        500 patches of 64 x 64 pixels with the columns ``stimulus_id``, ``object_name`` (the photograph), ``row_px`` and
-        ``column_px`` (upper left corner in it), ``size_px``, and ``filename``.
-
-    Raises
-    ------
-    MissingStimulusError
-        If a photograph is not installed.
+    Columns are ``stimulus_id``, ``object_name`` (the photograph), ``row_px`` and ``column_px`` (upper left corner in
+    it), ``size_px``, and ``filename``.
     """
     paths = patches.photograph_paths()
     folder = settings().cache_home / "simulatedcortex2026" / f"stimuli-{_key(paths)}"
     with locked(folder):
-        if not _is_whole(folder):
+        table = folder / "stimuli.csv"  # users may delete any of the cached files
+        if not (table.is_file() and all((folder / name).is_file() for name in pd.read_csv(table)["filename"])):
             shutil.rmtree(folder, ignore_errors=True)
             with atomic_directory(folder) as temporary:
                 _write_stimuli(_cut(paths), temporary)
-    stimuli = StimulusSet.from_files(folder / "stimuli.csv", folder)
+    stimuli = StimulusSet.from_files(table, folder)
     stimuli.identifier = IDENTIFIER
     return stimuli
 
@@ -77,9 +70,8 @@ def load_assembly(*, noise_free: bool = False, temporal: bool = False) -> Neuroi
     NeuroidAssembly
         Dims (presentation, neuroid, time_bin): spikes in the window of 70 to 170 ms. Presentations are stimuli x
         repetitions (stimuli only if ``noise_free``) with the stimulus columns and ``repetition``; neuroids have
-        ``neuroid_id``, ``region`` (``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``), ``subject`` and ``simulated``. Attributes:
-        ``identifier``, ``stimulus_set``, ``stimulus_set_identifier``, ``simulated`` (True), ``seed``,
-        ``number_of_trials``, ``units``.
+        ``neuroid_id``, ``region``, ``subject`` and ``simulated``. Attributes also hold ``simulated`` (True), ``seed``,
+        ``number_of_trials`` and ``units``.
     """
     stimuli = load_stimuli()
     paths = patches.photograph_paths()
@@ -100,19 +92,10 @@ def load_assembly(*, noise_free: bool = False, temporal: bool = False) -> Neuroi
 
 
 def simulate(images: np.ndarray, parameters: population.PopulationParameters) -> dict[str, np.ndarray]:
-    """Return expected and drawn spike counts of all populations.
+    """Return expected and drawn spike counts of all populations for luminance images, shape (n_images, size, size).
 
-    Parameters
-    ----------
-    images : array of shape (n_images, size, size)
-        Luminance, 0 to 1.
-
-    Returns
-    -------
-    dict of str to array
-        ``V1_expected`` and so on for all regions: shape (n_images, n_neuroids); ``V1_counts`` and so on: shape
-        (repetitions, n_images, n_neuroids). Spikes in the window. ``temporal_expected``, ``temporal_counts``: IT in
-        five time bins, the last axis.
+    ``V1_expected`` and so on for all regions have shape (n_images, n_neuroids); ``V1_counts`` and so on (repetitions,
+    n_images, n_neuroids). ``temporal_expected`` and ``temporal_counts`` are IT in five time bins, the last axis.
     """
     # The seeds of IT and V1 come first, so that their responses stay as they were before V2 and V4 were added.
     names = ("IT wiring", "V1", "IT", "V2 wiring", "V4 wiring", "V2", "V4", "late")
@@ -160,12 +143,6 @@ def _write_stimuli(cut: list[patches.Patch], folder: Path) -> None:
             }
         )
     pd.DataFrame(rows).to_csv(folder / "stimuli.csv", index=False)
-
-
-def _is_whole(folder: Path) -> bool:
-    """Return whether all files of the folder still exist (users may delete cached files)."""
-    table = folder / "stimuli.csv"
-    return table.is_file() and all((folder / name).is_file() for name in pd.read_csv(table)["filename"])
 
 
 def _write_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:

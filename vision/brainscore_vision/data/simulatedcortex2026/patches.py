@@ -44,13 +44,7 @@ class Patch:
 
 
 def photograph_paths() -> dict[str, Path]:
-    """Find the photographs by name without importing the packages that bring them.
-
-    Raises
-    ------
-    MissingStimulusError
-        If a package or a file of it is absent.
-    """
+    """Find the photographs by name without importing the packages that bring them."""
     paths = {}
     for name, (package, relative) in PHOTOGRAPHS.items():
         spec = find_spec(package)

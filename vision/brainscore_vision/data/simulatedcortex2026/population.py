@@ -38,26 +38,19 @@ class PopulationParameters:
         Standard deviation of the Gabor envelope in cycles of its carrier; 0.5 gives about 1.3 octaves.
     grid : int
         Receptive-field centres lie on a ``grid x grid`` lattice.
-    exponent : float
-        Exponent ``n`` of the divisive normalisation, on amplitudes.
-    semi_saturation : float
-        ``sigma`` of the divisive normalisation, in units of the amplitude of a typical patch.
+    exponent, semi_saturation : float
+        ``n`` and ``sigma`` of the divisive normalisation, on amplitudes, in units of that of a typical patch.
     pool_width : float
         Standard deviation of the spatial pools in patch widths.
     v1_per_type : int
         V1 neuroids for each pair of orientation and frequency.
     it_neuroids, it_subunits, it_inputs : int
         IT neuroids; second-stage features; how many inputs a subunit and a neuroid each draw.
-    it_subunit_threshold : float
-        Threshold of a subunit in standard deviations of its drive over positions and stimuli.
-    it_threshold : float
-        Threshold of an IT neuroid in standard deviations of its drive over the stimuli.
+    it_subunit_threshold, it_threshold : float
+        Thresholds in standard deviations of the drive, of a subunit over positions and stimuli, of a neuroid over
+        stimuli.
     spontaneous_count, evoked_count : float
         Expected spikes in the window without drive; their mean increase over the stimuli.
-    repetitions : int
-        Showings of each stimulus.
-    seed : int
-        Seeds the wiring and the spikes.
     """
 
     n_orientations: int = 12
@@ -82,14 +75,12 @@ class PopulationParameters:
 def gabor_pair(
     size_px: int, *, orientation: float, frequency: float, centre: tuple[float, float], bandwidth: float
 ) -> np.ndarray:
-    r"""Return an even and an odd Gabor filter of unit norm and zero mean.
+    r"""Return an even and an odd Gabor filter of unit norm and zero mean, shape (2, size_px, size_px).
 
     .. math:: g(p) = \exp(-|p - c|^2 / 2 s^2) \cos(2 \pi f \, u + \phi), \quad s = b / f, \quad \phi \in \{0, \pi/2\}
 
     Parameters
     ----------
-    size_px : int
-        Width of the square patch in pixels.
     orientation : float
         Direction of the carrier's modulation, radians.
     frequency : float
@@ -99,14 +90,9 @@ def gabor_pair(
     bandwidth : float
         ``b``, envelope standard deviation in cycles.
 
-    Returns
-    -------
-    array of shape (2, size_px, size_px)
-        Even, odd.
-
     References
     ----------
-    Daugman (1985), Journal of the Optical Society of America A 2(7), doi:10.1364/JOSAA.2.001160.
+    Daugman (1985), doi:10.1364/JOSAA.2.001160.
     """
     axis = (np.arange(size_px) + 0.5) / size_px
     rows, columns = axis[:, None] - centre[0], axis[None, :] - centre[1]
@@ -121,21 +107,13 @@ def gabor_pair(
 def quadrature_energy(images: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
     r"""Return the energy of every quadrature pair, :math:`E = (g_{even} \cdot I)^2 + (g_{odd} \cdot I)^2`.
 
-    Parameters
-    ----------
-    images : array of shape (n_images, size, size)
-        Luminance, 0 to 1.
-
-    Returns
-    -------
-    array of shape (n_images, n_orientations, n_frequencies, grid, grid)
-        At least 0. Weighted by the squared frequency, because the amplitude of natural images falls with frequency
-        and cells of all frequencies respond alike (Field 1987).
+    Images have shape (n_images, size, size) and luminance 0 to 1; energies have shape (n_images, n_orientations,
+    n_frequencies, grid, grid). They are weighted by the squared frequency, because the amplitude of natural images
+    falls with frequency and cells of all frequencies respond alike (Field 1987).
 
     References
     ----------
-    Adelson and Bergen (1985), Journal of the Optical Society of America A 2(2), doi:10.1364/JOSAA.2.000284.
-    Field (1987), Journal of the Optical Society of America A 4(12), doi:10.1364/JOSAA.4.002379.
+    Adelson and Bergen (1985), doi:10.1364/JOSAA.2.000284. Field (1987), doi:10.1364/JOSAA.4.002379.
     """
     n_images, size_px = images.shape[0], images.shape[-1]
     flat = images.reshape(n_images, -1)
@@ -168,22 +146,12 @@ def normalized_amplitude(energy: np.ndarray, parameters: PopulationParameters) -
 
     .. math:: R_i = \frac{A_i^n}{\sigma^n + \langle A_j^n \rangle_j}, \quad A = \sqrt{E}
 
-    Parameters
-    ----------
-    energy : array of shape (n_images, n_orientations, n_frequencies, ...)
-        Quadrature energies in units of a typical energy; trailing axes are positions.
-    parameters : PopulationParameters
-        ``exponent`` is :math:`n`, ``semi_saturation`` :math:`\sigma`.
-
-    Returns
-    -------
-    array of the same shape
-        0 (no contrast) to less than the number of orientations times frequencies.
+    Energies have shape (n_images, n_orientations, n_frequencies, ...), in units of a typical energy; trailing axes are
+    positions. Results are 0 (no contrast) to less than the number of orientations times frequencies.
 
     References
     ----------
-    Heeger (1992), Visual Neuroscience 9(2), doi:10.1017/S0952523800009640. Carandini and Heeger (2012), Nature Reviews
-    Neuroscience 13, equation 10, doi:10.1038/nrn3136.
+    Heeger (1992), doi:10.1017/S0952523800009640. Carandini and Heeger (2012), equation 10, doi:10.1038/nrn3136.
     """
     amplitude = energy ** (parameters.exponent / 2)
     pool = amplitude.mean(axis=(1, 2), keepdims=True)
@@ -193,20 +161,9 @@ def normalized_amplitude(energy: np.ndarray, parameters: PopulationParameters) -
 def v1_drive(energy: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
     """Return the drive of the V1-like population: complex cells of one hypercolumn at the centre of the patch.
 
-    All cells pool energy with the same Gaussian window, as cells of one column share their place in the visual field;
-    they differ in orientation and spatial frequency.
-
-    Parameters
-    ----------
-    energy : array of shape (n_images, n_orientations, n_frequencies, grid, grid)
-        See `quadrature_energy`, in units of a typical energy.
-    parameters : PopulationParameters
-        ``pool_width`` is the standard deviation of the window.
-
-    Returns
-    -------
-    array of shape (n_images, n_orientations * n_frequencies * v1_per_type)
-        At least 0; cells of one type are adjacent.
+    All cells pool energy (see `quadrature_energy`, in units of a typical energy) with the same Gaussian window, as
+    cells of one column share their place in the visual field; they differ in orientation and spatial frequency. Shape
+    (n_images, n_orientations * n_frequencies * v1_per_type), at least 0; cells of one type are adjacent.
     """
     distance = (np.arange(parameters.grid) + 0.5) / parameters.grid - 0.5
     window = np.exp(-(distance**2) / (2 * parameters.pool_width**2))
@@ -217,27 +174,16 @@ def v1_drive(energy: np.ndarray, parameters: PopulationParameters) -> np.ndarray
 
 
 def it_drive(energy: np.ndarray, parameters: PopulationParameters, rng: np.random.Generator) -> np.ndarray:
-    r"""Return the drive of the deeper population: tolerant of position, selective for combinations.
+    """Return the drive of the deeper population: tolerant of position, selective for combinations.
 
     Each subunit adds :math:`k` randomly chosen inputs from a 3 x 3 neighbourhood of the normalised maps with random
     signs, is thresholded at every place, and averaged over all places; features are divided by their mean over
-    subunits. Each neuroid adds :math:`k` features with random weights and is thresholded again.
-
-    Parameters
-    ----------
-    energy : array of shape (n_images, n_orientations, n_frequencies, grid, grid)
-        See `quadrature_energy`, in units of a typical energy.
-    rng : numpy.random.Generator
-        Draws the wiring.
-
-    Returns
-    -------
-    array of shape (n_images, it_neuroids)
-        At least 0.
+    subunits. Each neuroid adds :math:`k` features with random weights and is thresholded again. Energy is that of
+    `v1_drive`; the drive has shape (n_images, it_neuroids), at least 0.
 
     References
     ----------
-    The cascade follows Riesenhuber and Poggio (1999), Nature Neuroscience 2, doi:10.1038/14819.
+    The cascade follows Riesenhuber and Poggio (1999), doi:10.1038/14819.
     """
     maps = normalized_amplitude(energy, parameters)
     maps = maps - maps.mean(axis=(0, 3, 4), keepdims=True)
@@ -266,15 +212,7 @@ def it_drive(energy: np.ndarray, parameters: PopulationParameters, rng: np.rando
 def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
     """Scale a drive to expected spike counts: spontaneous count plus a gain that makes the mean evoked count equal.
 
-    Parameters
-    ----------
-    drive : array of shape (n_images, n_neuroids)
-        At least 0, not all 0.
-
-    Returns
-    -------
-    array of the same shape
-        Expected spikes in the counting window; mean over images ``spontaneous_count + evoked_count``.
+    The drive, shape (n_images, n_neuroids), is at least 0, not all 0.
     """
     return parameters.spontaneous_count + parameters.evoked_count * drive / drive.mean(axis=0)
 
@@ -282,35 +220,18 @@ def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.n
 def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndarray:
     """Turn the pattern of responses from an early to a late one, at equal strides.
 
-    Parameters
-    ----------
-    early, late : array of shape (n_images, n_neuroids)
-        Expected spikes in the whole window.
-
-    Returns
-    -------
-    array of shape (n_images, n_neuroids, n_bins)
-        Expected spikes in each bin, as many as in the window, so that bins are as reliable as the window.
+    Expected spikes in the whole window, shape (n_images, n_neuroids), become those in each bin, the last axis: as many
+    as in the window, so that bins are as reliable as the window.
     """
     share = np.linspace(0, 1, n_bins)
     return early[..., np.newaxis] * (1 - share) + late[..., np.newaxis] * share
 
 
 def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw independent Poisson counts by inverting the distribution function.
+    """Draw independent Poisson counts by inverting the distribution function; shape (repetitions, *expected.shape).
 
-    Unlike a rejection method this uses exactly one random number for a count, so that a difference in the last digit
-    of one expected count (another BLAS) cannot shift all draws that follow.
-
-    Parameters
-    ----------
-    expected : array of any shape
-        Expected counts, at least 0 and below about 700.
-
-    Returns
-    -------
-    float array of shape (repetitions, *expected.shape)
-        Whole numbers.
+    Unlike a rejection method this uses exactly one random number for a count, so that a difference in the last digit of
+    one expected count (another BLAS) cannot shift all draws that follow. Expected counts are below about 700.
 
     References
     ----------

@@ -1,6 +1,7 @@
 """Compare when a model's responses suffice to recognise the object in an image with when those of IT do."""
 
 from brainscore_vision import metric_registry
+from brainscore_vision.data_helpers import cite_data
 
 from .metric import OSTCorrelation
 
@@ -16,14 +17,4 @@ BIBTEX = """@inproceedings{kubilius2019brain,
   year={2019}
 }"""
 
-BIBTEX_CHARACTERIZATION = """@article{kar2019evidence,
-  title={Evidence that recurrent circuits are critical to the ventral stream's execution of core object recognition
-    behavior},
-  author={Kar, Kohitij and Kubilius, Jonas and Schmidt, Kailyn and Issa, Elias B. and DiCarlo, James J.},
-  journal={Nature Neuroscience},
-  volume={22},
-  number={6},
-  pages={974--983},
-  year={2019},
-  doi={10.1038/s41593-019-0392-5}
-}"""
+BIBTEX_CHARACTERIZATION = cite_data("kar2019")

@@ -1,17 +1,10 @@
 """Estimate reliability from halves of the repetitions that each stimulus has of its own."""
 
 from brainscore_vision import metric_registry
+from brainscore_vision.data_helpers import cite_plugin
 
 from .ceiling import SplitHalfPredictorConsistency
 
 metric_registry["predictor_consistency"] = SplitHalfPredictorConsistency
 
-BIBTEX = """@article{spearman1910,
-  title={Correlation calculated from faulty data},
-  author={Spearman, Charles},
-  journal={British Journal of Psychology},
-  volume={3},
-  pages={271--295},
-  year={1910},
-  doi={10.1111/j.2044-8295.1910.tb00206.x}
-}"""
+BIBTEX = cite_plugin("metrics/internal_consistency")

@@ -1,19 +1,10 @@
 """Estimate how well a model's geometry can agree with that of single subjects."""
 
 from brainscore_vision import metric_registry
+from brainscore_vision.data_helpers import cite_plugin
 
 from .ceiling import RSACeiling
 
 metric_registry["rsa_ceiling"] = RSACeiling
 
-BIBTEX = """@article{nili2014,
-  title={A toolbox for representational similarity analysis},
-  author={Nili, Hamed and Wingfield, Cai and Walther, Alexander and Su, Li and Marslen-Wilson, William and
-    Kriegeskorte, Nikolaus},
-  journal={PLoS Computational Biology},
-  volume={10},
-  number={4},
-  pages={e1003553},
-  year={2014},
-  doi={10.1371/journal.pcbi.1003553}
-}"""
+BIBTEX = cite_plugin("metrics/leave_one_subject_out")

@@ -40,13 +40,7 @@ def FreemanZiemba2013(  # noqa: N802 - factories of benchmarks are named like cl
 
 
 def load_assembly(average_repetitions: bool, region: str, access: str = "private"):
-    """Load mean spikes of one region in `TIME_WINDOW`, dims (presentation, neuroid).
-
-    Parameters
-    ----------
-    access : {'private', 'public'}
-        Which part of the images.
-    """
+    """Load mean spikes of one region in `TIME_WINDOW`, dims (presentation, neuroid), of public or private images."""
     from brainscore_vision.model_helpers.brain_transformation.temporal import assembly_time_align  # brings much
 
     assembly = load_dataset(f"FreemanZiemba2013.{access}")

@@ -24,13 +24,8 @@ NUMBER_OF_TRIALS = 2
 class Rajalingham2018(BenchmarkBase):
     """Correlate the confusions of single images, and divide by the correlation between two halves of the trials.
 
-    Parameters
-    ----------
-    access : {'private', 'public'}
-        Tested images. Of the public ones, models learn from one half, with every object in it, and are tested on the
-        other, in turn.
-    published : bool
-        Let models learn from all public images, even if these are tested, as for published scores.
+    Of ``'public'`` images, models learn from one half, with every object in it, and are tested on the other, in turn;
+    with `published` they learn from all, even if these are tested, as for published scores.
     """
 
     def __init__(self, metric: str = "i2n", *, access: str = "private", published: bool = False) -> None:
