@@ -62,20 +62,11 @@ class Bucket:
         zip_sha256: str | None = None,
         prepare: Prepare | None = None,
     ) -> Callable[[], StimulusSet]:
-        """Return the function that loads a stimulus set.
+        """Return the function that loads a stimulus set with a packaged identifier, from a table and an archive.
 
-        Parameters
-        ----------
-        identifier : str
-            Packaged identifier.
-        csv_sha1, zip_sha1 : str
-            Digests of the table and of the archive; SHA-256 digests, if given, are verified as well.
-        csv_version_id, zip_version_id : str
-            Versions of the files; ``'null'`` for files older than the bucket's versioning.
-        filename_prefix : str, optional
-            None: ``'stimulus_'``.
-        prepare : callable, optional
-            Maps the loaded stimulus set to the returned one.
+        SHA-256 digests, if given, are verified as well. Versions are ``'null'`` for files older than the bucket's
+        versioning; the `filename_prefix` is ``'stimulus_'`` by default; `prepare` maps the loaded stimulus set to the
+        returned one.
         """
 
         def load() -> StimulusSet:
@@ -104,8 +95,6 @@ class Bucket:
 
         Parameters
         ----------
-        identifier : str
-            Packaged identifier.
         stimuli : str, optional
             Registered identifier of the stimulus set, possibly of another plugin. None: no stimuli.
         merge_stimulus_set_meta : bool

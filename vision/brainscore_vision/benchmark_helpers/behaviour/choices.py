@@ -47,14 +47,7 @@ def named_choices(
     visual_degrees: float | None = None,
     number_of_trials: int = 1,
 ) -> BehavioralAssembly:
-    """Let a model name stimuli with given labels: the task ``label``.
-
-    Parameters
-    ----------
-    stimuli : StimulusSet
-        One row per stimulus.
-    labels : iterable of str
-        Labels to choose from, at least two; repeated ones count once.
+    """Let a model name stimuli with given labels, at least two: the task ``label``.
 
     Returns
     -------
@@ -89,12 +82,7 @@ def learned_probabilities(
     visual_degrees: float | None = None,
     number_of_trials: int = 1,
 ) -> BehavioralAssembly:
-    """Let a model learn labels from some stimuli and apply them to others: the task ``probabilities``.
-
-    Parameters
-    ----------
-    fitting_stimuli : StimulusSet
-        With the column ``image_label``, which holds at least two labels.
+    """Let a model learn ``image_label`` from some stimuli and apply it to others: the task ``probabilities``.
 
     Returns
     -------

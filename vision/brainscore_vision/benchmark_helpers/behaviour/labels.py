@@ -126,14 +126,8 @@ def label_accuracy(
     Returns
     -------
     Score
-        0-d, in [0, 1]. Attributes: ``raw`` (shares of correct answers, dims (presentation) with ``stimulus_id``, or
-        dims (condition) with the values of `conditions`), ``error`` (over the values of `unit`), ``interval`` (95 %,
-        Wilson's), ``n_stimuli``, ``n_trials`` and ``quantity``.
-
-    Raises
-    ------
-    AssemblyError
-        If a presentation has several answers, or answers are not about these stimuli.
+        0-d, in [0, 1]. Attributes: ``raw`` (shares of correct answers by presentation or by condition), ``error`` (over
+        the values of `unit`), ``interval`` (95 %, Wilson's), ``n_stimuli``, ``n_trials`` and ``quantity``.
     """
     answered = coordinate(answers, "stimulus_id").astype(str)
     stimulus_ids = stimuli["stimulus_id"].to_numpy().astype(str)
@@ -180,8 +174,7 @@ class AgreementWithPeople(BenchmarkBase):
     load_choices : callable
         Returns the answers of people, dims (presentation), with ``truth`` and ``attrs['stimulus_set']``.
     load_fitting_stimuli : callable, optional
-        Returns the stimuli to learn the labels from, with the column ``image_label``: the task ``probabilities``. None:
-        the model names stimuli, the task ``label``.
+        Returns the stimuli to learn ``image_label`` from: the task ``probabilities``. None: the task ``label``.
     bounded : bool
         Clip scores to [0, 1].
     """

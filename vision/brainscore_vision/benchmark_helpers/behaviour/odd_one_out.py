@@ -70,15 +70,7 @@ class OddOneOutBenchmark(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the chance-corrected share, in [0, 1]; its ``error`` is over judgements.
-
-        Raises
-        ------
-        AssemblyError
-            If the number of answers differs from that of judgements, or an answer is not one of the three stimuli.
-        CeilingError
-            If people agree no more than by chance.
-        """
+        """Return the chance-corrected share, in [0, 1]; its ``error`` is over judgements."""
         assembly = loaded(self._assembly)
         triplets = _triplets(assembly)[: self._n_triplets]
         room = float(self.ceiling) - CHANCE
@@ -110,12 +102,7 @@ def highest_agreement(judgements: DataAssembly) -> Score:
     """Return the share of judgements that match the most frequent answer to their triplet, in [1/3, 1].
 
     No model with one answer per triplet exceeds it on these judgements. With few judgements per triplet it is biased
-    upwards. `judgements` are as in `OddOneOutBenchmark`; the order of the three does not matter.
-
-    Raises
-    ------
-    CeilingError
-        If no triplet was judged twice, so that it would be 1 for any judgements.
+    upwards; `CeilingError` if no triplet was judged twice.
     """
     triplets = _triplets(judgements)
     _, triplet = np.unique(np.sort(triplets, axis=1), axis=0, return_inverse=True)

@@ -43,13 +43,7 @@ def checked_metric(metric: Any, *, benchmark: str, name: str = "similarity_metri
 
 
 def checked_recordings(assembly: Any, *, benchmark: str) -> NeuroidAssembly:
-    """Return the measurements of a benchmark, loaded if they are a `LazyLoad`.
-
-    Raises
-    ------
-    AssemblyError
-        If they are no labelled array, are empty along a dimension, or hold no real numbers.
-    """
+    """Return the measurements of a benchmark; `AssemblyError` unless they are labelled real numbers, and not empty."""
     whose = f"The assembly of benchmark {benchmark!r}"
     assembly = loaded(assembly)
     if not isinstance(assembly, xr.DataArray):
@@ -94,10 +88,7 @@ def name_tested(score: Score, assembly: xr.DataArray) -> None:
 def answer_of(candidate: BrainModel, answer: Any, dims: Sequence[str]) -> Any:
     """Return a model's answer if it is an assembly with ``stimulus_id`` and at least these dimensions.
 
-    Raises
-    ------
-    AssemblyError
-        If it is no assembly, lacks a dimension or ``stimulus_id``, is empty, or has neuroids but no real numbers.
+    `AssemblyError` also if it is empty, or has neuroids but no real numbers.
     """
     whose = f"Model {getattr(candidate, 'identifier', type(candidate).__name__)!r} answered"
     names = " and ".join(map(repr, dims))
@@ -132,12 +123,14 @@ def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataAr
     digits only, which correlate with anything. `sources` are the model's answers to each stimulus set, dims
     (presentation, ...).
     """
-    constant = [source for source in sources if _is_constant(source)]
+    rows_of = [np.moveaxis(source.values, source.get_axis_num("presentation"), 0) for source in sources]
+    # Comparing stops at the first difference.
+    constant = [rows for rows in rows_of if len(rows) > 1 and all(np.array_equal(row, rows[0]) for row in rows[1:])]
     if not constant:
         return None
     score = Score(float("nan"))
     reason = (
-        f"Model {candidate.identifier!r} answers the same to all of {constant[0].sizes['presentation']} stimuli, so "
+        f"Model {candidate.identifier!r} answers the same to all of {len(constant[0])} stimuli, so "
         "that there is nothing to compare. Look at its weights, at its preprocessing and at the layer that stands for "
         "the region."
     )
@@ -154,9 +147,3 @@ def say_why_undefined(score: Score, candidate: BrainModel) -> None:
     score.attrs["not_applicable"] = (
         f"For model {candidate.identifier!r}, {what} not defined, though its answers to the stimuli differ."
     )
-
-
-def _is_constant(source: xr.DataArray) -> bool:
-    """Return whether several presentations are all the same; comparing stops at the first difference."""
-    rows = np.moveaxis(source.values, source.get_axis_num("presentation"), 0)
-    return len(rows) > 1 and all(np.array_equal(row, rows[0]) for row in rows[1:])

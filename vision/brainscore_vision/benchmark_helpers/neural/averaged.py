@@ -88,9 +88,9 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate on every child, and return the mean.
 
-        Attributes: ``raw_subjects`` or ``raw_folds`` (scores of the children), ``sem_subjects`` or ``sem_folds``,
-        ``error`` (see `note_error_over_units` and `note_error_over_folds`); for subjects the score of each under its
-        name, for folds ``folds``, the list of scores.
+        Attributes also hold ``raw_subjects`` or ``raw_folds`` and their standard error, ``sem_...``; for subjects the
+        score of each under its name, for folds ``folds``, the list of scores. For ``error`` see `note_error_over_units`
+        and `note_error_over_folds`.
         """
         scores, ceilings = [], []
         for child in self.children():

@@ -65,13 +65,12 @@ class NeuralBenchmark(BenchmarkBase):
     similarity_metric : Metric
         ``metric(model_assembly, assembly)`` returns a correlation, or another input of `normalization`.
     timebins : list of (int, int), optional
-        Windows to record, ms after stimulus onset. None: those of the assembly, or `DEFAULT_TIMEBINS` if it has none.
+        Windows to record, ms after stimulus onset. None: those of the assembly, or `DEFAULT_TIMEBINS`.
     normalization : callable
         ``normalization(raw, ceiling)``: `explained_variance` for correlations and a reliability, `ceil_score` for a
         ceiling of the same quantity as the metric (see `geometry_ceiling`).
     static_models : bool
-        For recordings with several time bins: whether to score models whose answer is the same in all of them. False:
-        their score is NaN, as for models that answer without time bins.
+        For recordings with several time bins: whether to score models whose answer is the same in all of them.
     **kwargs
         ``ceiling_func`` (a `LazyCeiling` announces its quantity) and others of `BenchmarkBase`.
     """
@@ -153,12 +152,9 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         Called with the keywords ``source_train``, ``target_train``, ``source_test``, ``target_test``.
     alpha_coord : str, optional
         Coordinate of neuroid, such as ``'subject'``: fit and normalise each of its values separately, then average. For
-        each value, stimuli with NaN for all its neuroids are excluded: subjects may have seen different stimuli. None:
-        all neuroids together.
+        each value, stimuli with NaN for all its neuroids are excluded: subjects may have seen different stimuli.
     per_voxel_ceilings : bool
         Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`), not all by one.
-    timebins : list of (int, int), optional
-        See `NeuralBenchmark`; None: those of the training assembly.
     """
 
     def __init__(

@@ -96,10 +96,10 @@ class RSABenchmark(BenchmarkBase):
         return timebins(checked_recordings(self._assembly, benchmark=self.identifier))
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate.
+        """Score a candidate; attributes also hold ``n_subjects``.
 
         ``raw`` is the mean over subjects, with ``raw``, dims (subject), and ``subject_scores``, the same as a list; its
-        ``error`` is that of `note_error_over_units`. Attributes also hold ``n_subjects``.
+        ``error`` is that of `note_error_over_units`.
         """
         conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)

@@ -101,13 +101,9 @@ class PropertiesBenchmark(BenchmarkBase):
         """Score a candidate; attributes also hold ``n_model_units`` (with a receptive field at the stimuli).
 
         The candidate sees five stimulus sets: the blank (three times), gratings that map receptive fields, gratings
-        that measure response strength, and those of the experiment. A `SharedCandidate` is recorded, and its receptive
-        fields are mapped, once for all benchmarks on the same experiment.
-
-        Raises
-        ------
-        NotApplicableError
-            If no unit responds to gratings, or none has its receptive field at the stimuli.
+        that measure response strength, and those of the experiment. A `SharedCandidate` is recorded once for all
+        benchmarks on the same experiment. `NotApplicableError` if no unit responds to gratings, or has its receptive
+        field at the stimuli.
         """
         stimulus_set = self._assembly.stimulus_set
         candidate.start_recording(self.region, time_bins=self.timebins)

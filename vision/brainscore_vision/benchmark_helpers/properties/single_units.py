@@ -155,14 +155,7 @@ def firing_rate_scale(
     """Return slope and offset, in spikes per second, that turn activations into firing rates typical of a region.
 
     The median responses to the best grating and to the blank, over responsive units, are mapped to those of recorded
-    neurons.
-
-    Raises
-    ------
-    AssemblyError
-        If no rates are known for the region.
-    NotApplicableError
-        If no unit responds to the gratings.
+    neurons. `NotApplicableError` if no unit responds to the gratings.
     """
     if region not in MEDIAN_MAX_RESP:
         raise AssemblyError(

@@ -22,12 +22,10 @@ def block_diagonal_concat(
     presentation_coords: Sequence[str] | None = None,
     neuroid_coords: Sequence[str] | None = None,
 ) -> NeuroidAssembly:
-    """Join assemblies with different stimuli and neuroids along both dimensions.
+    """Join assemblies with different stimuli and neuroids along both dimensions, such as one per subject.
 
     Parameters
     ----------
-    slices : sequence of NeuroidAssembly, dims (presentation, neuroid)
-        For example one per subject.
     presentation_coords, neuroid_coords : sequence of str or None
         Coordinates to keep, as far as every slice has them. None: all that every slice has.
 
@@ -62,15 +60,8 @@ def block_diagonal_concat(
 def neuroid_concat(parts: Sequence[xr.DataArray]) -> NeuroidAssembly:
     """Join assemblies with different neuroids, such as one per subject, keeping the stimuli that all share.
 
-    Returns
-    -------
-    NeuroidAssembly, dims (presentation, neuroid)
-        Stimuli in the order of the first part, with ``stimulus_id``; neuroids with the coordinates that every part has.
-
-    Raises
-    ------
-    AssemblyError
-        If a stimulus repeats within a part, or none is shared by all.
+    Stimuli are in the order of the first part, with ``stimulus_id``; neuroids with the coordinates that every part has.
+    `AssemblyError` if a stimulus repeats within a part, or none is shared by all.
     """
     ids = [coordinate(part, "stimulus_id") for part in parts]
     common = set(ids[0]).intersection(*ids[1:])

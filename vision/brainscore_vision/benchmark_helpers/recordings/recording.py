@@ -128,11 +128,8 @@ def show(
 ) -> NeuroidAssembly:
     """Show stimuli at their size in the experiment to a model that is recording.
 
-    Returns
-    -------
-    NeuroidAssembly
-        The model's valid answer (see `handover.answer_of`), averaged over ``repetition`` if it has several trials of a
-        stimulus; a time bin of length one is squeezed.
+    The answer is averaged over ``repetition`` if it has several trials of a stimulus; a time bin of length one is
+    squeezed.
     """
     on_screen = place_on_screen(
         stimulus_set, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees

@@ -33,13 +33,8 @@ def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly)
 
     The reliability :math:`\rho` is the metric between random halves of the single `repetitions`, stepped up to all of
     them (Spearman-Brown). This holds for metrics that correlate geometries, such as ``rdm``, and for unbiased ``cka``,
-    the cosine between Gram matrices: noise that is independent between repetitions adds to one side only.
-
-    Returns
-    -------
-    Score
-        0-d, with the metric's quantity, for `ceil_score`. Attributes: ``reliability`` (Score); ``error`` and
-        ``interval`` if `internal_consistency` provides them for the metric.
+    the cosine between Gram matrices: noise that is independent between repetitions adds to one side only. Attributes
+    also hold the ``reliability``.
     """
     reliability = load_ceiling("internal_consistency", consistency_metric=metric)(repetitions)
     ceiling = Score(np.sqrt(max(float(reliability), 0.0)))
@@ -60,22 +55,16 @@ def over_time(metric: Callable[..., Score]) -> Callable[[xr.DataArray, xr.DataAr
     :math:`\sum_t \operatorname{sign}(r_t) r_t^2 / \sum_t \rho_t`: bins weigh by their reliability, so those before the
     response do not count.
 
-    Parameters
-    ----------
-    metric : Metric
-        ``metric(source, target)`` returns correlations, dims (time_bin), such as ``spantime_pls``.
-
-    Returns
-    -------
-    callable
-        ``f(source, target)``; its Score is 0-d with the metric's attributes, errors by the chain rule, and
-        ``per_time_bin`` (the metric's Score). Bins with a constant target are excluded; one that the source does not
-        predict counts as 0.
+    The `metric`, such as ``spantime_pls``, returns correlations, dims (time_bin), which are kept as ``per_time_bin``.
+    Bins with a constant target are excluded; one that the source does not predict counts as 0.
     """
 
     def compare(source: xr.DataArray, target: xr.DataArray) -> Score:
         per_bin = metric(source, target)
-        counted = _varying_bins(target, per_bin)
+        blocks = target.transpose("time_bin", "presentation", "neuroid").values
+        starts = target["time_bin_start"].values.tolist()
+        varies = {start: not constant_columns(block).all() for start, block in zip(starts, blocks, strict=True)}
+        counted = np.flatnonzero([varies[start] for start in per_bin["time_bin_start"].values.tolist()])
         score = Score(_signed_root(per_bin.values[counted]))
         score.attrs.update({key: value for key, value in per_bin.attrs.items() if key not in _OF_BINS})
         score.attrs["per_time_bin"] = per_bin
@@ -131,13 +120,3 @@ def _signed_root(correlations: Floats) -> float:
     values = np.nan_to_num(correlations)
     mean = float(np.mean(np.sign(values) * values**2))
     return float(np.sign(mean) * np.sqrt(abs(mean)))
-
-
-def _varying_bins(target: xr.DataArray, per_bin: Score) -> np.ndarray:
-    """Return positions, in the order of the score, of bins in which some neuroid of the target varies."""
-    values = target.transpose("time_bin", "presentation", "neuroid").values
-    varies = {
-        start: not constant_columns(block).all()
-        for start, block in zip(target["time_bin_start"].values.tolist(), values, strict=True)
-    }
-    return np.flatnonzero([varies[start] for start in per_bin["time_bin_start"].values.tolist()])

@@ -51,10 +51,9 @@ def neuroid_wise_explained_var(
 
     Parameters
     ----------
-    score : Score
-        With an attribute ``raw`` of dims (neuroid[, split]): correlation of each neuroid; NaN for excluded ones.
-    ceiling : Score
-        With an attribute ``raw`` like that: reliability of each neuroid. Splits are averaged.
+    score, ceiling : Score
+        With an attribute ``raw`` of dims (neuroid[, split]): correlation and reliability of each neuroid; NaN for
+        excluded ones. Splits are averaged.
     aggregate_func : callable
         Maps an array of shape (n_neuroids,) to a number.
 
@@ -62,14 +61,13 @@ def neuroid_wise_explained_var(
     -------
     Score
         0-d. Attributes: ``raw`` (`score`), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), ``error`` and the
-        descriptive attributes of the raw score. The error is over neuroids, for a mean or median of at least two; it
-        includes the noise of scores and ceilings, but not the effect of stimuli shared by all. For other summaries it
-        is NaN.
+        descriptive attributes of the raw score. The error is over neuroids, for a mean or median; it includes the noise
+        of scores and ceilings, but not the effect of stimuli shared by all.
 
     Raises
     ------
     CeilingError
-        If a neuroid's ceiling is not a finite number above 0, or score and ceiling are not correlation and reliability.
+        If a neuroid's ceiling is not a finite number above 0.
     """
     validate_quantities(score, ceiling, normalization="explained_variance")
     per_neuroid = _mean_over_splits(score.attrs.get("raw"), "score")
@@ -119,21 +117,10 @@ def _mean_over_splits(raw: xr.DataArray | None, what: str) -> xr.DataArray:
 
 
 def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = None) -> Score:
-    """Return the ceiling of some neuroids, from the values that a ceiling holds for each.
+    """Return the ceiling of some neuroids, from the values that a ceiling holds for each in ``raw``.
 
-    Parameters
-    ----------
-    ceiling : Score
-        With an attribute ``raw`` of dims (neuroid[, split]).
-    alike : str, optional
-        Another coordinate to match, if the ceiling has it, such as ``'subject'``: many data sets number the neuroids of
-        each subject from 0.
-
-    Returns
-    -------
-    Score
-        0-d, the mean over splits of the median over these neuroids, with their values as ``raw``; the ceiling itself if
-        it holds none.
+    It is the mean over splits of the median over these neuroids; the ceiling itself if it holds none. `alike` names
+    another coordinate to match, such as ``'subject'``: many data sets number the neuroids of each subject from 0.
     """
     per_neuroid = ceiling.attrs.get("raw")
     if per_neuroid is None or "neuroid" not in per_neuroid.dims:

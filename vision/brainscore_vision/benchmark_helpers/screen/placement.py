@@ -33,14 +33,8 @@ def place_on_screen(
 ) -> StimulusSet:
     """Crop stimuli, or pad them with grey, so that they have their visual size in a model's field of view.
 
-    The canvas is target / source times as large as the stimulus; nothing is scaled.
-
-    Parameters
-    ----------
-    target_visual_degrees : float
-        Width of the model's field of view, degrees; ``candidate.visual_degrees()``.
-    source_visual_degrees : float or None
-        Width of all stimuli in the experiment, degrees. None: the column ``degrees``.
+    The canvas is target / source times as large as the stimulus; nothing is scaled. The target is
+    ``candidate.visual_degrees()``, the source the width of all stimuli, None: the column ``degrees``.
 
     Returns
     -------
@@ -49,14 +43,12 @@ def place_on_screen(
         ``<identifier>--target<degrees>--source<degrees>``, with ``degrees`` set to the target, `stimulus_paths` (str;
         unconverted stimuli keep their path) and `original_paths`. Converted files lie in
         ``<BRAINSCORE_HOME>/stimuli_on_screen/`` under the digest of their source and geometry; only absent ones are
-        written, by several threads.
+        written.
 
     Raises
     ------
     StimulusError
         If degrees are given twice, not at all, or are not positive, or a stimulus cannot be decoded.
-    MissingStimulusError
-        If a stimulus file does not exist.
     """
     sources = _source_degrees(stimulus_set, target_visual_degrees, source_visual_degrees)
     if (sources == target_visual_degrees).all():

@@ -6,6 +6,7 @@ the `SharedCandidate` is deleted.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections import OrderedDict
@@ -35,8 +36,7 @@ class SharedCandidate(BrainModel):
 
     A question consists of a region and its time bins, or a task and its fitting stimuli; the stimuli, with all columns
     and the content of their files; and the number of trials. A model that answers each trial differently is thus
-    recorded once and compared several times, like a subject. All other attributes are those of the model, which must
-    not change meanwhile.
+    recorded once, like a subject. All other attributes are those of the model, which must not change meanwhile.
 
     Parameters
     ----------
@@ -51,7 +51,8 @@ class SharedCandidate(BrainModel):
         self._answers: OrderedDict[str, NeuroidAssembly | BehavioralAssembly] = OrderedDict()
         self._results: dict[Hashable, object] = {}
         for name in ("start_task", "look_at"):  # some benchmarks inspect a model's options
-            vars(self)[name] = with_signature(getattr(self, name), _signature_of(getattr(model, name)))
+            with contextlib.suppress(TypeError, ValueError):  # no signature available
+                vars(self)[name] = with_signature(getattr(self, name), inspect.signature(getattr(model, name)))
 
     def __getattr__(self, name: str) -> Any:  # attributes of the model
         if name == "_model":  # before __init__ has run, as in a copy
@@ -126,38 +127,15 @@ def with_signature(method: Callable[..., Result], signature: inspect.Signature |
     return same
 
 
-def _signature_of(method: Callable[..., object]) -> inspect.Signature | None:
-    try:
-        return inspect.signature(method)
-    except (TypeError, ValueError):  # no signature available
-        return None
-
-
 def once(candidate: BrainModel, step: Hashable, compute: Callable[[], Result], *shown: object) -> Result:
     """Return the result of a step for a model as it is prepared; for a `SharedCandidate`, compute it once.
 
-    Parameters
-    ----------
-    step : hashable
-        Name of the step, or the function that computes it. Together with `shown` and the model's last preparation, it
-        must determine the result.
-    compute : callable
-        Computes the result, which must not be changed.
-    *shown
-        Stimulus sets, numbers and texts. If one has no digest, nothing is shared.
+    The name of the `step`, or the function that computes it, what is `shown` and the model's last preparation must
+    determine the result, which must not be changed. If something shown has no digest, nothing is shared.
     """
     if isinstance(candidate, SharedCandidate):
         return candidate.once(step, compute, *shown)
     return compute()
-
-
-def _stimuli_digest(stimuli: StimulusSet) -> str:
-    """Return a digest of the identifier, columns and file contents of a stimulus set."""
-    columns = {str(name): stimuli[name].to_numpy() for name in stimuli.columns}
-    paths = getattr(stimuli, "stimulus_paths", {})
-    stimulus_ids = dict.fromkeys(stimuli["stimulus_id"])
-    files = [Path(paths[stimulus_id]) for stimulus_id in stimulus_ids if stimulus_id in paths]
-    return content_digest(getattr(stimuli, "identifier", None), list(columns), columns, files)
 
 
 def _digest_of(*parts: object) -> str | None:
@@ -172,7 +150,10 @@ def _plain(part: object) -> object:
     import pandas as pd  # heavy; already imported where there are stimuli
 
     if isinstance(part, pd.DataFrame):
-        return ["stimuli", _stimuli_digest(cast("StimulusSet", part))]
+        columns = {str(name): part[name].to_numpy() for name in part.columns}
+        paths = getattr(part, "stimulus_paths", {})
+        files = [Path(paths[stimulus_id]) for stimulus_id in dict.fromkeys(part["stimulus_id"]) if stimulus_id in paths]
+        return ["stimuli", content_digest(getattr(part, "identifier", None), list(columns), columns, files)]
     if isinstance(part, dict):
         return {name: _plain(value) for name, value in part.items()}
     if isinstance(part, Sequence) and not isinstance(part, (str, bytes)):

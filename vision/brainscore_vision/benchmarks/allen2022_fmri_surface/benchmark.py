@@ -7,15 +7,13 @@ from brainscore_vision.data_helpers import cite_data
 BIBTEX = cite_data("allen2022_fmri")
 
 
-def Allen2022fmriSurface(  # noqa: N802 - factories of benchmarks are named like classes
+def Allen2022fmriSurface(
     region: str, metric_type: str = "ridge", dataset_prefix: str = "Allen2022_fmri_surface", **kwargs
 ) -> TrainTestNeuralBenchmark:
     """Predict responses; ``per_voxel_ceilings=True`` normalises each of the vertices by its own reliability."""
     return predict_responses(dataset_prefix, region, metric_type, **kwargs)
 
 
-def Allen2022fmriSurfaceRSA(  # noqa: N802 - factories of benchmarks are named like classes
-    region: str, dataset_prefix: str = "Allen2022_fmri_surface"
-) -> RSABenchmark:
+def Allen2022fmriSurfaceRSA(region: str, dataset_prefix: str = "Allen2022_fmri_surface") -> RSABenchmark:
     """Compare dissimilarities."""
     return compare_dissimilarities(dataset_prefix, region)

@@ -23,16 +23,6 @@ REGIONS = {"V1": (0, "V1"), "posteriorVTC": (1, "IT"), "anteriorVTC": (2, "IT")}
 BIBTEX = cite_data("bracci2019")
 
 
-def load_patterns(region: str) -> NeuroidAssembly:
-    """Load the patterns of a region in all subjects, each voxel with mean 0, and the stimuli."""
-    assembly = load_dataset("Bracci2019")
-    assembly = assembly.sel(neuroid=assembly["roi"] == REGIONS[region][0]).transpose("presentation", "neuroid")
-    stimuli = load_stimulus_set("Bracci2019")
-    centred = assembly.copy(data=assembly.values - assembly.values.mean(axis=0))
-    centred.attrs.update(stimulus_set=stimuli, stimulus_set_identifier=stimuli.identifier)
-    return centred
-
-
 def average_subjects(patterns: NeuroidAssembly) -> NeuroidAssembly:
     """Average the n-th voxels of all subjects, as one subject ``'average'``."""
     voxels, of_voxel = np.unique(patterns["voxels"].values, return_inverse=True)
@@ -45,9 +35,18 @@ def average_subjects(patterns: NeuroidAssembly) -> NeuroidAssembly:
     return NeuroidAssembly(patterns.values @ weights, coords=coords, dims=patterns.dims, attrs=patterns.attrs)
 
 
-def Bracci2019RSA(region: str, *, published: bool = False) -> RSABenchmark:  # noqa: N802 - named like a class
+def Bracci2019RSA(region: str, *, published: bool = False) -> RSABenchmark:
     """Compare with ``'V1'``, ``'posteriorVTC'`` or ``'anteriorVTC'``."""
-    patterns = cache(lambda: load_patterns(region))
+
+    @cache
+    def patterns() -> NeuroidAssembly:
+        assembly = load_dataset("Bracci2019")
+        assembly = assembly.sel(neuroid=assembly["roi"] == REGIONS[region][0]).transpose("presentation", "neuroid")
+        stimuli = load_stimulus_set("Bracci2019")
+        centred = assembly.copy(data=assembly.values - assembly.values.mean(axis=0))  # each voxel has mean 0
+        centred.attrs.update(stimulus_set=stimuli, stimulus_set_identifier=stimuli.identifier)
+        return centred
+
     ceiling = load_ceiling("rsa_ceiling", **({"bound": "lower", "compat": True} if published else {}))
     return RSABenchmark(
         identifier=f"Bracci2019.{region}-rdm",

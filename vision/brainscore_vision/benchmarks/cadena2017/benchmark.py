@@ -69,11 +69,11 @@ def _benchmark(metric: str, version: int, **crossvalidation_kwargs: Any) -> Neur
     )
 
 
-def ToliasCadena2017PLS() -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
+def ToliasCadena2017PLS() -> NeuralBenchmark:
     """Predict V1 by regression."""
     return _benchmark("pls", version=1)
 
 
-def ToliasCadena2017Mask() -> NeuralBenchmark:  # noqa: N802 - as above
+def ToliasCadena2017Mask() -> NeuralBenchmark:
     """Predict V1 by a mask over space and weights of channels, for layers of convolutions."""
     return _benchmark("mask_regression", version=2, splits=4)

@@ -109,7 +109,7 @@ class PublishedCoggan2024(RSABenchmark):
         return score
 
 
-def Coggan2024(region: str, *, published: bool = False) -> RSABenchmark:  # noqa: N802 - named like a class
+def Coggan2024(region: str, *, published: bool = False) -> RSABenchmark:
     """Compare with ``'V1'``, ``'V2'``, ``'V4'`` or ``'IT'``."""
     kind = PublishedCoggan2024 if published else RSABenchmark
     return kind(

@@ -74,13 +74,8 @@ class ValueDelta(BenchmarkBase):
     Halves of the people differ by the sampling error of both; the mean of all differs from the truth by a known part of
     that, half of it for equal halves.
 
-    Parameters
-    ----------
-    experiment : str
-        A key of `EXPERIMENTS`.
-    published : bool
-        Correct the accuracies of the model for lapses too, and use the published ceiling: the score of one half of the
-        trials against the other, as if people had been asked half as often.
+    With `published`, the accuracies of the model are corrected for lapses too, and the ceiling is the score of one half
+    of the trials against the other, as if people had been asked half as often.
     """
 
     def __init__(self, experiment: str, *, published: bool = False) -> None:

@@ -54,9 +54,7 @@ def load_assembly(region: str, split: Literal["train", "test"], average_repetiti
     return name_neuroids_apart(assembly, by="recording_time")
 
 
-def Gifford2022(  # noqa: N802 - factories of benchmarks are named like classes
-    region: str, metric_type: str, **kwargs
-) -> TrainTestNeuralBenchmark:
+def Gifford2022(region: str, metric_type: str, **kwargs) -> TrainTestNeuralBenchmark:
     """Predict responses by ``ridge`` or ``ridgecv``."""
     return train_test_benchmark(
         f"Gifford2022.{region}-{metric_type}",

@@ -21,8 +21,6 @@ RECORDINGS = GivenSplit(
 )
 
 
-def Hebart2023fmri(  # noqa: N802 - factories of benchmarks are named like classes
-    region: str, metric_type: str, **kwargs
-) -> TrainTestNeuralBenchmark:
+def Hebart2023fmri(region: str, metric_type: str, **kwargs) -> TrainTestNeuralBenchmark:
     """Predict responses by ``ridge`` or ``ridgecv``."""
     return RECORDINGS.regression(region, metric_type, load_metric(f"{metric_type}_split"), **kwargs)

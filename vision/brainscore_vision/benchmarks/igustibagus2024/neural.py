@@ -50,7 +50,7 @@ def without_shared_backgrounds(
     return train[~np.isin(backgrounds[train], in_test)], test
 
 
-def Igustibagus2024Ridge() -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
+def Igustibagus2024Ridge() -> NeuralBenchmark:
     """Predict IT; splits keep the proportions of objects."""
     options = {"stratification_coord": "object_label", "preprocess_indices": without_shared_backgrounds}
     return benchmark_of_repetitions(

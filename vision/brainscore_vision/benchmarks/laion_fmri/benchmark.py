@@ -72,7 +72,7 @@ def with_stimuli(assembly: NeuroidAssembly, stimulus_ids: set[str], identifier: 
     return some
 
 
-def LAIONfMRI(  # noqa: N802 - factories of benchmarks are named like classes
+def LAIONfMRI(
     region: str,
     split: str,
     metric_type: str = "ridgecv",
@@ -108,7 +108,7 @@ def LAIONfMRI(  # noqa: N802 - factories of benchmarks are named like classes
     return MultiSubjectNeuralBenchmark(identifier, subjects, of_subject)
 
 
-def LAIONfMRIClusterCV(  # noqa: N802 - factories of benchmarks are named like classes
+def LAIONfMRIClusterCV(
     region: str, metric_type: str = "ridgecv", dataset_prefix: str = SHARED, n_folds: int = 5, **kwargs
 ) -> KFoldNeuralBenchmark:
     """Test on each of five clusters of images, trained on the others."""
@@ -119,7 +119,7 @@ def LAIONfMRIClusterCV(  # noqa: N802 - factories of benchmarks are named like c
     )
 
 
-def LAIONfMRIRSA(  # noqa: N802 - factories of benchmarks are named like classes
+def LAIONfMRIRSA(
     region: str, dataset_prefix: str = SHARED, subjects: Sequence[str] = SUBJECTS, *, published: bool = False
 ) -> RSABenchmark | MultiSubjectNeuralBenchmark:
     """Compare dissimilarities between the photographs that all subjects saw."""
@@ -135,7 +135,7 @@ def LAIONfMRIRSA(  # noqa: N802 - factories of benchmarks are named like classes
     )
 
 
-def LAIONfMRICKA(  # noqa: N802 - factories of benchmarks are named like classes
+def LAIONfMRICKA(
     region: str, dataset_prefix: str = SHARED, subjects: Sequence[str] = SUBJECTS, *, published: bool = False
 ) -> RSABenchmark:
     """Compare Gram matrices of the photographs that all subjects saw."""

@@ -63,7 +63,7 @@ def reliability(assembly: NeuronRecordingAssembly, coord: str = WINDOW) -> Score
     return attach_error(ceiling, raw, over=["neuroid"], aggregate=lambda drawn: float(np.median(drawn)))
 
 
-def Li2026(region: str, metric: str) -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
+def Li2026(region: str, metric: str) -> NeuralBenchmark:
     """Predict a region by ``'ridgecv'`` or ``'pls'``; scenes have no categories to keep in proportion."""
     penalty = {"alpha_per_target": False} if metric == "ridgecv" else {}  # one for all units
     recordings = cache(lambda: load_assembly(region))
@@ -80,7 +80,7 @@ def Li2026(region: str, metric: str) -> NeuralBenchmark:  # noqa: N802 - factori
     )
 
 
-def Li2026RDM(region: str) -> RSABenchmark:  # noqa: N802 - as above
+def Li2026RDM(region: str) -> RSABenchmark:
     """Compare with the geometry of each animal; ceilings of two animals (V1, V2, V4) are higher than of five (IT)."""
     return RSABenchmark(
         identifier=f"Li2026.{region}-rdm",
@@ -94,7 +94,7 @@ def Li2026RDM(region: str) -> RSABenchmark:  # noqa: N802 - as above
     )
 
 
-def Li2026Temporal(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
+def Li2026Temporal(region: str) -> NeuralBenchmark:
     """Predict the time course of a region, 30 bins of 10 ms, with weights shared by all bins.
 
     A static model's score is NaN, with the reason. The ceiling is the reliability of each unit in its best window, not

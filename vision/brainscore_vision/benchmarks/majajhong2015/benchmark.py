@@ -21,7 +21,7 @@ VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 50
 
 
-def MajajHong2015(  # noqa: N802 - factories of benchmarks are named like classes
+def MajajHong2015(
     region: str,
     *,
     access: str = "private",

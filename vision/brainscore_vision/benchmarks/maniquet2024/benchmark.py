@@ -56,11 +56,11 @@ class _Maniquet2024(BenchmarkBase):
         return ceil_score(self._metric(probabilities, self._human_assembly), self.ceiling)
 
 
-def Maniquet2024ConfusionSimilarity(*, published: bool = False) -> _Maniquet2024:  # noqa: N802 - the published name
+def Maniquet2024ConfusionSimilarity(*, published: bool = False) -> _Maniquet2024:
     """Confusions between objects; see `_Maniquet2024`."""
     return _Maniquet2024("confusion_similarity", published=published)
 
 
-def Maniquet2024TasksConsistency(*, published: bool = False) -> _Maniquet2024:  # noqa: N802 - the published name
+def Maniquet2024TasksConsistency(*, published: bool = False) -> _Maniquet2024:
     """Variation of accuracy over kinds of clutter, occlusion and scrambling; see `_Maniquet2024`."""
     return _Maniquet2024("tasks_consistency", published=published)

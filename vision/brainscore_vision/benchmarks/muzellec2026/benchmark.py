@@ -39,11 +39,11 @@ def _benchmark(region: str) -> NeuralBenchmark:
     )
 
 
-def MajajHongV4PublicBenchmark() -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
+def MajajHongV4PublicBenchmark() -> NeuralBenchmark:
     """Predict a model from V4."""
     return _benchmark("V4")
 
 
-def MajajHongITPublicBenchmark() -> NeuralBenchmark:  # noqa: N802 - as above
+def MajajHongITPublicBenchmark() -> NeuralBenchmark:
     """Predict a model from IT."""
     return _benchmark("IT")

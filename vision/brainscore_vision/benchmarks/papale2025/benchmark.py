@@ -25,7 +25,7 @@ def load_assembly(
     return average_repetition(assembly) if average_repetitions else assembly
 
 
-def Papale2025(region: str, metric: str) -> TrainTestNeuralBenchmark:  # noqa: N802 - named like a class
+def Papale2025(region: str, metric: str) -> TrainTestNeuralBenchmark:
     """Predict a region by ``'ridge'`` with a penalty of 1, or by ``'ridgecv'`` with a penalty for each monkey."""
     return train_test_benchmark(
         f"Papale2025.{region}-{metric}",

@@ -18,7 +18,7 @@ def load_assembly(average_repetitions: bool, region: str) -> NeuronRecordingAsse
     return average_repetition(assembly) if average_repetitions else assembly
 
 
-def DicarloRajalingham2020ITPLS() -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
+def DicarloRajalingham2020ITPLS() -> NeuralBenchmark:
     """Predict IT; images have no categories that splits could keep in proportion."""
     return benchmark_of_repetitions(
         "Rajalingham2020.IT-pls",

@@ -36,7 +36,7 @@ def _benchmark(
     )
 
 
-def Sanghavi2020(region: str) -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
+def Sanghavi2020(region: str) -> NeuralBenchmark:
     """Predict V4 or IT that sees the objects of HvM; splits keep their proportions."""
     bibtex = cite_plugin("data/sanghavi2020", "BIBTEX_SANGHAVI")
     return _benchmark(
@@ -44,7 +44,7 @@ def Sanghavi2020(region: str) -> NeuralBenchmark:  # noqa: N802 - factories of b
     )
 
 
-def SanghaviJozwik2020(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
+def SanghaviJozwik2020(region: str) -> NeuralBenchmark:
     """Predict V4 or IT that sees natural images of BOLD5000."""
     bibtex = cite_plugin("data/sanghavi2020", "BIBTEX_SANGHAVIJOZWIK")
     return _benchmark(
@@ -52,7 +52,7 @@ def SanghaviJozwik2020(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
     )
 
 
-def SanghaviMurty2020(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
+def SanghaviMurty2020(region: str) -> NeuralBenchmark:
     """Predict V4 or IT that sees the natural images of Rust2012."""
     bibtex = cite_plugin("data/sanghavi2020", "BIBTEX_SANGHAVIMURTY")
     return _benchmark(

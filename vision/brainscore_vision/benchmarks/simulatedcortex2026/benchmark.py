@@ -5,14 +5,13 @@ the population that generated the spikes reaches 1 within the stated interval, s
 holds for beliefs and choices of people, and for the orientations preferred by other cells and the recorded ones, with
 chance level given by an even distribution.
 
-Design of the recordings. Sizes are ordinary: 500 stimuli, 72 and 96 neuroids, 20 repetitions of about 5 spikes, with a
-split-half reliability of .96 (V1) and .94 (IT). A regression with 25 components, learned from 450 stimuli, cannot
-predict a population with many more dimensions, not even from its noise-free responses, and always loses about 25/450 of
-the noise variance. So both populations have few dimensions (V1: the cells of one hypercolumn, 12 orientations x 3
-frequencies, two cells each; IT: mixtures of 10 features; 25 principal components hold more than 99.9 % of the
-variance), and repetitions are many enough that the loss, at most .004, stays within the interval. Earlier designs, of
-higher dimension or with 10 repetitions, gave .94 to .997. No model's score was used in the design. With 16 other seeds,
-the interval of the generating population includes 1 for 16 (V1) and 15 (IT): see perf/simulated_truth.py.
+Sizes are ordinary: 500 stimuli, 72 and 96 neuroids, 20 repetitions of about 5 spikes, with a split-half reliability of
+.96 (V1) and .94 (IT). A regression with 25 components, learned from 450 stimuli, cannot predict a population with many
+more dimensions, not even from its noise-free responses, and always loses about 25/450 of the noise variance. So both
+populations have few dimensions (V1: the cells of one hypercolumn, 12 orientations x 3 frequencies, two cells each; IT:
+mixtures of 10 features), and repetitions are many enough that the loss, at most .004, stays within the interval. No
+model's score was used in the design. With 16 other seeds, the interval of the generating population includes 1 for 16
+(V1) and 15 (IT): see perf/simulated_truth.py.
 
 A score measures how well a model spans Gabor energy and random combinations of it, NOT how brain-like it is.
 """
@@ -64,7 +63,7 @@ def load_repetitions(region: str):
     return assembly.sel(neuroid=assembly["region"] == region).squeeze("time_bin")
 
 
-def SimulatedCortex2026(region: str, metric: str) -> NeuralBenchmark:  # noqa: N802 - factories are named like classes
+def SimulatedCortex2026(region: str, metric: str) -> NeuralBenchmark:
     """Compare with one of the populations, by a usual metric (version 1) or by the share of signal (version 2)."""
     described = {**_described(region), "version": 2 if metric.endswith("_signal") else 1}
     return benchmark_of_repetitions(
@@ -72,7 +71,7 @@ def SimulatedCortex2026(region: str, metric: str) -> NeuralBenchmark:  # noqa: N
     )
 
 
-def SimulatedCortex2026Temporal(metric: str) -> NeuralBenchmark:  # noqa: N802 - factories are named like classes
+def SimulatedCortex2026Temporal(metric: str) -> NeuralBenchmark:
     """Compare with IT over time; its pattern changes between bins."""
     return benchmark_of_repetitions(
         f"SimulatedCortex2026.IT-temporal-{metric}",
@@ -82,7 +81,7 @@ def SimulatedCortex2026Temporal(metric: str) -> NeuralBenchmark:  # noqa: N802 -
     )
 
 
-def SimulatedCortex2026Choices() -> MatchToSampleBenchmark:  # noqa: N802 - factories are named like classes
+def SimulatedCortex2026Choices() -> MatchToSampleBenchmark:
     """Ask for the photograph of a patch, and compare the confusions of a model and people, patch by patch.
 
     A model learns the photographs from 250 patches and gives their probabilities for 250 others.
@@ -98,7 +97,7 @@ def SimulatedCortex2026Choices() -> MatchToSampleBenchmark:  # noqa: N802 - fact
     )
 
 
-def SimulatedCortex2026Preferences() -> PropertiesBenchmark:  # noqa: N802 - factories are named like classes
+def SimulatedCortex2026Preferences() -> PropertiesBenchmark:
     """Compare the distributions of preferred orientations over the units of a model and over cells of V1."""
     metric = load_metric("ks_similarity", property_name="preferred_orientation")
     return PropertiesBenchmark(

@@ -58,20 +58,10 @@ def load_stimuli() -> StimulusSet:
 def load_assembly(*, noise_free: bool = False, temporal: bool = False) -> NeuroidAssembly:
     """Load the responses of all populations, simulating them on first use.
 
-    Parameters
-    ----------
-    noise_free : bool
-        Return expected counts instead of spikes.
-    temporal : bool
-        Return the responses of IT over time: five bins of 20 ms.
-
-    Returns
-    -------
-    NeuroidAssembly
-        Dims (presentation, neuroid, time_bin): spikes in the window of 70 to 170 ms. Presentations are stimuli x
-        repetitions (stimuli only if ``noise_free``) with the stimulus columns and ``repetition``; neuroids have
-        ``neuroid_id``, ``region``, ``subject`` and ``simulated``. Attributes also hold ``simulated`` (True), ``seed``,
-        ``number_of_trials`` and ``units``.
+    Spikes from 70 to 170 ms, or expected counts if `noise_free`; if `temporal`, IT in five bins of 20 ms. Dims
+    (presentation, neuroid, time_bin): presentations are stimuli x repetitions (stimuli only if `noise_free`) with the
+    stimulus columns and ``repetition``; neuroids have ``neuroid_id``, ``region``, ``subject`` and ``simulated``.
+    Attributes also hold ``simulated`` (True), ``seed``, ``number_of_trials`` and ``units``.
     """
     stimuli = load_stimuli()
     paths = patches.photograph_paths()

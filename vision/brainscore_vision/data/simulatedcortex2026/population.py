@@ -79,16 +79,9 @@ def gabor_pair(
 
     .. math:: g(p) = \exp(-|p - c|^2 / 2 s^2) \cos(2 \pi f \, u + \phi), \quad s = b / f, \quad \phi \in \{0, \pi/2\}
 
-    Parameters
-    ----------
-    orientation : float
-        Direction of the carrier's modulation, radians.
-    frequency : float
-        ``f``, cycles per patch width.
-    centre : (float, float)
-        ``c`` as (row, column) in patch widths, 0 to 1.
-    bandwidth : float
-        ``b``, envelope standard deviation in cycles.
+    The carrier is modulated in direction `orientation`, radians, at the frequency ``f``, cycles per patch width, around
+    the centre ``c``, (row, column) in patch widths; the bandwidth ``b`` is the standard deviation of the envelope in
+    cycles.
 
     References
     ----------

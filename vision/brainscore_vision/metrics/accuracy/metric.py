@@ -7,7 +7,7 @@
 - Invariances: order of stimuli; renaming of labels on both sides.
 - Error: over stimuli, whose presentations stay together, and over people where `subject` tells several apart; for
   single answers ``sqrt(p (1 - p) / (n - 1))``. The interval is Wilson's with as many answers as would have this error,
-  defined also where all are right. Published scores give the standard deviation of single answers (`compat=True`).
+  defined also where all are right. `compat=True` gives the standard deviation of single answers.
 - When: whenever there is one right answer. For agreement beyond that, see `error_consistency`.
 """
 
@@ -49,11 +49,6 @@ class Accuracy(Metric):
         """Compare the answers with the right ones, along presentation; arrays in their order.
 
         A further dimension of length one, such as choice, is fine.
-
-        Raises
-        ------
-        AssemblyError
-            If the stimuli differ, or the numbers of labels, or there is more than one choice for a presentation.
         """
         answers, truth = _labels(source, "source"), _labels(target, "target")
         assemblies = [side for side in (source, target) if isinstance(side, xr.DataArray)]
@@ -79,7 +74,7 @@ class Accuracy(Metric):
 
 
 def _say_how_certain(score: Score, correct: NDArray[np.bool_], stimuli: Labels, coords: Mapping[str, Any]) -> None:
-    """Attach the error and the interval; the answers of one subject, and those to one stimulus, belong together."""
+    """Attach the error; the answers of one subject, and those to one stimulus, belong together."""
     names = coords["subject"][1] if "subject" in coords else np.zeros(len(correct), dtype=int)
     (subjects, subject), (ids, stimulus) = (
         np.unique(np.asarray(each).astype(str), return_inverse=True) for each in (names, stimuli)

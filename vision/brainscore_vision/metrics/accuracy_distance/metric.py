@@ -5,22 +5,20 @@ remains of the greatest possible distance,
 
     ``1 - |s - t| / max(t, 1 - t)``
 
-and the score is the mean over people. With `variables` the distance is computed within each combination of their values
-and averaged over these before people are: two models of the same accuracy differ if only one of them finds the same
-conditions hard as people do.
+and the score is the mean over people. With `variables` the distance is computed within each combination of their
+values, then averaged: a model has to find the same conditions hard as people do.
 
 - Input: source, one answer for each stimulus; target, one answer for each trial, with `stimulus_id`, `subject` and
   `truth`. An answer that is no label counts as wrong.
 - Output: Score in [0, 1]; a perfect model does not reach 1 unless people are perfect.
 - Invariances: order of trials; which wrong label was chosen; which stimuli (of a condition) were answered rightly.
-- Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; published scores give
-  the standard deviation over people (`compat=True`).
+- Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; `compat=True` gives
+  the standard deviation over people.
 - When: to compare how hard conditions are, beside `error_consistency`, which compares single stimuli.
 
 References
 ----------
-Used by Coggan & Tong (2024); Lonnqvist, Scialom, Gokce, Merchant, Herzog & Schrimpf (2025), Contour integration
-underlies human-like vision, arXiv:2504.05253.
+Used by Coggan & Tong (2024); Lonnqvist et al. (2025), arXiv:2504.05253.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import AccuracyDistance

@@ -1,7 +1,7 @@
 """Score whether disturbing the configuration of objects costs a model as much accuracy as people.
 
-The cost is the accuracy for the first type of images (whole objects) minus that for the second one. That of the model,
-``m``, is the mean over categories; that of people, ``h``, the mean over subjects. For random halves of the subjects
+The cost is the accuracy for whole objects minus that for disturbed ones. With that of the model, ``m``, the mean over
+categories, and that of people, ``h``, the mean over random halves of the subjects:
 
     ``score = mean_halves max(1 - |h - m| / |h|, 0)``
 
@@ -47,11 +47,8 @@ if TYPE_CHECKING:
 class BakerAccuracyDelta(Metric):
     """Relative difference of the cost in accuracy between model and people.
 
-    Parameters
-    ----------
-    image_types : sequence of two str
-        The type of undisturbed images, such as ``'w'`` (whole), and that of disturbed ones, such as ``'f'``
-        (Frankenstein) or ``'o'`` (fragmented).
+    `image_types` are that of undisturbed images, such as ``'w'`` (whole), and that of disturbed ones, such as ``'f'``
+    (Frankenstein) or ``'o'`` (fragmented).
     """
 
     quantity: ClassVar[Quantity | None] = "share"
@@ -67,10 +64,7 @@ class BakerAccuracyDelta(Metric):
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare; attrs also hold the costs ``model_delta`` and ``human_delta`` (over all subjects).
 
-        Raises
-        ------
-        AssemblyError
-            Also if a subject or a category lacks a type of images, or people's cost is 0 in one of the halves.
+        `AssemblyError` also if a subject or a category lacks a type of images, or people's cost is 0 in a half.
         """
         subjects, deltas = _human_deltas(target, self._image_types)
         if len(subjects) < 2:
@@ -102,9 +96,9 @@ class BakerAccuracyDelta(Metric):
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Score a model whose disturbance costs exactly as much as that of all people (the target of the metric).
 
-        People in halves differ from all people, so that this is below 1. No model can score much more: the closeness to
-        halves is greatest near their middle. The published ceiling is the median closeness of the published halves to
-        the other subjects, stepped up as if it were a correlation.
+        This is below 1, and no model can score much more: the closeness to halves is greatest near their middle. The
+        published ceiling is the median closeness of the published halves to the other subjects, stepped up as if it
+        were a correlation.
         """
         subjects, deltas = _human_deltas(assembly, self._image_types)
         if len(subjects) < 2:
@@ -128,10 +122,7 @@ class BakerAccuracyDelta(Metric):
     def compute_ceiling(
         self, source: DataAssembly, target: DataAssembly, image_types: Sequence[str] | None = None
     ) -> float:
-        """Compare the costs of two groups of people, such as two halves; each as `target` of the metric.
-
-        ``max(1 - |h1 - h2| / |h2|, 0)``; NaN if the cost of the second group is 0.
-        """
+        """Compare the costs of two groups of people, each a target of the metric: ``max(1 - |h1 - h2| / |h2|, 0)``."""
         types = self._image_types if image_types is None else tuple(image_types)
         first, second = (_human_deltas(half, types)[1].mean() for half in (source, target))
         return float(relative_closeness(first, second))
@@ -156,7 +147,7 @@ def _human_deltas(target: DataAssembly, image_types: Sequence[str]) -> tuple[Lab
 def _accuracies(
     right: NDArray[np.bool_], image_type: Labels, group: Labels, what: str, image_types: Sequence[str]
 ) -> tuple[Labels, Floats]:
-    """Return groups (subjects or categories) and accuracies by type of images and group, shape (2, n_groups)."""
+    """Return subjects or categories, and accuracies by type of images and these, shape (2, n_groups)."""
     names, code = np.unique(group, return_inverse=True)
     types = image_type.astype(str)
     result = np.empty((2, len(names)))

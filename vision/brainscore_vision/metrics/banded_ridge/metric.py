@@ -2,14 +2,13 @@ r"""Score how well responses are predicted by several bands of features together
 
 Bands are sets of the source's neuroids, told apart by a coordinate: the layers of a model (``band_coord='layer'``), or
 several models side by side. Ridge regression has a penalty for each of them, chosen for each neuroid by leaving one
-training stimulus out, so that a band that does not help is not used, however many features it has:
+training stimulus out, so that a useless band is not used, however large it is:
 
 .. math:: \min_{W, c} \|y - \sum_b X_b w_b - c\|^2 + \alpha \sum_b (s_b / \omega_b) \|w_b\|^2
 
 where s_b is the mean squared size of a training stimulus in the band, and the weights :math:`\omega_b` sum to 1. They
-are the best of some candidates: all equal, each band alone, and ``n_draws`` at random
-(`metric_helpers.arrays.regression.banded`). As for `ridge`, ``score = mean_s median_j r(prediction_sj,
-measurement_sj)``.
+are the best of some candidates: all equal, each band alone, and ``n_draws`` at random. As for `ridge`, ``score = mean_s
+median_j r(prediction_sj, measurement_sj)``.
 
 Variance is partitioned by the product measure: ``attrs['variance_by_band']``, dims (band, split, neuroid), holds
 :math:`R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2` of the test stimuli, with means removed. Over bands
@@ -21,13 +20,13 @@ they sum to R^2. It is below 0 for a band that misleads, and where two bands say
   positive scaling of each neuroid of the target.
 - When: features are of several kinds or sizes, and you ask how much each explains. With one band it is `ridgecv`, whose
   alphas have the unit of the features. The 15 candidates for four bands take seven to nine times as long
-  (`perf/costs.py`); bands are read one after the other and may come from files.
+  (`perf/costs.py`); bands may come from files.
 - Ceiling: `internal_consistency`, as for `ridge`.
 
 References
 ----------
-Dupré la Tour, Eickenberg, Nunez-Elizalde & Gallant (2022), doi:10.1016/j.neuroimage.2022.119728; Nunez-Elizalde, Huth &
-Gallant (2019), doi:10.1016/j.neuroimage.2019.04.012.
+Dupré la Tour et al. (2022), doi:10.1016/j.neuroimage.2022.119728; Nunez-Elizalde et al. (2019),
+doi:10.1016/j.neuroimage.2019.04.012.
 """
 
 from __future__ import annotations

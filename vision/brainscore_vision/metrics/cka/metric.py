@@ -17,14 +17,13 @@ the plain one, ``tr(K H L H)``, which grows towards 1 with the number of neuroid
   counts ranks).
 
 Published differences: the published unbiased `cka` adds 1e-12 to the denominator, so it tends to 0 for small responses
-(below about 1e-3) although alignment has no scale, and it gives 0 where it is undefined, here NaN. The parts of
-`cka_cv` there depend on the order of rows, see `labelled.splits`.
+(below about 1e-3), and gives 0 where it is undefined. The parts of `cka_cv` there depend on the order of rows, see
+`labelled.splits`.
 
 References
 ----------
-Kornblith, Norouzi, Lee & Hinton (2019), ICML, https://arxiv.org/abs/1905.00414. Song, Smola, Gretton, Bedo & Borgwardt
-(2012), Journal of Machine Learning Research 13, equation 5. Murphy, Zylberberg & Fyshe (2024),
-https://arxiv.org/abs/2405.01012.
+Kornblith et al. (2019), arXiv:1905.00414. Song et al. (2012), JMLR 13, equation 5. Murphy et al. (2024),
+arXiv:2405.01012.
 """
 
 from __future__ import annotations
@@ -76,10 +75,7 @@ class CKA(Metric):
         return attach_geometry_error(score, influences, second.stimuli, second.neuroids, scale="fisher")
 
     def responses(self, assembly1: DataAssembly, assembly2: DataAssembly) -> tuple[Floats, Responses, Indices]:
-        """Return the values of the first side, the second in its order, and where the stimuli of the second went.
-
-        The notes of the second are those of a score.
-        """
+        """Return the values of the first side, the second in its order, and where the stimuli of the second went."""
         options: dict[str, Any] = {"stimulus_coord": self._comparison_coord, "scaled": not self._compat}
         # Those of a model are read as they are, and stay in their order: copies of them may not fit the memory.
         first = read_responses(assembly1, role="source", dtype=None, **options)

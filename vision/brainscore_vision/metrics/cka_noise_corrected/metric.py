@@ -5,27 +5,24 @@ With Gram matrices K and L of source and target over the same stimuli and the un
     ``CKA = HSIC(K, L) / sqrt(HSIC(K, K) N)``, ``N = mean over divisions HSIC(L_half, L_other half)``
 
 L is that of the average over repetitions, ``L_half`` that of half of them. Noise that is independent between stimuli
-and repetitions leaves ``HSIC(K, L)`` as it is on average, and N, a product of independent measurements, too. With the
-length of the noisy target, ``HSIC(L, L)``, noise would lower the score, as it does that of `cka`: this one is in
-``attrs['uncorrected']``.
+and repetitions leaves both on average as they are. With the length of the noisy target, ``HSIC(L, L)``, it lowers the
+score, as that of `cka`; this one is in ``attrs['uncorrected']``.
 
 - Input: source; target with its single repetitions (`repetition`), at least two of each stimulus, at least four
   stimuli. A source with several repetitions of its own, such as another brain, is corrected likewise; without, it is
   taken to be free of noise. The noise of both sides must be independent.
 - Output: Score, about 1 for the true geometry where the length of its Gram matrix can be estimated; single scores can
   exceed 1. For 20 to 160 stimuli, 40 neuroids and four repetitions its median is .97 to 1.03 where the average over
-  repetitions has a reliability of .5, but .66 to 1.05 at .3 and .44 to .98 at .2, with the more stimuli the better;
-  ``docs/explanation/ceilings.md`` has the table, and how many of such experiments leave it undefined.
-- Invariances: order of presentations and of neuroids; rotations, reflections, shifts and scaling of each side as a
-  whole; duplicated sets of neuroids. Not of scaling single neuroids.
+  repetitions has a reliability of .5, but .66 to 1.05 at .3 and .44 to .98 at .2, the more stimuli the better;
+  ``docs/explanation/ceilings.md`` has the table, and how often it is undefined.
+- Invariances: those of `cka`.
 - When: where there are repetitions, in particular to compare measurements that differ in noise. It needs no ceiling.
-  Without repetitions, see `cka`; for distances instead of Gram matrices, `rsa_crossnobis`.
+  For distances instead of Gram matrices, see `rsa_crossnobis`.
 
 References
 ----------
-Kornblith, Norouzi, Lee & Hinton (2019), ICML, https://arxiv.org/abs/1905.00414. Song, Smola, Gretton, Bedo & Borgwardt
-(2012), Journal of Machine Learning Research 13, equation 5. Walther et al. (2016), doi:10.1016/j.neuroimage.2015.12.012
-(products across repetitions). Cameron, Gelbach & Miller (2011), doi:10.1198/jbes.2010.07136 (error over two factors).
+Those of `cka`. Walther et al. (2016), doi:10.1016/j.neuroimage.2015.12.012 (products across repetitions). Cameron et
+al. (2011), doi:10.1198/jbes.2010.07136 (error over two factors).
 """
 
 from __future__ import annotations
@@ -55,13 +52,7 @@ _FEWEST_STIMULI = 4  # of the unbiased estimate
 
 
 class NoiseCorrectedCKA(Metric):
-    """Centered kernel alignment with the lengths that Gram matrices have without noise.
-
-    Parameters
-    ----------
-    splits : int
-        How many divisions into halves at most; all if there are no more.
-    """
+    """Centered kernel alignment with noise-free lengths of Gram matrices, from at most `splits` divisions."""
 
     quantity: ClassVar = "share"
 
@@ -73,8 +64,8 @@ class NoiseCorrectedCKA(Metric):
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare; NaN if an estimated length is not positive: the structure is nothing but noise.
 
-        Attrs also hold ``uncorrected``, in [-1, 1]. ``raw``, dims (split), is the length of the target from each
-        division as a part of that of the noisy one: the reliability of its Gram matrix.
+        ``raw``, dims (split), is the length of the target from each division as a part of that of the noisy one: the
+        reliability of its Gram matrix.
         """
         measured = self._read(target, "target")
         if self._is_repeated(source):

@@ -8,15 +8,14 @@ have in common, the more neuroids are attributed to its factor:
 where the residual, all that is about no factor, has the score 1 and gets the rest.
 
 - Input: two assemblies, dims (presentation, neuroid), of the same neuroids: first and second members of the same pairs
-  *in the same order*, with the coordinate `factor`. Pairs are of different stimuli, so nothing is aligned by stimulus.
+  *in the same order*, with the coordinate `factor`.
 - Output: Score in [0, 1]; over all factors and the residual the shares add up to 1. NaN if responses are constant.
 - Invariances: order of pairs and of neuroids; rotations (up to rounding down), shifts and scaling of all responses.
 - When: to find the factors a representation encodes from stimuli with independent factors. Compares no brain data.
 
 References
 ----------
-Esser, Rombach & Ommer (2020), https://arxiv.org/abs/2004.13166. Islam et al. (2021),
-https://openreview.net/forum?id=NcFEZOi-rLa.
+Esser et al. (2020), arXiv:2004.13166. Islam et al. (2021), https://openreview.net/forum?id=NcFEZOi-rLa.
 """
 
 from __future__ import annotations
@@ -40,13 +39,7 @@ RESIDUAL = "residual"
 
 
 class Dimensionality(Metric):
-    """Share of neuroids attributed to a factor.
-
-    Parameters
-    ----------
-    factor : str
-        A value of the coordinate `factor`, or ``'residual'``.
-    """
+    """Share of neuroids attributed to a factor: a value of the coordinate `factor`, or ``'residual'``."""
 
     quantity: ClassVar = "share"
 
@@ -54,15 +47,9 @@ class Dimensionality(Metric):
         self.factor = factor
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
-        """Estimate.
+        """Estimate; ``raw``, dims (factor), holds the scores before they are turned into shares.
 
-        ``raw``, dims (factor), holds the scores before they are turned into shares; attrs also hold ``shares`` and
-        ``dimensions`` (dicts, of all factors and the residual) and ``n_pairs``.
-
-        Raises
-        ------
-        AssemblyError
-            If factors or neuroids of the assemblies differ, values are NaN, or the factor does not occur.
+        Attrs also hold ``shares`` and ``dimensions`` (dicts, of all factors and the residual) and ``n_pairs``.
         """
         first, second = (
             read_responses(assembly, role=role, stimulus_coord="factor", dtype=None, scaled=False)

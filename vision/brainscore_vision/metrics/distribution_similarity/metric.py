@@ -1,7 +1,6 @@
 """Score how alike the distributions of a neuronal property are, such as the circular variance of V1 neurons.
 
-As many units as there are recorded neurons are drawn from the model with replacement, many times; the histogram of each
-draw is compared with that of the recorded neurons. The score is the mean over draws:
+As many units as there are recorded neurons are drawn from the model with replacement, many times:
 
     ``score = mean_draws (1 - KS(draw, data) / max KS(., data))``
 
@@ -13,14 +12,13 @@ draw is compared with that of the recorded neurons. The score is the mean over d
 - When: for single-neuron properties, where models and recordings share no stimuli or the published data are the
   distributions alone.
 
-Published differences: draws are seeded here, with a multinomial distribution in place of drawing single units, so
-numbers agree to the error of the mean over draws (about .001 for 1000). The published ceiling compares draws with the
-very data they are drawn from, and is too high: even a model with exactly the right distribution differs from the
-recorded neurons in two ways, its own draw and theirs.
+Published differences: draws are seeded, so numbers agree to the error of the mean over draws (about .001 for 1000). The
+published ceiling compares draws with the very data they are drawn from, and is too high: a model with exactly the right
+distribution differs from the recorded neurons by its own draw and theirs.
 
 References
 ----------
-Marques, Schrimpf & DiCarlo (2021), doi:10.1101/2021.03.01.433495.
+Marques et al. (2021), doi:10.1101/2021.03.01.433495.
 """
 
 from __future__ import annotations
@@ -49,10 +47,7 @@ _TOLERATED = 0.1  # share of draws without any defined property above which the 
 class BootstrapDistributionSimilarity(Metric):
     """Similarity of the distributions of a property.
 
-    Parameters
-    ----------
-    similarity_func : callable
-        ``f(model_histogram, data_histogram)`` of shares in bins, shape (n_bins,), returns a number, 1 if equal.
+    ``similarity_func(model_histogram, data_histogram)``, of shares in bins, returns a number, 1 if equal.
     """
 
     quantity: ClassVar = "share"
@@ -73,10 +68,7 @@ class BootstrapDistributionSimilarity(Metric):
     def __call__(self, model_property: DataAssembly, data_property: DataAssembly) -> Score:
         """Compare; attrs also hold ``n_undefined`` (recorded neurons without the property), bins and both histograms.
 
-        Raises
-        ------
-        AssemblyError
-            If property or bins are missing, or the property is undefined for all recorded neurons.
+        `AssemblyError` also if the property is undefined for all recorded neurons.
         """
         bins, measured = self._measured(data_property)
         values = _column(model_property, self.property_name, role="model")
@@ -141,8 +133,8 @@ class BootstrapDistributionSimilarity(Metric):
 class NeuronalPropertyCeiling(Ceiling):
     """The score of a model whose units are distributed like the recorded neurons.
 
-    Two groups of neurons are drawn from the recorded ones with replacement, one in the place of the model and one in
-    that of the recordings, many times; their similarity is the ceiling.
+    Two groups of neurons are drawn from the recorded ones with replacement, in the place of the model and of the
+    recordings, many times; their similarity is the ceiling.
 
     Parameters
     ----------
@@ -151,8 +143,6 @@ class NeuronalPropertyCeiling(Ceiling):
         themselves.
     property_name : str or None
         In its place: the ceiling of `BootstrapDistributionSimilarity(property_name)`.
-    compat : bool
-        Draw in the place of the model only and compare with the recordings themselves, as published ceilings do.
     """
 
     quantity: ClassVar = "share"

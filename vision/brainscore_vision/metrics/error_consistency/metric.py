@@ -10,13 +10,13 @@ or both wrong, the score is Cohen's kappa, averaged over people within each cond
   `choice` if the values are numbers. An answer that is no label (`na`, empty) counts as wrong.
 - Output: Score, at most 1; 0 is what independent errors give.
 - Invariances: order of trials; which wrong label was chosen.
-- Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; published scores give
-  the standard deviation over people and conditions, and the absolute value of the score (`compat=True` gives both).
+- Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; `compat=True` gives
+  the standard deviation over people and conditions, and the absolute value of the score.
 - When: trial-by-trial comparison with people, beside accuracy. Not defined where both are always right.
 
 References
 ----------
-Geirhos, Meding & Wichmann (2020), NeurIPS 33; Cohen (1960), doi:10.1177/001316446002000104.
+Geirhos et al. (2020), NeurIPS 33; Cohen (1960), doi:10.1177/001316446002000104.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import ErrorConsistency

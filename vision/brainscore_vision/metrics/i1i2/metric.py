@@ -6,12 +6,12 @@ images of ``c``, image ``i`` is discriminated from ``c`` by
 
     ``d'[i, c] = z(1 - f[i, c]) - z(F[c, t])``, clipped to [-5, 5]
 
-A model's rate is ``p[i, c] / (p[i, c] + p[i, t])``. The score is the Pearson correlation of the model's pattern with
-that of half of the trials, averaged over random halves. The patterns are
+A model's rate is ``p[i, c] / (p[i, c] + p[i, t])``. The score is the Pearson correlation of a pattern of the model with
+that of half of the trials, averaged over random halves:
 
 ==========  ==========================================================================================
 ``I2``      ``d'[i, c]``
-``I2n``     ``I2`` minus the mean over the images of the same object: the remainder is specific to single images
+``I2n``     ``I2`` minus the mean over the images of the same object
 ``I1``      the mean of ``I2`` over distractors: how hard an image is
 ``I1n``     the mean of ``I2n`` over distractors
 ``O2``      ``d'`` of pairs of objects, from rates averaged over images
@@ -23,17 +23,16 @@ that of half of the trials, averaged over random halves. The patterns are
 - Output: Score in [-1, 1], a correlation; ``raw`` has one for each half. The ceiling is a reliability (of a half), so
   that the normalised score is ``score / sqrt(ceiling)``: `ceil_score`.
 - Invariances: order of the model's images and choices; scale of each image's probabilities; names of objects. The order
-  of trials decides which trials make a half.
+  of trials decides which make a half.
 - Error: jackknife over images, each with all its trials (over objects for O1 and O2), also of the normalised score, in
-  which score and ceiling lose the same image. The published ones are standard deviations over the repetitions, which
-  share their trials (`compat=True`).
+  which score and ceiling lose the same image. `compat=True` gives standard deviations over the repetitions, which share
+  their trials.
 - When: dense match-to-sample data, tens of trials for each image.
 
 References
 ----------
-Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018), doi:10.1523/JNEUROSCI.0388-18.2018, changed as in Schrimpf,
-Kubilius et al. (2018), doi:10.1101/407007: the model answers once for each image, and rates of false alarms are
-averaged by object.
+Rajalingham et al. (2018), doi:10.1523/JNEUROSCI.0388-18.2018, changed as in Schrimpf, Kubilius et al. (2018),
+doi:10.1101/407007: the model answers once for each image, and rates of false alarms are averaged by object.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ class BehavioralPatterns(Metric):
     repetitions : int
         How often the trials are divided into halves.
     seed : int
-        Seed of the halves; 0 gives those of the published scores, the same for score and ceiling.
+        0 gives the halves of the published scores; the same for score and ceiling.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"
@@ -113,11 +112,8 @@ class BehavioralPatterns(Metric):
     def __call__(self, source_probabilities: DataAssembly, target: DataAssembly) -> Score:
         """Compare; the right answers come from the target, and entries without trials in a half do not count.
 
-        Raises
-        ------
-        AssemblyError
-            Also if an image has two true objects, or probabilities are negative, or 0 for both objects that are
-            compared.
+        `AssemblyError` also if an image has two true objects, or probabilities are negative, or 0 for both objects that
+        are compared.
         """
         trials = _read_trials(target)
         rates = two_way_rates(self._probabilities(source_probabilities, trials), trials.truth)
@@ -134,11 +130,8 @@ class BehavioralPatterns(Metric):
     def ceiling(self, assembly: DataAssembly, skipna: bool = False) -> Score:
         """Correlate the patterns of two halves of the trials, which is the reliability of half of them.
 
-        Parameters
-        ----------
-        skipna : bool
-            Leave out entries without trials in either half. Without it, only those that the second half lacks are; if
-            the first half lacks others, this is an error.
+        With `skipna`, entries without trials in either half are left out. Without it, only those that the second half
+        lacks are; if the first half lacks others, this is an error.
         """
         trials = _read_trials(assembly)
         patterns = self._pattern(self._halves(trials), trials)
@@ -154,11 +147,7 @@ class BehavioralPatterns(Metric):
         return score
 
     def ceil_score(self, score: Score, ceiling: Score) -> Score:
-        """Normalise by halves: the mean of ``score / sqrt(ceiling)`` over repetitions.
-
-        Its ``error`` is NaN if score and ceiling do not say how much each image moves them, or a repetition has a
-        ceiling that is not positive.
-        """
+        """Normalise by halves: the mean of ``score / sqrt(ceiling)`` over repetitions."""
         order = matching_order(score.raw["split"].values, ceiling.raw["split"].values, what="split")
         with np.errstate(invalid="ignore", divide="ignore"):  # a half that is not reliable: NaN
             ceiled = score.raw.values / np.sqrt(ceiling.raw.values[order])
@@ -185,10 +174,7 @@ class BehavioralPatterns(Metric):
         attach_spread(score, spread, over=[over], interval=t_interval(score.item(), spread), missing=reason)
 
     def add_source_meta(self, source_probabilities: DataAssembly, target: DataAssembly) -> None:
-        """Write into a model's assembly which object is on each image, as coordinate ``truth``.
-
-        For published code: the metric needs no such coordinate, and changes no assembly of itself.
-        """
+        """Write into a model's assembly which object is on each image, as coordinate ``truth``, for published code."""
         trials = _read_trials(target)
         object_of = dict(zip(trials.stimuli.tolist(), trials.objects[trials.truth].tolist(), strict=True))
         images = coordinate(source_probabilities, "stimulus_id").astype(str).tolist()
@@ -278,7 +264,7 @@ class BehavioralPatterns(Metric):
 
 @dataclass(frozen=True)
 class _Trials:
-    """Trials by numbers of images and objects; objects and images in ascending order of their names."""
+    """Trials by numbers of images and objects, in ascending order of their names."""
 
     stimuli: Labels  # (n_images,)
     objects: Labels  # (n_objects,)

@@ -1,10 +1,8 @@
 """Estimate the reliability of responses from the agreement of two halves of their repetitions.
 
-In every split the repetitions are divided at random into two halves that together hold all of them; the mean responses
-of the halves are correlated over stimuli per neuroid, and the correlation is stepped up to the reliability of the mean
-over all repetitions (Spearman-Brown; for halves of equal size ``2 r / (1 + r)``, see
-`metric_helpers.arrays.reliability.split_half` for others). The ceiling is the median over neuroids, then the mean over
-splits:
+In every split ``s`` the repetitions are divided at random into two halves. The correlation over stimuli of their means,
+per neuroid ``j``, is stepped up to the reliability of the mean over all repetitions (Spearman-Brown; for halves of
+equal size ``2 r / (1 + r)``, see `metric_helpers.arrays.reliability.split_half` for others):
 
     ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
 
@@ -13,9 +11,9 @@ splits:
 - Input: an assembly of single repetitions, not their mean, with `repetition`; with dimension `time_bin` for
   ``internal_consistency_temporal``. NaN is a repetition that was not recorded from that neuroid. A stimulus that a half
   lacks does not count in that split.
-- Output: Score, at most 1: a reliability, that is a part of variance (its root bounds a correlation); ``raw`` has dims
-  (split, neuroid), stepped up. For each bin: dims (time_bin), sorted by `time_bin_start`, as are the attrs; a neuroid
-  that does not count in a bin may count in others.
+- Output: Score, at most 1: a reliability, a part of variance (its root bounds a correlation); ``raw`` has dims (split,
+  neuroid), stepped up. For each bin: dims (time_bin), sorted by `time_bin_start`, as are the attrs; a neuroid that does
+  not count in a bin may count in others.
 - Invariances: order of presentations; shift and positive scaling of each neuroid.
 - When: any measurement with repetitions.
 
@@ -96,7 +94,7 @@ class InternalConsistency(Ceiling):
     compat : bool
         Apply ``2 r / (1 + r)`` to halves of unequal size too, as published ceilings do.
     n_bootstrap : int
-        Accepted for those who state it; nothing is drawn.
+        Has no effect: nothing is drawn.
     """
 
     quantity: ClassVar = "reliability"
@@ -123,7 +121,7 @@ class InternalConsistency(Ceiling):
         self._compat = compat
 
     def __call__(self, assembly: xr.DataArray) -> Score:
-        """Estimate; raises AssemblyError also for fewer than two repetitions.
+        """Estimate from at least two repetitions.
 
         There is no ``error`` with an `aggregate` of one's own, and with a metric only if that is ``symmetric`` and has
         influences, such as those of geometry.
@@ -222,8 +220,7 @@ class InternalConsistency(Ceiling):
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[Any]]:
         """Arrange presentations as (repetitions, stimuli, columns); without a copy if they are in that order.
 
-        Also return a mask of recorded values, shape (repetitions, stimuli) or that of the responses if columns
-        differ, and the names of the stimuli.
+        Also return a mask of recorded values, (repetitions, stimuli[, columns]), and the names of the stimuli.
         """
         stimuli, stimulus = _sorted_codes(coordinate(assembly, Defaults.stimulus_coord))
         _, repetition = _sorted_codes(coordinate(assembly, self._split_coord))
@@ -312,12 +309,12 @@ class _Reliabilities:
         return influence_on_medians(influence, self.stimuli, self.neuroids.names[used])
 
     def attach(self, score: Score) -> Score:
-        """Write error, interval and influences into the attributes of a ceiling."""
+        """Write error, interval and influences into a ceiling."""
         return attach_influence(score, self.influence(), scale="fisher")
 
 
 class TemporalInternalConsistency(InternalConsistency):
-    """Split-half reliability over repetitions in every time bin; parameters as for `InternalConsistency`."""
+    """Split-half reliability over repetitions in every time bin."""
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """Estimate; with a single time bin, or none, as `InternalConsistency`."""

@@ -56,7 +56,7 @@ class PearsonCorrelation:
         self._neuroid_dim = neuroid_dim
 
     def __call__(self, half1: xr.DataArray, half2: xr.DataArray) -> Score:
-        """Correlate two assemblies, dims (presentation, neuroid); dims (neuroid), of halves: not stepped up."""
+        """Correlate two assemblies per neuroid; not stepped up."""
         return self._correlation(half1, half2)
 
     def aggregate(self, scores: Score) -> Score:

@@ -4,16 +4,12 @@ An answer is left out as in `kato_error_consistency`.
 
 - Input, output, invariances, error: as for `accuracy_distance`.
 - When: experiments where people answer a part of the stimuli, or only some stimuli are fair to a model.
-
-References
-----------
-Kato & He (2026), doi:10.1016/j.isci.2026.117370.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import NO_ANSWER, AccuracyDistance
 
 
 class KatoAccuracyDistance(AccuracyDistance):
-    """As `AccuracyDistance`, where an empty answer and the text `NaN` stand for none by default."""
+    """As `AccuracyDistance`, without stimuli that one side did not answer."""
 
     omitted_by_default = NO_ANSWER

@@ -15,6 +15,6 @@ from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import
 
 
 class KatoErrorConsistency(ErrorConsistency):
-    """As `ErrorConsistency`, where an empty answer and the text `NaN` stand for none by default."""
+    """As `ErrorConsistency`, without stimuli that one side did not answer."""
 
     omitted_by_default = NO_ANSWER

@@ -8,28 +8,26 @@ share, :math:`\bar r = \sqrt{S - 1}\, x / \sqrt{1 + (S - 2)\, x}`. Solved for :m
 .. math:: \text{corrected} = \operatorname{median}_j \sqrt{x_j}, \qquad
     \rho = \operatorname{median}_j \frac{S x_j}{1 + (S - 1) x_j}
 
-The first is the highest correlation with single subjects, the second the reliability of the mean over subjects.
+The first is the highest correlation with single subjects, the second the reliability of their mean.
 
 - Input, subjects answer for the same variables: dims (presentation) or (presentation, neuroid), with `stimulus_id` and
-  `subject` on presentation: ratings, accuracies, mean responses of a region. Texts such as choices are made numbers
-  first (``right = assembly.copy(data=assembly.values == assembly['truth'].values)``) or given a `metric`.
+  `subject` on presentation: ratings, accuracies, mean responses of a region. Texts such as choices take a `metric`.
 - Input, subjects have their own neuroids: `subject` on neuroid. There is no mean over subjects then: `metric` predicts
   the neuroids of each subject from the pooled neuroids of the others, as a regression metric does (inter-animal
   consistency). This is a lower bound.
 - Output: Score, at most 1; a correlation, or a reliability if ``scored='mean'``. ``raw`` is the lower bound, dims
   (subject, neuroid), or (subject) with a metric; attrs also hold ``lower_bound`` and ``upper_bound``.
 - Invariances: order of presentations; without a metric, shift and positive scaling of all subjects' responses.
-- Error: over new stimuli and new subjects, from the influence of every answer; of several variables over new variables
-  too; with a metric over subjects; NaN where two subjects are a single pair.
+- Error: over new stimuli, new subjects and, of several, new variables; with a metric over subjects; NaN for two
+  subjects.
 - When: measurements from several subjects, where the score is the mean over subjects of the correlation with each
   (``scored='subject'``, with `ceil_score`) or the correlation with their mean (``scored='mean'``, with
-  `explained_variance`). Repetitions of one subject are averaged: what subjects do not share counts as noise.
+  `explained_variance`). What subjects do not share counts as noise.
 
 References
 ----------
 Nili et al. (2014), doi:10.1371/journal.pcbi.1003553; Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x; Brown
-(1910), doi:10.1111/j.2044-8295.1910.tb00207.x; Nayebi et al. (2022), Mouse visual cortex as a limited resource system
-that self-learns an ecologically-general representation, doi:10.1371/journal.pcbi.1011506.
+(1910), doi:10.1111/j.2044-8295.1910.tb00207.x; Nayebi et al. (2022), doi:10.1371/journal.pcbi.1011506.
 """
 
 from __future__ import annotations
@@ -81,8 +79,8 @@ class LeaveOneSubjectOut(Ceiling):
     scored : 'subject' or 'mean'
         What models are compared with: single subjects, or the mean over subjects (always corrected, no `metric`).
     metric : callable or None
-        ``metric(others, subject)`` returns a Score; None correlates. Where subjects share the variables, ``others`` is
-        their mean; where they have their own neuroids, the pooled neuroids of the others.
+        ``metric(others, subject)`` returns a Score; None correlates. ``others`` is the mean of the others where
+        subjects share the variables, else their pooled neuroids.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"
@@ -114,14 +112,7 @@ class LeaveOneSubjectOut(Ceiling):
         self._subject_coord = subject_coord
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate.
-
-        Raises
-        ------
-        AssemblyError
-            If there are fewer than two subjects (three with a correction), a coordinate is missing, or values are text
-            or NaN.
-        """
+        """Estimate from at least two subjects (three with a correction)."""
         assembly = squeeze_time_bin(assembly)
         names = np.unique(coordinate(assembly, self._subject_coord))
         least = 3 if self._bound == "corrected" else 2
@@ -166,7 +157,6 @@ class LeaveOneSubjectOut(Ceiling):
         return self._with_error(score, table, names, r)
 
     def _with_error(self, score: Score, table: _Table, names: Labels, r: Floats) -> Score:
-        """Attach error and interval, from the influence of every answer on the variables that have a value."""
         values, defined = self._ceilings(r, table), np.flatnonzero(np.isfinite(r))
         if len(names) < 3:
             return declare_no_error(score, _SINGLE_PAIR)
@@ -282,7 +272,7 @@ def _by_subject(assembly: DataAssembly, names: Labels, subject_coord: str) -> _T
 
 
 def _averaged(assembly: DataAssembly) -> DataAssembly:
-    """Average over presentations of a stimulus where there are several numbers; leave single answers as they are."""
+    """Average over presentations of a stimulus where there are several; leave single answers as they are."""
     ids = coordinate(assembly, Defaults.stimulus_coord)
     if len(np.unique(ids)) == len(ids):
         return assembly

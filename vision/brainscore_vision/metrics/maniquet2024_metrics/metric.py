@@ -1,28 +1,26 @@
 """Score whether a model confuses the same objects, and finds the same tasks hard, as people.
 
-`confusion_similarity` is the Pearson correlation of the entries beside the diagonal of two confusion matrices, that of
-the model and that of all people together. `tasks_consistency` is the Pearson correlation, over tasks (kinds of
-disturbed images), of the accuracies of the model and of people:
+Pearson correlations of two confusion matrices, those of the model and of all people together, or of their accuracies
+over tasks (kinds of disturbed images):
 
     ``confusion_similarity = r(offdiagonal(C_model), offdiagonal(C_people))``,
     ``tasks_consistency = r(accuracy_model(task), accuracy_people(task))``
 
 - Input: source, probabilities, dims (presentation, choice), with `image_label`; target, one trial of one person for
-  each presentation, with `image_label`, `prediction` and, for errors and ceilings, `subject_id`. Predictions that are
-  no label do not count as confusions. For tasks the source also has `manipulation` and `manipulation_details`, the
-  target `task`.
+  each presentation, with `image_label`, `prediction` and, for errors and ceilings, `subject_id`. For tasks the source
+  also has `manipulation` and `manipulation_details`, the target `task`.
 - Output: Score in [-1, 1], a correlation; ``raw``, dims (side, entry), holds both patterns. The ceiling is the highest
   correlation that the noise of people allows: the root of the reliability of all their answers, stepped up from random
-  halves of them (Spearman-Brown); its ``raw`` holds the correlations of halves.
+  halves, whose correlations are its ``raw``.
 - Invariances: order of trials; names of objects.
 - Error: jackknife over people; NaN without `subject_id`, or for one person.
-- Published differences: the published ceilings are the mean correlation of halves, not stepped up, drawn without a
-  seed; those of tasks come from overlapping parts that do not hold all trials, which cannot be repeated.
+- Published differences: the published ceilings are the mean correlation of halves, not stepped up; those of tasks come
+  from overlapping, unseeded parts of the trials.
 - When: experiments with several disturbances of the same objects.
 
 References
 ----------
-Maniquet, Op de Beeck & Costantino (2024), doi:10.1101/2024.04.02.587669.
+Maniquet et al. (2024), doi:10.1101/2024.04.02.587669.
 """
 
 from __future__ import annotations
@@ -99,13 +97,7 @@ class ConfusionSimilarity(_PatternCorrelation):
     """Correlation of confusion matrices, without their diagonals."""
 
     def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
-        """Compare a model with people; NaN if one side makes no, or all possible, confusions equally often.
-
-        Raises
-        ------
-        AssemblyError
-            Also if the two sides do not have the same objects.
-        """
+        """Compare a model with people, on the same objects; NaN if one side confuses all alike, or none."""
         objects, matrices = _human_matrices(human_assembly)
         choices = np.unique(coordinate(probabilities, "choice").astype(str))
         if not np.array_equal(choices, objects):
@@ -150,13 +142,7 @@ class TasksConsistency(_PatternCorrelation):
     """Correlation of accuracies over tasks."""
 
     def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
-        """Compare a model with people; attrs also hold ``tasks``.
-
-        Raises
-        ------
-        AssemblyError
-            Also if there are fewer than three tasks, or the model lacks images of one of them.
-        """
+        """Compare a model with people over at least three tasks, which attrs also hold."""
         tasks, task, right = _human_tasks(human_assembly)
         model = _accuracy_by_task(probabilities, tasks)
         subjects, subject = _subjects(human_assembly)
@@ -181,11 +167,6 @@ class TasksConsistency(_PatternCorrelation):
         """Correlate the accuracies of random halves of the trials, halved within each task.
 
         ``error`` is the standard deviation over divisions into halves, which says nothing about other people.
-
-        Raises
-        ------
-        AssemblyError
-            Also if there are fewer than three tasks, or a task has a single trial.
         """
         tasks, task, right = _human_tasks(assembly)
         number = np.bincount(task, minlength=len(tasks))
@@ -219,7 +200,7 @@ def _subjects(assembly: DataAssembly) -> tuple[Labels, Indices]:
 
 
 def _numbers(objects: Labels, labels: Labels) -> Indices:
-    """Give labels numbers by their place among the objects, in ascending order; -1 for none of them."""
+    """Give labels their place among the objects, in ascending order; -1 for none of them."""
     names = labels.astype(str)
     place = np.searchsorted(objects, names).clip(max=len(objects) - 1)
     return np.where(objects[place] == names, place, -1)
@@ -235,7 +216,6 @@ def _human_matrices(assembly: DataAssembly) -> tuple[Labels, Integers]:
 
 
 def _human_tasks(assembly: DataAssembly) -> tuple[Labels, Indices, Floats]:
-    """Return tasks, the task of each trial, and whether the answer was right."""
     tasks, task = np.unique(coordinate(assembly, "task").astype(str), return_inverse=True)
     if len(tasks) < 3:
         raise AssemblyError(f"A correlation over tasks needs at least three of them, found {len(tasks)}.")

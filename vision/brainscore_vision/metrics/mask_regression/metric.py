@@ -5,8 +5,7 @@ The regression is factorised: every neuroid has one mask ``m`` over the position
 
     ``prediction_ij = sum_c w_jc sum_p m_jp x_icp + b_j``
 
-fitted by Adam on the norm of the residuals, with penalties on the size of masks and weights and on the roughness of
-masks (see `metric_helpers.arrays.regression.mask`), and scored as other regressions are, see `pls`.
+fitted by Adam with penalties (see `metric_helpers.arrays.regression.mask`), and scored as `pls` is.
 
 - Input: as of all metrics; neuroids of the source have the coordinates `channel`, `channel_x` and `channel_y`, as
   activations of convolutional layers do, and fill the grid of their values.
@@ -14,16 +13,15 @@ masks (see `metric_helpers.arrays.regression.mask`), and scored as other regress
 - Invariances: order of source neuroids. None for scaling: initial masks, steps and penalties have a scale of their own.
 - When: neuroids with localised receptive fields, as in V1 and V4, and large feature maps.
 
-Published differences: with the same number of steps, the same initial values and the same order of stimuli, predictions
-agree to the published single precision (1e-5). The published metric trains for 40 passes in batches of 50 whatever the
-number of stimuli, which for some hundreds of stimuli ends long before it converges, near the initial draw: a score then
-says little about the model. Here there are at least 4000 steps; ``compat=True`` has the 40 passes, with smaller steps
-from the 27th, and the published splits. It also draws initial values and order for every split, without a seed; here
-they follow from `seed`, so that scores differ as two of its own calls do.
+Published differences: the published metric trains for 40 passes in batches of 50, which for some hundreds of stimuli
+ends near the initial draw: a score then says little about the model. Here there are at least 4000 steps;
+``compat=True`` has the 40 passes, with smaller steps from the 27th, and the published splits. Published initial values
+have no seed, so that scores differ as two of its own calls do; with the same ones, predictions agree to single
+precision (1e-5).
 
 References
 ----------
-Klindt, Ecker, Euler & Bethge (2017), NIPS 30, arXiv:1711.02653.
+Klindt et al. (2017), arXiv:1711.02653.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Score how alike single neuroids are, each with its own partners on the other side, without mixing any.
 
-Partners are found on training stimuli, such that their correlations add up to most, and correlated over test stimuli:
+Partners are those whose correlations over training stimuli add up to most; they are correlated over test stimuli:
 
 - `one_to_one`: every neuroid of the target has one of the source for itself, ``score = mean_s median_j r(x_pi(j),
   y_j)`` with ``pi = argmax sum_j r(x_pi(j), y_j)`` over injective maps.
 - `soft_matching`: masses are moved from neuroids of the source, 1 / p each, to those of the target, 1 / q each, so that
-  none is left out on either side, whatever their numbers: ``score = mean_s sum_ij T_ij r(x_i, y_j)`` with the plan T
-  that maximises this sum on the training stimuli. With p = q it is an assignment.
+  none is left out: ``score = mean_s sum_ij T_ij r(x_i, y_j)`` with the plan T that maximises this sum on the training
+  stimuli. With p = q it is an assignment.
 
 Common to both:
 
@@ -16,18 +16,17 @@ Common to both:
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each neuroid on either side. Not of
   rotations: what single neuroids are tuned to counts. `soft_matching` also: exchange of the sides with the same splits,
   and copies of all neuroids of a side.
-- When: single neuroids are to correspond, not a population. `neuron_to_neuron` lets many neuroids of the target share
-  one of the source, so that a model is not asked for more than a few good units; `one_to_one` asks for as many as were
-  recorded, and needs at least that many; `soft_matching` needs all units of the model in the recording, and is lower
-  for models with many units that are not.
-- Time: `one_to_one` takes at most twice as long as `neuron_to_neuron`; `soft_matching` some twenty times, for its
-  linear programme, which for 5000 by 150 neuroids is .4 s a split (`perf/costs.py`).
-- Ceiling: `internal_consistency`, a reliability: the squared score divided by it is 1 for a model that holds the
-  average responses of the recorded neuroids, and nothing else (`explained_variance`).
+- When: single neuroids are to correspond, not a population. `neuron_to_neuron` is content with a few good units, which
+  many neuroids of the target share; `one_to_one` needs as many as were recorded; `soft_matching` is lower for models
+  with units that the recording lacks.
+- Time: `one_to_one` takes at most twice as long as `neuron_to_neuron`; `soft_matching` some twenty times
+  (`perf/costs.py`).
+- Ceiling: `internal_consistency`, with `explained_variance`: 1 for a model that holds the average responses of the
+  recorded neuroids, and nothing else.
 
 References
 ----------
-Khosla & Williams (2024), arXiv:2311.09466. Li, Yosinski, Clune, Lipson & Hopcroft (2016), arXiv:1511.07543.
+Khosla & Williams (2024), arXiv:2311.09466. Li et al. (2016), arXiv:1511.07543.
 """
 
 from __future__ import annotations

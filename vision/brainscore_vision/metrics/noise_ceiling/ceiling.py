@@ -1,15 +1,15 @@
 r"""Estimate the reliability of responses in closed form, from the variance between and within stimuli.
 
-The variance over stimuli of the mean over repetitions is signal plus what noise is left, and the noise is known from
-the variance within stimuli:
+The variance over stimuli of the mean over repetitions is signal plus remaining noise, which the variance within stimuli
+tells:
 
 .. math:: \rho_j = 1 - \frac{\overline{\sigma_{ij}^2 / n_i}}{\operatorname{Var}_i(\bar y_{ij})}, \qquad
     \text{ceiling} = \operatorname{median}_j \rho_j
 
 where :math:`\overline{\cdot}` is the mean over stimuli :math:`i`, :math:`n_i` the number of repetitions and :math:`j`
-the neuroid. It is what `internal_consistency` estimates from random halves, without the scatter of the halves and for
-any numbers of repetitions. For complete data (every stimulus once in every repetition) the numerator leaves out
-differences between whole repetitions: the signal is that of Sahani and Linden (2003), the reliability Cronbach's alpha.
+the neuroid. `internal_consistency` estimates the same from random halves. For complete data (every stimulus once in
+every repetition) the numerator leaves out differences between whole repetitions: the signal is that of Sahani and
+Linden (2003), the reliability Cronbach's alpha.
 
 - Input: an assembly of single repetitions, with `repetition` unless repetitions are not comparable between stimuli.
   Stimuli may have different numbers of repetitions, some a single one.

@@ -1,9 +1,8 @@
 """Score whether a model solves images in the same order in time as IT does (object solution times).
 
-In every split a linear decoder of the object is trained for each time bin of the model's responses and applied to the
-held-out images. How well it tells an image from those of other objects, in d' (I1 of Rajalingham et al. 2018), rises
-over time; the model's solution time is when it reaches the d' that is given for the image, interpolated between bins.
-The score is the mean over splits of the Spearman correlation with the given solution times:
+In every split a linear decoder of the object is trained for each time bin of the model's responses. The model's
+solution time of an image is when its d' against other objects (I1 of Rajalingham et al. 2018), interpolated between
+bins, reaches the given one.
 
     ``score = mean_s spearman(t_model, t_IT)`` over the held-out images of split ``s`` that both solve
 
@@ -13,22 +12,19 @@ The score is the mean over splits of the Spearman correlation with the given sol
 - Output: Score in [-1, 1], a correlation; ``raw`` has dim (split).
 - Invariances: order of presentations of the source; shift and positive scaling of each of its neuroids; increasing
   functions of the target.
-- Error: over new images of the tests, from leaving each out of the correlations of all splits, with the same decoders.
-  `compat=True` gives the ``split_error``, although splits share their images.
-- When: models whose responses change over time; without change every image has the same solution time and the score is
-  undefined (NaN).
+- Error: over new images of the tests, with the same decoders. `compat=True` gives the ``split_error``, although splits
+  share their images.
+- When: models whose responses change over time; of others the score is NaN.
 
-Published differences: the published decoder is trained by TensorFlow, 40 passes of small steps (1e-4), which ends
-before it has learned much where there are few neuroids or stimuli; most images are then never solved. Here it is the
-minimum of the same objective (cross-entropy with a penalty of 0.463 / 2 on squared weights), that of scikit-learn's
-`LogisticRegression` with ``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the published steps in
-NumPy: with the same first weights, the same images are solved, in the same order; but these weights are other draws
-here.
+Published differences: the published decoder is trained for 40 passes of small steps (1e-4), too few for it to learn
+much from few neuroids or stimuli; most images are then never solved. Here it is the minimum of the same objective, that
+of scikit-learn's `LogisticRegression` with ``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the
+published steps; the first weights are other draws.
 
 References
 ----------
-Kar, Kubilius, Schmidt, Issa & DiCarlo (2019), doi:10.1038/s41593-019-0392-5; Kubilius, Schrimpf et al. (2019), NeurIPS
-32, arXiv:1909.06161; Rajalingham et al. (2018), doi:10.1523/JNEUROSCI.0388-18.2018.
+Kar et al. (2019), doi:10.1038/s41593-019-0392-5; Kubilius, Schrimpf et al. (2019), arXiv:1909.06161; Rajalingham et al.
+(2018), doi:10.1523/JNEUROSCI.0388-18.2018.
 """
 
 from __future__ import annotations

@@ -5,16 +5,11 @@ Here the number for a neuroid is the one of least squared error on five inner fo
 
     ``score = mean_s median_j r(prediction_sj, measurement_sj)``, ``prediction_sj = m_sj + sum_(c <= k_sj) t_sc l_scj``
 
-with scores t and loadings l of the components c, which all neuroids share. A fit of 25 components holds the fits of all
-smaller numbers, so that a fold is fitted once.
+with scores t and loadings l of the components c, which all neuroids share.
 
 - Input, Output, Invariances, Ceiling: as for `pls`.
 - When: reliability differs between neuroids, or there are so few stimuli or features that 25 components are too many.
   Six fits for one of `pls` take four to seven times as long (`perf/costs.py`).
-
-References
-----------
-Wold, Sjöström & Eriksson (2001), doi:10.1016/S0169-7439(01)00155-1; Yamins et al. (2014), doi:10.1073/pnas.1403112111.
 """
 
 from __future__ import annotations
@@ -36,14 +31,6 @@ def pls_per_neuron(
     n_folds: int = 5,
     backend: str | None = None,
 ) -> CrossRegressedCorrelation:
-    """Make the metric ``pls_per_neuron``.
-
-    Parameters
-    ----------
-    n_components : int
-        The largest number that is chosen; fewer where there are fewer features or training stimuli.
-    n_folds : int
-        Inner folds, at least 2.
-    """
+    """Make the metric ``pls_per_neuron``, which chooses up to `n_components` on at least two inner folds."""
     regression = XarrayRegression(PLSPerNeuroid(n_components, n_folds, backend=backend))
     return CrossRegressedCorrelation(regression, XarrayCorrelation(PearsonR()), crossvalidation_kwargs)

@@ -1,26 +1,19 @@
 """Estimate the reliability of responses from halves of repetitions drawn separately for each stimulus.
 
-In every split the repetitions of each stimulus are divided at random into two halves, independently of other stimuli.
-The mean responses of the halves are correlated over stimuli per neuroid and stepped up to the reliability of the mean
-over all repetitions; the ceiling is the median over neuroids, then the mean over splits:
+As `internal_consistency`, but the repetitions of each stimulus are divided independently of other stimuli:
 
     ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
 
-With ``n_i`` repetitions of stimulus ``i`` and halves of ``a_i`` and ``b_i``, the noise of the mean over stimuli is that
-of the harmonic means ``a``, ``b`` and ``n``: the correlation is solved for the reliability of a single repetition,
-which is stepped up to ``n``. For halves of equal size this is ``2 r / (1 + r)``.
+With different numbers of repetitions, the noise of the mean over stimuli is that of the harmonic means of these
+numbers, and of the sizes of halves: the correlation is solved for the reliability of a single repetition, which is
+stepped up to all.
 
 - Input: an assembly with `repetition`. Stimuli with a single repetition do not count; at least three must have more.
-- Output: Score, at most 1: a reliability, that is a part of variance (its root bounds a correlation); ``raw`` has dims
-  (split, neuroid), stepped up.
+- Output: Score, at most 1: a reliability; ``raw`` has dims (split, neuroid), stepped up.
 - Invariances: shift and positive scaling of each neuroid. Differences between whole repetitions count as noise, unlike
   in `internal_consistency`.
 - When: repetitions that are not comparable between stimuli, such as sessions with different stimuli. `noise_ceiling`
   estimates the same without random halves.
-
-References
-----------
-Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x; Brown (1910), doi:10.1111/j.2044-8295.1910.tb00207.x.
 """
 
 from __future__ import annotations
@@ -62,12 +55,8 @@ _FEWEST_PUBLISHED = 10
 class SplitHalfPredictorConsistency(Ceiling):
     """Split-half reliability over repetitions that are divided for each stimulus apart.
 
-    Parameters
-    ----------
-    image_level : str
-        Coordinate of the stimuli; where the assembly lacks it, `stimulus_id` is taken.
-    compat : bool
-        Apply ``2 r / (1 + r)`` to halves of unequal size too, and return NaN for fewer than ten stimuli, as published.
+    `image_level` is the coordinate of the stimuli, else `stimulus_id`. With `compat`, ``2 r / (1 + r)`` applies to
+    halves of unequal size too, and fewer than ten stimuli give NaN, as published.
     """
 
     quantity: ClassVar[Quantity | None] = "reliability"
@@ -128,10 +117,9 @@ class SplitHalfPredictorConsistency(Ceiling):
         return attach_influence(score, influence, scale="fisher")
 
     def _repetition_means(self, assembly: DataAssembly, values: Floats) -> tuple[Labels, Floats, Integers]:
-        """Return stimuli, (stimuli, repetitions, neuroids) filled from the left with zeros after the last, and counts.
+        """Return stimuli, sorted; means, (stimuli, repetitions, neuroids), filled from the left; and counts.
 
-        Stimuli are sorted; those with a single repetition are left out; presentations of one stimulus in one repetition
-        are averaged.
+        Stimuli with a single repetition are left out; presentations of one stimulus in one repetition are averaged.
         """
         has_image = has_coordinate(assembly, self.image_level)
         stimulus = coordinate(assembly, self.image_level if has_image else Defaults.stimulus_coord)

@@ -4,24 +4,20 @@ With centred responses X and Y over the same stimuli and the sum of singular val
 
     ``score = |X^T Y|_* / (|X| |Y|)``, or with ``scale='angle'``: ``score = 1 - 2 arccos(|X^T Y|_* / (|X| |Y|)) / pi``
 
-The arc cosine is the distance of the two shapes in the sense of Williams et al. (2021): symmetric, zero only for equal
-shapes, and no longer than the way over a third one, so that models can be clustered by it.
+The arc cosine is a distance of the two shapes (Williams et al. 2021), by which models can be clustered.
 
 - Input: two assemblies, as of all metrics.
 - Output: Score in [0, 1]; 1 only for responses that are equal up to rotation, shift and scale; NaN if a side does not
   vary.
-- Invariances: order of stimuli and of neuroids; rotations, reflections, shifts and scaling of each side as a whole;
-  duplicated sets of neuroids; exchanging both sides. Not of scaling single neuroids.
+- Invariances: those of `cka`, and exchanging both sides.
 - When: to compare representations as shapes, where a distance is wanted, or where `cka`, whose squares let the largest
   dimensions decide, is too coarse. The rotation is fitted to the stimuli that are scored, so unrelated responses score
-  above 0, the more neuroids per stimulus the higher, as for `cka_biased`: compare models on the same stimuli and
-  neuroids only, and have several times as many stimuli as neuroids. Noise lowers the score, and is fitted too: no
-  ceiling is right at every level of noise.
+  above 0, the more neuroids per stimulus the higher: compare models on the same stimuli and neuroids only, and have
+  several times as many stimuli as neuroids. Noise is fitted too: no ceiling is right at every level of noise.
 
 References
 ----------
-Williams, Kunz, Kornblith & Linderman (2021), NeurIPS, https://arxiv.org/abs/2110.14739. Schoenemann (1966),
-doi:10.1007/BF02289451.
+Williams et al. (2021), NeurIPS, arXiv:2110.14739. Schoenemann (1966), doi:10.1007/BF02289451.
 """
 
 from __future__ import annotations
@@ -45,13 +41,7 @@ _SCALES = ("cosine", "angle")
 
 
 class Procrustes(Metric):
-    """Similarity of shapes.
-
-    Parameters
-    ----------
-    scale : {'cosine', 'angle'}
-        The cosine of the angle between the shapes, or one minus the angle as a part of a right one.
-    """
+    """Similarity of shapes: the cosine of their angle, or one minus the angle as a part of a right one."""
 
     quantity: ClassVar = "share"
 

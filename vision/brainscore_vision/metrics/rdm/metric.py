@@ -5,14 +5,12 @@ Spearman correlation of the dissimilarities of all pairs of stimuli:
 
     ``score = spearman(upper(1 - corr(source)), upper(1 - corr(target)))``
 
-`rdm_rho_a` is the mean of that over all ways to break ties, with R the rank of a dissimilarity among those of all N
-pairs, the mean rank for equal ones:
+`rdm_rho_a` is its mean over all ways to break ties, with R the rank of a dissimilarity among those of all N pairs:
 
     ``score = 12 / (N^3 - N) sum_k (R(source_k) - (N + 1) / 2) (R(target_k) - (N + 1) / 2)``
 
-Without ties both are the same. With ties, such as in a model of categories, Spearman's correlation divides by a smaller
-spread of ranks, so that a model gains by leaving pairs tied that it would have to guess. By rho-a it does not, and one
-whose dissimilarities are all the same scores 0.
+Without ties both are the same. By Spearman's correlation a model gains by leaving pairs tied, such as one of
+categories; by rho-a it does not, and one whose dissimilarities are all the same scores 0.
 
 - Input: two assemblies. Either may be a square assembly of ready-made dissimilarities instead, dims (presentation,
   presentation_other), see `metric_helpers.labelled.rdms`.
@@ -23,16 +21,15 @@ whose dissimilarities are all the same scores 0.
 - Error: see `arrays.geometry.rdm_influence`; NaN if the target is square: `half_sample_interval` of
   `metric_helpers.uncertainty.intervals` has one over stimuli.
 - When: to compare geometry without fitting anything, or where data come as dissimilarities; `rdm_rho_a` where some
-  models predict ties. Noise in the measurement lowers the score, and `geometry_ceiling` says how far (for `rdm_rho_a`
-  as well: recordings have no ties); `rsa_crossnobis` takes it into account where there are repetitions.
+  models predict ties. Noise in the measurement lowers the score, and `geometry_ceiling` says how far; `rsa_crossnobis`
+  corrects for it where there are repetitions.
 
 Published differences: `rdm` and `rdm_cv` of the published system take a square assembly for responses and correlate its
 rows. The parts of `rdm_cv` there depend on the order of rows, see `labelled.splits`.
 
 References
 ----------
-Kriegeskorte, Mur & Bandettini (2008), doi:10.3389/neuro.06.004.2008. Schuett et al. (2023), doi:10.7554/eLife.82566
-(rho-a).
+Kriegeskorte et al. (2008), doi:10.3389/neuro.06.004.2008. Schuett et al. (2023), doi:10.7554/eLife.82566 (rho-a).
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ that estimated distances of independent measurements have:
 
     ``score = d_s^T V^-1 d_t / sqrt(d_s^T V^-1 d_s d_t^T V^-1 d_t)``
 
-with the mean over pairs subtracted from both first (``comparison='correlation'``) or not (``'cosine'``). Errors of
-distances with a common stimulus are correlated, and V^-1 counts their shared part once, which makes better use of the
-data.
+with the mean over pairs subtracted from both first (``comparison='correlation'``) or not (``'cosine'``). V^-1 counts
+once what the errors of distances with a common stimulus share, which makes better use of the data.
 
 - Input: two assemblies. A side with several values of `repetition` has its distances estimated by products across
   repetitions, which noise does not bias; others are averaged over the presentations of each stimulus. Either may be a
@@ -15,14 +14,12 @@ data.
   `metric_helpers.labelled.rdms`. At least three stimuli.
 - Output: Score in [-1, 1]; NaN if distances are constant, for the cosine zero, or undefined: ``undefined_stimuli``
   names the stimuli for which ready-made ones are.
-- Invariances: order of presentations and of neuroids; rotations, shifts and scaling of each side as a whole; duplicated
-  sets of neuroids. Not of scaling single neuroids. The correlation also: a constant added to all distances, such as the
-  bias of equal noise.
+- Invariances: those of `cka`. The correlation also: a constant added to all distances, such as the bias of equal noise.
 - Error: to first order; NaN for ready-made distances, whose ``stimulus_error`` is over stimuli.
-- When: to compare geometry with few data, where distances in the space of responses count. The cosine uses that
-  distances have a zero; take it for a target with repetitions only, since noise without them moves all distances away
-  from zero. Noise lowers the score, and `geometry_ceiling` says how far, for the correlation. `rsa_crossnobis` has the
-  same comparison without that effect, as ``comparison='whitened_cosine'``, and weights neuroids by their noise.
+- When: to compare geometry with few data, where distances in the space of responses count. Take the cosine for a target
+  with repetitions only, since noise without them moves all distances away from zero. Noise lowers the score, and
+  `geometry_ceiling` says how far, for the correlation; not that of `rsa_crossnobis` with
+  ``comparison='whitened_cosine'``, which also weights neuroids by their noise.
 
 References
 ----------
@@ -89,10 +86,7 @@ class WhitenedRDM(Metric):
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare; attrs say whether distances of source and of target are ``unbiased``, products across repetitions.
 
-        Raises
-        ------
-        AssemblyError
-            Also if a pair of stimuli lacks two repetitions.
+        `AssemblyError` also if a pair of stimuli lacks two repetitions.
         """
         measured = self._read(target, "target", None)
         model = self._read(source, "source", measured.stimuli)

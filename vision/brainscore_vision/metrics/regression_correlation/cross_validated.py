@@ -66,12 +66,8 @@ def ridge_cross_validated(
       Scaling the source amounts to another penalty.
     - When: one penalty is wanted, known beforehand. ``ridgecv`` chooses one.
 
-    Parameters
-    ----------
-    alpha : float or None
-        Short for ``regression_kwargs={'alpha': alpha}``.
-    compat : bool
-        Also compute in the precision of the features.
+    `alpha` is short for ``regression_kwargs={'alpha': alpha}``; `compat` also computes in the precision of the
+    features.
 
     References
     ----------
@@ -93,23 +89,17 @@ def ridge_cv_cross_validated(
 ) -> CrossRegressedCorrelation:
     """Make ``ridgecv``: ridge regression with a penalty for each neuroid, chosen inside each training set.
 
-    The penalty has the least mean squared leave-one-out error among the training stimuli, ``mean((r / d)^2)`` with
-    residuals r and the diagonal d of one minus the smoother.
+    The penalty, one of `alphas`, has the least mean squared leave-one-out error among the training stimuli, ``mean((r /
+    d)^2)`` with residuals r and the diagonal d of one minus the smoother; without `alpha_per_target` one for all
+    neuroids.
 
     - Invariances: as ``ridge``; over the range of the penalties, scaling the source too.
     - When: signal-to-noise differs between neuroids, or the right penalty is unknown. (The published system has only
       ``ridgecv_split``.)
 
-    Parameters
-    ----------
-    alphas : sequence of float
-        Penalties to choose from.
-    alpha_per_target : bool
-        False: one penalty for all neuroids.
-
     References
     ----------
-    Golub, Heath & Wahba (1979), doi:10.1080/00401706.1979.10489751; Allen (1974), doi:10.1080/00401706.1974.10489157.
+    Golub et al. (1979), doi:10.1080/00401706.1979.10489751; Allen (1974), doi:10.1080/00401706.1974.10489157.
     """
     kwargs = {"alpha_per_target": alpha_per_target, **(regression_kwargs or {})}
     regression = ridge_cv_regression(kwargs, alphas=alphas, backend=backend)
@@ -124,18 +114,13 @@ def linear_cross_validated(
     backend: str | None = None,
     compat: bool = False,
 ) -> CrossRegressedCorrelation:
-    """Make ``linear_predictivity`` (``linear_predictivity_cv``): ordinary least squares.
+    """Make ``linear_predictivity`` (``linear_predictivity_cv``): ordinary least squares; `compat` as for ``ridge``.
 
     ``min ||Y - X W - b||``; of several solutions (features outnumber stimuli) the one of smallest ``||W||``.
 
     - Invariances: with fewer features than stimuli any invertible linear map of the source, otherwise its rotations,
       permutations and one common scale; positive scaling of each neuroid of the target.
     - When: stimuli far outnumber features. Where there are about as many of both, predictions are worst.
-
-    Parameters
-    ----------
-    compat : bool
-        As for ``ridge``.
 
     References
     ----------

@@ -16,10 +16,7 @@ Factory = Callable[..., Made]
 def metric_named(identifier: str, *, ignored: Collection[str] = ()) -> Callable[[Factory[Made]], Factory[Made]]:
     """Decorate the factory of a metric, so that unknown keywords raise a TypeError that names those it accepts.
 
-    Parameters
-    ----------
-    ignored : collection of str
-        Keywords that it accepts beside its own, and that have no effect.
+    The `ignored` ones are accepted too, and have no effect.
     """
 
     def decorate(factory: Factory[Made]) -> Factory[Made]:

@@ -1,7 +1,7 @@
 """Score how well responses to held-out stimuli are predicted by a regression from the features of a model.
 
-A regression is fitted on training stimuli and predicts the test stimuli; the prediction is correlated with the
-measurement for each neuroid (Pearson); the score is the median over neuroids ``j``, then the mean over splits ``s``:
+The prediction of the test stimuli is correlated with the measurement for each neuroid ``j`` (Pearson) in each split
+``s``:
 
     ``score = mean_s median_j r(prediction_sj, measurement_sj)``
 
@@ -16,7 +16,7 @@ and when to use it. Published plugins import regressions, and metrics put togeth
   together.
 - Precision: float64, whatever the features come in.
 - Published differences: the published system splits rows as they come, so that scores depend on their order, and fits
-  ``ridge`` and ``linear_predictivity`` in the precision of the features, mostly single.
+  ``ridge`` and ``linear_predictivity`` in the precision of the features.
 
 References
 ----------

@@ -24,12 +24,8 @@ def folded(
 ) -> Pooled:
     """Make a metric of this kind with the regression of another one.
 
-    Parameters
-    ----------
-    crossvalidation_kwargs : dict or None
-        The folds heed ``stratification_coord``.
-    **kwargs
-        ``folds`` (10), ``repeats`` (3), ``seed`` (1), for repetitions ``min_reliability`` (.15); see `PooledFolds`.
+    The folds heed ``stratification_coord``. Others are ``folds`` (10), ``repeats`` (3), ``seed`` (1), for repetitions
+    ``min_reliability`` (.15); see `PooledFolds`.
     """
     estimator = load_metric(regression, regression_kwargs=regression_kwargs, backend=backend).regression.estimator
     if not isinstance(estimator, SplitPredictor):

@@ -1,16 +1,15 @@
 r"""Score predictions of all stimuli together, each made from the other folds.
 
 The regressions are those of `pls`, `ridge` and `ridgecv`. Stimuli are divided into ten folds over their sorted ids,
-three times; every stimulus is predicted from the other folds, and the predictions of all folds are compared with the
-responses at once, the mean of each fold removed from both (`arrays.reliability.held_out` says why).
+three times; predictions of all folds are compared with the responses at once, the mean of each fold removed from both
+(`arrays.reliability.held_out` says why).
 
 ``*_kfold``: correlation over all stimuli, for averaged responses.
 
 .. math:: \text{score} = \operatorname{median}_j \overline{r_{jd}}, \qquad
     r_{jd} = \frac{\sum_i f_{ij} y_{ij}}{\sqrt{\sum_i f_{ij}^2 \sum_i y_{ij}^2}}
 
-with stimuli i, neuroids j and divisions d, over which :math:`\overline{\cdot}` is the mean. It scatters less over
-divisions than the mean over test sets of a tenth of the stimuli, in which a correlation may be of five.
+with stimuli i, neuroids j and divisions d, over which :math:`\overline{\cdot}` is the mean.
 
 ``*_signal``: share of the signal that is explained, summed over stimuli and neuroids.
 
@@ -20,16 +19,16 @@ divisions than the mean over test sets of a tenth of the stimuli, in which a cor
 A and B are halves of the repetitions, others in each division, :math:`f_A` is predicted from responses in A, and
 :math:`w_j` is one over the variance of the mean responses of a neuroid, so that neuroids weigh by their reliability. No
 noise meets itself in any product, neither that of the measurement nor what the regression fitted of it, so that a
-regression that can express the signal reaches 1 on average. One ratio of sums is more stable than the mean over ratios
-of single neuroids; what bias it has is taken away by a jackknife over stimuli (`explained_share`).
+regression that can express the signal reaches 1 on average. What bias the ratio has is taken away by a jackknife over
+stimuli (`explained_share`).
 
 ``*_r2er``: the squared correlation with expected responses (Pospisil and Bair 2021), median over neuroids.
 
 .. math:: r^2_{ER,j} = \frac{(\sum_i f_{ij} y_{ij})^2 - \sum_i f_{ij}^2 v_{ij}}
     {\sum_i f_{ij}^2 \, \bigl(\sum_i y_{ij}^2 - \sum_i (1 - 1/m_i) v_{ij}\bigr)}
 
-with the variance v of the noise in the mean responses. It is free of what noise in the measurement does to a squared
-correlation, not of what it does to the fit.
+with the variance v of the noise in the mean responses. Unlike the share of signal, it contains what noise does to the
+fit.
 
 - Input: source, each stimulus once; target. ``*_signal`` and ``*_r2er`` take single repetitions with `repetition`, each
   stimulus at least twice. At least eight stimuli.
@@ -40,7 +39,8 @@ correlation, not of what it does to the fit.
 - Invariances: order of presentations and of neuroids; shifts and positive scaling of each neuroid of the target
   (``pls``, whose components are common to all neuroids: of all together); rotations and shifts of the source.
 - When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5. With many reliable neuroids
-  and stimuli all of them agree with `pls`, `ridge` and `ridgecv`. The page about ceilings lists the bias of each.
+  and stimuli all of them agree with `pls`, `ridge` and `ridgecv`; ``docs/explanation/ceilings.md`` lists the bias of
+  each.
 
 References
 ----------

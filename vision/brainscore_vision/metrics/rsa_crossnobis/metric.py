@@ -7,19 +7,18 @@ of stimuli:
     ``score = <d_source, d_target> / sqrt(<d_source, d_source> N)``
 
 ``N`` is the squared length of the target's distances without noise, estimated from products of the distances of two
-halves of the repetitions. With the length of the noisy distances, ``N = <d_target, d_target>``, noise would still lower
-the score: that one is in ``attrs['uncorrected']``.
+halves of the repetitions. With that of the noisy distances, ``<d_target, d_target>``, noise would still lower the
+score: that one is in ``attrs['uncorrected']``.
 
 - Input: source, taken to be free of noise, presentations of one stimulus are averaged; target with the single
   repetitions (`repetition`), at least four, or two without the correction; a stimulus may lack some.
 - Output: Score, about 1 for the true geometry where the length of its distances can be estimated; single scores can
   exceed 1. For 20 to 160 stimuli, 40 neuroids and four repetitions its median is 1.00 to 1.02 where the average over
-  repetitions has a reliability of .5, but .94 to 1.02 at .3, .74 to .91 at .2 and .57 to .77 at .1, and up to 22, 42
-  and 47 % of such experiments leave it undefined; ``docs/explanation/ceilings.md`` has the table.
+  repetitions has a reliability of .5, but .94 to 1.02 at .3, .74 to .91 at .2 and .57 to .77 at .1, and it is undefined
+  for up to 22, 42 and 47 %; ``docs/explanation/ceilings.md`` has the table.
 - Invariances: order of presentations and of neuroids; rotations, shifts and scaling of each side as a whole; with
   ``noise='diagonal'``, also any scaling of single neuroids of the target.
-- When: to compare geometry where there are repetitions, in particular across measurements that differ in noise. It
-  needs no ceiling.
+- When: where there are repetitions, in particular of measurements that differ in noise. It needs no ceiling.
 
 References
 ----------
@@ -73,12 +72,12 @@ class CrossnobisSimilarity(Metric):
         The whitened ones take into account that errors of pairs with a common stimulus are correlated.
     noise : {'none', 'diagonal', 'shrinkage'}
         How to weight neuroids of the target: alike, by the inverse variance of their noise, or by the inverse of its
-        covariance, estimated from the differences between repetitions and shrunk; noise may be correlated within a
-        repetition. With weights, distances are unbiased only up to the error of the weights.
+        shrunk covariance, over differences between repetitions. With weights, distances are unbiased only up to the
+        error of the weights.
     correct_norm : bool
         Use the length of the target's distances without noise.
     splits : int
-        How many divisions into halves at most; all if there are no more.
+        How many divisions into halves at most.
     """
 
     quantity: ClassVar = "dissimilarity_correlation"
@@ -107,8 +106,8 @@ class CrossnobisSimilarity(Metric):
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare; NaN if the estimated length is not positive: the distances are nothing but noise.
 
-        Attrs also hold ``uncorrected``, in [-1, 1], and the ``shrinkage`` if estimated. ``raw``, dims (split), is the
-        reliability of the distances: their squared length from each division as a part of that of the noisy ones.
+        ``raw``, dims (split), is the reliability of the distances: their squared length from each division as a part of
+        that of the noisy ones. Attrs also hold the ``shrinkage`` if estimated.
         """
         read = read_repetitions(
             target,

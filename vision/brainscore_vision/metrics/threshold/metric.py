@@ -15,16 +15,16 @@ With the thresholds ``t_i`` of people,
   is not described by the function.
 - Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
 - Error: over new people and new stimuli of the model, whose threshold is fitted again without each twentieth of them
-  (over people alone, if the threshold is given); published scores give the standard deviation over people.
+  (over people alone, if the threshold is given).
 - Published differences: the accuracy at the inflection is found for each model (the published metric keeps that of the
   first model it sees); levels weigh by their numbers of trials, and the ceiling leaves out every person once
   (`compat=True`: levels weigh alike, persons are drawn with replacement). Thresholds agree where the best fit is
-  unique; for a step between two levels every threshold between them fits equally well.
+  unique, not for a step between two levels.
 - When: a task with a stimulus strength, and thresholds known of people.
 
 References
 ----------
-Wichmann & Hill (2001), doi:10.3758/BF03194544; for elevations Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1.
+Wichmann & Hill (2001), doi:10.3758/BF03194544; for elevations Malania et al. (2007), doi:10.1167/7.2.1.
 """
 
 from __future__ import annotations
@@ -70,10 +70,9 @@ class Threshold(ClosenessToPeople):
     ----------
     independent_variable : str
         Coordinate that holds the strength of the stimulus.
-    fit_function : callable
-        ``f(x, slope, mean, lapse)``, the psychometric function at the fitted parameters.
-    fit_inverse_function : callable
-        ``f(accuracy, slope, mean, lapse)``, its inverse.
+    fit_function, fit_inverse_function : callable
+        ``f(x, slope, mean, lapse)``, the psychometric function at the fitted parameters; ``f(accuracy, slope, mean,
+        lapse)``.
     threshold_accuracy : float or 'inflection'
         Share of right answers at the threshold; ``'inflection'`` takes the middle between those that the function has
         for the weakest and for the strongest stimulus.
@@ -140,8 +139,7 @@ class Threshold(ClosenessToPeople):
     def _without_each_group(self, source: DataArray) -> Iterator[DataArray]:
         """Yield the answers of a model without a twentieth of its stimuli each, or without one if there are fewer.
 
-        All presentations of a stimulus are left out together (`stimulus_id`; without it each stands for itself). The
-        groups have about the same strengths of the stimulus.
+        All presentations of a stimulus are left out together; the groups have about the same strengths of the stimulus.
         """
         ids = np.arange(source.sizes["presentation"])
         if has_coordinate(source, "stimulus_id"):
@@ -156,13 +154,7 @@ class Threshold(ClosenessToPeople):
             yield source[{"presentation": np.flatnonzero(group != number)}]
 
     def read_threshold(self, source: DataArray, accuracy: Accuracy | None = None) -> tuple[float, float]:
-        """Fit the psychometric function to the answers of a model; return its threshold, and the accuracy there.
-
-        Raises
-        ------
-        NoThresholdError
-            If the model has no threshold; says why.
-        """
+        """Return the threshold of a model, and the accuracy there; `NoThresholdError` says why there is none."""
         threshold, reached, _ = self._read(source, accuracy)
         return threshold, reached
 
@@ -214,12 +206,7 @@ class Threshold(ClosenessToPeople):
 class ThresholdElevation(ClosenessToPeople):
     """Distance of a model's ratio of two thresholds from those of people; other parameters as for `Threshold`.
 
-    Parameters
-    ----------
-    baseline_condition, test_condition : str
-        Keys of the two conditions in the model's answers.
-    threshold_accuracy : float or 'inflection'
-        ``'inflection'`` takes that of the baseline for both conditions.
+    The conditions are keys of the model's answers; ``'inflection'`` takes that of the baseline for both.
     """
 
     def __init__(
@@ -246,7 +233,7 @@ class ThresholdElevation(ClosenessToPeople):
         self._conditions = (baseline_condition, test_condition)
 
     def __call__(self, source: Mapping[str, DataArray] | float, target: People) -> Score:
-        """Compare the probabilities in both conditions, or the elevation, with people's elevations.
+        """Compare the probabilities in both conditions, or the elevation, with people's.
 
         People's thresholds may be given as ``{'baseline_assembly': ..., 'condition_assembly': ...}``.
         """

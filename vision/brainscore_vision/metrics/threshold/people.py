@@ -50,10 +50,7 @@ class ClosenessToPeople(Metric, ABC):
         """Return values of people, shape (n_subjects,), and names of subjects."""
 
     def ceiling(self, assembly: People) -> Score:
-        """Compare every person with all the others; `assembly` as the target of the metric.
-
-        ``raw``, dims (subject), says how near this one comes to the others; ``error``, over subjects, is NaN for two.
-        """
+        """Compare every person with all the others; ``error``, over subjects, is NaN for two."""
         people, subjects = self._values(assembly)
         if len(people) < 2:
             raise AssemblyError(f"A ceiling between people needs at least two subjects, found {len(people)}.")
@@ -74,7 +71,7 @@ class ClosenessToPeople(Metric, ABC):
     ) -> Score:
         """Compare a model's value, which attrs hold under its name; 0 if it has no threshold.
 
-        `left_out` returns the values without each group of the model's stimuli; None: the value is given and exact.
+        `left_out` returns the values without each group of the model's stimuli; None: the value is exact.
         """
         people, subjects = self._values(target)
         try:

@@ -32,11 +32,8 @@ if TYPE_CHECKING:
 class ValueDelta(Metric):
     """Exponential of the negative distance of two numbers.
 
-    Parameters
-    ----------
-    scale : float
-        How steeply the score falls with the distance, in 1 / unit of the numbers; positive. At a distance of
-        ``1 / scale`` the score is 0.37.
+    The positive `scale`, in 1 / unit of the numbers, is how steeply the score falls: to 0.37 at a distance of ``1 /
+    scale``.
     """
 
     quantity: ClassVar[Quantity | None] = "share"
@@ -49,8 +46,8 @@ class ValueDelta(Metric):
     def __call__(self, source_value: ArrayLike, target_value: ArrayLike) -> Score:
         """Compare finite numbers, floats or 0-d arrays; Scores may bring an ``error`` (and its ``error_df``).
 
-        ``raw``, dims (side), holds the two numbers. ``error`` is ``scale`` times score times the error of the
-        difference; ``interval`` the transformed one of the difference, up to 1 if that holds 0.
+        ``error`` is ``scale`` times score times the error of the difference; ``interval`` the transformed one of the
+        difference, up to 1 if that holds 0.
         """
         source, target = _number(source_value, "source"), _number(target_value, "target")
         score = Score(np.exp(-self._scale * abs(source - target)))

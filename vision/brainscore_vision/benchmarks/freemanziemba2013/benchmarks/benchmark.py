@@ -20,9 +20,7 @@ NUMBER_OF_TRIALS = 20
 TIME_WINDOW = (50, 200)  # ms after onset
 
 
-def FreemanZiemba2013(  # noqa: N802 - factories of benchmarks are named like classes
-    region: str, *, access: str = "private", metric: str = "pls"
-) -> NeuralBenchmark:
+def FreemanZiemba2013(region: str, *, access: str = "private", metric: str = "pls") -> NeuralBenchmark:
     """Make a benchmark on V1 or V2; ``access`` is that of `load_assembly`."""
     public = access == "public"
     return benchmark_of_repetitions(
