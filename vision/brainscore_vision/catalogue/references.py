@@ -82,7 +82,7 @@ def citation(plugin: PluginSource) -> str | None:
     for path in plugin.files:
         _, value = (path.endswith(".py") and plugin.assigned(path, "BIBTEX")) or ("", None)
         if isinstance(value, ast.Call) and (cite := _CITING.get(_last_name(value.func))):
-            texts = [text for argument in value.args if isinstance(text := evaluate(argument, {}), str)]
+            texts = [part for argument in value.args if isinstance(part := evaluate(argument, {}), str)]
             return cite(*texts) if texts and len(texts) == len(value.args) else None
     return None
 

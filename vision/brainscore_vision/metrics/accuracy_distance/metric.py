@@ -1,12 +1,12 @@
 """Score how close the accuracy of a model comes to that of people.
 
-With the accuracies ``s`` of the model and ``t`` of one person on the same stimuli, the score of the person is what
-remains of the greatest possible distance,
+With the accuracies ``s`` of the model and ``t_i`` of people on the same stimuli, the score is what remains of the
+greatest possible distances:
 
-    ``1 - |s - t| / max(t, 1 - t)``
+    ``score = mean_i (1 - |s - t_i| / max(t_i, 1 - t_i))``
 
-and the score is the mean over people. With `variables` the distance is computed within each combination of their
-values, then averaged: a model has to find the same conditions hard as people do.
+With `variables` the distance is computed within each combination of their values, then averaged: a model has to find
+the same conditions hard as people do.
 
 - Input: source, one answer for each stimulus; target, one answer for each trial, with `stimulus_id`, `subject` and
   `truth`. An answer that is no label counts as wrong.

@@ -12,9 +12,8 @@ score, as that of `cka`; this one is in ``attrs['uncorrected']``.
   stimuli. A source with several repetitions of its own, such as another brain, is corrected likewise; without, it is
   taken to be free of noise. The noise of both sides must be independent.
 - Output: Score, about 1 for the true geometry where the length of its Gram matrix can be estimated; single scores can
-  exceed 1. For 20 to 160 stimuli, 40 neuroids and four repetitions its median is .97 to 1.03 where the average over
-  repetitions has a reliability of .5, but .66 to 1.05 at .3 and .44 to .98 at .2, the more stimuli the better;
-  ``docs/explanation/ceilings.md`` has the table, and how often it is undefined.
+  exceed 1. It falls below with a reliability below .5, the fewer stimuli the more: ``docs/explanation/ceilings.md`` has
+  a table, and how often it is undefined.
 - Invariances: those of `cka`.
 - When: where there are repetitions, in particular to compare measurements that differ in noise. It needs no ceiling.
   For distances instead of Gram matrices, see `rsa_crossnobis`.

@@ -11,9 +11,9 @@ The arc cosine is a distance of the two shapes (Williams et al. 2021), by which 
   vary.
 - Invariances: those of `cka`, and exchanging both sides.
 - When: to compare representations as shapes, where a distance is wanted, or where `cka`, whose squares let the largest
-  dimensions decide, is too coarse. The rotation is fitted to the stimuli that are scored, so unrelated responses score
-  above 0, the more neuroids per stimulus the higher: compare models on the same stimuli and neuroids only, and have
-  several times as many stimuli as neuroids. Noise is fitted too: no ceiling is right at every level of noise.
+  dimensions decide, is too coarse. The rotation is fitted, so unrelated responses score above 0: compare models on the
+  same stimuli and neuroids only, and have several times as many stimuli as neuroids. Noise is fitted too: no ceiling is
+  right at every level of noise.
 
 References
 ----------

@@ -1,7 +1,6 @@
 """Score how alike two representational geometries are by correlating their dissimilarity matrices.
 
-The dissimilarity of two stimuli is one minus the Pearson correlation of their response patterns; the score is the
-Spearman correlation of the dissimilarities of all pairs of stimuli:
+Those are one minus the Pearson correlations of response patterns of pairs of stimuli:
 
     ``score = spearman(upper(1 - corr(source)), upper(1 - corr(target)))``
 
@@ -18,8 +17,7 @@ categories; by rho-a it does not, and one whose dissimilarities are all the same
   constant pattern.
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each stimulus's pattern; duplicated sets
   of neuroids; any increasing function of ready-made dissimilarities. Not of rotations or of scaling single neuroids.
-- Error: see `arrays.geometry.rdm_influence`; NaN if the target is square: `half_sample_interval` of
-  `metric_helpers.uncertainty.intervals` has one over stimuli.
+- Error: NaN if the target is square: `uncertainty.intervals.half_sample_interval` has one over stimuli.
 - When: to compare geometry without fitting anything, or where data come as dissimilarities; `rdm_rho_a` where some
   models predict ties. Noise in the measurement lowers the score, and `geometry_ceiling` says how far; `rsa_crossnobis`
   corrects for it where there are repetitions.

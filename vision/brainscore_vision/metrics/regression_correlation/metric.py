@@ -6,11 +6,11 @@ The prediction of the test stimuli is correlated with the measurement for each n
     ``score = mean_s median_j r(prediction_sj, measurement_sj)``
 
 The factories in `cross_validated`, `fixed_split` and `over_time` say what each identifier fits, what it is invariant to
-and when to use it. Published plugins import regressions, and metrics put together from them, from here. Common to all:
+and when to use it. Published plugins import from here. Common to all:
 
-- Input: as of all metrics. Those named ``*_split`` take ``(source_train, source_test, target_train, target_test)``;
-  ``spantime_*`` and ``*_pertime`` take assemblies with the dimension `time_bin`; all but ``*_split`` draw splits, of
-  the stimuli sorted by their `stimulus_id`.
+- Input: metrics named ``*_split`` take ``(source_train, source_test, target_train, target_test)``; ``spantime_*`` and
+  ``*_pertime`` take assemblies with the dimension `time_bin`; all but ``*_split`` draw splits, of the stimuli sorted by
+  their `stimulus_id`.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid) or (neuroid).
 - Invariances: order of stimuli; any shift of any neuroid on either side; positive scaling of all neuroids of the target
   together.

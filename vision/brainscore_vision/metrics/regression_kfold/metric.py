@@ -9,7 +9,7 @@ three times; predictions of all folds are compared with the responses at once, t
 .. math:: \text{score} = \operatorname{median}_j \overline{r_{jd}}, \qquad
     r_{jd} = \frac{\sum_i f_{ij} y_{ij}}{\sqrt{\sum_i f_{ij}^2 \sum_i y_{ij}^2}}
 
-with stimuli i, neuroids j and divisions d, over which :math:`\overline{\cdot}` is the mean.
+with stimuli i, neuroids j, divisions d.
 
 ``*_signal``: share of the signal that is explained, summed over stimuli and neuroids.
 
@@ -18,9 +18,8 @@ with stimuli i, neuroids j and divisions d, over which :math:`\overline{\cdot}` 
 
 A and B are halves of the repetitions, others in each division, :math:`f_A` is predicted from responses in A, and
 :math:`w_j` is one over the variance of the mean responses of a neuroid, so that neuroids weigh by their reliability. No
-noise meets itself in any product, neither that of the measurement nor what the regression fitted of it, so that a
-regression that can express the signal reaches 1 on average. What bias the ratio has is taken away by a jackknife over
-stimuli (`explained_share`).
+noise meets itself in any product, so that a regression that can express the signal reaches 1 on average. A jackknife
+over stimuli removes the bias of the ratio (`explained_share`).
 
 ``*_r2er``: the squared correlation with expected responses (Pospisil and Bair 2021), median over neuroids.
 

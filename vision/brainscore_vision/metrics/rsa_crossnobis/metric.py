@@ -13,9 +13,8 @@ score: that one is in ``attrs['uncorrected']``.
 - Input: source, taken to be free of noise, presentations of one stimulus are averaged; target with the single
   repetitions (`repetition`), at least four, or two without the correction; a stimulus may lack some.
 - Output: Score, about 1 for the true geometry where the length of its distances can be estimated; single scores can
-  exceed 1. For 20 to 160 stimuli, 40 neuroids and four repetitions its median is 1.00 to 1.02 where the average over
-  repetitions has a reliability of .5, but .94 to 1.02 at .3, .74 to .91 at .2 and .57 to .77 at .1, and it is undefined
-  for up to 22, 42 and 47 %; ``docs/explanation/ceilings.md`` has the table.
+  exceed 1. It falls below with a reliability below .3: ``docs/explanation/ceilings.md`` has a table, and how often it
+  is undefined.
 - Invariances: order of presentations and of neuroids; rotations, shifts and scaling of each side as a whole; with
   ``noise='diagonal'``, also any scaling of single neuroids of the target.
 - When: where there are repetitions, in particular of measurements that differ in noise. It needs no ceiling.

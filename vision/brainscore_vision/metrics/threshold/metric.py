@@ -1,8 +1,8 @@
 """Score how near the psychometric threshold of a model is to the thresholds of people.
 
-A cumulative Gaussian with a lapse of at least 0.03 is fitted to the shares of right answers at the levels of the
-independent variable, by the highest likelihood; the threshold ``s`` is the level at which it reaches a given accuracy.
-With the thresholds ``t_i`` of people,
+A cumulative Gaussian with a lapse of at least 0.03 is fitted, by the highest likelihood, to the shares of right answers
+at the levels of the independent variable; the threshold ``s`` is where it reaches a given accuracy. With the thresholds
+``t_i`` of people,
 
     ``score = mean_i max(1 - |s - t_i| / t_i, 0)``
 
