@@ -9,5 +9,16 @@
 ============= ==================================================================================================
 
 All use `correlation` and `ranking`, `column_blocks` (matrices larger than memory), `backend` (NumPy or torch) and
-`seeds`.
+`seeds`. A docstring describes a parameter only where it differs from these conventions:
+
+source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
+    Finite features of a model, or other predictors. Read block by block.
+target : array-like, shape (n_stimuli, n_neuroids)
+    Finite responses.
+splits : sequence of (train, test)
+    Positions of stimuli. Repeated training stimuli count repeatedly; ValueError if a training set is empty.
+backend : str, Backend or None
+    Where to compute; see `backend.resolve`.
+seed : int
+    Root of the seed tree; see `seeds`.
 """

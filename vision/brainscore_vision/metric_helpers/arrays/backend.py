@@ -1,8 +1,7 @@
 """Run the heavy parts of kernels on NumPy, or on torch on some device, in float64.
 
-A kernel calls ``resolve(backend)`` and uses that object's operations. Intermediate arrays belong to the backend, so
-that ``@``, ``.T``, indexing and arithmetic work. The backend is an argument of each call or the setting
-``BRAINSCORE_ARRAY_BACKEND``; there is no global switch.
+Intermediate arrays of a kernel belong to the backend, so that ``@``, ``.T``, indexing and arithmetic work. The backend
+is an argument of each call or the setting ``BRAINSCORE_ARRAY_BACKEND``; there is no global switch.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from scipy import linalg
+from scipy.linalg.blas import dsyrk
 
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, did_you_mean
@@ -24,25 +25,19 @@ NAMES = ("numpy", "torch", "torch:cpu", "torch:cuda", "torch:mps")
 
 
 class Backend(Protocol):
-    """Operations on arrays of one kind, in float64.
-
-    Attributes
-    ----------
-    name : str
-        Such as ``'numpy'`` or ``'torch:cuda'``.
-    """
+    """Operations on arrays of one kind, in float64."""
 
     @property
     def name(self) -> str:
-        """Name of the backend."""
+        """Such as ``'numpy'`` or ``'torch:cuda'``."""
         ...
 
     def asarray(self, values: ArrayLike) -> Array:
-        """Return values as an array of this backend; NumPy arrays in float64 are not copied."""
+        """Convert values to this backend; NumPy arrays in float64 are not copied."""
         ...
 
     def numpy(self, values: Array) -> Floats:
-        """Return an array of this backend as a NumPy array."""
+        """Convert an array of this backend to NumPy."""
         ...
 
     def zeros(self, *shape: int) -> Array:
@@ -50,7 +45,7 @@ class Backend(Protocol):
         ...
 
     def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Any:
-        """Return the sum of ``C C^T`` over NumPy blocks of shape (n, width), with C the column-centred block."""
+        """Sum ``C C^T`` over NumPy blocks of shape (n, width), with C the column-centred block."""
         ...
 
     def cholesky(self, matrix: Array) -> Array | None:
@@ -70,7 +65,7 @@ class Backend(Protocol):
         ...
 
     def eigh(self, matrix: Array) -> tuple[Array, Array]:
-        """Return the eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns."""
+        """Return eigenvalues of a symmetric matrix in ascending order, and eigenvectors as columns."""
         ...
 
     def maximum(self, values: Array, axis: int) -> Array:
@@ -101,8 +96,6 @@ class NumpyBackend:
         return np.zeros(shape)
 
     def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Floats:
-        from scipy.linalg.blas import dsyrk  # scipy is loaded by those who use it
-
         gram = np.zeros((n, n), order="F")
         for block in blocks:
             centred = np.array(block, dtype=np.float64, order="C")
@@ -118,24 +111,18 @@ class NumpyBackend:
         return gram.T
 
     def cholesky(self, matrix: Floats) -> Floats | None:
-        from scipy.linalg import LinAlgError, cholesky  # scipy is loaded by those who use it
-
         try:
-            factor: Floats = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
+            factor: Floats = linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
             return None
         return factor
 
     def cho_solve(self, factor: Floats, right: Floats) -> Floats:
-        from scipy.linalg import cho_solve  # scipy is loaded by those who use it
-
-        solution: Floats = cho_solve((factor, True), right, check_finite=False)
+        solution: Floats = linalg.cho_solve((factor, True), right, check_finite=False)
         return solution
 
     def solve_triangular(self, factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
-        from scipy.linalg import solve_triangular  # scipy is loaded by those who use it
-
-        solution: Floats = solve_triangular(factor, right, lower=True, trans=int(transposed), check_finite=False)
+        solution: Floats = linalg.solve_triangular(factor, right, lower=True, trans=int(transposed), check_finite=False)
         return solution
 
     def solve(self, matrix: Floats, right: Floats) -> Floats:
@@ -159,11 +146,9 @@ class NumpyBackend:
 
 
 class TorchBackend:
-    """Operations of torch on one device."""
+    """Operations of torch, which is heavy to import, on one device."""
 
-    def __init__(self, device: str) -> None:
-        import torch  # a heavy import, for those who ask for it
-
+    def __init__(self, torch: Any, device: str) -> None:
         self.name = f"torch:{device}"
         self._torch = torch
         self._device = torch.device(device)
@@ -259,7 +244,7 @@ def _torch_backend(device: str) -> Backend:
         ) from error
     kind, _, number = device.partition(":")
     if kind == "mps":
-        return TorchBackend("cpu")  # Metal has no float64
+        return TorchBackend(torch, "cpu")  # Metal has no float64
     if kind == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if count == 0:
@@ -271,7 +256,7 @@ def _torch_backend(device: str) -> Backend:
             raise ConfigurationError(f"There is no device {device!r}; torch finds {count}, numbered from 0.")
     elif number:
         raise ConfigurationError(f"There is no device {device!r}; expected 'cpu'.")
-    return TorchBackend(device)
+    return TorchBackend(torch, device)
 
 
 _MIRRORED_AT_ONCE = 256

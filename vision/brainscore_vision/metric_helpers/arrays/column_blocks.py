@@ -32,11 +32,6 @@ class ColumnBlocks:
     width : int or None
         Most columns of a block in iteration; None: 32 MiB in float64.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        (n_stimuli, n_columns)
-
     Examples
     --------
     >>> def blocks():
@@ -63,7 +58,14 @@ class ColumnBlocks:
         if isinstance(source, ColumnBlocks):
             return source
         array = as_matrix(source)
-        return cls(lambda: _slices(array), (array.shape[0], array.shape[1]))
+        width = _width(len(array))
+
+        def slices() -> Iterator[NDArray[Any]]:
+            for first in range(0, array.shape[1], width):
+                block = array[:, first : first + width]
+                yield _read_in_pieces(block) if array.nbytes > _MAPPED_BYTES else block
+
+        return cls(slices, (array.shape[0], array.shape[1]))
 
     def rows(self, order: ArrayLike) -> Self:
         """Return a view of stimuli at the given positions."""
@@ -96,7 +98,7 @@ class ColumnBlocks:
         return type(self)(blocks, self.shape, width=self._width)
 
     def columns(self, indices: ArrayLike) -> Floats:
-        """Return columns at the given positions in one pass, shape (n_stimuli, len(indices))."""
+        """Return columns at the given positions, in one pass."""
         positions = np.asarray(indices, dtype=np.intp)
         result = np.empty((self.shape[0], len(positions)))
         for columns, block in self.placed():
@@ -164,13 +166,6 @@ class ColumnBlocks:
             yield array
 
 
-def _slices(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    width = _width(len(array))
-    for first in range(0, array.shape[1], width):
-        block = array[:, first : first + width]
-        yield _read_in_pieces(block) if array.nbytes > _MAPPED_BYTES else block
-
-
 def _read_in_pieces(block: NDArray[Any]) -> NDArray[Any]:
     """Copy columns of a read-only memory map some rows at a time; return other blocks unchanged.
 
@@ -224,14 +219,7 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 def stack_rows(*sources: ArrayLike | ColumnBlocks) -> ColumnBlocks:
     """Stack the stimuli of several matrices with the same columns, without copying them whole.
 
-    Parameters
-    ----------
-    *sources : array-like or ColumnBlocks, shapes (n_i, n_columns)
-
-    Raises
-    ------
-    ValueError
-        If the numbers of columns differ.
+    ValueError if the numbers of columns differ.
     """
     parts = [ColumnBlocks.of(source) for source in sources]
     widths = {part.shape[1] for part in parts}

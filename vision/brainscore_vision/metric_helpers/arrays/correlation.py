@@ -23,17 +23,7 @@ _SQUARES = 1e250  # columns are rescaled if sums of squares exceed this or are b
 
 
 def constant_columns(values: ArrayLike) -> NDArray[np.bool_]:
-    """Return which columns do not vary.
-
-    Parameters
-    ----------
-    values : array-like, shape (n_stimuli, n_columns)
-
-    Returns
-    -------
-    ndarray of bool, shape (n_columns,)
-        True where all values are equal up to rounding; False for columns with NaN.
-    """
+    """Return which columns are equal up to rounding, shape (n_columns,); False for columns with NaN."""
     array = np.asarray(values, dtype=np.float64)
     if len(array) == 0:
         return np.ones(array.shape[1:], dtype=bool)
@@ -44,14 +34,10 @@ def constant_columns(values: ArrayLike) -> NDArray[np.bool_]:
 
 
 def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
-    """Correlate each column of one array with the same column of another.
+    """Correlate each column of one array, shape (n_stimuli, n_columns), with the same column of another.
 
     ``r = sum((x - mean x)(y - mean y)) / sqrt(sum((x - mean x)^2) sum((y - mean y)^2))`` (Pearson 1895,
     doi:10.1098/rspl.1895.0041).
-
-    Parameters
-    ----------
-    first, second : array-like, shape (n_stimuli, n_columns)
 
     Returns
     -------
@@ -103,14 +89,7 @@ def ranks(values: ArrayLike) -> Floats:
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
     """Correlate the ranks of two lists of numbers (Spearman 1904, doi:10.2307/1412159).
 
-    Parameters
-    ----------
-    first, second : array-like, shape (n,)
-
-    Returns
-    -------
-    float
-        In [-1, 1]; NaN if either list is constant or holds NaN. Invariant to increasing transformations.
+    In [-1, 1]; NaN if either list is constant or holds NaN. Invariant to increasing transformations.
     """
     x = np.asarray(first, dtype=np.float64)
     y = np.asarray(second, dtype=np.float64)

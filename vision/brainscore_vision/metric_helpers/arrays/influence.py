@@ -42,12 +42,9 @@ _NEGLIGIBLE = 1e-6  # omitted weights in the averaged median; 5 standard deviati
 def order_weights(n: int) -> Floats:
     """Return the weights of n ordered values in the averaged median: each one's probability of being the median.
 
-    Returns
-    -------
-    ndarray, shape (n,)
-        Symmetric, sums to 1. Read-only.
+    Symmetric, sum to 1. Read-only.
     """
-    from scipy.special import betainc  # scipy is heavy
+    from scipy.special import betainc  # importing benchmarks does not need scipy, which is heavy
 
     weights: Floats = np.diff(betainc((n + 1) / 2, (n + 1) / 2, np.arange(n + 1) / n))
     weights.flags.writeable = False
@@ -65,19 +62,10 @@ def left_out_influences(left_out: Floats) -> Floats:
 
 
 def median_influence(values: Floats) -> tuple[Floats, Floats]:
-    """Return how the median of values moves with the weight of each, and with each value itself.
+    """Return how the median of finite values, shape (n,), moves with the weight of each, and with each value itself.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        Finite.
-
-    Returns
-    -------
-    influence : ndarray, shape (n,)
-        Sums to 0; its squares sum to the jackknife variance of the averaged median.
-    slope : ndarray, shape (n,)
-        Derivative of the averaged median by each value; sums to 1.
+    The influence sums to 0; its squares sum to the jackknife variance of the averaged median. The slope, the derivative
+    of the averaged median by each value, sums to 1.
     """
     n = len(values)
     influence, slope = np.zeros(n), np.empty(n)
@@ -94,17 +82,9 @@ def median_influence(values: Floats) -> tuple[Floats, Floats]:
 
 
 def mean_influence(values: Floats) -> Floats:
-    """Return how the mean of values moves with the weight of each.
+    """Return how the mean of values that are not NaN moves with the weight of each, shape (n,); 0 for NaN.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        NaN does not count.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Sums to 0; its squares sum to the squared standard error of the mean. 0 for NaN.
+    The influence sums to 0; its squares sum to the squared standard error of the mean.
 
     Examples
     --------
@@ -130,11 +110,7 @@ def median_freedom(n: int) -> float:
 
 
 def correlation_influence(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Correlate columns, and compute how each row moves the correlations.
-
-    Parameters
-    ----------
-    x, y : ndarray, shape (n, q)
+    """Correlate columns of two tables of shape (n, q), and compute how each row moves the correlations.
 
     Returns
     -------
@@ -165,12 +141,7 @@ class OnMedians(NamedTuple):
 def median_of_columns(values: Floats, of_rows: Floats) -> OnMedians:
     """Return the influence of cells on the median of values that are each estimated from a column.
 
-    Parameters
-    ----------
-    values : ndarray, shape (q,)
-        NaN does not count.
-    of_rows : ndarray, shape (n, q)
-        Influence of each row on each value.
+    `values`, shape (q,), count unless NaN; `of_rows`, shape (n, q), is the influence of each row on each value.
     """
     near, weights, of_neuroids = _weighing(values)
     freedom = median_freedom(len(values))
@@ -194,9 +165,7 @@ def median_of_correlations(
     ----------
     parts : iterable of (x, y, rows)
         For every split: two tables of shape (n_rows, n_neuroids) whose columns are correlated, and the stimuli of their
-        rows.
-    n_stimuli : int
-        Number of stimuli over all parts.
+        rows, of `n_stimuli` over all parts.
     correlations : ndarray, shape (n_parts, n_neuroids)
         Correlations, or a function of them, that the medians summarise; NaN does not count.
     slopes : ndarray, shape (n_parts, n_neuroids), or None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
 
 __all__ = ["Ranking", "sort_order"]
 
@@ -18,20 +18,11 @@ _SIGN = np.uint64(1 << 63)
 
 
 def sort_order(values: ArrayLike) -> Indices:
-    """Return the positions of numbers from the smallest to the largest, exactly.
+    """Return the positions of numbers, shape (n,) without NaN, from the smallest to the largest, exactly.
 
     Twice as fast as sorting positions: 64-bit keys of each number's leading bits and its position are sorted, and the
-    few numbers that differ only in the bits cut off are corrected.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        Without NaN.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        ``values[result]`` does not decrease; the order of equal numbers is arbitrary but reproducible.
+    few numbers that differ only in the bits cut off are corrected. The order of equal numbers is arbitrary but
+    reproducible.
 
     Examples
     --------
@@ -41,7 +32,9 @@ def sort_order(values: ArrayLike) -> Indices:
     array = np.ascontiguousarray(values, dtype=np.float64)
     if len(array) < _SMALL:
         return np.argsort(array, kind="stable")
-    sortable = _sortable_bits(array)
+    bits = (array + 0.0).view(np.int64)  # -0.0 becomes 0.0
+    negative = bits >> 63  # all ones or all zeros
+    sortable = bits.view(np.uint64) ^ (negative.view(np.uint64) | _SIGN)  # in the order of the numbers
     sortable -= sortable.min()
     position_bits = (len(array) - 1).bit_length()
     cut = max(0, int(sortable.max()).bit_length() + position_bits - 64)
@@ -62,14 +55,6 @@ def sort_order(values: ArrayLike) -> Indices:
     return order
 
 
-def _sortable_bits(array: Floats) -> NDArray[np.uint64]:
-    """Map floats to integers of the same order; -0.0 and 0.0 to the same."""
-    bits = (array + 0.0).view(np.int64)
-    negative = bits >> 63  # all ones or all zeros
-    flipped: NDArray[np.uint64] = bits.view(np.uint64) ^ (negative.view(np.uint64) | _SIGN)
-    return flipped
-
-
 @dataclass(frozen=True)
 class Ranking:
     """The order of numbers; ranks for any repetition counts follow without sorting again.
@@ -87,14 +72,10 @@ class Ranking:
 
     @classmethod
     def of(cls, values: ArrayLike, *, tolerance: float = 0.0) -> Ranking:
-        """Rank numbers.
+        """Rank numbers, shape (n,), without NaN.
 
-        Parameters
-        ----------
-        values : array-like, shape (n,)
-            Without NaN.
-        tolerance : float
-            Neighbours that differ by at most this share of the largest size are equal. Ignored if a number is infinite.
+        Neighbours that differ by at most the share `tolerance` of the largest size are equal, unless a number is
+        infinite.
         """
         array = np.asarray(values, dtype=np.float64)
         order = sort_order(array)
@@ -118,18 +99,7 @@ class Ranking:
         return result
 
     def weighted_ranks(self, counts: Floats) -> Floats:
-        """Return the ranks when each number occurs several times or not at all.
-
-        Parameters
-        ----------
-        counts : ndarray, shape (n,)
-            Number of occurrences, 0 or more.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Meaningless for numbers that do not occur.
-        """
+        """Return the ranks when each number occurs `counts` times; meaningless for numbers that do not occur."""
         ordered = counts[self.order]
         if self.starts is None:
             ends = np.cumsum(ordered)

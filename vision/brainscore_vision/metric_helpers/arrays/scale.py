@@ -22,10 +22,7 @@ ORDINARY = 64
 def extreme_exponent(*values: NDArray[Any]) -> int:
     """Return the exponent of the largest number in the arrays, ``2**(e - 1) <= largest < 2**e``; 0 if it is ordinary.
 
-    Parameters
-    ----------
-    values : ndarray of any shape
-        NaN does not count; infinite arrays and arrays of zeros are ordinary.
+    NaN does not count; infinite arrays and arrays of zeros are ordinary.
 
     Examples
     --------
@@ -46,15 +43,7 @@ def extreme_exponent(*values: NDArray[Any]) -> int:
 def ordinary(*values: NDArray[Any]) -> list[NDArray[Any]]:
     """Divide arrays of one unit by a power of two, so that their largest number lies between .5 and 1.
 
-    Parameters
-    ----------
-    values : ndarray of any shape
-        Arrays of one unit, such as training and test responses.
-
-    Returns
-    -------
-    list of ndarray
-        The same arrays if they are ordinary, otherwise rescaled ones in double precision.
+    Ordinary arrays, such as most training and test responses, are returned unchanged.
 
     Examples
     --------
@@ -66,12 +55,6 @@ def ordinary(*values: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def ordinary_columns(values: Floats) -> Floats:
-    """Divide each column by its own power of two, so that its largest number lies between .5 and 1.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n, n_columns)
-        Finite, at least one row; columns of zeros stay.
-    """
+    """Divide each finite column by its own power of two, so that its largest number lies between .5 and 1."""
     scaled: Floats = np.ldexp(values, -np.frexp(np.abs(values).max(axis=0))[1])
     return scaled

@@ -26,19 +26,9 @@ __all__ = ["generator", "seed_sequence"]
 
 
 def seed_sequence(seed: int, *path: str | int) -> np.random.SeedSequence:
-    """Return the node of the seed tree at a path.
+    """Return the node of the seed tree at a path of names, which count by their text on every machine alike.
 
-    Parameters
-    ----------
-    seed : int
-        Root, not negative (else `ValueError`).
-    *path : str or int
-        Purpose of the draws. Names count by their text, on every machine alike.
-
-    Returns
-    -------
-    numpy.random.SeedSequence
-        With the seed as entropy and the hashed path as spawn key.
+    The seed, the root, is not negative (otherwise ValueError).
 
     Examples
     --------
@@ -51,7 +41,7 @@ def seed_sequence(seed: int, *path: str | int) -> np.random.SeedSequence:
 
 
 def generator(seed: int, *path: str | int) -> np.random.Generator:
-    """Return a generator for one purpose; parameters as for `seed_sequence`.
+    """Return a generator for one purpose, the node of `seed_sequence`.
 
     Examples
     --------

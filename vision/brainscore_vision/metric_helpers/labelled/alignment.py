@@ -47,13 +47,7 @@ _NAMED = 1000  # omitted neuroids named in an attribute
 
 
 def squeeze_time_bin(assembly: Array) -> Array:
-    """Drop a `time_bin` dimension of length one; return other assemblies unchanged.
-
-    Raises
-    ------
-    AssemblyError
-        If it is not an assembly, or empty.
-    """
+    """Drop a `time_bin` dimension of length one; return other assemblies unchanged, refuse empty ones."""
     require_entries(assembly)
     if "time_bin" in assembly.dims and assembly.sizes["time_bin"] == 1:
         return assembly.isel(time_bin=0, drop=True)
@@ -103,17 +97,12 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
     reference : array-like, shape (n,)
         Values in the required order, such as the `stimulus_id` of the target.
     values : array-like, shape (n,)
-        The same values in any order. Repeated values are matched in order of occurrence.
+        The same values, equally often, in any order. Repeated values are matched in order of occurrence.
 
     Returns
     -------
     ndarray of int, shape (n,)
         ``values[result] == reference``.
-
-    Raises
-    ------
-    AssemblyError
-        If the two do not hold the same values equally often; names some that differ.
     """
     target_values = _comparable(reference)
     source_values = _comparable(values)
@@ -131,17 +120,9 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
 def matrix(
     assembly: xr.DataArray, dims: Sequence[str], *, role: str, dtype: DTypeLike | None = np.float64
 ) -> NDArray[Any]:
-    """Return the values of an assembly with its dimensions in a given order.
+    """Return the numbers of an assembly with exactly these dimensions, in the given order.
 
-    Parameters
-    ----------
-    dtype : data type or None
-        Type of the result. None: the assembly's, without a copy, so that a memory map stays one.
-
-    Raises
-    ------
-    AssemblyError
-        If the assembly has other dimensions, or its values are not numbers.
+    If `dtype` is None, the type is the assembly's and nothing is copied, so that a memory map stays one.
     """
     if set(assembly.dims) != set(dims):
         raise AssemblyError(
@@ -174,17 +155,9 @@ class Neuroids:
 
 
 def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *, role: str = "target") -> Neuroids:
-    """Determine which columns are usable: not constant and not NaN throughout.
+    """Determine which columns are usable: not constant and not NaN throughout. Values are read block by block.
 
-    Parameters
-    ----------
-    values : ndarray or ColumnBlocks, shape (n_presentations, n_neuroids)
-        Read block by block.
-
-    Raises
-    ------
-    AssemblyError
-        If a neuroid has some NaN or infinite values but not only NaN, or if no neuroid is usable.
+    Some NaN or infinite values, or no usable neuroid, raise AssemblyError.
     """
     n, q = values.shape
     empty, broken, constant = (np.zeros(q, dtype=bool) for _ in range(3))

@@ -48,18 +48,9 @@ Assembly = TypeVar("Assembly", bound="xr.DataArray")
 
 
 def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
-    """Reduce scores and keep the originals in ``attrs['raw']``.
+    """Reduce scores by a function such as ``lambda scores: scores.median('neuroid')`` and keep the originals as `raw`.
 
-    Parameters
-    ----------
-    aggregate_fnc : callable
-        Score -> Score, such as ``lambda scores: scores.median('neuroid')``.
-
-    Returns
-    -------
-    Score
-        ``aggregate_fnc(values)``; unless its ``attrs['raw']`` exists already, that is the `raw` of `values`, or
-        `values` itself.
+    Unless the result has an ``attrs['raw']`` already, that is the `raw` of `values`, or `values` itself.
     """
     score = aggregate_fnc(values)
     if score is values:  # nothing was reduced; a score must not hold itself
@@ -108,14 +99,9 @@ class Transformation:
         return score
 
     def pipe(self, *args: xr.DataArray) -> Generator[Any, Any, None]:  # Any: see below
-        """Yield parts step by step, for callers that compute the results themselves.
+        """Yield the parts of each step, for callers that compute the results themselves and send them back.
 
-        Yields
-        ------
-        tuple of DataArray
-            Parts of one step. Send their result; `send` returns whether that was the last.
-        Score
-            Stacked results, after the last step.
+        `send` returns whether the step was the last. After it, the stacked results are yielded as a Score.
 
         Examples
         --------
@@ -158,7 +144,8 @@ class Transformation:
 class Alignment(Transformation):
     """Bring two assemblies into the same order: ``apply(source, target)``, once.
 
-    Entries of the source that the target lacks are dropped. Both are sorted by the key.
+    Entries of the source that the target lacks are dropped. Both are sorted by the key. A source that lacks keys of the
+    target, or (without `repeat`) has them less often, raises AssemblyError.
 
     Parameters
     ----------
@@ -168,11 +155,6 @@ class Alignment(Transformation):
         Coordinate (the key) that matches the two.
     repeat : bool
         Repeat entries of the source as often as the target has their key.
-
-    Raises
-    ------
-    AssemblyError
-        When called with a source that lacks keys of the target, or (without `repeat`) has them less often.
     """
 
     class Defaults:
@@ -211,12 +193,8 @@ class Alignment(Transformation):
 class CrossValidation(Transformation):
     """Split two assemblies alike: ``apply(source_train, target_train, source_test, target_test)``.
 
-    Splits depend on the target. Parts keep the order of their assembly. Parameters as for `Split`.
-
-    Raises
-    ------
-    AssemblyError
-        When called with assemblies that do not hold the same values of `split_coord` equally often.
+    Splits depend on the target. Parts keep the order of their assembly. Parameters as for `Split`. Both must hold the
+    same values of `split_coord` equally often.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: passed on to `Split`
@@ -228,11 +206,11 @@ class CrossValidation(Transformation):
         return self._split.compat
 
     def plan(self, target: xr.DataArray) -> SplitPlan:
-        """Return the splits for a target; see `Split.plan`."""
+        """See `Split.plan`."""
         return self._split.plan(target)
 
     def folds(self, target: xr.DataArray, n_folds: int, random_state: int) -> list[Indices]:
-        """Return positions of the target's presentations in each fold; see `Split.folds`."""
+        """See `Split.folds`."""
         return self._split.folds(target, n_folds, random_state)
 
     def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:
@@ -253,7 +231,7 @@ class CrossValidation(Transformation):
             )
 
     def aggregate(self, score: Score) -> Score:
-        """Take the mean over splits, see `Split.aggregate`."""
+        """See `Split.aggregate`."""
         return self._split.aggregate(score)
 
 
@@ -310,17 +288,9 @@ class CartesianProduct(Transformation):
 
 
 def expand(assembly: Assembly, target_dims: Sequence[str]) -> Assembly:
-    """Turn scalar coordinates into dimensions of length one.
+    """Turn scalar coordinates, with or without the suffix ``_source`` or ``_target``, into dimensions of length one.
 
-    Parameters
-    ----------
-    target_dims : sequence of str
-        Names of coordinates, with or without the suffix ``_source`` or ``_target``.
-
-    Returns
-    -------
-    DataAssembly
-        Same class and values; the new dimensions come last, in the order of the coordinates. Without attrs.
+    The new dimensions come last, in the order of the coordinates. Attrs are dropped.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,16 +86,11 @@ def stack(results: Sequence[Score], labels: Sequence[Mapping[str, object]]) -> S
     stacked = _arrange(results, labels)
     raws = [raw for raw in (result.attrs.get("raw") for result in results) if isinstance(raw, xr.DataArray)]
     if len(raws) == len(results):
-        dim = _dim_of_all(labels[0], raws)
-        stacked.attrs["raw"] = _arrange(list(map(as_score, raws)), labels) if dim is None else _joined(raws, dim)
+        dims = {raw[name].dims if has_coordinate(raw, name) else () for raw in raws for name in labels[0]}
+        (dim,) = dims.pop() if len(dims) == 1 and () not in dims else ("",)
+        joinable = dim and str(dim) not in labels[0]
+        stacked.attrs["raw"] = _joined(raws, str(dim)) if joinable else _arrange(list(map(as_score, raws)), labels)
     return stacked
-
-
-def _dim_of_all(names: Collection[str], results: Sequence[xr.DataArray]) -> str | None:
-    """Return the dimension of all results with coordinates of all these names, other than itself."""
-    dims = {result[name].dims if has_coordinate(result, name) else () for result in results for name in names}
-    dim = dims.pop() if len(dims) == 1 else ()
-    return str(dim[0]) if dim and str(dim[0]) not in names else None
 
 
 def _joined(results: Sequence[xr.DataArray], dim: str) -> Score:
@@ -127,7 +122,12 @@ def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[
     for dim in dims:
         tables = [coords_along(result, dim) for result in results]
         sizes = {result.sizes[dim] for result in results}
-        if len(sizes) == 1 and all(_equal_tables(tables[0], table) for table in tables[1:]):
+        same = all(
+            table.keys() == tables[0].keys()
+            and all(np.array_equal(table[name][1], labels) for name, (_, labels) in tables[0].items())
+            for table in tables[1:]
+        )
+        if len(sizes) == 1 and same:
             inner.update(tables[0])
             continue
         keys = [list(zip(*(values.tolist() for _, values in table.values()), strict=True)) for table in tables]
@@ -149,7 +149,3 @@ def _spread(result: xr.DataArray, dim: str, keys: Sequence[object], union: Seque
     target[axis] = [where[key] for key in keys]
     values[tuple(target)] = result.values
     return xr.DataArray(values, dims=result.dims)
-
-
-def _equal_tables(first: Coords, second: Coords) -> bool:
-    return first.keys() == second.keys() and all(np.array_equal(first[name][1], second[name][1]) for name in first)

@@ -22,23 +22,10 @@ __all__ = ["attach_geometry_error", "on_both_sides"]
 def attach_geometry_error(
     score: Score, influences: Influences | None, stimuli: Labels, neuroids: Labels, *, scale: Scale
 ) -> Score:
-    """Write a standard error and an interval into a score's attributes, or the reason for their absence.
+    """Write a standard error and an interval into a 0-d score as `attach_influence`, or the reason for their absence.
 
-    Parameters
-    ----------
-    score : Score
-        0-d; changed.
-    influences : Influences or None
-        None: the score is undefined without some stimulus or neuroid.
-    stimuli, neuroids : array, shapes (n_stimuli,) and (n_neuroids,)
-        Their names.
-    scale : {'identity', 'fisher'}
-        Scale on which the interval is symmetric.
-
-    Returns
-    -------
-    Score
-        `score`, with the attrs of `attach_influence`.
+    The interval is symmetric on the given scale. Without influences, the score is undefined without some stimulus or
+    neuroid.
     """
     if np.isnan(score.item()):
         return declare_no_error(score, "the score is undefined")

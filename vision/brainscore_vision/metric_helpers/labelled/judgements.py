@@ -44,17 +44,9 @@ def same_label(answers: Labels, truth: Labels) -> NDArray[np.bool_]:
 
 
 def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
-    """Return one answer for each presentation.
+    """Return the answer to each presentation: its value or, if that is a number, the coordinate `choice` if it exists.
 
-    Parameters
-    ----------
-    assembly : BehavioralAssembly, dims (presentation), with an optional second dimension of length one
-        Answers are the values or, if these are numbers, the coordinate `choice` of presentation if it exists.
-
-    Raises
-    ------
-    AssemblyError
-        If there is more than one value for a presentation.
+    A second dimension must have length one.
     """
     require_assembly(assembly)
     values = np.asarray(assembly.values)
@@ -70,13 +62,7 @@ def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
 
 
 def most_probable(probabilities: DataAssembly) -> Labels:
-    """Return the most probable choice for each presentation, the first of ties; dims (presentation, choice).
-
-    Raises
-    ------
-    AssemblyError
-        If there are other dimensions, or NaN.
-    """
+    """Return the most probable choice for each presentation, the first of ties; dims (presentation, choice), no NaN."""
     require_entries(probabilities)
     if set(probabilities.dims) != {"presentation", "choice"}:
         raise AssemblyError(
@@ -102,17 +88,12 @@ def read_judgements(
 
     Parameters
     ----------
-    assembly : BehavioralAssembly, dims (presentation)
+    assembly : BehavioralAssembly
         One presentation for each trial, with `stimulus_id`, `subject`, `truth` and the coordinates of conditions.
     omitted : collection of str
         Answers that count as none, such as an empty one. Otherwise each counts as wrong.
     single : bool
         Refuse several answers of a subject to a stimulus in a condition.
-
-    Raises
-    ------
-    AssemblyError
-        If a coordinate is missing, there are several values for a presentation, or `single` is violated.
     """
     coords = tuple(condition_coords)
     answers, truth = labels_of(assembly, role="target"), coordinate(assembly, "truth")
@@ -152,11 +133,11 @@ def read_model_judgements(
 
     Parameters
     ----------
-    source : BehavioralAssembly, dims (presentation), with an optional second dimension of length one
-        With `stimulus_id`; answers are compared with its own `truth` or, without one, with that of people. A model
-        without all coordinates of conditions gives one answer for all conditions.
-    single : bool
-        Refuse several answers to a stimulus in a condition.
+    source : BehavioralAssembly
+        The same stimuli as those of people. Answers (see `labels_of`) are compared with its own `truth` or, without
+        one, with that of people. A model without all coordinates of conditions gives one answer for all conditions.
+    omitted, single
+        As for `read_judgements`.
     partial_conditions : bool
         Allow the source, or people, to lack whole conditions.
 
@@ -166,11 +147,6 @@ def read_model_judgements(
         Share of right answers; 0 without answers.
     answered : ndarray of bool, shape (n_conditions, n_stimuli)
         Where there is an answer that is not omitted.
-
-    Raises
-    ------
-    AssemblyError
-        If source and people do not have the same stimuli.
     """
     several = len(people.conditions) > 1 or partial_conditions
     own = several and all(has_coordinate(source, name) for name in people.condition_coords)

@@ -92,17 +92,10 @@ def read_responses(
 
     Parameters
     ----------
-    assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
-        Neuroids that are NaN throughout are dropped, as is a `time_bin` of length one.
     dtype : data type or None
         Type of the values. None: the assembly's, without a copy.
     scaled : bool
         Divide responses of extreme size by a power of two (see `arrays.scale.ordinary`), for unit-free results.
-
-    Raises
-    ------
-    AssemblyError
-        If there are other dimensions, no neuroids, or other NaN or infinite values.
     """
     assembly = squeeze_time_bin(assembly)
     dim = _stimulus_dim(assembly, neuroid_dim)
@@ -112,18 +105,10 @@ def read_responses(
 
 
 def read_square(assembly: DataAssembly, *, stimulus_coord: str = Defaults.stimulus_coord) -> SquareRDM:
-    """Read ready-made dissimilarities.
+    """Read ready-made dissimilarities from a square assembly, see the module.
 
-    Parameters
-    ----------
-    assembly : DataAssembly, square
-        See the module. Differing triangles are averaged, since no order of stimuli is preferable.
-
-    Raises
-    ------
-    AssemblyError
-        If it is not square, rows and columns have different stimuli, the diagonal is not zero, or some but not all
-        pairs of a stimulus are NaN.
+    Differing triangles are averaged, since no order of stimuli is preferable. NaN is refused unless all pairs of a
+    stimulus are NaN.
     """
     if assembly.ndim != 2 or assembly.shape[0] != assembly.shape[1]:
         raise AssemblyError(
@@ -136,7 +121,13 @@ def read_square(assembly: DataAssembly, *, stimulus_coord: str = Defaults.stimul
     if has_coordinate(assembly, columns) and not np.array_equal(assembly[columns].values, stimuli):
         values = values[:, matching_order(stimuli, assembly[columns].values, what=stimulus_coord)]
     largest = float(np.nanmax(np.abs(values), initial=0.0))
-    _check_diagonal(values, largest)
+    diagonal = np.abs(np.nan_to_num(np.diagonal(values), nan=0.0))
+    if (diagonal > _DIAGONAL * largest).any():
+        hint = " Convert similarities by 1 - similarities." if np.allclose(np.diagonal(values), 1) else ""
+        raise AssemblyError(
+            f"Dissimilarities are zero on the diagonal, but this square assembly has up to {diagonal.max():.3g} there."
+            + hint
+        )
     np.fill_diagonal(values, 0.0)
     notes = {}
     difference = float(np.nanmax(np.abs(values - values.T), initial=0.0))
@@ -150,30 +141,19 @@ def read_square(assembly: DataAssembly, *, stimulus_coord: str = Defaults.stimul
 
 
 class RDM:
-    """Compute a representational dissimilarity matrix.
-
-    Parameters
-    ----------
-    neuroid_dim : str
-        Dimension of patterns; the other one is that of the stimuli.
-    """
+    """Compute a representational dissimilarity matrix of patterns along `neuroid_dim`."""
 
     def __init__(self, neuroid_dim: str = Defaults.neuroid_dim) -> None:
         self._neuroid_dim = neuroid_dim
 
     def __call__(self, assembly: DataAssembly) -> DataAssembly:
-        """Compute ``1 - corr`` of all pairs of patterns, dims (presentation, neuroid).
+        """Compute ``1 - corr`` of all pairs of patterns.
 
         Returns
         -------
         DataAssembly, dims (presentation, presentation_other)
             In [0, 2], with the coordinates of presentation on the first dimension and, with the suffix ``_other``, on
             the second. (xarray no longer supports two dimensions of one name.)
-
-        Raises
-        ------
-        AssemblyError
-            If there are other dimensions, or NaN in recorded neuroids.
         """
         assembly = squeeze_time_bin(assembly)
         dim = _stimulus_dim(assembly, self._neuroid_dim)
@@ -184,13 +164,7 @@ class RDM:
 
 
 class RDMSimilarity:
-    """Compare two dissimilarity matrices.
-
-    Parameters
-    ----------
-    comparison_coord : str
-        Coordinate on the first dimension that aligns stimuli.
-    """
+    """Compare two dissimilarity matrices, aligned by a coordinate on the first dimension."""
 
     quantity: ClassVar[Quantity | None] = "dissimilarity_correlation"
 
@@ -205,11 +179,6 @@ class RDMSimilarity:
         Score
             0-d, in [-1, 1]. NaN if a constant pattern leaves a stimulus without dissimilarities; ``undefined_stimuli``
             in attrs names them. Attrs also: ``n_stimuli``, ``quantity``.
-
-        Raises
-        ------
-        AssemblyError
-            If a matrix does not hold dissimilarities, or stimuli differ.
         """
         rdms = [read_square(rdm, stimulus_coord=self._comparison_coord) for rdm in (rdm_assembly1, rdm_assembly2)]
         first, second, notes = paired_rdms(rdms[0], rdms[1], stimulus_coord=self._comparison_coord)
@@ -221,24 +190,15 @@ class RDMSimilarity:
 def paired_rdms(
     first: Responses | SquareRDM, second: Responses | SquareRDM, *, stimulus_coord: str = Defaults.stimulus_coord
 ) -> tuple[Floats, Floats, Notes]:
-    """Bring the dissimilarities of two sides to the order of the second.
-
-    Parameters
-    ----------
-    first, second : Responses or SquareRDM
-        Same stimuli. Responses are turned into `correlation_distances`.
+    """Bring the dissimilarities of two sides with the same stimuli to the order of the second.
 
     Returns
     -------
     first, second : ndarray, shape (n_stimuli, n_stimuli)
+        `correlation_distances` of responses.
     notes : dict
         For ``Score.attrs``: ``n_stimuli``, the notes of `second`, the greater ``asymmetry`` if any, and
         ``undefined_stimuli`` if a side has stimuli without defined dissimilarities.
-
-    Raises
-    ------
-    AssemblyError
-        If stimuli differ.
     """
     order = matching_order(second.stimuli, first.stimuli, what=stimulus_coord)
     values = _square_values(first, order), _square_values(second, np.arange(len(order)))
@@ -279,7 +239,6 @@ def _stimulus_dim(assembly: DataAssembly, neuroid_dim: str) -> str:
 def _patterns(
     assembly: DataAssembly, dim: str, neuroid_dim: str, *, role: str, dtype: DTypeLike | None = np.float64
 ) -> tuple[Floats, Labels, Notes]:
-    """Drop neuroids that are NaN throughout, refuse other gaps."""
     values = matrix(assembly, [dim, neuroid_dim], role=role, dtype=dtype)
     along = coords_along(assembly, neuroid_dim)
     names = along[Defaults.neuroid_coord][1] if Defaults.neuroid_coord in along else np.arange(values.shape[1])
@@ -305,16 +264,6 @@ def _labels(assembly: DataAssembly, name: str) -> Labels:
         if coord == name:
             return np.asarray(values)
     raise AssemblyError(f"The square assembly has no coordinate {name!r}; expected it on {assembly.dims[0]!r}.")
-
-
-def _check_diagonal(values: Floats, largest: float) -> None:
-    diagonal = np.abs(np.nan_to_num(np.diagonal(values), nan=0.0))
-    if (diagonal > _DIAGONAL * largest).any():
-        hint = " Convert similarities by 1 - similarities." if np.allclose(np.diagonal(values), 1) else ""
-        raise AssemblyError(
-            f"Dissimilarities are zero on the diagonal, but this square assembly has up to {diagonal.max():.3g} there."
-            + hint
-        )
 
 
 def _undefined(values: Floats) -> NDArray[np.bool_]:

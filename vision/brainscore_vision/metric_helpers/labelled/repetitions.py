@@ -33,13 +33,7 @@ class Repetitions:
     notes: Notes  # for `Score.attrs`: `n_stimuli`, `n_neuroids`, omitted neuroids, `n_repetitions`
 
     def means(self, chosen: NDArray[np.bool_] | None = None) -> Floats:
-        """Average over all repetitions, or those selected by a mask, shape (n_repetitions,).
-
-        Returns
-        -------
-        ndarray, shape (n_stimuli, n_neuroids)
-            NaN for stimuli shown in none of them.
-        """
+        """Average over all repetitions, or those selected by a mask; NaN for stimuli shown in none of them."""
         part = slice(None) if chosen is None else chosen
         counts = self.present[part].sum(axis=0)
         with np.errstate(invalid="ignore"):  # 0 / 0 where a stimulus was not shown
@@ -57,25 +51,16 @@ def read_repetitions(
     stimuli: Labels | None = None,
     remedy: str = "",
 ) -> Repetitions:
-    """Arrange responses by repetition and stimulus.
+    """Arrange responses by repetition and stimulus; a stimulus may lack repetitions.
 
     Parameters
     ----------
-    assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
-        With `stimulus_id` and `repetition_coord`. A stimulus may lack repetitions. A `time_bin` of length one and
-        neuroids that are NaN throughout are dropped.
     fewest, fewest_stimuli : int
         Least numbers of repetitions and stimuli.
     stimuli : array, shape (n_stimuli,), or None
         Required stimuli, sorted, each once. None: any.
     remedy : str
         End of the error for too few, but several, repetitions.
-
-    Raises
-    ------
-    AssemblyError
-        If there are too few or other stimuli, a stimulus occurs twice within a repetition, a coordinate is missing or
-        values are NaN.
     """
     assembly = squeeze_time_bin(assembly)
     read = read_responses(assembly, role=role)
@@ -104,24 +89,7 @@ def read_repetitions(
 
 
 def read_means(assembly: DataAssembly, stimuli: Labels, *, role: str = "source") -> Floats:
-    """Return the responses to some stimuli, averaged over the presentations of each.
-
-    Parameters
-    ----------
-    assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
-        With `stimulus_id`.
-    stimuli : array, shape (n_stimuli,)
-        Those of the assembly, sorted, each once.
-
-    Returns
-    -------
-    ndarray, shape (n_stimuli, n_neuroids)
-
-    Raises
-    ------
-    AssemblyError
-        If stimuli differ; names some that do.
-    """
+    """Return the responses to exactly these stimuli (sorted), averaged over the presentations of each."""
     read = read_responses(assembly, role=role)
     names, row = _numbered(read.stimuli, stimuli)
     if len(row) == len(names):
@@ -146,15 +114,7 @@ def _numbered(given: Labels, expected: Labels | None) -> tuple[Labels, Indices]:
 def divide_repetitions(n_repetitions: int, *, most: int, seed: int) -> NDArray[np.bool_]:
     """Divide repetitions into two halves in different ways; the second is larger by one if the number is odd.
 
-    Parameters
-    ----------
-    most : int
-        Largest number of divisions: all if there are no more, otherwise random ones.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_divisions, n_repetitions)
-        True for the first half.
+    All divisions if there are at most `most`, otherwise random ones; True for the first half.
     """
     size = n_repetitions // 2
     number = math.comb(n_repetitions, size) // (2 if n_repetitions % 2 == 0 else 1)

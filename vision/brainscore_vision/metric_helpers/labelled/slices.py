@@ -1,14 +1,10 @@
-"""Apply a callable to every slice of assemblies along some dimensions, or once to several dimensions stacked into one.
-
-`PerOps` (`PerTime`, `PerPresentation`, `PerNeuroid`) calls once for each slice and stacks the results. `SpanOps`
-(`SpanTime`) stacks several dimensions, with their coordinates, and calls once.
-"""
+"""Apply a callable to every slice of assemblies along some dimensions, or once to several of them stacked into one."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -17,9 +13,6 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers.labelled.alignment import Coords, coordinate, coords_along, matching_order
 from brainscore_vision.metric_helpers.labelled.gather import as_score, same_labels
-
-if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike
 
 __all__ = ["PerNeuroid", "PerOps", "PerPresentation", "PerTime", "SpanOps", "SpanTime"]
 
@@ -54,11 +47,6 @@ class PerOps:
             Class of the first result, dims ``(*dims, *result.dims)``, with the coordinates of the first assembly along
             `dims`. Attrs that are assemblies, and numbers named ``error``, are stacked likewise; attrs equal in all
             results stay, others become lists. None if the callable returns None.
-
-        Raises
-        ------
-        AssemblyError
-            If an assembly lacks a dimension or a coordinate, or sizes or coordinates differ.
         """
         aligned = self._aligned(asms)
         sizes = [aligned[0].sizes[dim] for dim in self.dims]
@@ -159,13 +147,7 @@ class SpanOps:
         self.seed = seed
 
     def __call__(self, *asms: xr.DataArray) -> Any:
-        """Stack every assembly and return the callable's result.
-
-        Raises
-        ------
-        AssemblyError
-            If an assembly lacks one of the dimensions.
-        """
+        """Stack every assembly and return the callable's result."""
         stacked = [self.stack(asm) for asm in asms]
         if self.resample:
             stacked = [self._resampled(asm, original) for asm, original in zip(stacked, asms, strict=True)]
@@ -206,10 +188,7 @@ class SpanOps:
 class SpanTime(SpanOps):
     """Stack time bins into presentations and apply a callable once; see `SpanOps`.
 
-    Parameters
-    ----------
-    time_dim, presentation_dim : str
-        All presentations of the first bin come first, then those of the second.
+    All presentations of the first bin come first, then those of the second.
     """
 
     def __init__(
@@ -240,10 +219,9 @@ def _stacked(results: Sequence[xr.DataArray], dims: Sequence[str], sizes: Sequen
         if all(isinstance(entry, xr.DataArray) for entry in entries):
             stacked.attrs[name] = _stacked(entries, dims, sizes, outer)
         else:
-            same = all(_equal(entries[0], entry) for entry in entries[1:])
-            stacked.attrs[name] = entries[0] if same else entries
+            first = entries[0]
+            same = all(
+                first is entry or (type(first) is type(entry) and np.array_equal(first, entry)) for entry in entries
+            )
+            stacked.attrs[name] = first if same else entries
     return stacked
-
-
-def _equal(first: ArrayLike, second: ArrayLike) -> bool:
-    return first is second or (type(first) is type(second) and bool(np.array_equal(first, second)))

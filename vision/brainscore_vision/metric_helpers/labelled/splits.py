@@ -145,13 +145,7 @@ class Split:
         return bool(self._stratification_coord)
 
     def plan(self, assembly: xr.DataArray) -> SplitPlan:
-        """Divide the values of an assembly's split coordinate.
-
-        Raises
-        ------
-        AssemblyError
-            If the coordinate is missing or has too few values.
-        """
+        """Divide the values of an assembly's split coordinate."""
         values = coordinate(assembly, self.split_coord)
         positions, number = self._divided(assembly, values)
         classes, reason = self._classes(assembly, positions)
@@ -178,13 +172,7 @@ class Split:
         return SplitPlan(xr.DataArray(divided, coords={self.split_coord: (dim, divided)}, dims=[dim]), splits, notes)
 
     def folds(self, assembly: xr.DataArray, n_folds: int, random_state: int) -> list[Indices]:
-        """Divide an assembly along the same coordinate, and stratified alike, into folds.
-
-        Returns
-        -------
-        list of ndarray of int
-            Positions of the presentations in each fold; together each once.
-        """
+        """Divide an assembly along the same coordinate, and stratified alike; return positions in each fold."""
         divided = Split(
             splits=n_folds,
             split_coord=self.split_coord,
@@ -219,7 +207,6 @@ class Split:
         return order[np.searchsorted(number[order], np.arange(len(distinct)))], number
 
     def _beside(self, assembly: xr.DataArray, name: str) -> bool:
-        """Return whether a coordinate lies along the divided dimension."""
         return has_coordinate(assembly, name) and assembly[name].dims == assembly[self.split_coord].dims
 
     def _classes(self, assembly: xr.DataArray, positions: Indices) -> tuple[NDArray[Any] | None, str]:

@@ -23,17 +23,9 @@ __all__ = ["attach_to_bins", "influence_on_medians", "unique_names"]
 def attach_to_bins(score: Score, influences: Sequence[Influence]) -> Score:
     """Write error and interval of every time bin into the attributes of a score, on Fisher's scale.
 
-    Parameters
-    ----------
-    score : Score, dims (time_bin)
-    influences : sequence of Influence
-        One for every bin, in the order of the score.
-
-    Returns
-    -------
-    Score
-        `score`, with attrs ``error`` (Score, dims (time_bin)), ``interval`` (Score, dims (time_bin, bound)),
-        ``influence`` (tuple), ``error_over``, and ``error_nan_reason`` if some bins have no error.
+    Influences are those of the bins, in the order of the score. Attributes are ``error`` (Score, dims (time_bin)),
+    ``interval`` (Score, dims (time_bin, bound)), ``influence`` (tuple), ``error_over``, and ``error_nan_reason`` if
+    some bins have no error.
     """
     coords = coords_along(score, "time_bin")
     pairs = zip(influences, score.values, strict=True)

@@ -1,8 +1,4 @@
-"""Wrap the regression kernels in scikit-learn's `fit` and `predict`.
-
-``predict_splits`` computes all cross-validation splits at once, and ``predict_blocks`` the same in parts, for
-predictions that do not fit into memory.
-"""
+"""Wrap the regression kernels in scikit-learn's `fit` and `predict`; parameters are those of the kernels."""
 
 from __future__ import annotations
 
@@ -132,15 +128,7 @@ class _Smoother(_Linear, OfInnerProducts):
 
 
 class PLS(_Linear, OfInnerProducts):
-    """Partial least squares regression without scaling, equal to ``PLSRegression(n_components, scale=False)``.
-
-    Parameters
-    ----------
-    n_components : int
-        Number of latent components.
-    backend : str, Backend or None
-        See `resolve`.
-    """
+    """Partial least squares regression without scaling, equal to ``PLSRegression(n_components, scale=False)``."""
 
     def __init__(self, n_components: int = 25, *, backend: str | Backend | None = None) -> None:
         self.n_components = n_components
@@ -166,19 +154,8 @@ class PLS(_Linear, OfInnerProducts):
 class PLSPerNeuroid(_Linear, OfInnerProducts):
     """Partial least squares regression with a number of components for each neuroid; see `pls_path`.
 
-    Parameters
-    ----------
-    n_components : int
-        Largest number of components.
-    n_folds : int
-        Inner folds of the training stimuli that select it.
-    backend : str, Backend or None
-        See `resolve`.
-
-    Attributes
-    ----------
-    n_components_ : ndarray of int, shape (n_neuroids,)
-        Selected by `fit`; None before.
+    `fit` selects ``n_components_``, shape (n_neuroids,), of at most `n_components`, on inner folds of the training
+    stimuli.
     """
 
     def __init__(self, n_components: int = 25, n_folds: int = 5, *, backend: str | Backend | None = None) -> None:
@@ -207,15 +184,7 @@ class PLSPerNeuroid(_Linear, OfInnerProducts):
 
 
 class Ridge(_Smoother):
-    """Ridge regression with an intercept, equal to scikit-learn's ``Ridge(alpha)``.
-
-    Parameters
-    ----------
-    alpha : float
-        Penalty, larger than zero.
-    backend : str, Backend or None
-        See `resolve`.
-    """
+    """Ridge regression with an intercept, equal to scikit-learn's ``Ridge(alpha)``; alpha is larger than zero."""
 
     of_any_unit: ClassVar = ("target",)  # the penalty has the unit of the squared source
 
@@ -236,11 +205,6 @@ class LeastSquares(_Smoother):
     """Ordinary least squares with an intercept, equal to scikit-learn's ``LinearRegression()``.
 
     Of several equally good solutions, the one of smallest norm.
-
-    Parameters
-    ----------
-    backend : str, Backend or None
-        See `resolve`.
     """
 
     def __init__(self, *, backend: str | Backend | None = None) -> None:
@@ -258,19 +222,7 @@ class LeastSquares(_Smoother):
 class RidgeCV(_Linear, OfInnerProducts):
     """Ridge regression with the penalty of least leave-one-out error, equal to scikit-learn's ``RidgeCV(alphas)``.
 
-    Parameters
-    ----------
-    alphas : array-like
-        Candidate penalties, larger than zero.
-    alpha_per_target : bool
-        Select for each neuroid instead of for all together.
-    backend : str, Backend or None
-        See `resolve`.
-
-    Attributes
-    ----------
-    alpha_ : float, or ndarray of shape (n_neuroids,) with `alpha_per_target`
-        Selected by `fit`; None before.
+    `fit` selects ``alpha_``: a float or, with `alpha_per_target`, one for each neuroid.
     """
 
     of_any_unit: ClassVar = ("target",)
@@ -309,25 +261,8 @@ class RidgeCV(_Linear, OfInnerProducts):
 class BandedRidge(_Linear):
     """Ridge regression with band weights and a penalty selected for each neuroid; see `banded`.
 
-    Parameters
-    ----------
-    bands : array-like of int, shape (n_features,)
-        Band of each feature, numbered from 0.
-    weights : array-like, shape (n_candidates, n_bands), or None
-        Candidate weights; None: `band_weights`.
-    alphas : array-like
-        Candidate penalties, in units of the mean squared size of a stimulus.
-    backend : str, Backend or None
-        See `resolve`.
-
-    Attributes
-    ----------
-    weights_ : ndarray, shape (n_bands, n_neuroids)
-        Selected by `fit`; None before.
-    alpha_ : ndarray, shape (n_neuroids,)
-        Selected by `fit`; None before.
-    variance_by_band_ : list of ndarray, shape (n_bands, n_neuroids)
-        Result of `variance_by_band` for each split of the last `predict_splits`.
+    `fit` selects ``weights_``, shape (n_bands, n_neuroids), and ``alpha_``, shape (n_neuroids,). ``variance_by_band_``
+    holds the result of `variance_by_band` for each split of the last `predict_splits`.
     """
 
     def __init__(

@@ -43,25 +43,12 @@ Sides = Sequence[Side]
 
 
 class TrainTestSplitCorrelation(RegressedCorrelation):
-    """Regression on given training data, then correlation per neuroid on given test data.
-
-    Parameters
-    ----------
-    regression, correlation
-        As for `CrossRegressedCorrelation`.
-    """
+    """Regression on given training data, then correlation per neuroid on given test data."""
 
     def __call__(  # type: ignore[override] # a given split takes four assemblies
         self, source_train: Features, source_test: Features, target_train: Features, target_test: Features
     ) -> Score:
         """Compare.
-
-        Parameters
-        ----------
-        source_train, source_test : NeuroidAssembly, dims (presentation, neuroid); or StreamedFeatures
-            Model features for the training and the test stimuli.
-        target_train, target_test : NeuroidAssembly, dims (presentation, neuroid)
-            Measurements of the same stimuli and neuroids, in any order.
 
         Returns
         -------
@@ -69,11 +56,6 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
             0-d, in [-1, 1]. Attrs as for `CrossRegressedCorrelation`, with ``raw`` (Score, dims (neuroid)),
             ``n_stimuli`` (tested), ``n_train_stimuli``; ``alpha`` if the regression selected one. Neuroids that are
             constant or NaN throughout, in either part, do not count.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli or neuroids differ, there are other dimensions, or other values are NaN.
         """
         sources = [Side.of(part, "source") for part in (source_train, source_test)]
         targets = [Side.of(part, "target") for part in (target_train, target_test)]
@@ -148,11 +130,6 @@ class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
 
     Called like `TrainTestSplitCorrelation`, with the model's features as source; see
     `metrics.ReverseCrossRegressedCorrelation`.
-
-    Parameters
-    ----------
-    regression, correlation
-        As for `CrossRegressedCorrelation`.
     """
 
     def __call__(  # type: ignore[override] # a given split takes four assemblies

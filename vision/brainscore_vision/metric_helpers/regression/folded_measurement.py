@@ -70,15 +70,10 @@ class FoldedMeasurement:
         return Influence.of_mean(table, self.stimuli, self.neuroids.names[self.neuroids.used])
 
     def influence_on_median(self, values: Floats, influence: Floats) -> Influence:
-        """Return the influence of cells on the median over neuroids of values that depend on all stimuli.
+        """Return the influence of cells on the median over neuroids of values (unless NaN) that depend on all stimuli.
 
-        Parameters
-        ----------
-        values : ndarray, shape (n_neuroids,)
-            NaN does not count.
-        influence : ndarray, shape (n_stimuli, n_neuroids)
-            Influence of each stimulus on the neuroid's value, enlarged here for fold means and two scales estimated
-            from the same stimuli.
+        `influence`, of each stimulus on the neuroid's value, is enlarged here for fold means and two scales estimated
+        from the same stimuli.
         """
         n = len(self.stimuli)
         on_median = median_of_columns(values, influence * np.sqrt(n / max(n - len(self.folds[0]) - 3, 1)))

@@ -117,8 +117,6 @@ class CrossRegressedCorrelation(RegressedCorrelation):
 
     Parameters
     ----------
-    regression, correlation
-        As for `RegressedCorrelation`.
     crossvalidation_kwargs : dict or None
         Arguments of `CrossValidation`; by default 10 splits with 90 % training stimuli, stratified by `object_name`.
 
@@ -140,27 +138,17 @@ class CrossRegressedCorrelation(RegressedCorrelation):
     def __call__(self, source: Features, target: Features) -> Score:
         """Compare.
 
-        Parameters
-        ----------
-        source : NeuroidAssembly, dims (presentation, neuroid), as float; or StreamedFeatures
-            Model features.
-        target : NeuroidAssembly, dims (presentation, neuroid), as float
-            Measurements of the same stimuli.
-
         Returns
         -------
         Score
             0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split, neuroid); NaN where undefined), ``error`` and
             ``interval`` (over new stimuli and new neuroids, see `brainscore_core.statistics.influence`),
             ``split_error`` (standard error of the mean over splits), ``n_stimuli``, ``n_neuroids``, ``seed``,
-            ``stratified_by``, and ``stratification`` with the reason for unstratified splits. Target neuroids that are
-            constant or NaN throughout do not count; ``neuroids_left_out`` names them. ``not_applicable`` explains a NaN
-            score.
+            ``stratified_by``, and ``stratification`` with the reason for unstratified splits; ``neuroids_left_out``
+            names those that do not count. ``not_applicable`` explains a NaN score.
 
         Raises
         ------
-        AssemblyError
-            If stimuli differ, there are other dimensions, or other values are NaN.
         ValueError
             If the regression cannot be fitted, such as PLS with fewer features than components.
         """
@@ -197,15 +185,8 @@ class CrossRegressedCorrelation(RegressedCorrelation):
     def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
         """Return predictions and measurements of the test stimuli of every split; see `intervals.HoldsOut`.
 
-        Parameters
-        ----------
-        splits : sequence of (train, test), optional
-            Positions of the target's presentations, instead of the metric's own `splits`.
-
-        Raises
-        ------
-        NotImplementedError
-            If a step is overridden, so that its predictions are unknown.
+        `splits` are positions of the target's presentations, instead of the metric's own. Overridden steps, whose
+        predictions are unknown, raise NotImplementedError.
         """
         engine = self._engine()
         if engine is None:
@@ -277,11 +258,6 @@ class ReverseCrossRegressedCorrelation(CrossRegressedCorrelation):
     Called like `CrossRegressedCorrelation`, with the model's features as source. Splits depend on the features, the
     median is over features, and constant features do not count. Many features are read in blocks, and predictions and
     coefficients are never in memory as a whole.
-
-    Parameters
-    ----------
-    regression, correlation, crossvalidation_kwargs
-        As for `CrossRegressedCorrelation`.
     """
 
     def __call__(self, source: Features, target: Features) -> Score:
@@ -305,12 +281,7 @@ class _OverTime(CrossRegressedCorrelation):
         self._single = CrossRegressedCorrelation(regression, correlation, crossvalidation_kwargs)
 
     def __call__(self, source: Features, target: Features) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source, target : NeuroidAssembly, dims (presentation, neuroid, time_bin), as float
-            Model features and measurements of the same stimuli in the same time bins.
+        """Compare assemblies with dims (presentation, neuroid, time_bin) in the same time bins.
 
         Returns
         -------
@@ -319,11 +290,6 @@ class _OverTime(CrossRegressedCorrelation):
             (split, time_bin, neuroid)), ``error``, ``split_error`` (Scores, dims (time_bin)) and ``influence`` (one for
             each bin). Target neuroids that are constant or NaN throughout all bins do not count. Without several time
             bins, the score is that of `CrossRegressedCorrelation`.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli or time bins differ, there are other dimensions, or other values are NaN.
         """
         source, target = _without_single_bin(source), _without_single_bin(target)
         if "time_bin" not in target.dims and "time_bin" not in source.dims:
@@ -331,13 +297,7 @@ class _OverTime(CrossRegressedCorrelation):
         return super().__call__(source, target)
 
     def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
-        """Return predictions and measurements of the test stimuli of every split, for a single time bin.
-
-        Raises
-        ------
-        NotImplementedError
-            With several time bins, which have no single score.
-        """
+        """Return predictions and measurements of every split, for a single time bin: several have no single score."""
         source, target = _without_single_bin(source), _without_single_bin(target)
         if "time_bin" in target.dims or "time_bin" in source.dims:
             raise NotImplementedError(
@@ -351,12 +311,7 @@ class SpanTimeCrossRegressedCorrelation(_OverTime):
 
     Each split fits one regression to all training stimuli in all bins, with each presentation in each bin as one
     observation; a stimulus trains in all bins or in none. The score of a bin is the median over neuroids, then the mean
-    over splits.
-
-    Parameters
-    ----------
-    regression, correlation, crossvalidation_kwargs
-        As for `CrossRegressedCorrelation`, for assemblies without time bins.
+    over splits. The regression and the correlation are those for assemblies without time bins.
     """
 
     extension = SpanTimeRegression
@@ -367,11 +322,6 @@ class PerTimeCrossRegressedCorrelation(_OverTime):
 
     The score of a bin equals that of `CrossRegressedCorrelation` for that bin alone, with the same splits in all bins.
     Neuroids that are constant or NaN throughout a bin do not count in it; a bin without others is NaN.
-
-    Parameters
-    ----------
-    regression, correlation, crossvalidation_kwargs
-        As for `CrossRegressedCorrelation`, for assemblies without time bins.
     """
 
     extension = PerTimeRegression

@@ -81,13 +81,7 @@ class XarrayRegression:
         return self._regression
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
-        """Fit the regression to the stimuli of `source` and `target`.
-
-        Raises
-        ------
-        AssemblyError
-            If the two have different stimuli, other dimensions, or NaN.
-        """
+        """Fit the regression to the stimuli of `source` and `target`."""
         source, target = squeeze_time_bin(source), squeeze_time_bin(target)
         x = self._checked(source, role="source")
         y = self._checked(target, role="target")
@@ -100,17 +94,12 @@ class XarrayRegression:
         self._target_neuroid_values = coords_along(target, self._neuroid_dim)
 
     def predict(self, source: xr.DataArray) -> NeuroidAssembly:
-        """Predict responses to the stimuli of `source`.
+        """Predict responses to the stimuli of `source`; RuntimeError before `fit`.
 
         Returns
         -------
         NeuroidAssembly, dims (presentation, neuroid)
             With the presentation coordinates of `source` and the neuroid coordinates of the target of `fit`.
-
-        Raises
-        ------
-        RuntimeError
-            Before `fit`.
         """
         if self._target_neuroid_values is None:
             raise RuntimeError("The regression has not been fitted yet: call fit(source, target) first.")
@@ -140,10 +129,8 @@ class XarrayCorrelation:
         ``correlation(x, y)`` of two arrays of shape (n_stimuli,) returns ``(r, p)``, as in scipy. Its attribute
         ``columns``, if any, is called instead: ``columns(x, y)`` takes arrays of shape (n_stimuli, n_neuroids) and
         returns r of shape (n_neuroids,).
-    correlation_coord : str
-        Coordinate that aligns stimuli.
-    neuroid_coord : str
-        Coordinate that aligns neuroids, unique in each assembly.
+    correlation_coord, neuroid_coord : str
+        Coordinates that align stimuli and neuroids; the latter is unique in each assembly.
     """
 
     def __init__(
@@ -157,22 +144,12 @@ class XarrayCorrelation:
         self._neuroid_coord = neuroid_coord
 
     def __call__(self, prediction: xr.DataArray, target: xr.DataArray) -> Score:
-        """Correlate over stimuli.
-
-        Parameters
-        ----------
-        prediction, target : NeuroidAssembly, dims (presentation, neuroid)
-            The same stimuli and neuroids, in any order.
+        """Correlate over stimuli; stimuli and neuroids of both assemblies are the same, in any order.
 
         Returns
         -------
         Score, dims (neuroid)
             Sorted by `neuroid_coord`, with the target's neuroid coordinates.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli or neuroids differ.
         """
         prediction, target = squeeze_time_bin(prediction), squeeze_time_bin(target)
         (stimulus_dim,) = target[self._correlation_coord].dims

@@ -1,4 +1,9 @@
-"""Extend regressions on assemblies to several time bins: one common fit, or one for each."""
+"""Extend regressions on assemblies to several time bins: one common fit, or one for each.
+
+The regression has ``fit(source, target)`` and ``predict(source)`` on assemblies without time bins, such as
+`XarrayRegression`. Extended ones take assemblies with dims (presentation, neuroid, time_bin), in any order, and
+predict ones with dims (time_bin, presentation, neuroid).
+"""
 
 from __future__ import annotations
 
@@ -39,33 +44,18 @@ def average_over_presentation(score: Score) -> Score:
 class SpanTimeRegression:
     """Fit one regression to all time bins together: a presentation in a bin is one more stimulus.
 
-    Parameters
-    ----------
-    regression : object with ``fit(source, target)`` and ``predict(source)`` on assemblies
-        Such as `XarrayRegression`. ``predict`` keeps the order of presentations.
+    ``predict`` of the regression keeps the order of presentations.
     """
 
     def __init__(self, regression: Regression) -> None:
         self.regression = regression
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
-        """Fit to assemblies with dims (presentation, neuroid, time_bin), in any order.
-
-        Raises
-        ------
-        AssemblyError
-            If time bins differ.
-        """
+        """Fit to assemblies with the same time bins."""
         SpanTime(self.regression.fit)(with_bins_of(source, target), target)
 
     def predict(self, source: xr.DataArray) -> xr.DataArray:
-        """Predict responses in every time bin.
-
-        Returns
-        -------
-        NeuroidAssembly, dims (time_bin, presentation, neuroid)
-            In the order of time bins and presentations of `source`.
-        """
+        """Predict responses in every time bin, in the order of time bins and presentations of `source`."""
         stacked: xr.DataArray = SpanTime(self.regression.predict)(source)
         dims = [*(str(dim) for dim in stacked.dims if dim != "presentation")]
         values = stacked.transpose("presentation", *dims).values
@@ -81,13 +71,7 @@ class SpanTimeRegression:
 
 
 class PerTimeRegression:
-    """Fit a separate regression to every time bin.
-
-    Parameters
-    ----------
-    regression : object with ``fit(source, target)`` and ``predict(source)`` on assemblies
-        Such as `XarrayRegression`; copied for every bin and not fitted itself.
-    """
+    """Fit a copy of a regression to every time bin."""
 
     def __init__(self, regression: Regression) -> None:
         self.regression = regression
@@ -95,13 +79,7 @@ class PerTimeRegression:
         self._bins: NDArray[Any] = np.array([])
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
-        """Fit to assemblies with dims (presentation, neuroid, time_bin), in any order.
-
-        Raises
-        ------
-        AssemblyError
-            If time bins differ.
-        """
+        """Fit to assemblies with the same time bins."""
         source = with_bins_of(source, target)
         fitted = []
         for index in range(target.sizes["time_bin"]):
@@ -111,19 +89,9 @@ class PerTimeRegression:
         self._fitted, self._bins = fitted, _bins(target)
 
     def predict(self, source: xr.DataArray) -> xr.DataArray:
-        """Predict responses in every time bin by its own regression.
+        """Predict responses in every time bin by its own regression, in the order of the target of `fit`.
 
-        Returns
-        -------
-        NeuroidAssembly, dims (time_bin, presentation, neuroid)
-            Time bins in the order of the target of `fit`.
-
-        Raises
-        ------
-        RuntimeError
-            Before `fit`.
-        AssemblyError
-            If the time bins are not those of `fit`.
+        RuntimeError before `fit`; AssemblyError if the time bins are not those of `fit`.
         """
         if not self._fitted:
             raise RuntimeError("The regression has not been fitted yet: call fit(source, target) first.")
@@ -134,13 +102,7 @@ class PerTimeRegression:
 
 
 def with_bins_of(source: Array, target: xr.DataArray) -> Array:
-    """Return the source with its time bins in the order of the target's.
-
-    Raises
-    ------
-    AssemblyError
-        If one of them has no time bins, or they differ.
-    """
+    """Return the source with its time bins, which must be the same, in the order of the target's."""
     for role, assembly in (("source", source), ("target", target)):
         if "time_bin" not in assembly.dims:
             raise AssemblyError(

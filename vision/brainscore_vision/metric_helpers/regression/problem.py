@@ -65,19 +65,7 @@ class Engine:
         return cls(estimator, function, regression.stimulus_coord, bins)
 
     def predict(self, source: Matrix, target: Floats, splits: Rows) -> list[Floats]:
-        """Predict the test stimuli of every split.
-
-        Parameters
-        ----------
-        source : ndarray or ColumnBlocks, shape (n_stimuli, n_features), or ndarray (n_bins, n_stimuli, n_features)
-        target : ndarray, shape (n_stimuli, n_neuroids) or (n_bins, n_stimuli, n_neuroids)
-        splits : sequence of (train, test)
-            Positions of stimuli.
-
-        Returns
-        -------
-        list of ndarray, shape (n_test, n_neuroids) or (n_bins, n_test, n_neuroids)
-        """
+        """Predict the test stimuli of every split, shape (n_test, n_neuroids) or (n_bins, n_test, n_neuroids)."""
         if self.bins is None:
             return self.estimator.predict_splits(source, target, splits)
         solve = self._predict_together if self.bins == "together" else self._predict_apart
@@ -110,7 +98,6 @@ class RegressionProblem:
     Attributes
     ----------
     source, target : ndarray or ColumnBlocks, shape (n_stimuli, n_columns), or ndarray (n_bins, n_stimuli, n_columns)
-    splits : sequence of (train, test)
     stimuli : ndarray, shape (n_stimuli,)
         Their `stimulus_id`.
     notes : mapping
@@ -213,13 +200,7 @@ class RegressionProblem:
 
 
 def say_why_undefined(score: Score, source: Matrix, estimator: object) -> None:
-    """Write the reason for a NaN score into its attributes, as ``not_applicable``.
-
-    Parameters
-    ----------
-    source : ndarray or ColumnBlocks, shape (..., n_stimuli, n_columns)
-        Source of the regression.
-    """
+    """Write the reason for a NaN score of a regression on `source` into its attributes, as ``not_applicable``."""
     if not np.isnan(score.values).all():
         return
     kind = type(estimator).__name__
@@ -236,13 +217,7 @@ def nan_if_constant(r: Floats, source: Matrix) -> Floats:
     """Set all correlations to NaN, in place, if their source is the same for all stimuli.
 
     Predictions from a constant differ only by rounding, which `constant_columns` misses where responses average about
-    0, so that a few of many neuroids would seem predicted.
-
-    Parameters
-    ----------
-    r : ndarray
-    source : ndarray or ColumnBlocks, shape (n_stimuli, n_columns), or ndarray (n_bins, n_stimuli, n_columns)
-        Read only if some correlations are undefined, block by block until one varies.
+    0, so that a few of many neuroids would seem predicted. The source is read only if some correlations are undefined.
     """
     if np.isnan(r).any() and is_constant(source):
         r[...] = np.nan

@@ -1,7 +1,7 @@
 """Score predictions of all stimuli together, each made from the other folds: metrics for few stimuli and much noise.
 
-Stimuli, sorted by id, are divided into k folds several times. `arrays.reliability.held_out` holds the computations on
-arrays; metric plugins supply the regression.
+Stimuli, sorted by id, are divided into k folds several times. For the computations on arrays see
+`arrays.reliability.held_out`.
 """
 
 from __future__ import annotations
@@ -67,8 +67,6 @@ class PooledFolds(Metric):
         Number of folds; fewer where a fold would have less than four stimuli.
     repeats : int
         Number of divisions into folds.
-    seed : int
-        Root of the draws.
     split_kwargs : dict or None
         Further arguments of `Split`: ``stratification_coord``.
     """
@@ -113,7 +111,6 @@ class PooledFolds(Metric):
         return FoldedMeasurement(x, constant, responses, row, stimuli, responses_side, neuroids, folds, notes)
 
     def _divide(self, labels: xr.DataArray) -> tuple[list[list[Indices]], dict[str, object]]:
-        """Divide stimuli, sorted by id, into folds: the positions in each fold, for each repeat."""
         n = labels.sizes["presentation"]
         if n < 2 * SMALLEST_FOLD:
             raise AssemblyError(
@@ -134,7 +131,7 @@ class PooledFolds(Metric):
     def _predict(
         self, measurement: FoldedMeasurement, responses: Floats, divisions: Sequence[Sequence[Indices]]
     ) -> list[Floats]:
-        """Predict all stimuli from the other folds, for each division; each of shape (n_stimuli, n_neuroids)."""
+        """Predict all stimuli, shape (n_stimuli, n_neuroids), from the other folds, for each division."""
         everyone = np.arange(len(responses))
         splits = [(np.setdiff1d(everyone, test), test) for folds in divisions for test in folds]
         parts = iter(self._estimator.predict_splits(measurement.source, responses, splits))
@@ -161,22 +158,12 @@ class PooledFolds(Metric):
 
 
 class FoldedCorrelation(PooledFolds):
-    """Correlation of responses with predictions of all stimuli, for each neuroid.
-
-    Parameters are those of `PooledFolds`.
-    """
+    """Correlation of responses with predictions of all stimuli, for each neuroid."""
 
     quantity: ClassVar[Quantity | None] = "correlation"
 
     def __call__(self, source: Features, target: xr.DataArray) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source : NeuroidAssembly, dims (presentation, neuroid), as float; or StreamedFeatures
-            Model features, each stimulus once.
-        target : NeuroidAssembly, dims (presentation, neuroid), as float
-            Measurements of the same stimuli; repetitions are averaged.
+        """Compare at least eight stimuli; repetitions of the target are averaged.
 
         Returns
         -------
@@ -184,11 +171,6 @@ class FoldedCorrelation(PooledFolds):
             0-d, in [-1, 1]: the median over neuroids of the mean over repeats. Attrs: ``raw`` (Score, dims (neuroid)),
             ``error`` (over stimuli and neuroids, with fixed fits) and ``interval``, ``n_stimuli``, ``n_neuroids``,
             ``n_folds``, ``n_repeats``, ``seed``, ``stratified_by``; ``neuroids_left_out`` if any.
-
-        Raises
-        ------
-        AssemblyError
-            If stimuli differ or are fewer than eight, there are other dimensions, or values are NaN.
         """
         measurement = self._measured(source, target)
         predictions = self._predict(measurement, measurement.means, measurement.folds)
@@ -215,8 +197,6 @@ class _OfRepetitions(PooledFolds):
     min_reliability : float
         Least reliability of the mean over repetitions, averaged over neuroids, for an estimate; two standard errors
         (over stimuli and neuroids) of it are required as well.
-    **kwargs
-        As for `PooledFolds`.
     """
 
     quantity: ClassVar[Quantity | None] = "share"
@@ -231,14 +211,8 @@ class _OfRepetitions(PooledFolds):
     ) -> Score:
         """Make a score of an estimate, or of the reason for its absence.
 
-        Parameters
-        ----------
-        shares : Shares
-            Shape (n_neuroids,); their ratio is `raw`.
-        influence : Influence
-            Influence of cells on the score.
-        signal : ndarray, shape (n_stimuli, n_neuroids)
-            Contributions to the reliability of each neuroid.
+        The ratio of `shares`, shape (n_neuroids,), is `raw`. `signal` holds the contribution of each stimulus to the
+        reliability of each neuroid.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             raw = np.where(shares.signal > 0, shares.explained / shares.signal, np.nan)
@@ -274,20 +248,10 @@ class _OfRepetitions(PooledFolds):
 
 
 class ExplainedSignal(_OfRepetitions):
-    """Share of the signal of all neuroids that is explained; see `signal_products`.
-
-    Parameters are those of `_OfRepetitions`.
-    """
+    """Share of the signal of all neuroids that is explained; see `signal_products`."""
 
     def __call__(self, source: Features, target: xr.DataArray) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source : NeuroidAssembly, dims (presentation, neuroid), as float; or StreamedFeatures
-            Model features, each stimulus once.
-        target : NeuroidAssembly, dims (presentation, neuroid), as float
-            Single repetitions, with `repetition`; every stimulus at least twice.
+        """Compare; the target holds single repetitions, with `repetition`, and every stimulus at least twice.
 
         Returns
         -------
@@ -297,11 +261,6 @@ class ExplainedSignal(_OfRepetitions):
             errors, with the reason in ``not_applicable``. Attrs: ``raw`` (Score, dims (neuroid), not jackknifed),
             ``reliability`` (Score, dims (neuroid)), ``min_reliability``, ``n_repetitions``, and those of
             `FoldedCorrelation`.
-
-        Raises
-        ------
-        AssemblyError
-            As for `FoldedCorrelation`, or if a stimulus was shown once.
         """
         measurement = self._measured(source, target)
         halves = list(measurement.halves(self._repeats, generator(self._seed, "halves")))
@@ -321,13 +280,10 @@ class ExplainedSignal(_OfRepetitions):
 
 
 class ExplainedR2ER(_OfRepetitions):
-    """Squared correlation of predictions with expected responses, median over neuroids; see `r2_er`.
-
-    Parameters are those of `_OfRepetitions`.
-    """
+    """Squared correlation of predictions with expected responses, median over neuroids; see `r2_er`."""
 
     def __call__(self, source: Features, target: xr.DataArray) -> Score:
-        """Compare; parameters, attributes and errors as for `ExplainedSignal`.
+        """Compare as `ExplainedSignal`.
 
         Returns
         -------

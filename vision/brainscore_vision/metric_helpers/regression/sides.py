@@ -124,16 +124,9 @@ class Side:
         return values.astype(np.float64, copy=False)
 
     def labelled(self, r: Floats, neuroids: Neuroids) -> Score:
-        """Label correlations like this side.
+        """Label correlations, shape ([n_splits,] [n_bins,] n_used), with the dimensions ([split,] [time_bin,] neuroid).
 
-        Parameters
-        ----------
-        r : ndarray, shape (n_used,) or (n_splits, n_used) or (n_splits, n_bins, n_used)
-
-        Returns
-        -------
-        Score, dims (neuroid), (split, neuroid) or (split, time_bin, neuroid)
-            Neuroids sorted by their key, time bins by their start; NaN for unused neuroids.
+        Neuroids are sorted by their key, time bins by their start; unused neuroids are NaN.
         """
         inner = ["neuroid"] if self.values.ndim == 2 else ["time_bin", "neuroid"]
         return labelled(r, self.labels, inner if r.ndim == len(inner) else ["split", *inner], neuroids.used)
@@ -204,23 +197,18 @@ def take_rows(values: Matrix, order: Indices) -> Matrix:
 def in_ordinary_units(
     parts: Sequence[Matrix], side: str, estimator: object, *, allow_small: bool = True
 ) -> list[Matrix]:
-    """Rescale a side to ordinary numbers (see `arrays.scale`), if its unit changes no score.
+    """Rescale parts of one side and unit to ordinary numbers (see `arrays.scale`), if the unit changes no score.
+
+    Blocks are not rescaled: most hold single precision, with finite squares.
 
     Parameters
     ----------
-    parts : sequence of ndarray or ColumnBlocks
-        Parts of one side and unit, such as training and test. Blocks are not rescaled: most hold single precision, with
-        finite squares.
     side : {'source', 'target'}
     estimator : object
-        ``of_any_unit``, if any, lists the sides whose unit changes no score.
+        ``of_any_unit``, if any, lists the sides whose unit changes no score. For others, numbers whose squares overflow
+        raise AssemblyError.
     allow_small : bool
         False: refuse numbers too small beside a penalty, for scores that would be about 0 rather than NaN.
-
-    Raises
-    ------
-    AssemblyError
-        If the unit matters and squares of the numbers overflow.
     """
     arrays = [part for part in parts if not isinstance(part, ColumnBlocks)]
     if len(arrays) < len(parts):

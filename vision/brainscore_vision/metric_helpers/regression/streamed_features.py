@@ -39,11 +39,6 @@ class StreamedFeatures:
     neuroid_ids : sequence or None
         Names of the columns; None: numbers from 0.
 
-    Raises
-    ------
-    AssemblyError
-        If the numbers of names and of rows or columns differ.
-
     Examples
     --------
     >>> features = StreamedFeatures(["a", "b"], np.eye(2, 5))

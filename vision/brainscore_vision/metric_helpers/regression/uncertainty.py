@@ -38,12 +38,11 @@ def note_uncertainty(
     neuroids: Labels,
     bins: Indices | None = None,
 ) -> Score:
-    """Write error, interval and influences into the attributes of a mean of medians of correlations.
+    """Write error, interval and influences into the attributes of a mean over splits of the median over neuroids.
 
     Parameters
     ----------
     score : Score, 0-d or dims (time_bin)
-        Mean over splits of the median over neuroids.
     pairs : sequence of (ndarray, ndarray) or None
         Measurement and prediction of every split, see `RegressionProblem.correlations`. None: the error is NaN.
     r : ndarray, shape (n_splits, n_neuroids) or (n_splits, n_bins, n_neuroids)

@@ -1,4 +1,9 @@
-"""Score how a model's answers agree with those of people, one by one or in their accuracy."""
+"""Score how a model's answers agree with those of people, one by one or in their accuracy.
+
+The source holds the model's answers to the stimuli of the target, dims (presentation) or (choice, presentation) with
+one choice; `truth` is optional. The target holds those of people, dims (presentation): one for each trial, with
+`stimulus_id`, `subject` and `truth`. Other stimuli or a missing coordinate raise AssemblyError.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +52,9 @@ class _Agreement(Metric):
 
     Parameters
     ----------
-    omitted_answers
-        As for `ErrorConsistency`.
+    omitted_answers : collection of str or None
+        Answers that count as none, such as ''; None: the default of the class. Stimuli without an answer on either side
+        are not compared.
     compat : bool
         Report the standard deviation over all values as ``error``, as published scores do.
     """
@@ -104,28 +110,14 @@ class _Agreement(Metric):
 class ErrorConsistency(_Agreement):
     """Mean Cohen's kappa between a model and single people, on which stimuli are answered correctly.
 
-    Parameters
-    ----------
-    omitted_answers : collection of str or None
-        Answers that count as none, such as ''; None: the default of the class. Stimuli without an answer on either side
-        are not compared.
-    compat : bool
-        Aggregate as published: the absolute value of the mean over conditions, then subjects, with the standard
-        deviation over all of them as ``error``.
+    With `compat`, the score is the absolute value of the mean over conditions, then subjects, as published, with the
+    standard deviation over all of them as ``error``.
     """
 
     quantity: ClassVar[Quantity | None] = "kappa"
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source : BehavioralAssembly, dims (presentation) or (choice, presentation) with one choice
-            The model's answers, one for each stimulus of `target`; `truth` is optional.
-        target : BehavioralAssembly, dims (presentation)
-            The answers of people, one for each trial, with `stimulus_id`, `subject`, `truth` and, if there are several,
-            `condition`.
+        """Compare single answers to each stimulus; several need the coordinate `condition` of the target.
 
         Returns
         -------
@@ -133,11 +125,6 @@ class ErrorConsistency(_Agreement):
             0-d, at most 1. Attrs: ``raw`` (Score, dims (condition, subject); NaN where kappa is undefined), ``error``
             (over new subjects and new stimuli; NaN for one subject), ``error_over``, ``interval`` (95 %),
             ``n_stimuli``, ``n_trials``, ``n_subjects``, ``quantity`` and ``n_undefined`` if any.
-
-        Raises
-        ------
-        AssemblyError
-            If source and target have different stimuli, a coordinate is missing, or a subject judged a stimulus twice.
         """
         people = self._people(target)
         share, answered = read_model_judgements(source, people, omitted=self._omitted, single=True)
@@ -151,23 +138,13 @@ class ErrorConsistency(_Agreement):
         return self._score(kappas, influences, people)
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Compute how consistent people are with each other: the mean kappa over all pairs of subjects.
-
-        Parameters
-        ----------
-        assembly : BehavioralAssembly, dims (presentation)
-            As `target` of the metric.
+        """Compute how consistent at least two people are with each other: the mean kappa over all pairs of subjects.
 
         Returns
         -------
         Score
             0-d. Attrs as for the metric; ``raw`` has dims (condition, subject) with coordinates `subject_left` and
             `subject_right`. Only stimuli that both judged count. ``error`` is NaN for a single pair.
-
-        Raises
-        ------
-        AssemblyError
-            As for the metric, or if there are fewer than two subjects.
         """
         people = self._people(assembly)
         _pairs(people)
@@ -193,13 +170,9 @@ class AccuracyDistance(_Agreement):
 
     Parameters
     ----------
-    omitted_answers : collection of str or None
-        As for `ErrorConsistency`.
     symmetric : bool
         For `ceiling`: let either subject of a pair replace the model in turn, so that the ceiling does not depend on
         names. Otherwise the first one by name does, as published.
-    compat : bool
-        Report the standard deviation over subjects as ``error``, as published scores do.
     """
 
     def __init__(
@@ -209,15 +182,10 @@ class AccuracyDistance(_Agreement):
         self._symmetric = symmetric
 
     def __call__(self, source: DataAssembly, target: DataAssembly, variables: Sequence[str] = ()) -> Score:
-        """Compare.
+        """Compare people and the model on the stimuli that each person judged.
 
         Parameters
         ----------
-        source : BehavioralAssembly, dims (presentation) or (choice, presentation) with one choice
-            The model's answers to the stimuli of `target`, with `stimulus_id`; `truth` is optional.
-        target : BehavioralAssembly, dims (presentation)
-            The answers of people, with `stimulus_id`, `subject` and `truth`. People are compared on the stimuli they
-            judged.
         variables : sequence of str
             Coordinates of both assemblies: accuracies are compared within each combination of their values and then
             averaged. Combinations missing on one side do not count.
@@ -228,11 +196,6 @@ class AccuracyDistance(_Agreement):
             0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject)), ``error`` (standard error over new subjects and new
             stimuli; NaN for one subject), ``error_over``, ``interval`` (95 %), ``n_stimuli``, ``n_trials``,
             ``n_subjects``, ``n_conditions``, ``quantity``.
-
-        Raises
-        ------
-        AssemblyError
-            If source and target have different stimuli, or a coordinate is missing.
         """
         names = (variables,) if isinstance(variables, str) else tuple(variables)
         for name in names:
@@ -255,12 +218,7 @@ class AccuracyDistance(_Agreement):
         return self._score(values, influences, people)
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Compute how close people come to each other: the mean over all pairs of subjects.
-
-        Parameters
-        ----------
-        assembly : BehavioralAssembly, dims (presentation)
-            As `target` of the metric.
+        """Compute how close at least two people come to each other: the mean over all pairs of subjects.
 
         Returns
         -------
@@ -268,11 +226,6 @@ class AccuracyDistance(_Agreement):
             0-d, in [0, 1]. Attrs as for the metric; ``raw`` has dims (subject) with coordinates `subject_left`, which
             replaces the model, and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for a single
             pair.
-
-        Raises
-        ------
-        AssemblyError
-            If there are fewer than two subjects, or a coordinate is missing.
         """
         people = read_judgements(assembly, omitted=self._omitted)
         left, right = _pairs(people)

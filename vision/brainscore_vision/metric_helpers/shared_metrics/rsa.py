@@ -27,22 +27,9 @@ __all__ = ["RSACeiling", "split_subjects"]
 
 
 def split_subjects(assembly: DataAssembly, subject_coord: str = "subject") -> dict[Hashable, DataAssembly]:
-    """Divide an assembly into one for each subject.
+    """Divide an assembly with subjects, on neuroid or a dimension of their own, into one for each.
 
-    Parameters
-    ----------
-    assembly : NeuroidAssembly, dims (presentation, neuroid), or DataAssembly with a dimension of subjects
-        With the coordinate `subject_coord`, on neuroid or on a dimension of its own.
-
-    Returns
-    -------
-    dict
-        Subject -> assembly, sorted; without the dimension of subjects.
-
-    Raises
-    ------
-    AssemblyError
-        If the coordinate is missing.
+    They are sorted, and lose the dimension of subjects.
     """
     subjects = coordinate(assembly, subject_coord)
     (dim,) = assembly[subject_coord].dims
@@ -72,8 +59,7 @@ class RSACeiling(Ceiling):
     bound : {'upper', 'lower'}
         Bound that is the score.
     compat : bool
-        Average dissimilarities, as published, not ranks. That mean is no upper bound of rank correlations: a model can
-        exceed it.
+        Average dissimilarities, as published, not ranks: a model can exceed the upper bound.
     """
 
     quantity: ClassVar[Quantity | None] = "dissimilarity_correlation"
@@ -101,7 +87,7 @@ class RSACeiling(Ceiling):
         ----------
         assembly : NeuroidAssembly, dims (presentation, neuroid), or DataAssembly
             Responses with the coordinate `subject` on neuroid, or dissimilarities with dims (presentation,
-            presentation_other, subject), of at least two subjects. A `time_bin` of length one is dropped.
+            presentation_other, subject), of at least two subjects and three stimuli with a pattern in all of them.
 
         Returns
         -------
@@ -110,11 +96,6 @@ class RSACeiling(Ceiling):
             ``lower_bound_loo``), ``error`` (standard error over subjects, for these stimuli and these means),
             ``interval`` (95 %, by Student's t), ``n_subjects``, ``n_stimuli``, ``undefined_stimuli`` (dropped: a
             subject's pattern is constant), ``quantity``.
-
-        Raises
-        ------
-        AssemblyError
-            If there are fewer than two subjects, or fewer than three stimuli with a pattern in all subjects.
         """
         parts = split_subjects(squeeze_time_bin(assembly))
         if len(parts) < 2:

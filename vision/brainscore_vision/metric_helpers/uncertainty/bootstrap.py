@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.metrics import Score
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 __all__ = ["attach_error", "bootstrap_error"]
 
@@ -23,14 +22,14 @@ def bootstrap_error(
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> float:
-    """Estimate the standard error of a summary of values by drawing entries with replacement.
+    """Estimate the standard error of a summary of values by drawing entries with replacement (Efron & Tibshirani 1993).
 
     Parameters
     ----------
     values : Score or DataArray, any dims
         Values before the summary, such as one for each subject and stimulus.
     over : sequence of str
-        Sampled dimensions, drawn independently; entries along each stay together.
+        Sampled dimensions, drawn independently; entries along each stay together. ValueError if empty or absent.
     aggregate : callable or None
         ``aggregate(drawn values) -> number``, the summary; None: the mean without NaN.
     seed : int
@@ -41,15 +40,6 @@ def bootstrap_error(
     float
         Standard deviation (divisor n - 1) over draws with a finite summary, NaN if fewer than two. About ``std /
         sqrt(n)`` for a mean of n values.
-
-    Raises
-    ------
-    ValueError
-        If ``over`` is empty or names a dimension that the values lack.
-
-    References
-    ----------
-    Efron, B. & Tibshirani, R. J. (1993). An Introduction to the Bootstrap. doi:10.1201/9780429246593
     """
     absent = [dim for dim in over if dim not in values.dims]
     if absent or not over:
@@ -62,17 +52,13 @@ def bootstrap_error(
         if aggregate is not None:
             drawn[draw] = float(aggregate(values.isel(rows)))
         else:
-            drawn[draw] = _mean_at(array, [rows.get(str(dim)) for dim in values.dims])
+            sample = array
+            for axis, dim in enumerate(values.dims):
+                sample = sample.take(rows[str(dim)], axis=axis) if dim in rows else sample
+            finite = sample[~np.isnan(sample)]
+            drawn[draw] = finite.mean() if finite.size else np.nan
     drawn = drawn[np.isfinite(drawn)]
     return float(np.std(drawn, ddof=1)) if drawn.size > 1 else float("nan")
-
-
-def _mean_at(array: Floats, rows: Sequence[Indices | None]) -> float:
-    for axis, indices in enumerate(rows):
-        if indices is not None:
-            array = array.take(indices, axis=axis)
-    finite = ~np.isnan(array)
-    return float(array[finite].mean()) if finite.any() else float("nan")
 
 
 def attach_error(
@@ -85,11 +71,8 @@ def attach_error(
 ) -> Score:
     """Write the bootstrap standard error into a score's attributes; parameters as for `bootstrap_error`.
 
-    Returns
-    -------
-    Score
-        `score`, with attrs ``error``, ``error_over`` (list of dimensions), ``n_bootstrap``, and ``raw`` (the values)
-        unless it has one.
+    These are ``error``, ``error_over`` (list of dimensions), ``n_bootstrap``, and ``raw`` (the values) unless it has
+    one.
     """
     score.attrs["error"] = bootstrap_error(values, over, aggregate, n_bootstrap, seed)
     score.attrs["error_over"] = list(over)

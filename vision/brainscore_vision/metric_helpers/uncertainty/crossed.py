@@ -55,17 +55,9 @@ class Spread(NamedTuple):
 
 
 def spread_of_units(influences: ArrayLike) -> Spread:
-    """Estimate the standard error over one kind of units.
+    """Estimate the standard error over one kind of units from their influences, ``(value - mean) / n`` for a mean.
 
-    Parameters
-    ----------
-    influences : array-like, shape (n_units,)
-        ``(value - mean) / n`` for a mean.
-
-    Returns
-    -------
-    Spread
-        For a mean the standard error with n - 1 degrees of freedom; NaN for fewer than two units.
+    For a mean the standard error with n - 1 degrees of freedom; NaN for fewer than two units.
     """
     x = np.asarray(influences, dtype=np.float64)
     n = len(x)
@@ -105,18 +97,15 @@ def spread_of_sum(*parts: Spread) -> Spread:
 def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> Spread:
     """Estimate the standard error over new subjects and new stimuli, at least that over either alone.
 
+    Degrees of freedom are Satterthwaite's. NaN for fewer than two subjects or two stimuli. With fewer than two answers
+    per stimulus, effects of answers and stimuli are inseparable: I is then the plain sum of squares.
+
     Parameters
     ----------
     influences : array-like, shape (n_subjects, n_stimuli)
         Influence of each answer's weight on the statistic.
     counted : array-like, shape (n_subjects, n_stimuli), or None
         Positive where there is an answer; None: everywhere.
-
-    Returns
-    -------
-    Spread
-        With Satterthwaite's degrees of freedom. NaN for fewer than two subjects or two stimuli. With fewer than two
-        answers per stimulus, effects of answers and stimuli are inseparable: I is then the plain sum of squares.
     """
     x = np.asarray(influences, dtype=np.float64)
     present = np.ones(x.shape, dtype=bool) if counted is None else np.asarray(counted) > 0
@@ -155,8 +144,6 @@ def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: Arr
         Finite; at least two.
     influences : array-like, shape (n_variables, n_subjects, n_stimuli)
         Influence of every answer on each value.
-    counted
-        As for `crossed_spread`.
     """
     x = np.asarray(influences, dtype=np.float64)
     of_each, weights = median_influence(np.asarray(values, dtype=np.float64))
@@ -171,14 +158,9 @@ def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: Arr
 
 
 def crossed_influence(influences: ArrayLike, stimuli: Labels, subjects: Labels) -> Influence:
-    """Label the influences of answers, to combine scores that share subjects and stimuli.
+    """Label influences of answers, shape (n_subjects, n_stimuli), to combine scores that share subjects and stimuli.
 
     Margins and rest are enlarged for their estimated means, as in `crossed_spread`.
-
-    Parameters
-    ----------
-    influences : array-like, shape (n_subjects, n_stimuli)
-        As for `crossed_spread`.
     """
     x = np.asarray(influences, dtype=np.float64)
     of_subjects, of_stimuli = (np.sqrt(n / max(n - 1, 1)) for n in x.shape)
@@ -213,17 +195,7 @@ def proportion_interval(value: float, spread: Spread, n: int, *, level: float = 
 
     .. math:: \frac{p + t^2/2n \pm t \sqrt{p(1-p)/n + t^2/4n^2}}{1 + t^2/n}, \qquad n = p (1 - p) / V
 
-    Parameters
-    ----------
-    value : float
-        In [0, 1].
-    n : int
-        Number of independent units, used for shares of 0 or 1, which have no spread.
-
-    Returns
-    -------
-    (float, float)
-        Within [0, 1].
+    The number `n` of independent units is used for shares of 0 or 1, which have no spread.
     """
     enough = 0 < value < 1 and spread.error > 0
     number = value * (1 - value) / spread.error**2 if enough else float(n)
@@ -236,22 +208,10 @@ def proportion_interval(value: float, spread: Spread, n: int, *, level: float = 
 def attach_spread(
     score: Score, spread: Spread, *, over: Sequence[str], interval: Interval, missing: str | None = None
 ) -> Score:
-    """Write a score's uncertainty into its attributes.
+    """Write the uncertainty of a 0-d score, over units such as ``['stimulus', 'subject']``, into its attributes.
 
-    Parameters
-    ----------
-    score : Score
-        0-d; changed.
-    over : sequence of str
-        Sampled units, such as ``['stimulus', 'subject']``.
-    missing : str or None
-        Reason for a missing error; None: the spread is zero or undefined.
-
-    Returns
-    -------
-    Score
-        `score`, with attrs ``error`` (NaN with an ``error_nan_reason`` unless positive), ``error_over``, ``error_df``,
-        ``interval`` (low, high), ``interval_level`` and ``interval_method``.
+    These are ``error`` (NaN with an ``error_nan_reason`` unless positive; `missing`, or None: the spread is zero or
+    undefined), ``error_over``, ``error_df``, ``interval`` (low, high), ``interval_level`` and ``interval_method``.
     """
     defined = bool(np.isfinite(spread.error) and spread.error > 0 and np.isfinite(score.item()))
     score.attrs.update(error=spread.error if defined else float("nan"), error_over=list(over), error_df=spread.df)

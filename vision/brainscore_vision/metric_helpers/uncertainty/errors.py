@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brainscore_vision.metric_helpers.arrays.influence import order_weights
+
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
@@ -32,17 +34,9 @@ __all__ = [
 
 
 def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:
-    """Compute the standard errors of means along an axis, ``std(values, ddof=1) / sqrt(n)``.
+    """Compute the standard errors of means along an axis of independent units, ``std(values, ddof=1) / sqrt(n)``.
 
-    Parameters
-    ----------
-    values : array-like
-        Independent units along `axis`; NaN does not count.
-
-    Returns
-    -------
-    ndarray, shape of `values` without `axis`
-        NaN for fewer than two values.
+    NaN does not count; the result is NaN for fewer than two values.
     """
     array = np.asarray(values, dtype=np.float64)
     defined = ~np.isnan(array)
@@ -65,39 +59,24 @@ def standard_error(values: ArrayLike) -> float:
 
 
 def standard_error_of_median(values: ArrayLike) -> float:
-    """Return the bootstrap standard error of the median, without drawing.
+    """Return the bootstrap standard error of the median of values that are not NaN, without drawing.
 
     In samples with replacement, the median is the i-th smallest value with probability ``p_i = I(i/n) - I((i-1)/n)``,
     where I is the distribution function of Beta((n+1)/2, (n+1)/2); the error is the standard deviation of that
-    distribution. For odd n this is the limit of the bootstrap.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        NaN does not count.
-
-    Returns
-    -------
-    float
-        NaN for fewer than two values.
-
-    References
-    ----------
-    Maritz & Jarrett (1978), doi:10.1080/01621459.1978.10480027; Harrell & Davis (1982), doi:10.1093/biomet/69.3.635.
+    distribution (Maritz & Jarrett 1978, doi:10.1080/01621459.1978.10480027; Harrell & Davis 1982,
+    doi:10.1093/biomet/69.3.635). For odd n this is the limit of the bootstrap. NaN for fewer than two values.
 
     Examples
     --------
     >>> round(standard_error_of_median([1., 2., 3.]), 4)
     0.7201
     """
-    from scipy.special import betainc  # scipy is heavy
-
     array = np.asarray(values, dtype=np.float64)
     ordered = np.sort(array[~np.isnan(array)])
     n = len(ordered)
     if n < 2:
         return float("nan")
-    probability = np.diff(betainc((n + 1) / 2, (n + 1) / 2, np.arange(n + 1) / n))
+    probability = order_weights(n)
     deviation = ordered - probability @ ordered
     return float(np.sqrt(probability @ deviation**2))
 
@@ -105,17 +84,8 @@ def standard_error_of_median(values: ArrayLike) -> float:
 def jackknife_error(left_out: ArrayLike) -> float:
     """Compute the standard error of a statistic from its values without each unit.
 
-    ``error = sqrt((n - 1) / n * sum_i (t_i - mean(t))^2)``
-
-    Parameters
-    ----------
-    left_out : array-like, shape (n,)
-        The statistic without the i-th unit.
-
-    Returns
-    -------
-    float
-        Equals `standard_error` for a mean. NaN for fewer than two units, or if a value is NaN.
+    ``error = sqrt((n - 1) / n * sum_i (t_i - mean(t))^2)`` equals `standard_error` for a mean. NaN for fewer than two
+    values, or if one is NaN.
 
     Examples
     --------
@@ -129,36 +99,19 @@ def jackknife_error(left_out: ArrayLike) -> float:
 
 
 def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
-    """Write the standard error of a mean into the score's attributes.
+    """Write the standard error of a mean into the score's attributes ``error`` and ``error_over``.
 
-    Parameters
-    ----------
-    score : Score
-        Mean of `values` along their first axis; changed.
-    values : array-like, shape (n, ...)
-        Rest of the shape as the score's.
-
-    Returns
-    -------
-    Score
-        `score`, with attrs ``error`` (float, or a Score like itself if that has dimensions) and ``error_over``; also
-        ``error_nan_reason`` if the error is NaN throughout.
+    The score is the mean of `values` along their first axis. The error is a float, or a Score like the score if that
+    has dimensions. If it is NaN throughout, ``error_nan_reason`` says why.
     """
     return note_error(score, standard_errors(values), over=over, n=len(np.asarray(values)))
 
 
 def attach_split_error(score: Score, values: ArrayLike) -> Score:
-    """Write the standard error of the mean over splits of one data set into the score's attributes, as ``split_error``.
+    """Write the standard error of a mean over splits of one data set into the score's attributes, as ``split_error``.
 
     It measures the dependence on the draw of splits. Splits share data, so that it is much smaller than the error of
     the score.
-
-    Parameters
-    ----------
-    score : Score
-        Mean of `values` along their first axis; changed.
-    values : array-like, shape (n_splits, ...)
-        Rest of the shape as the score's.
     """
     errors = np.where(np.isnan(score.values), np.nan, standard_errors(values))
     score.attrs["split_error"] = shaped_like(score, errors)
@@ -166,13 +119,7 @@ def attach_split_error(score: Score, values: ArrayLike) -> Score:
 
 
 def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Score:
-    """Write a standard error into a score's attributes, or the reason for its absence.
-
-    Parameters
-    ----------
-    error : float or array-like
-        Same shape as the score; NaN where unknown.
-    """
+    """Write a standard error of the score's shape into its attributes, or the reason for its absence."""
     # An undefined score has no error, however many values are defined.
     errors = np.where(np.isnan(score.values), np.nan, error)
     score.attrs["error"] = shaped_like(score, errors)

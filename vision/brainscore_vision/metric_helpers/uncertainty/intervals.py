@@ -74,10 +74,7 @@ class HoldsOut(Protocol):
     def held_out(self, source: xr.DataArray, target: xr.DataArray) -> Sequence[HeldOut]:
         """Return predictions and measurements of the test stimuli of every split.
 
-        Raises
-        ------
-        NotImplementedError
-            If a subclass or an argument replaced the predictor.
+        NotImplementedError if a subclass or an argument replaced the predictor.
         """
 
 
@@ -104,8 +101,9 @@ def half_sample_interval(
         Measurements. A stimulus or neuroid omitted from `target` is omitted from all.
     over : sequence of str or None
         Units that a new experiment would sample: ``'presentation'`` (stimuli), ``'neuroid'`` (of measurements), or a
-        coordinate of the target such as ``'subject'``. None: presentation and neuroid. More than two overestimate the
-        error, since variation between cells counts several times.
+        coordinate of the target such as ``'subject'``, of at least four values (otherwise AssemblyError). None:
+        presentation and neuroid. More than two overestimate the error, since variation between cells counts several
+        times.
     n_resamples : int
         Draws; each computes the statistic once, or three times for two entries of `over`.
     level : float
@@ -118,11 +116,6 @@ def half_sample_interval(
     Score
         A copy with attrs ``interval`` (score ± error times the quantile of Student's t), ``error``, ``error_over``,
         ``interval_level``, ``interval_method``, ``n_resamples`` and ``interval_seed``.
-
-    Raises
-    ------
-    AssemblyError
-        If the target lacks an entry of `over`, or has fewer than four values of it.
 
     Examples
     --------
@@ -159,16 +152,9 @@ def percentiles(samples: Floats, level: float) -> Interval:
 def held_out_medians(
     parts: Sequence[HeldOut], over: Sequence[str] = ("presentation", "neuroid"), n_resamples: int = 200, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """Summarise held-out predictions, as they are and for draws of stimuli and neuroids, without refitting.
+    """Summarise held-out predictions of the same neuroids, as they are and for draws `over` stimuli, neuroids or both.
 
-    Draws depend only on the seed and the stimuli, so that models can be compared draw by draw.
-
-    Parameters
-    ----------
-    parts : sequence of HeldOut
-        All with the same neuroids.
-    over : sequence of str
-        ``'presentation'``, ``'neuroid'`` or both.
+    Draws depend only on the seed and the stimuli, so that models can be compared draw by draw. Nothing is fitted again.
 
     Returns
     -------
@@ -196,7 +182,6 @@ def _correlations(part: HeldOut, weights: Floats, position: dict[object, int]) -
 
 
 def _medians(correlations: Sequence[Floats], neuroids: Indices) -> Floats:
-    """Take medians over drawn neuroids; correlations of shape (n_resamples, n_neuroids) for each part."""
     return np.stack([medians_of_draws(part[:, None, :], neuroids)[:, 0] for part in correlations], axis=1)
 
 
@@ -225,7 +210,12 @@ def _half_sample_spread(
     drawn = [tuple(over)] if len(over) != _TWO else [(over[0],), (over[1],), tuple(over)]
     samples = np.empty((len(drawn), n_resamples))
     for index in range(n_resamples):
-        members = {name: _half(rngs[name], len(values)) for name, values in units.items()}
+        members = {}
+        for name, values in units.items():
+            n = len(values)
+            members[name] = np.zeros(n + 1, dtype=bool)
+            members[name][rngs[name].permutation(n)[: n // 2]] = True
+            members[name][n] = True  # for values outside the units
         for row, names in zip(samples, drawn, strict=True):
             halves = [
                 _selected(assembly, {name: where[name] for name in names if name in where}, members)
@@ -285,14 +275,6 @@ def _units(target: xr.DataArray, name: str) -> NDArray[Any]:
             f"least {_FEWEST}. Leave it out of `over`."
         )
     return values
-
-
-def _half(rng: np.random.Generator, n: int) -> NDArray[np.bool_]:
-    """Draw half of n units, rounded down; the last entry, always True, is for values outside the units."""
-    members = np.zeros(n + 1, dtype=bool)
-    members[rng.permutation(n)[: n // 2]] = True
-    members[n] = True
-    return members
 
 
 def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str, Indices] | None:

@@ -77,11 +77,6 @@ def medians_of_draws(values: ArrayLike, draws: Indices) -> Floats:
         One table for each draw.
     draws : ndarray of int, shape (n_draws, n_drawn)
         Columns, possibly repeated.
-
-    Returns
-    -------
-    ndarray, shape (n_draws, n_rows)
-        NaN where all drawn values are.
     """
     table = np.asarray(values, dtype=np.float64)
     n_rows = table.shape[1]

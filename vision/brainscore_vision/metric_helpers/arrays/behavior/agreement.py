@@ -32,10 +32,8 @@ def cohens_kappa(observed: ArrayLike, expected: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    observed : array-like, any shape
-        Share of cases in which two observers agree, in [0, 1].
-    expected : array-like, the same shape
-        Share expected by chance, in [0, 1].
+    observed, expected : array-like, any shape
+        Share of cases in which two observers agree, and share expected by chance, in [0, 1].
 
     Returns
     -------
@@ -69,7 +67,7 @@ def error_consistency(first: ArrayLike, second: ArrayLike, counted: ArrayLike | 
     Returns
     -------
     ndarray, shape (...)
-        Kappa, at most 1. NaN where both are always right or both always wrong, or no stimulus counts.
+        At most 1. NaN where both are always right or both always wrong, or no stimulus counts.
 
     Examples
     --------
@@ -93,9 +91,9 @@ def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = No
 
     Parameters
     ----------
-    correct : array-like of bool, shape (n_observers, n_stimuli)
-    judged : array-like of bool, shape (n_observers, n_stimuli), or None
-        Whether an observer judged a stimulus; None: all did. Only stimuli that both judged count.
+    correct, judged : array-like of bool, shape (n_observers, n_stimuli)
+        Whether an observer was right, and whether they judged a stimulus; None: all did. Only stimuli that both judged
+        count.
 
     Returns
     -------
@@ -128,19 +126,10 @@ def kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, ag
 
 
 def accuracy_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
-    """Compute how close one accuracy is to another, relative to the largest possible distance.
+    """Compute how close one accuracy in [0, 1] is to another, relative to the largest possible distance.
 
-    ``closeness = 1 - |source - target| / max(target, 1 - target)``
-
-    Parameters
-    ----------
-    source, target : array-like, any shapes that broadcast
-        Accuracies in [0, 1].
-
-    Returns
-    -------
-    ndarray
-        In [0, 1]; 1 for equal accuracies, 0 for the accuracy farthest from `target`. Not symmetric.
+    ``closeness = 1 - |source - target| / max(target, 1 - target)``: 1 for equal accuracies, 0 for the accuracy farthest
+    from `target`. Not symmetric.
 
     Examples
     --------
@@ -153,19 +142,9 @@ def accuracy_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
 
 
 def relative_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
-    """Compute how close one quantity is to another, relative to the other.
+    """Compute how close one quantity on a ratio scale is to another, relative to the other.
 
-    ``closeness = max(1 - |source - target| / |target|, 0)``
-
-    Parameters
-    ----------
-    source, target : array-like, any shapes that broadcast
-        Quantities on a ratio scale.
-
-    Returns
-    -------
-    ndarray
-        In [0, 1]; 0 from 100 % off. NaN where `target` is 0.
+    ``closeness = max(1 - |source - target| / |target|, 0)``, in [0, 1]; 0 from 100 % off. NaN where `target` is 0.
 
     Examples
     --------
@@ -184,10 +163,8 @@ def pairwise_accuracies(right: ArrayLike, judged: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    right : array-like, shape (n_observers, n_stimuli)
-        Number of right answers, at most `judged`.
-    judged : array-like, shape (n_observers, n_stimuli)
-        Number of answers.
+    right, judged : array-like, shape (n_observers, n_stimuli)
+        Numbers of right answers and of all answers.
 
     Returns
     -------

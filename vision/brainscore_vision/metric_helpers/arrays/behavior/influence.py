@@ -2,6 +2,8 @@
 
 The *influence* of an answer (one subject, one stimulus) is the derivative of a weighted statistic by its weight.
 Squared influences estimate the variance over new samples (`brainscore_vision.metric_helpers.uncertainty.crossed`).
+`counted`, of shape (..., n_subjects, n_stimuli), is the weight of each answer, such as 1 or a number of answers; 0 if
+it does not count.
 
 References
 ----------
@@ -31,16 +33,11 @@ __all__ = [
 
 
 def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | None = None) -> Floats:
-    """Compute how much `error_consistency` moves when each stimulus is left out.
+    """Compute how much `error_consistency` moves when each stimulus is left out; parameters as there.
 
     ``x[i] = (n - 1) / n (mean_j(kappa without j) - kappa without i)``
 
     The derivative would not do: kappa is far from linear in the few stimuli that only one observer is wrong about.
-
-    Parameters
-    ----------
-    first, second, counted : array-like of bool, shape (..., n_stimuli)
-        As for `error_consistency`.
 
     Returns
     -------
@@ -70,7 +67,7 @@ def closeness_influences(source: ArrayLike, target: ArrayLike, counted: ArrayLik
     source, target : array-like, shape (..., n_stimuli)
         Share of right answers of each observer.
     counted : array-like, shape (..., n_stimuli)
-        Weight of each stimulus in both accuracies, such as its number of answers; 0 if it does not count.
+        Weight of each stimulus in both accuracies.
 
     Returns
     -------
@@ -102,8 +99,6 @@ def subject_influences(values: ArrayLike, by_stimulus: ArrayLike, counted: Array
         Averaged values; NaN does not count.
     by_stimulus : array-like, shape (..., n_subjects, n_stimuli)
         Influences of stimuli on each subject's value.
-    counted : array-like, shape (..., n_subjects, n_stimuli)
-        Weight of each answer; 0 for none.
 
     Returns
     -------
@@ -120,11 +115,11 @@ def subject_influences(values: ArrayLike, by_stimulus: ArrayLike, counted: Array
 
 
 def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike) -> Floats:
-    """Differentiate a mean over pairs of subjects by the weight of each answer.
+    """Differentiate a mean over pairs of subjects by the weight of each answer, as `subject_influences`.
 
     A subject moves the mean by twice the deviation of its pairs, a stimulus by its mean influence on all pairs. A
     subject is part of the mean that it deviates from, hence the factor ``(n - 1) / (n - 2)`` on its own part, as in the
-    jackknife.
+    jackknife. NaN for fewer than three subjects.
 
     Parameters
     ----------
@@ -132,13 +127,6 @@ def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike
         Symmetric; value of each pair. NaN and the diagonal do not count.
     by_stimulus : array-like, shape (n_subjects, n_stimuli)
         Influences of stimuli on the mean over the pairs of each subject.
-    counted : array-like, shape (n_subjects, n_stimuli)
-        Weight of each answer; 0 for none.
-
-    Returns
-    -------
-    ndarray, shape (n_subjects, n_stimuli)
-        As for `subject_influences`. NaN for fewer than three subjects.
     """
     pairs = np.array(table, dtype=np.float64)
     np.fill_diagonal(pairs, np.nan)
@@ -159,23 +147,10 @@ def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike
 
 
 def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself: bool = False) -> Floats:
-    """Differentiate the mean correlation of subjects with the mean of the others by the weight of each answer.
+    """Differentiate the mean of `leave_one_out_correlations` by the weight of each answer, as `subject_influences`.
 
-    An answer weighs in its subject's correlation and in the means that all other subjects are correlated with.
-
-    Parameters
-    ----------
-    responses : array-like, shape (n_subjects, n_stimuli)
-        Finite where present.
-    present : array-like of bool, shape (n_subjects, n_stimuli)
-        As for `leave_one_out_correlations`.
-    itself : bool
-        Correlate with the mean over all, including the subject.
-
-    Returns
-    -------
-    ndarray, shape (n_subjects, n_stimuli)
-        As for `subject_influences`. Subjects with an undefined correlation do not count.
+    An answer weighs in its subject's correlation and in the means that all other subjects are correlated with. If
+    `itself`, these are means over all, including the subject. Subjects with an undefined correlation do not count.
     """
     answered = np.asarray(present, dtype=bool)
     used = (answered & (answered.sum(axis=0) > 1)).astype(np.float64)

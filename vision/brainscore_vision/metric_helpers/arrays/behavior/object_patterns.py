@@ -1,14 +1,12 @@
 """Compute which objects observers confuse: confusion matrices and image-level signal detection.
 
 Objects are numbered from 0; each image shows one. Axis ``n_objects`` is that of the objects an image was, or could have
-been, taken for.
+been, taken for. `truth`, of shape (n_images,) or (n_trials,), holds the object shown.
 
 References
 ----------
-Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018), Large-scale, high-resolution comparison of the core visual
-object recognition behavior of humans, monkeys, and state-of-the-art deep artificial neural networks, Journal of
-Neuroscience 38:7255, doi:10.1523/JNEUROSCI.0388-18.2018. Schrimpf, Kubilius et al. (2018), Brain-Score,
-doi:10.1101/407007, for false alarms per object.
+Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018), doi:10.1523/JNEUROSCI.0388-18.2018. Schrimpf, Kubilius et
+al. (2018), Brain-Score, doi:10.1101/407007, for false alarms per object.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtri
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Integers
@@ -85,7 +84,6 @@ def two_way_rates(probabilities: ArrayLike, truth: ArrayLike) -> Floats:
     ----------
     probabilities : array-like, shape (n_images, n_objects)
         Not negative; rows need not sum to one.
-    truth : array-like of int, shape (n_images,)
 
     Returns
     -------
@@ -122,7 +120,6 @@ def choice_rates(
         Image shown and object chosen.
     offered : two array-likes of int, shape (n_trials,)
         The two objects on offer.
-    truth : array-like of int, shape (n_images,)
     group : array-like of int, shape (..., n_trials), or None
         Part of each trial, such as a half; leading axes hold other divisions of the same trials.
     n_groups : int
@@ -153,17 +150,9 @@ def choice_rates(
 
 
 def object_means(rates: ArrayLike, truth: ArrayLike) -> Floats:
-    """Average rates over the images of each object, ignoring NaN.
+    """Average rates, shape (..., n_images, n_objects), over the images of each object, ignoring NaN.
 
-    Parameters
-    ----------
-    rates : array-like, shape (..., n_images, n_objects)
-    truth : array-like of int, shape (n_images,)
-
-    Returns
-    -------
-    ndarray, shape (..., n_objects, n_objects)
-        Rows are true objects. NaN without any value.
+    Rows of the result, shape (..., n_objects, n_objects), are true objects; NaN without any value.
     """
     values = np.asarray(rates, dtype=np.float64)
     member = np.asarray(truth) == np.arange(values.shape[-1])[:, None]
@@ -182,7 +171,6 @@ def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Flo
     ----------
     rates : array-like, shape (..., n_images, n_objects)
         How often distractor ``c`` is chosen for image ``i``; NaN where unknown.
-    truth : array-like of int, shape (n_images,)
     limit : float
         Values are clipped to ``[-limit, limit]``, since rates of 0 and 1 have infinite z.
 
@@ -191,8 +179,6 @@ def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Flo
     ndarray, shape (..., n_images, n_objects)
         NaN where the rate or the reverse one is unknown, or both are infinite with the same sign.
     """
-    from scipy.special import ndtri  # scipy is heavy
-
     values = np.asarray(rates, dtype=np.float64)
     reverse = np.swapaxes(object_means(values, truth)[..., :, np.asarray(truth)], -1, -2)
     with np.errstate(invalid="ignore"):  # infinity minus infinity
@@ -201,21 +187,10 @@ def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Flo
 
 
 def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Floats:
-    """Compute how well each pair of objects is discriminated (O2 of Rajalingham et al., 2018).
+    """Compute how well each pair of objects is discriminated (O2 of Rajalingham et al., 2018), as `image_dprimes`.
 
     ``d'[a, b] = z(1 - rate(b taken for a)) - z(rate(a taken for b))``; rates are averaged over the images of an object.
-
-    Parameters
-    ----------
-    rates, truth, limit
-        As for `image_dprimes`.
-
-    Returns
-    -------
-    ndarray, shape (..., n_objects, n_objects)
     """
-    from scipy.special import ndtri  # scipy is heavy
-
     means = object_means(rates, truth)
     with np.errstate(invalid="ignore"):  # infinity minus infinity
         dprimes: Floats = np.clip(ndtri(1.0 - np.swapaxes(means, -1, -2)) - ndtri(means), -limit, limit)
@@ -226,11 +201,6 @@ def center_by_task(patterns: ArrayLike, truth: ArrayLike) -> Floats:
     """Subtract, for each pair of true object and distractor, the mean over the object's images (I2n from I2).
 
     The result does not depend on the difficulty of objects.
-
-    Parameters
-    ----------
-    patterns : array-like, shape (..., n_images, n_objects)
-    truth : array-like of int, shape (n_images,)
     """
     values = np.asarray(patterns, dtype=np.float64)
     centered: Floats = values - object_means(values, truth)[..., np.asarray(truth), :]

@@ -2,8 +2,7 @@
 
 References
 ----------
-Wichmann & Hill (2001), The psychometric function: I. Fitting, sampling, and goodness of fit, Perception & Psychophysics
-63:1293, doi:10.3758/BF03194544, equation 1.
+Wichmann & Hill (2001), The psychometric function: I, doi:10.3758/BF03194544, equation 1.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import ndtr, ndtri
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Integers
@@ -50,18 +51,11 @@ def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, g
     guess : float
         Share of right answers without a stimulus; 0.5 with two choices.
 
-    Returns
-    -------
-    ndarray, the same shape
-        Expected share of right answers.
-
     Examples
     --------
     >>> float(cumulative_gaussian(2.0, slope=1.0, mean=2.0, lapse=0.1))
     0.7
     """
-    from scipy.special import ndtr  # scipy is heavy
-
     values: Floats = guess + (1 - guess - lapse) * ndtr(slope * (np.asarray(x, dtype=np.float64) - mean))
     return values
 
@@ -76,8 +70,6 @@ def inverse_cumulative_gaussian(
     >>> round(float(inverse_cumulative_gaussian(0.7, slope=1.0, mean=2.0, lapse=0.1)), 6)
     2.0
     """
-    from scipy.special import ndtri  # scipy is heavy
-
     with np.errstate(invalid="ignore", divide="ignore"):  # unreachable shares; a flat function
         height = (np.asarray(share, dtype=np.float64) - guess) / (1 - guess - lapse)
         strength: Floats = mean + ndtri(height) / slope
@@ -108,12 +100,7 @@ class PsychometricFit:
 
 
 def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Integers]:
-    """Compute the share of right answers at each stimulus level.
-
-    Parameters
-    ----------
-    x : array-like, shape (n_trials,)
-    right : array-like of bool, shape (n_trials,)
+    """Compute the share of right answers at each stimulus level from trials.
 
     Returns
     -------
@@ -133,20 +120,10 @@ def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Intege
 
 
 def rising_part(shares: ArrayLike) -> int:
-    """Count the leading levels before a share falls for good.
+    """Count the leading levels, at least one, before a share falls for good; levels ascend.
 
     It has fallen for good where, after its first maximum, this and all later shares lie at least one standard deviation
     (of all shares) below the maximum.
-
-    Parameters
-    ----------
-    shares : array-like, shape (n_levels,)
-        Levels ascend.
-
-    Returns
-    -------
-    int
-        Number of leading levels, at least 1.
 
     Examples
     --------
@@ -178,16 +155,13 @@ def fit_cumulative_gaussian(
 
     Parameters
     ----------
-    x : array-like, shape (n_levels,)
-        Stimulus levels, at least two different ones.
-    shares : array-like, shape (n_levels,)
-        Share of right answers at each level.
+    x, shares : array-like, shape (n_levels,)
+        Stimulus levels, and the share of right answers at each. ValueError with fewer than two different levels, or if
+        a value is not finite.
     n_trials : array-like, shape (n_levels,), or None
-        Numbers of trials; None: equal weights.
+        None: equal weights.
     lapse_bounds : (float, float)
         Least and greatest lapse.
-    guess : float
-        As for `cumulative_gaussian`.
     near : (float, float, float) or None
         Slope, mean and lapse of a fit to similar data: the only start, ten times as fast.
 
@@ -196,11 +170,6 @@ def fit_cumulative_gaussian(
     PsychometricFit
         Slope not negative, mean within two ranges of the measured one. To a step, all steep functions fit alike: the
         slope is then 20 standard deviations per smallest gap, the mean in the middle of the gap.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two levels, or values are not finite.
     """
     order = np.argsort(x, kind="stable")
     levels, observed = np.asarray(x, dtype=np.float64)[order], np.asarray(shares, dtype=np.float64)[order]
@@ -227,8 +196,6 @@ def _optimum(
     starts: Floats, arguments: tuple[Floats, Floats, Floats, float], bounds: Sequence[tuple[float, float]]
 ) -> Floats:
     """Return slope, mean and lapse of the best local optimum; of equally good ones, that of the first start."""
-    from scipy.optimize import minimize  # scipy is heavy
-
     options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000}
     results = [
         minimize(_negative_log_likelihood, start, arguments, "L-BFGS-B", jac=True, bounds=bounds, options=options)
@@ -247,8 +214,6 @@ def _starts(
     Steep functions have an optimum in every gap between levels: means are the levels and the middles of gaps. Shallow
     and steep optima are far apart: the best point for every slope finds both.
     """
-    from scipy.special import ndtr  # scipy is heavy
-
     lapses = lapse_bounds[0] + np.ptp(lapse_bounds) * np.linspace(0, 1, _GRID_LAPSES) ** 2  # most lapses are small
     slopes = np.geomspace(0.25, max(steepest, 10.0), _GRID_SLOPES).clip(max=steepest)
     inside = np.unique(unit)
@@ -277,7 +242,6 @@ def _best_step(
 
     Searches do not find it: derivatives vanish almost everywhere around it.
     """
-    from scipy.special import ndtri  # scipy is heavy
 
     def cost(p: Floats) -> Floats:
         loss: Floats = -weights * (shares * np.log(p) + (1 - shares) * np.log1p(-p))
@@ -305,8 +269,6 @@ def _negative_log_likelihood(
     parameters: Floats, unit: Floats, shares: Floats, weights: Floats, guess: float
 ) -> tuple[float, Floats]:
     """Return the value and the three derivatives."""
-    from scipy.special import ndtr  # scipy is heavy
-
     slope, mean, lapse = parameters
     z = slope * (unit - mean)
     risen, density = ndtr(z), np.exp(-z * z / 2) / np.sqrt(2 * np.pi)

@@ -39,8 +39,6 @@ def linear_hsic(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -
 
     Parameters
     ----------
-    first, second : array-like, shape (n_stimuli, n_neuroids)
-        Finite; numbers of neuroids may differ.
     unbiased : bool
         Unbiased estimate (Song et al. 2012), from at least four stimuli; otherwise ``tr(K H L H)``, not divided by n.
 
@@ -54,7 +52,7 @@ def linear_hsic(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -
 
 
 def cka(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> float:
-    """Compute centered kernel alignment, ``HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L))``; parameters as for `linear_hsic`.
+    """Compute centered kernel alignment, ``HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L))``; see `linear_hsic`.
 
     Returns
     -------
@@ -74,19 +72,7 @@ def cka(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> float:
 def cka_parts(
     first: ArrayLike, second: ArrayLike, parts: Sequence[ArrayLike], *, unbiased: bool = True
 ) -> list[tuple[float, float, float]]:
-    """Estimate HSIC as `linear_hsic` does for several subsets of stimuli, from Gram matrices computed once.
-
-    Parameters
-    ----------
-    first, second, unbiased
-        As for `linear_hsic`.
-    parts : sequence of array-like of int
-        Positions of the stimuli of each subset.
-
-    Returns
-    -------
-    list of (float, float, float)
-    """
+    """Estimate HSIC as `linear_hsic` does for several subsets of stimuli, from Gram matrices computed once."""
     one, two = paired_sides(first, second)
     positions = [np.asarray(part, dtype=np.intp) for part in parts]
     return [_triple(one.part(part), two.part(part), unbiased=unbiased) for part in positions]
@@ -94,14 +80,7 @@ def cka_parts(
 
 @dataclass(frozen=True)
 class GramSide:
-    """Centred responses: features, or their Gram matrix where features outnumber stimuli.
-
-    Attributes
-    ----------
-    matrix : ndarray, shape (n, p) or (n, n)
-    norms : ndarray, shape (n,)
-        Squared sizes of the centred patterns.
-    """
+    """Centred responses: features, or their Gram matrix if they outnumber stimuli; and squared sizes of patterns."""
 
     matrix: Floats
     is_gram: bool
@@ -163,7 +142,7 @@ class GramPair:
 
     @classmethod
     def of(cls, one: GramSide, two: GramSide) -> GramPair:
-        """GramPair two sides."""
+        """Compute what two sides share."""
         if two.is_gram and not one.is_gram:
             one, two = two, one
         if not one.is_gram:
@@ -222,7 +201,7 @@ class GramPair:
 
 
 def paired_sides(first: ArrayLike, second: ArrayLike) -> tuple[GramSide, GramSide]:
-    """Centre two sets of responses to the same stimuli, shape (n_stimuli, n_neuroids)."""
+    """Centre two sets of responses."""
     arrays = [np.asarray(first), np.asarray(second)]
     if any(array.ndim != 2 for array in arrays) or len(arrays[0]) != len(arrays[1]):
         raise ValueError(

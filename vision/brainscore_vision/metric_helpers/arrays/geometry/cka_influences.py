@@ -43,19 +43,7 @@ def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True
     noise, twice (Efron & Stein 1981, section 2); it is estimated from pairs and subtracted once. For neuroids see
     `weighted_neuroids`; up to 512, evenly spread, represent all if neuroids outnumber stimuli.
 
-    Parameters
-    ----------
-    first, second : array-like, shape (n_stimuli, n_neuroids)
-        Finite; at least four stimuli if unbiased.
-    unbiased : bool
-        See `cka.linear_hsic`.
-
-    Returns
-    -------
-    value : float
-        Result of `cka.cka`.
-    influences : Influences or None
-        None for fewer than five stimuli (biased: three), or if alignment is undefined without some stimulus.
+    Influences are None for fewer than five stimuli (biased: three), or if alignment is undefined without some stimulus.
     """
     one, two = paired_sides(first, second)
     pairs = [GramPair.of(*sides) for sides in ((one, two), (one, one), (two, two))]
@@ -134,7 +122,6 @@ def weighted_neuroids(
 def _of_stimuli(
     pairs: list[GramPair], rows: tuple[Floats | None, Floats | None, Floats | None], *, unbiased: bool
 ) -> Floats | None:
-    """Leave out each stimulus; None if alignment is undefined without some stimulus."""
     everyone = np.arange(pairs[0].one.n)
     both = zip(pairs, rows, strict=True)
     xy, xx, yy = (pair.leave_one_out(everyone, unbiased=unbiased, rows=row) for pair, row in both)
@@ -158,7 +145,13 @@ def _of_pairs(one: GramSide, two: GramSide, value: float, lengths: tuple[float, 
     n = one.n
     rows = evenly(one.norms * two.norms, _PAIRED)
     m = len(rows)
-    grams = [_gram_of(side, rows, unbiased=unbiased) for side in (one, two)]
+    grams = []
+    for side in (one, two):
+        gram = side.matrix[np.ix_(rows, rows)] if side.is_gram else side.matrix[rows] @ side.matrix[rows].T
+        if unbiased:
+            norms = side.norms / (n - 2)
+            gram += norms[rows] + norms[rows][:, None] - side.norms.sum() / ((n - 1) * (n - 2))
+        grams.append(gram)
     roots = np.sqrt(lengths)
     moved = 2 * grams[0] * grams[1] / (roots[0] * roots[1])
     for gram, length in zip(grams, lengths, strict=True):
@@ -170,12 +163,3 @@ def _of_pairs(one: GramSide, two: GramSide, value: float, lengths: tuple[float, 
     moved += means.mean()
     np.fill_diagonal(moved, 0.0)
     return float(np.vdot(moved, moved)) / 2 * (n * (n - 1)) / (m * (m - 1))
-
-
-def _gram_of(side: GramSide, rows: Indices, *, unbiased: bool) -> Floats:
-    """Return rows and columns of a side's (U-)centred Gram matrix."""
-    gram = side.matrix[np.ix_(rows, rows)] if side.is_gram else side.matrix[rows] @ side.matrix[rows].T
-    if unbiased:
-        n, norms = side.n, side.norms / (side.n - 2)
-        gram += norms[rows] + norms[rows][:, None] - side.norms.sum() / ((n - 1) * (n - 2))
-    return gram

@@ -10,10 +10,8 @@ half of the time.
 
 References
 ----------
-Walther et al. (2016), Reliability of dissimilarity measures, doi:10.1016/j.neuroimage.2015.12.012. Diedrichsen et al.
-(2021), Comparing representational geometries using whitened unbiased-distance-matrix similarity,
-doi:10.51628/001c.27664. Schaefer & Strimmer (2005), A shrinkage approach to large-scale covariance matrix estimation,
-doi:10.2202/1544-6115.1175.
+Walther et al. (2016), doi:10.1016/j.neuroimage.2015.12.012. Schaefer & Strimmer (2005), A shrinkage approach to
+large-scale covariance matrix estimation, doi:10.2202/1544-6115.1175.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
@@ -69,7 +68,7 @@ def unbiased_distances(responses: ArrayLike, present: ArrayLike | None = None) -
 def noise_covariance(
     responses: ArrayLike, present: ArrayLike | None = None, *, kind: Literal["shrinkage", "diagonal"] = "shrinkage"
 ) -> tuple[Floats, float]:
-    """Estimate the covariance of the noise from deviations of repetitions from their mean.
+    """Estimate the covariance of the noise from deviations of repetitions (see `unbiased_distances`) from their mean.
 
     With N residuals z in units of their standard deviation and f degrees of freedom, the variance of a correlation r_ij
     is estimated by ``N / f^3 (sum_k (z_ki z_kj)^2 - f^2 r_ij^2 / N)``: for f = N - 1 the formula of Schaefer & Strimmer
@@ -78,8 +77,6 @@ def noise_covariance(
 
     Parameters
     ----------
-    responses, present
-        As for `unbiased_distances`.
     kind : {'shrinkage', 'diagonal'}
         Shrink correlations between neuroids towards zero by the amount of least expected squared error (Schaefer &
         Strimmer 2005), or set them to zero. Variances do not change.
@@ -119,15 +116,8 @@ def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:
     ----------
     responses : array-like, shape (..., n_neuroids)
     covariance : array-like, shape (n_neuroids, n_neuroids)
-        Positive definite.
-
-    Raises
-    ------
-    ValueError
-        If the covariance is singular, such as for a neuroid without noise.
+        Positive definite. ValueError if it is singular, such as for a neuroid without noise.
     """
-    from scipy.linalg import solve_triangular  # scipy is heavy
-
     values = np.asarray(responses, dtype=np.float64)
     try:
         root = np.linalg.cholesky(np.asarray(covariance, dtype=np.float64))
@@ -146,12 +136,8 @@ def distance_product(first: ArrayLike, second: ArrayLike, *, whitened: bool = Fa
 
     Parameters
     ----------
-    first, second : array-like, shape (n_stimuli, n_stimuli)
-        Symmetric.
     whitened : bool
-        Weight by the inverse covariance of estimated distances, ``V^-1`` (Diedrichsen et al. 2021): errors of pairs
-        that share a stimulus are correlated. For equal noise of all stimuli, V is proportional to ``2 I + A^T A`` with
-        the incidence matrix A of stimuli and pairs, and has a closed-form inverse.
+        Weight by the inverse covariance ``V^-1`` of estimated distances; see `whitened`.
     centred : bool
         Subtract the mean over pairs from both first.
     """

@@ -18,7 +18,8 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
     """Compute the share of variance that pairs of stimuli that agree in a factor have in common.
 
     ``score_f = sum_j cov_f(a_j, b_j) / sum_j var(a_j, b_j)``: the covariance of neuroid j over the pairs (a, b) of
-    factor f around the mean of both members, the variance over all stimuli (Esser et al. 2020, equation 13).
+    factor f around the mean of both members, the variance over all stimuli (Esser, Rombach & Ommer 2020, A
+    disentangling invertible interpretation network, arXiv:2004.13166, equation 13).
 
     Parameters
     ----------
@@ -32,10 +33,6 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
     ndarray, shape (n_factors,)
         In [-1, 1] for a single factor; slightly beyond for several, whose variances differ from the total. NaN if
         responses are constant. Invariant to rotations, shifts and scaling of all responses.
-
-    References
-    ----------
-    Esser, Rombach & Ommer (2020), A disentangling invertible interpretation network, arXiv:2004.13166.
     """
     one, two = np.asarray(first), np.asarray(second)
     agreeing = np.asarray(members, dtype=bool)
@@ -68,7 +65,9 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
 def factor_dimensions(scores: ArrayLike, n_neuroids: int) -> NDArray[np.int64]:
     """Divide neuroids among factors and a residual in proportion to the exponentials of their scores.
 
-    ``N_f = floor(softmax(score)_f N)``; the residual, with score 1, gets the remainder.
+    ``N_f = floor(softmax(score)_f N)`` (Esser et al. 2020, equation 14); the residual, with score 1 (Islam et al. 2021,
+    Shape or texture: understanding discriminative features in CNNs, https://openreview.net/forum?id=NcFEZOi-rLa), gets
+    the remainder.
 
     Parameters
     ----------
@@ -81,11 +80,6 @@ def factor_dimensions(scores: ArrayLike, n_neuroids: int) -> NDArray[np.int64]:
     -------
     ndarray of int, shape (n_factors + 1,)
         Residual last. They add up to N.
-
-    References
-    ----------
-    Esser et al. (2020), arXiv:2004.13166, equation 14; score of the residual: Islam et al. (2021), Shape or texture:
-    understanding discriminative features in CNNs, https://openreview.net/forum?id=NcFEZOi-rLa.
 
     Examples
     --------

@@ -46,18 +46,8 @@ def counted_once(influences: Floats, pairs: float) -> Floats:
     """Shrink influences whose squares hold the joint effect of two stimuli, such as both their noise, twice.
 
     In a sum over pairs of stimuli, each pair is in the influences of two (Efron & Stein 1981, The jackknife estimate of
-    variance, doi:10.1214/aos/1176345462, section 2).
-
-    Parameters
-    ----------
-    influences : ndarray
-    pairs : float
-        Sum of squares, over pairs of stimuli, of their joint effect.
-
-    Returns
-    -------
-    ndarray, shape of `influences`
-        Sum of squares reduced by `pairs`, at most to half.
+    variance, doi:10.1214/aos/1176345462, section 2). The sum of squares is reduced, at most to half, by `pairs`: the
+    sum of squares, over pairs of stimuli, of their joint effect.
     """
     total = float(np.vdot(influences, influences))
     return influences * np.sqrt(max(1 - pairs / total, 0.5)) if total > 0 else influences

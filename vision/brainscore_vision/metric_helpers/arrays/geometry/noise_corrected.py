@@ -1,16 +1,10 @@
 """Compute centered kernel alignment from repeated measurements, unbiased by noise.
 
-With the unbiased estimate of HSIC (see `cka`), noise that is independent between stimuli leaves ``HSIC(K, L)``
-unchanged on average, but lengthens a side, ``HSIC(L, L)``, whose factors share it. The product of Gram matrices of two
-halves of the repetitions has no such bias:
+With the unbiased estimate of HSIC (Song et al. 2012, see `cka`), noise that is independent between stimuli leaves
+``HSIC(K, L)`` unchanged on average, but lengthens a side, ``HSIC(L, L)``, whose factors share it. The product of Gram
+matrices of two halves of the repetitions (Walther et al. 2016, doi:10.1016/j.neuroimage.2015.12.012) has no such bias:
 
     ``HSIC(K, L) / sqrt(HSIC(K, K) N)``, ``N = mean over divisions of HSIC(L_half, L_other half)``
-
-References
-----------
-Song, Smola, Gretton, Bedo & Borgwardt (2012), Feature selection via dependence maximization, JMLR 13, equation 5.
-Walther et al. (2016), Reliability of dissimilarity measures, doi:10.1016/j.neuroimage.2015.12.012 (products across
-repetitions).
 """
 
 from __future__ import annotations
@@ -63,7 +57,7 @@ def noise_corrected_cka(
     Parameters
     ----------
     first, second : array-like, shape (n_stimuli, n_neuroids)
-        Finite, averaged over repetitions; at least four stimuli.
+        Averaged over repetitions; at least four stimuli.
     first_halves, second_halves : sequence of pairs of array-like, each of the shape of its side
         Averages over both halves, for each division of the repetitions. Empty for a side without noise.
     """
@@ -107,23 +101,15 @@ class _Length:
 
     def without_stimuli(self) -> Floats:
         """Leave out each stimulus, up to the factor that `GramPair.leave_one_out` omits."""
-        chosen = np.arange(self.pairs[0].one.n)
-        lengths: Floats = np.mean([pair.leave_one_out(chosen, unbiased=True) for pair in self.pairs], axis=0)
+        stimuli = np.arange(self.pairs[0].one.n)
+        lengths: Floats = np.mean([pair.leave_one_out(stimuli, unbiased=True) for pair in self.pairs], axis=0)
         return lengths
 
     def cells(self, columns: Floats) -> tuple[Floats, Floats]:
         """Divide the length among responses, and compute that of each neuroid alone.
 
-        Parameters
-        ----------
-        columns : ndarray, shape (n_stimuli, n_neuroids)
-            Centred responses of the side, used without halves.
-
-        Returns
-        -------
-        cells : ndarray, shape (n_stimuli, n_neuroids)
-            Mean over divisions of ``(u_ij (L~_b u_j)_i + v_ij (L~_a v_j)_i) / 2`` for halves u and v.
-        alone : ndarray, shape (n_neuroids,)
+        `columns` are the centred responses of the side, used without halves. The share of a response is the mean over
+        divisions of ``(u_ij (L~_b u_j)_i + v_ij (L~_a v_j)_i) / 2`` for halves u and v.
         """
         cells, alone = np.zeros(columns.shape), np.zeros(columns.shape[1])
         for (a, b), (u, v) in zip(self.sides, self.columns or [(columns, columns)], strict=True):

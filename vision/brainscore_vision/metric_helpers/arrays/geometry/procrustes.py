@@ -31,12 +31,7 @@ __all__ = ["procrustes_influences", "procrustes_similarity"]
 
 
 def procrustes_similarity(first: ArrayLike, second: ArrayLike) -> float:
-    """Compute the similarity of two shapes after the best rotation.
-
-    Parameters
-    ----------
-    first, second : array-like, shape (n_stimuli, n_neuroids)
-        Finite; the smaller side is padded with silent neuroids.
+    """Compute the similarity of two shapes after the best rotation; the smaller side is padded with silent neuroids.
 
     Returns
     -------
@@ -60,13 +55,7 @@ def procrustes_influences(first: ArrayLike, second: ArrayLike) -> tuple[float, I
 
     With sides of unit size, the rotated source ``X W`` and the similarity s, growth of response ``y_ij`` moves s by
     ``c_ij = y_ij ((X W)_ij - s y_ij)``; a stimulus, which counts in both sides, by ``sum_j y_ij (X W)_ij - s (|x_i|^2 +
-    |y_i|^2) / 2``; and a duplicated neuroid by ``sum_i c_ij / 2``. Parameters as for `procrustes_similarity`.
-
-    Returns
-    -------
-    similarity : float
-    influences : Influences or None
-        None where the similarity is NaN.
+    |y_i|^2) / 2``; and a duplicated neuroid by ``sum_i c_ij / 2``.
     """
     sides = _shapes(first, second)
     if sides is None:

@@ -2,9 +2,8 @@
 
 References
 ----------
-Kriegeskorte, Mur & Bandettini (2008), Representational similarity analysis, doi:10.3389/neuro.06.004.2008. Nili et al.
-(2014), A toolbox for representational similarity analysis, doi:10.1371/journal.pcbi.1003553. Schuett et al. (2023),
-Statistical inference on representational geometries, doi:10.7554/eLife.82566 (rho-a).
+Kriegeskorte, Mur & Bandettini (2008), doi:10.3389/neuro.06.004.2008. Nili et al. (2014),
+doi:10.1371/journal.pcbi.1003553. Schuett et al. (2023), doi:10.7554/eLife.82566 (rho-a).
 """
 
 from __future__ import annotations
@@ -40,15 +39,11 @@ _BLOCK_BYTES = 64 * 2**20
 def correlation_distances(responses: ArrayLike) -> Floats:
     """Compute one minus the Pearson correlation of the response patterns of each pair of stimuli.
 
-    Parameters
-    ----------
-    responses : array-like, shape (n_stimuli, n_neuroids)
-
     Returns
     -------
     ndarray, shape (n_stimuli, n_stimuli)
-        Symmetric, in [0, 2], zero on the diagonal; NaN in rows and columns of constant patterns. Invariant to adding a
-        constant to a pattern or multiplying it by a positive number.
+        In [0, 2]; NaN in rows and columns of constant patterns. Invariant to adding a constant to a pattern or
+        multiplying it by a positive number.
 
     Examples
     --------
@@ -90,16 +85,7 @@ def correlation_distances(responses: ArrayLike) -> Floats:
 def squared_distances(responses: ArrayLike) -> Floats:
     """Compute the squared Euclidean distance of the response patterns of each pair of stimuli, per neuroid.
 
-    ``d_ij = |x_i - x_j|^2 / n_neuroids``
-
-    Parameters
-    ----------
-    responses : array-like, shape (n_stimuli, n_neuroids)
-
-    Returns
-    -------
-    ndarray, shape (n_stimuli, n_stimuli)
-        Symmetric, at least 0, zero on the diagonal. Invariant to rotations and shifts of the patterns.
+    ``d_ij = |x_i - x_j|^2 / n_neuroids``, invariant to rotations and shifts of the patterns.
 
     Examples
     --------
@@ -138,11 +124,9 @@ def rdm_similarity(
 
     Parameters
     ----------
-    first, second : array-like, shape (n_stimuli, n_stimuli)
-        Symmetric, over the same stimuli in the same order.
     labels : array-like, shape (n_stimuli,), or None
         Pairs of stimuli with equal labels do not count, such as copies in a bootstrap sample, whose dissimilarity is
-        zero by construction. None: all pairs count.
+        zero by construction.
     random_ties : bool
         Compute rho-a instead: the mean correlation over all ways to break ties, below Spearman's where there are ties.
         With N pairs and mean ranks R for equal dissimilarities, ``12 / (N^3 - N) sum_k (R(x_k) - mean) (R(y_k) -
@@ -182,15 +166,8 @@ def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) 
 
     Parameters
     ----------
-    first, second : array-like, shape (n_stimuli, n_stimuli)
-        As for `rdm_similarity`.
     draws : array-like of int, shape (n_draws, n_drawn), or sequence of arrays
         Positions of stimuli: with replacement for a bootstrap, without for a subset.
-
-    Returns
-    -------
-    ndarray, shape (n_draws,)
-        In [-1, 1]; NaN where undefined.
     """
     x, y = _two_triangles(first, second)
     n_stimuli = len(np.asarray(first))
@@ -210,7 +187,7 @@ def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) 
 
 
 def rsa_bounds(dissimilarities: ArrayLike, *, compat: bool = False) -> tuple[Floats, Floats]:
-    """Correlate each subject's dissimilarities with the mean over all subjects, and over the others.
+    """Correlate each subject's dissimilarities with the mean over all subjects, and over the others (Nili et al. 2014).
 
     Parameters
     ----------
@@ -223,12 +200,7 @@ def rsa_bounds(dissimilarities: ArrayLike, *, compat: bool = False) -> tuple[Flo
     Returns
     -------
     upper, lower : ndarray, shape (n_subjects,)
-        Spearman correlations with the mean over all subjects and over the others; in [-1, 1], NaN for subjects with
-        constant dissimilarities.
-
-    References
-    ----------
-    Nili et al. (2014), doi:10.1371/journal.pcbi.1003553, section on the noise ceiling.
+        In [-1, 1], NaN for subjects with constant dissimilarities.
     """
     values = np.asarray(dissimilarities, dtype=np.float64)
     if values.ndim != 2 or len(values) < 2:

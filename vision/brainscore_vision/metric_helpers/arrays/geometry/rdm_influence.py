@@ -49,20 +49,8 @@ def rdm_influences(
 ) -> tuple[float, Influences | None]:
     """Compute the rank correlation of dissimilarities, and to first order how it moves with stimuli and neuroids.
 
-    Parameters
-    ----------
-    first, second : array-like, shape (n_stimuli, n_stimuli)
-        As for `rdm_similarity`; the second are the `correlation_distances` of `responses`.
-    responses : array-like, shape (n_stimuli, n_neuroids)
-    random_ties : bool
-        As for `rdm_similarity`.
-
-    Returns
-    -------
-    similarity : float
-        Result of `rdm_similarity`.
-    influences : Influences or None
-        None with fewer than four stimuli or constant dissimilarities, or where the similarity is NaN.
+    The second side is the `correlation_distances` of `responses`; for `random_ties` see `rdm_similarity`. Influences
+    are None with fewer than four stimuli or constant dissimilarities, or where the similarity is NaN.
     """
     x, y = upper_triangle(first), upper_triangle(second)
     if len(x) < 2 or np.isnan(x).any() or np.isnan(y).any():

@@ -1,7 +1,7 @@
 """Compare distances between stimuli, weighted by the precision of pairs of stimuli.
 
 Errors of distances that share a stimulus are correlated. With V, the covariance of distances of equal stimuli with
-independent noise, the most efficient comparison is (Diedrichsen et al. 2021, section 2.5)
+independent noise, the most efficient comparison is (Diedrichsen et al. 2021, doi:10.51628/001c.27664, section 2.5)
 
     ``similarity = d1^T V^-1 d2 / sqrt(d1^T V^-1 d1 d2^T V^-1 d2)``
 
@@ -9,11 +9,6 @@ as a cosine, or, with the mean over pairs subtracted first, as a correlation. V 
 the incidence matrix A of n stimuli and pairs, so that for row sums s of squared distances and their sum S
 
     ``(V^-1 d)_ij = (d_ij - (s_i + s_j - S / n) / n) / 2``
-
-References
-----------
-Diedrichsen et al. (2021), Comparing representational geometries using whitened unbiased-distance-matrix similarity,
-doi:10.51628/001c.27664.
 """
 
 from __future__ import annotations
@@ -33,14 +28,7 @@ __all__ = ["whitened_influences", "whitened_similarity", "whitened_stimulus_infl
 
 
 def whitened_similarity(first: ArrayLike, second: ArrayLike, *, centred: bool) -> float:
-    """Compute the whitened cosine or correlation of two sets of squared distances.
-
-    Parameters
-    ----------
-    first, second : array-like, shape (n_stimuli, n_stimuli)
-        Symmetric, zero on the diagonal; at least three stimuli.
-    centred : bool
-        Subtract the mean over pairs first: the correlation.
+    """Compute the whitened cosine or, if `centred`, correlation of two sets of squared distances.
 
     Returns
     -------
@@ -59,12 +47,9 @@ def whitened_similarity(first: ArrayLike, second: ArrayLike, *, centred: bool) -
 
 
 def whitened_stimulus_influences(first: ArrayLike, second: ArrayLike, *, centred: bool) -> Floats | None:
-    """Leave out each stimulus in turn; parameters as for `whitened_similarity`.
+    """Leave out each stimulus of `whitened_similarity` in turn and scale the result by `left_out_influences`.
 
-    Returns
-    -------
-    ndarray, shape (n_stimuli,), or None
-        See `left_out_influences`. None with fewer than four stimuli or where the similarity is undefined without one.
+    None with fewer than four stimuli or where the similarity is undefined without one.
     """
     x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
     if len(x) < 4:
@@ -86,17 +71,10 @@ def whitened_influences(
 
     Parameters
     ----------
-    first, second, centred
-        As for `whitened_similarity`.
     responses : array-like, shape (n_repetitions, n_stimuli, n_neuroids)
         Responses whose `squared_distances` (one repetition) or `unbiased_distances` (several) `second` are.
     present : array-like of bool, shape (n_repetitions, n_stimuli), or None
         As for `unbiased_distances`.
-
-    Returns
-    -------
-    Influences or None
-        As for `whitened_stimulus_influences`.
     """
     x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
     stimuli = whitened_stimulus_influences(x, y, centred=centred)

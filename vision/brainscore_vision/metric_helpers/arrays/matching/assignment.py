@@ -7,7 +7,7 @@ References
 ----------
 Kuhn (1955), The Hungarian method for the assignment problem, doi:10.1002/nav.3800020109. Crouse (2016), On implementing
 2D rectangular assignment algorithms, doi:10.1109/TAES.2016.140952, which SciPy uses. Li, Yosinski, Clune, Lipson &
-Hopcroft (2016), Convergent learning: do different neural networks learn the same representations?, arXiv:1511.07543.
+Hopcroft (2016), Convergent learning, arXiv:1511.07543.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.regression.single import training_correlations
@@ -33,17 +34,12 @@ def assign(correlations: Floats) -> Indices:
     Parameters
     ----------
     correlations : ndarray, shape (n_neuroids, n_features)
-        NaN where undefined: such a pair is a last resort.
+        NaN where undefined: such a pair is a last resort. ValueError if the target has more neuroids than the source.
 
     Returns
     -------
     ndarray of int, shape (n_neuroids,)
         Positions in the source, all different; -1 where only undefined pairs remained.
-
-    Raises
-    ------
-    ValueError
-        If the target has more neuroids than the source.
 
     Examples
     --------
@@ -52,8 +48,6 @@ def assign(correlations: Floats) -> Indices:
     >>> assign(np.array([[0.9, 0.1], [0.8, 0.7]]))
     array([0, 1])
     """
-    from scipy.optimize import linear_sum_assignment  # scipy is heavy
-
     q, p = correlations.shape
     if p < q:
         raise ValueError(
@@ -67,40 +61,14 @@ def assign(correlations: Floats) -> Indices:
 
 
 def partners(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
-    """Return the result of `assign` for correlations over all stimuli.
-
-    Parameters
-    ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Finite.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Finite.
-    """
+    """Return the result of `assign` for correlations over all stimuli."""
     everything = np.arange(np.shape(target)[0], dtype=np.intp)
     (correlations,) = training_correlations(source, target, [(everything, everything[:0])])
     return assign(correlations)
 
 
 def assigned_predict_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Floats]:
-    """Predict held-out responses by those of the assigned partner, for every split.
-
-    Parameters
-    ----------
-    source, target
-        As for `partners`.
-    splits : sequence of (train, test)
-        Indices of stimuli.
-
-    Returns
-    -------
-    list of ndarray, shape (n_test, n_neuroids)
-        In the order of the test indices; NaN for neuroids without a partner.
-
-    Raises
-    ------
-    ValueError
-        If a training set is empty, or the target has more neuroids than the source.
-    """
+    """Predict held-out responses by those of the assigned partner, for every split; NaN without a partner."""
     blocks = ColumnBlocks.of(source)
     assignments = [assign(correlations) for correlations in training_correlations(blocks, target, splits)]
     used, places = np.unique(np.concatenate(assignments), return_inverse=True)

@@ -9,9 +9,8 @@ and proposes candidates for the rest; pairs that still gain at the dual prices a
 
 References
 ----------
-Khosla & Williams (2024), Soft matching distance: a metric on neural representations that captures single-neuron tuning,
-arXiv:2311.09466. Ford & Fulkerson (1958), doi:10.1287/mnsc.5.1.97, for adding pairs while they gain. Cuturi (2013),
-Sinkhorn distances: lightspeed computation of optimal transport, NIPS 26, for the smooth form.
+Khosla & Williams (2024), Soft matching distance, arXiv:2311.09466. Ford & Fulkerson (1958), doi:10.1287/mnsc.5.1.97,
+for adding pairs while they gain. Cuturi (2013), Sinkhorn distances, NIPS 26, for the smooth form.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns, pearson_columns
@@ -41,15 +42,7 @@ OPTIONS = {"presolve": False}  # presolving takes several times longer than the 
 
 @dataclass(frozen=True)
 class TransportPlan:
-    """Matched pairs and their mass.
-
-    Attributes
-    ----------
-    source, target : ndarray of int, shape (n_pairs,)
-        Positions.
-    mass : ndarray, shape (n_pairs,)
-        Above 0; sums to 1.
-    """
+    """Positions of matched pairs, and their mass: above 0, with sum 1."""
 
     source: Indices
     target: Indices
@@ -57,16 +50,7 @@ class TransportPlan:
 
 
 def transport_plan(correlations: Floats) -> TransportPlan:
-    """Find the plan with the largest correlation.
-
-    Parameters
-    ----------
-    correlations : ndarray, shape (n_neuroids, n_features)
-        Finite; target by source.
-
-    Returns
-    -------
-    TransportPlan
+    """Find the plan with the largest correlation, given finite correlations of target by source neuroids.
 
     Examples
     --------
@@ -109,25 +93,8 @@ class Matched:
 def soft_matching_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Matched]:
     """Correlate the held-out responses of neuroids matched in training, for every split.
 
-    Parameters
-    ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Finite.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Finite.
-    splits : sequence of (train, test)
-        Indices of stimuli.
-
-    Returns
-    -------
-    list of Matched
-        Neuroids that are constant in training are not matched. Scores of target neuroids that are constant in training
-        or test are NaN; a source neuroid that is constant in test correlates by 0.
-
-    Raises
-    ------
-    ValueError
-        If a training set is empty.
+    Neuroids that are constant in training are not matched. Scores of target neuroids that are constant in training or
+    test are NaN; a source neuroid that is constant in test correlates by 0.
     """
     blocks = ColumnBlocks.of(source)
     y = np.asarray(target, dtype=np.float64)
@@ -186,9 +153,6 @@ def _settled(net: Floats) -> tuple[NDArray[np.bool_], Indices]:
 
 def _solved(gain: Floats, net: Floats, room: Floats) -> tuple[Indices, Indices, Floats, Floats]:
     """Solve for rows of mass 1 and columns with some room; return rows, columns and mass of the pairs, and prices."""
-    from scipy.optimize import linprog  # scipy is heavy
-    from scipy.sparse import csr_array  # scipy is heavy
-
     m = len(gain)
     candidates = _candidates(gain, net, room)
     supply = np.concatenate([np.ones(m), room])

@@ -15,8 +15,9 @@ __all__ = ["bin_shares", "drawn_histograms", "ks_similarity"]
 def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute one minus the Kolmogorov-Smirnov distance of histograms, relative to the largest possible distance.
 
-    ``1 - max |P - Q| / max(1 - Q_1, Q_(n-1))`` with cumulative shares P and Q: the denominator is the distance of `q`
-    from a histogram with all mass in the first or in the last bin.
+    ``1 - max |P - Q| / max(1 - Q_1, Q_(n-1))`` with cumulative shares P and Q (Marques, Schrimpf & DiCarlo 2021,
+    doi:10.1101/2021.03.01.433495): the denominator is the distance of `q` from a histogram with all mass in the first
+    or in the last bin.
 
     Parameters
     ----------
@@ -27,10 +28,6 @@ def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
     -------
     ndarray, shape (...)
         In [0, 1]; 1 for equal histograms. NaN if a histogram is NaN or there is only one bin.
-
-    References
-    ----------
-    Marques, Schrimpf & DiCarlo (2021), doi:10.1101/2021.03.01.433495.
 
     Examples
     --------
@@ -79,19 +76,12 @@ def bin_shares(values: ArrayLike, bins: ArrayLike) -> tuple[Floats, float]:
 def drawn_histograms(
     values: ArrayLike, bins: ArrayLike, n_drawn: int, n_draws: int, rng: np.random.Generator
 ) -> Floats:
-    """Compute histograms of several draws of values with replacement, by multinomial counts.
-
-    Parameters
-    ----------
-    values, bins
-        As for `bin_shares`. Undefined values are drawn too, but do not count.
-    n_drawn : int
-        Values in a draw.
+    """Compute histograms of draws of values with replacement, by multinomial counts, in the bins of `bin_shares`.
 
     Returns
     -------
     ndarray, shape (n_draws, n_bins)
-        Shares of the defined values of each draw; NaN for draws without any.
+        Shares of the defined values of each draw: undefined ones are drawn too. NaN for draws without any.
     """
     shares, undefined = bin_shares(values, bins)
     if np.isnan(undefined):

@@ -1,6 +1,9 @@
 """Compute properties of one neuron or many from tuning curves and responses.
 
-Curves extend along the last axis; leading axes are neurons. With a single curve, results are numbers.
+Curves extend along the last axis, on increasing values of the tested property; leading axes are neurons. With a single
+curve, results are numbers. Orientations are in degrees, evenly spaced over 180. Curves may be smoothed over
+neighbouring conditions by a filter (`filt_type`, see `FILTERS`; None: not). A width is measured at the part `thrsh` of
+the peak response.
 
 References
 ----------
@@ -16,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 
 from brainscore_vision.metric_helpers.arrays.summaries import mean_known
 
@@ -56,17 +60,7 @@ _VARIANCE_FLOOR = 0.02  # keeps the ratio of variances finite
 def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
     """Compute ``1 - |sum_k r_k exp(2 i o_k)| / sum_k |r_k|``.
 
-    Parameters
-    ----------
-    orientation_curve : array-like, shape (..., n_orientations)
-        Responses.
-    orientation : array-like, shape (n_orientations,)
-        Degrees, evenly spaced over 180.
-
-    Returns
-    -------
-    float or ndarray, shape (...)
-        In [0, 1]: 0 for responses to one orientation, 1 for equal ones; NaN without any response.
+    In [0, 1]: 0 for responses to one orientation, 1 for equal ones; NaN without any response.
 
     Examples
     --------
@@ -82,17 +76,7 @@ def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike)
 def calc_preferred_orientation(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
     """Compute half the angle of ``sum_k r_k exp(2 i o_k)``, whose length gives the circular variance.
 
-    Parameters
-    ----------
-    orientation_curve : array-like, shape (..., n_orientations)
-        Responses; a constant does not matter.
-    orientation : array-like, shape (n_orientations,)
-        Degrees, evenly spaced over 180.
-
-    Returns
-    -------
-    float or ndarray, shape (...)
-        Degrees, in [0, 180); NaN if all responses are equal.
+    Degrees, in [0, 180); NaN if all responses are equal. A constant added to the responses does not matter.
 
     Examples
     --------
@@ -118,14 +102,6 @@ def calc_bandwidth(
 
     Parameters
     ----------
-    orientation_curve : array-like, shape (..., n_orientations)
-        Responses.
-    orientation : array-like, shape (n_orientations,)
-        Degrees, increasing, evenly spaced over 180.
-    filt_type : {'hanning', 'flat', 'smooth', 'triangle'} or None
-        Smoothing over neighbouring orientations.
-    thrsh : float
-        Part of the peak response at which the width is measured.
     mode : {'full', 'half'}
         Distance between both flanks, or half of it.
 
@@ -159,16 +135,7 @@ def calc_bandwidth(
 def calc_orthogonal_preferred_ratio(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
     """Divide the response to the orientation orthogonal to the preferred one by the preferred response.
 
-    Parameters
-    ----------
-    orientation_curve : array-like, shape (..., n_orientations)
-    orientation : array-like, shape (n_orientations,)
-        Degrees, evenly spaced over 180; an even number.
-
-    Returns
-    -------
-    float or ndarray, shape (...)
-        At most 1; NaN without any response.
+    Needs an even number of orientations. At most 1; NaN without any response.
     """
     curves = np.asarray(orientation_curve, dtype=np.float64)
     number = len(np.asarray(orientation))
@@ -196,10 +163,6 @@ def calc_spatial_frequency_tuning(
         Responses.
     sf : array-like, shape (n_frequencies,)
         Cycles per degree, increasing; at least four.
-    filt_type : {'hanning', 'flat', 'smooth', 'triangle'} or None
-        Smoothing over neighbouring frequencies.
-    thrsh : float
-        Part of the peak response at which the width is measured.
     mode : {'ratio', 'oct'}
         Width as ``100 low / high`` or in octaves, ``log2(high / low)``.
     compat : bool
@@ -239,14 +202,7 @@ def calc_spatial_frequency_tuning(
 
 
 def calc_size_tuning(size_curve: ArrayLike, radius: ArrayLike) -> tuple[PerCurve, PerCurve, PerCurve, PerCurve]:
-    """Measure the summation field and its surround on a size tuning curve.
-
-    Parameters
-    ----------
-    size_curve : array-like, shape (..., n_sizes)
-        Responses.
-    radius : array-like, shape (n_sizes,)
-        Degrees of visual angle, increasing.
+    """Measure the summation field and its surround on a size tuning curve; radii in degrees of visual angle.
 
     Returns
     -------
@@ -298,17 +254,9 @@ def calc_texture_modulation(response: ArrayLike) -> tuple[PerCurve, Floats]:
 
 
 def calc_sparseness(response: ArrayLike) -> float:
-    """Compute ``(1 - mean(r)^2 / mean(r^2)) / (1 - 1 / n)`` over the responses of one neuron (Vinje & Gallant 2000).
+    """Compute ``(1 - mean(r)^2 / mean(r^2)) / (1 - 1 / n)`` over n responses of one neuron (Vinje & Gallant 2000).
 
-    Parameters
-    ----------
-    response : array-like, any shape
-        To n stimuli.
-
-    Returns
-    -------
-    float
-        0 for equal responses, 1 for a response to one stimulus only; NaN without any response.
+    0 for equal responses, 1 for a response to one stimulus only; NaN without any response.
 
     Examples
     --------
@@ -347,11 +295,7 @@ def calc_variance_ratio(response: ArrayLike) -> tuple[float, float, float]:
 
 
 def calc_variance(response: ArrayLike) -> tuple[float, float, float]:
-    """Compute the mean squares of a nested analysis of variance.
-
-    Parameters
-    ----------
-    response : array-like, shape (n_families, n_samples) or (n_families, n_samples, n_repetitions)
+    """Compute the mean squares of a nested analysis of variance of responses as for `calc_variance_ratio`.
 
     Returns
     -------
@@ -382,8 +326,6 @@ def _smoothed(padded: Floats, filt_type: str) -> Floats:
 
 
 def _interpolated(places: Floats, values: Floats, dense: Floats) -> Floats:
-    from scipy.interpolate import make_interp_spline  # scipy is heavy
-
     result: Floats = make_interp_spline(places, values, k=3, axis=-1)(dense)
     return result
 

@@ -22,13 +22,7 @@ _EPSILON = 1e-8
 
 
 class Adam:
-    """State of an optimisation.
-
-    Parameters
-    ----------
-    parameters : sequence of ndarray
-        Any shapes; the first axis is that of problems solved side by side.
-    """
+    """State of an optimisation; the first axis of all parameters is that of problems solved side by side."""
 
     def __init__(self, parameters: Sequence[Floats]) -> None:
         self._means = [np.zeros_like(part) for part in parameters]

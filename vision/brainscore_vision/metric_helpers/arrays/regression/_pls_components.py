@@ -41,10 +41,8 @@ class Components:
 
     Attributes
     ----------
-    scores : ndarray, shape (n_splits, n_components, n_stimuli)
-        Scores of all stimuli.
-    active : ndarray, shape (n_splits, n_components, n_stimuli)
-        Scores with zeros for stimuli that do not train; orthogonal.
+    scores, active : ndarray, shape (n_splits, n_components, n_stimuli)
+        Scores of all stimuli, and with zeros for stimuli that do not train; the latter are orthogonal.
     sizes : ndarray, shape (n_splits, n_components)
         Squared lengths of the rows of `active`; 1 without a component.
     loadings : ndarray, shape (n_splits, n_components, n_targets)
@@ -154,7 +152,7 @@ class _Lockstep:
         return _unit(weights)
 
     def add(self, k: int, weights: Array, *, last: bool) -> None:
-        """Add a component to every split that has one left; deflate unless it is the last."""
+        """Add a component to every split that has one left."""
         earlier, earlier_scores, earlier_sizes = self.active[:, :k], self.scores[:, :k], self.sizes[:, :k]
         projected = self._centred(weights @ self.x.T)
         scores = projected
@@ -313,7 +311,7 @@ def _unit(vectors: Array) -> Array:
 
 
 def _first_of_each(chosen: Array, backend: Backend) -> Array:
-    """Return unit vectors for the first true entry of each row, shape (n_splits, width)."""
+    """Return unit vectors for the first true entry of each row."""
     width = chosen.shape[1]
     order = backend.asarray(np.arange(width, 0, -1, dtype=np.float64))
     ranked = order * chosen

@@ -15,9 +15,8 @@ with y and all predictions centred: the parts sum to :math:`R^2`, and are negati
 
 References
 ----------
-Dupré la Tour, Eickenberg, Nunez-Elizalde & Gallant (2022), Feature-space selection with banded ridge regression,
-doi:10.1016/j.neuroimage.2022.119728. Nunez-Elizalde, Huth & Gallant (2019), doi:10.1016/j.neuroimage.2019.04.012. Pratt
-(1987), Dividing the indivisible, for the product measure.
+Dupré la Tour, Eickenberg, Nunez-Elizalde & Gallant (2022), doi:10.1016/j.neuroimage.2022.119728. Nunez-Elizalde, Huth &
+Gallant (2019), doi:10.1016/j.neuroimage.2019.04.012. Pratt (1987), Dividing the indivisible, for the product measure.
 """
 
 from __future__ import annotations
@@ -48,10 +47,8 @@ CONCENTRATIONS = (0.1, 1.0)  # of the Dirichlet distributions of candidates, in 
 def band_weights(n_bands: int, n_draws: int = 10, seed: int = 0) -> Floats:
     """Return candidate weights of bands: equal weights, each band alone, and draws.
 
-    Parameters
-    ----------
-    n_draws : int
-        Draws from Dirichlet distributions with concentrations .1 (few bands) and 1 (uniform on the simplex), in turn.
+    The draws are from Dirichlet distributions with concentrations .1 (few bands) and 1 (uniform on the simplex), in
+    turn.
 
     Returns
     -------
@@ -106,25 +103,19 @@ def banded_predict_splits(
 
     Parameters
     ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Finite. Read once for each band.
+    source
+        Read once for each band.
     bands : array-like of int, shape (n_features,)
         Band of each feature, numbered from 0.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Finite.
-    splits : sequence of (train, test)
-        Indices of stimuli.
     weights : array-like, shape (n_candidates, n_bands), or None
-        Candidates; the first of equally good ones counts. None: `band_weights`.
+        Candidates, not negative; the first of equally good ones counts. None: `band_weights`.
     alphas : array-like, shape (n_alphas,)
         Candidate penalties, larger than zero, in units of the mean squared size of a stimulus.
-    backend : str, Backend or None
-        See `resolve`.
 
     Raises
     ------
     ValueError
-        If a penalty is not larger than zero, a weight is negative, or a training set is empty.
+        If bands, weights or penalties are not as above.
     """
     used, grams = _grams(source, bands, backend)
     y = np.asarray(target, dtype=np.float64)
@@ -149,14 +140,7 @@ def banded_fit(
     alphas: ArrayLike = ALPHAS,
     backend: str | Backend | None = None,
 ) -> tuple[LinearMap, Floats, Floats]:
-    """Fit all stimuli; parameters as for `banded_predict_splits`, with `source` copied whole.
-
-    Returns
-    -------
-    fitted : LinearMap
-    weights : ndarray, shape (n_bands, n_neuroids)
-    alpha : ndarray, shape (n_neuroids,)
-    """
+    """Fit all stimuli as `banded_predict_splits`, with `source` copied whole; also return weights and alphas."""
     x, source_mean = centred(ColumnBlocks.of(source).to_array())
     y, target_mean = centred(target)
     used, grams = _grams(x, bands, backend)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import minimize
 
 from brainscore_vision.metric_helpers.arrays.regression._adam import Adam
 from brainscore_vision.metric_helpers.arrays.seeds import generator
@@ -55,8 +56,6 @@ def decoded_probabilities(
     ndarray, shape (n_bins, n_test, n_classes)
         Probabilities at the minimum, to about 1e-7.
     """
-    from scipy.optimize import minimize  # scipy is heavy
-
     x, z = _standardized(train, test)
     features, applied = _compressed(x, z)
     truth = np.eye(n_classes)[np.asarray(labels)]
@@ -90,28 +89,22 @@ def decoded_probabilities(
 def briefly_decoded_probabilities(
     train: ArrayLike, labels: ArrayLike, test: ArrayLike, n_classes: int, penalty: float = PENALTY, seed: int = 0
 ) -> Floats:
-    """Train a decoder briefly, as published, and apply it to the test stimuli.
+    """Train a decoder briefly, as published, and apply it as `decoded_probabilities`.
 
-    From random weights, 40 passes over the training stimuli in batches of 64, by Adam with a step size of 1e-4; a bin
-    stops once the cross-entropy of a pass's last batch is below 1e-4.
-
-    Parameters
-    ----------
-    train, labels, test, n_classes, penalty
-        As for `decoded_probabilities`.
-    seed : int
-        Seed of the initial weights: normal, cut off at two standard deviations, variance 1 / n_neuroids, the same in
-        every bin. Offsets start at 1. The order of stimuli is the published one.
-
-    Returns
-    -------
-    ndarray, shape (n_bins, n_test, n_classes)
+    From random weights (normal, cut off at two standard deviations, variance 1 / n_neuroids, the same in every bin) and
+    offsets of 1, 40 passes over the training stimuli in batches of 64, by Adam with a step size of 1e-4. A bin stops
+    once the cross-entropy of a pass's last batch is below 1e-4. Only the weights depend on `seed`: the order of stimuli
+    is the published one.
     """
     x, z = _standardized(train, test)
     targets = np.eye(n_classes)[np.asarray(labels)]
     n_bins, n_train, n_neuroids = x.shape
-    weights, offsets = _first_decoder(n_neuroids, n_classes, seed)
-    state = [np.repeat(weights[None], n_bins, axis=0), np.repeat(offsets[None], n_bins, axis=0)]
+    rng = generator(seed, "decoder", "start")
+    weights = rng.standard_normal((n_neuroids, n_classes))
+    while (outside := np.abs(weights) > 2).any():
+        weights[outside] = rng.standard_normal(int(outside.sum()))
+    weights /= _TRUNCATED_NORMAL_STD * np.sqrt(n_neuroids)
+    state = [np.repeat(weights[None], n_bins, axis=0), np.ones((n_bins, n_classes))]
     final = [part.copy() for part in state]
     going = np.arange(n_bins)
     adam = Adam(state)
@@ -155,7 +148,6 @@ def solution_times(accuracy: ArrayLike, times: ArrayLike, threshold: ArrayLike) 
     times : array-like, shape (n_bins,)
         Increasing, ms.
     threshold : array-like, shape (n_images,)
-        In units of `accuracy`.
 
     Returns
     -------
@@ -211,15 +203,6 @@ def _compressed(x: Floats, z: Floats) -> tuple[Floats, Floats]:
     factor: Floats = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
     applied = np.asarray(np.linalg.solve(factor, x @ z.transpose(0, 2, 1) + 1.0), dtype=np.float64)
     return factor, applied.transpose(0, 2, 1)
-
-
-def _first_decoder(n_neuroids: int, n_classes: int, seed: int) -> tuple[Floats, Floats]:
-    rng = generator(seed, "decoder", "start")
-    draws = rng.standard_normal((n_neuroids, n_classes))
-    while (outside := np.abs(draws) > 2).any():
-        draws[outside] = rng.standard_normal(int(outside.sum()))
-    draws /= _TRUNCATED_NORMAL_STD * np.sqrt(n_neuroids)
-    return draws, np.ones(n_classes)
 
 
 def _softmax(logits: Floats) -> Floats:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import lapack
+from scipy.linalg.blas import dtrmm
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.backend import Backend
     from brainscore_vision.metric_helpers.arrays.types import Array, Floats
 
-__all__ = ["factorise", "inverse_factor", "lifted_inverse_factor", "solve_factorised"]
+__all__ = ["factorise", "inverse_factor", "lifted_inverse_factor", "solve_factorised", "solve_inverted"]
 
 # Above this condition number of a Gram matrix, rounding may reach 1e-7 of a prediction.
 LARGEST_CONDITION = 1e10
@@ -19,21 +21,11 @@ POWER_ITERATIONS = 12  # enough for the order of magnitude of a dominant eigenva
 
 
 def factorise(matrix: Floats, *, well_conditioned: bool = False) -> Floats | None:
-    """Return the lower Cholesky factor of a symmetric matrix, which is overwritten.
+    """Return the lower Cholesky factor of a symmetric matrix, which is overwritten; in Fortran order.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n, n)
-    well_conditioned : bool
-        Require an estimated condition number below `LARGEST_CONDITION`.
-
-    Returns
-    -------
-    ndarray, shape (n, n), Fortran order, zero above the diagonal; or None
-        None if the matrix is not positive definite, or not well conditioned as required.
+    None if the matrix is not positive definite, or `well_conditioned` is required and its estimated condition number is
+    not below `LARGEST_CONDITION`.
     """
-    from scipy.linalg import lapack  # scipy is loaded by those who use it
-
     largest = _largest_eigenvalue(lambda v: matrix @ v, len(matrix)) if well_conditioned else 0.0
     factor, info = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=1)
     if info != 0:
@@ -47,18 +39,20 @@ def factorise(matrix: Floats, *, well_conditioned: bool = False) -> Floats | Non
 
 def solve_factorised(factor: Floats, values: Floats) -> Floats:
     """Solve ``(L L^T) x = values`` for several columns."""
-    from scipy.linalg import lapack  # scipy is loaded by those who use it
-
     solution, _ = lapack.dpotrs(factor, values, lower=1)
     return np.asarray(solution, dtype=np.float64)
 
 
 def inverse_factor(factor: Floats) -> Floats:
     """Invert a lower triangular matrix, which is overwritten."""
-    from scipy.linalg import lapack  # scipy is loaded by those who use it
-
     inverse, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
     return np.asarray(inverse, dtype=np.float64)
+
+
+def solve_inverted(inverse: Floats, values: Floats) -> Floats:
+    """Return ``M^T M values`` for the triangular M of `lifted_inverse_factor`."""
+    halfway = dtrmm(1.0, inverse, values, lower=1)
+    return np.asarray(dtrmm(1.0, inverse, halfway, lower=1, trans_a=1, overwrite_b=1))
 
 
 def lifted_inverse_factor(
@@ -67,16 +61,7 @@ def lifted_inverse_factor(
     """Factorise ``G + alpha I`` of a centred Gram matrix with the constant direction lifted from zero.
 
     The constant is an eigenvector of the centred G with eigenvalue zero; a multiple of ``1 1^T`` raises it alone, so
-    that ``alpha`` may be zero.
-
-    Parameters
-    ----------
-    gram : array of the backend, shape (n, n)
-        Overwritten.
-    alpha : float
-        Not negative.
-    well_conditioned : bool
-        As for `factorise`.
+    that ``alpha`` may be zero. `gram`, an array of the backend, is overwritten. None as for `factorise`.
 
     Returns
     -------
@@ -84,7 +69,6 @@ def lifted_inverse_factor(
         Lower triangular ``M`` with ``M^T M = (G + alpha I + lift 1 1^T / n)^-1``.
     constant : float
         Every entry of that inverse's part along the constant direction.
-    None instead of both if the matrix is not positive definite, or not well conditioned as required.
     """
     n = len(gram)
     lift = max(float(gram.trace()) / n, alpha)

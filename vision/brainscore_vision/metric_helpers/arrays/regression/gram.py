@@ -1,8 +1,7 @@
 """Compute inner products of stimuli, block by block of features.
 
-Linear regression depends on features only through the Gram matrix ``X X^T`` of the centred features, of shape
-(n_stimuli, n_stimuli). Where features outnumber stimuli it is smaller, all splits share it, and features need never be
-in memory at once.
+Linear regression depends on features only through the Gram matrix ``X X^T`` of the centred features. Where features
+outnumber stimuli it is smaller, all splits share it, and features need never be in memory at once.
 """
 
 from __future__ import annotations
@@ -25,13 +24,8 @@ SMALLEST_PIVOT = 1e-6  # least ratio of smallest to largest pivot of a trusted C
 def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | None = None) -> Array:
     """Return the Gram matrix ``X X^T`` of the column-centred X.
 
-    Parameters
-    ----------
-    source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
-        Read block by block in one pass; never copied whole. For inner products between training and test stimuli, pass
-        both (`stack_rows`) and use `gram_of_split`.
-    backend : str, Backend or None
-        See `resolve`.
+    `source` is read in one pass. For inner products between training and test stimuli, pass both (`stack_rows`) and use
+    `gram_of_split`.
 
     Returns
     -------
@@ -79,17 +73,10 @@ def gram_of_split(gram: Floats, train: Indices, test: Indices) -> tuple[Floats, 
 
 
 def gram_factor(gram: Array, *, backend: str | Backend | None = None) -> Array:
-    """Return F of shape (n, n), columns centred, such that ``F F^T`` is the Gram matrix of centred columns.
+    """Return F of shape (n, n), columns centred, such that ``F F^T`` is `gram`, the Gram matrix of centred columns.
 
     Where only inner products matter, the rows of F serve as features. A multiple of ``1 1^T``, a constant feature that
     centring removes, makes the Gram matrix definite; with equal stimuli, eigenvectors give a factor.
-
-    Parameters
-    ----------
-    gram : array, shape (n, n)
-        Result of `centred_gram`; not changed.
-    backend : str, Backend or None
-        Backend of `gram`.
     """
     used = resolve(backend)
     n = len(gram)

@@ -10,7 +10,7 @@ number. Each is checked, and the next is used where it is ill-conditioned:
 
 References
 ----------
-Golub & Van Loan (2013), Matrix Computations, sections 5.3 and 5.5: conditioning, and solutions of smallest norm.
+Golub & Van Loan (2013), Matrix Computations, sections 5.3 and 5.5.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
     factorise,
     lifted_inverse_factor,
     solve_factorised,
+    solve_inverted,
 )
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
@@ -57,16 +58,7 @@ def least_squares_fit(
 ) -> LinearMap | DualMap:
     """Minimise ``||target - source W - b||^2``, and of all solutions ``||W||``.
 
-    Parameters
-    ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-    target : array-like, shape (n_stimuli, n_neuroids)
-    backend : str, Backend or None
-        See `resolve`.
-
-    Returns
-    -------
-    LinearMap, or DualMap where features outnumber stimuli
+    Returns a `DualMap` where features outnumber stimuli.
     """
     blocks = ColumnBlocks.of(source)
     n, p = blocks.shape
@@ -93,32 +85,11 @@ def least_squares_split_fits(
     *,
     backend: str | Backend | None = None,
 ) -> SplitFits:
-    """Fit ordinary least squares to the training stimuli of every split, before any target is known.
-
-    Parameters
-    ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Predictors, finite.
-    splits : sequence of (train, test)
-        Indices of stimuli. Stimuli in neither are left out; repeated training stimuli count repeatedly.
-    backend : str, Backend or None
-        See `resolve`.
-
-    Returns
-    -------
-    SplitFits
-        ``predict(target)`` predicts the test stimuli of each split, in the order of its test indices.
-
-    Raises
-    ------
-    ValueError
-        If a training set is empty.
-    """
+    """Fit ordinary least squares to the training stimuli of every split, before any target is known."""
     return fit_splits(SOLVERS, source, splits, 0.0, backend)
 
 
 def _each_by_stimuli(predictors: Predictors, splits: Sequence[SplitRows], _alpha: float) -> ProjectionFits:
-    """Project each split by its Gram matrix, or by rotated features if that is not well conditioned."""
     gram = predictors.backend.numpy(predictors.gram)
     rotated: Floats | None = None
     projections = []
@@ -150,7 +121,6 @@ def _each_by_features(predictors: Predictors, splits: Sequence[SplitRows], _alph
 
 
 def _projection(train: Floats, test: Floats, level: Floats) -> Floats:
-    """Project one split from its features, by the first well-conditioned factorisation."""
     x, mean = centred(train)
     over = test - mean
     n, p = x.shape
@@ -165,25 +135,15 @@ def _projection(train: Floats, test: Floats, level: Floats) -> Floats:
 
 def _interpolation(within: Floats, over: Floats) -> Floats | None:
     """Fit linearly independent stimuli exactly: ``K_test,train K_train^-1`` except for the constant direction."""
-    from scipy.linalg.blas import dtrmm  # scipy is heavy
-
     lifted = lifted_inverse_factor(np.ascontiguousarray(within), 0.0, resolve("numpy"), well_conditioned=True)
-    if lifted is None:
-        return None
-    inverse = lifted[0]
-    return np.asarray(dtrmm(1.0, inverse, dtrmm(1.0, inverse, over.T, lower=1), lower=1, trans_a=1)).T
+    return None if lifted is None else solve_inverted(lifted[0], over.T).T
 
 
 @dataclass(frozen=True)
 class _NormalEquations:
     """Factorised normal equations of features scaled to unit length, which leaves unpenalised solutions unchanged.
 
-    Attributes
-    ----------
-    scale : ndarray, shape (n_features,)
-        Factors of features; zero for constant ones.
-    factor : ndarray, shape (n_features, n_features)
-        Lower Cholesky factor of ``X^T X`` of the scaled features.
+    The scale of a constant feature is zero; `factor` is the lower Cholesky factor.
     """
 
     scale: Floats
@@ -195,15 +155,7 @@ class _NormalEquations:
 
 
 def _normal_equations(x: Floats, level: Floats) -> _NormalEquations | None:
-    """Factorise the normal equations; None if they are ill-conditioned.
-
-    Parameters
-    ----------
-    x : ndarray, shape (n_stimuli, n_features)
-        Centred.
-    level : ndarray, shape (n_features,)
-        Means before centring, which tell rounding from variation.
-    """
+    """Factorise the normal equations of centred features with means `level`; None if they are ill-conditioned."""
     gram = x.T @ x
     size = np.sqrt(gram.diagonal())
     varies = size > ROUNDING * np.sqrt(len(x)) * np.abs(level)

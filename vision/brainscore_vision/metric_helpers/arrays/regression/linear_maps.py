@@ -36,7 +36,7 @@ class LinearMap:
     target_mean: Floats
 
     def predict(self, source: ArrayLike | ColumnBlocks) -> Floats:
-        """Apply the map to `source`, shape (n_stimuli, n_features); returns shape (n_stimuli, n_neuroids)."""
+        """Predict responses of shape (n_stimuli, n_neuroids)."""
         blocks = ColumnBlocks.of(source)
         prediction = np.tile(self.target_mean, (len(blocks), 1))
         for here, block in blocks.placed():
@@ -65,7 +65,7 @@ class DualMap:
 
     @cached_property
     def source_mean(self) -> Floats:
-        """Means of the features over the training stimuli, shape (n_features,)."""
+        """Means of the features over the training stimuli."""
         return np.concatenate([np.asarray(block, np.float64).mean(axis=0) for block in ColumnBlocks.of(self.source)])
 
     @cached_property
@@ -74,7 +74,7 @@ class DualMap:
         return np.concatenate([block.T @ self.dual for block in ColumnBlocks.of(self.source).centred()])
 
     def predict(self, source: ArrayLike | ColumnBlocks) -> Floats:
-        """Apply the map to `source`, shape (n_stimuli, n_features); returns shape (n_stimuli, n_neuroids)."""
+        """Predict responses of shape (n_stimuli, n_neuroids)."""
         tested = ColumnBlocks.of(source)
         m, (p, (n, q)) = len(tested), (tested.shape[1], self.dual.shape)
         if p * q * (n + m) < n * m * (p + q):  # few neuroids: coefficients are less work than inner products
@@ -116,16 +116,7 @@ class LinearSmoother:
 
 
 def across(train: ArrayLike | ColumnBlocks, test: ArrayLike | ColumnBlocks) -> Floats:
-    """Return the inner products of test with training stimuli, centred on the mean of the latter.
-
-    Parameters
-    ----------
-    train, test : array-like or ColumnBlocks, shapes (n_train, n_features) and (n_test, n_features)
-
-    Returns
-    -------
-    ndarray, shape (n_test, n_train)
-    """
+    """Return inner products (n_test, n_train) of test with training stimuli, centred on the mean of the latter."""
     n = np.shape(train)[0] if not isinstance(train, ColumnBlocks) else len(train)
     result: Floats | float = 0.0
     for block in stack_rows(train, test):

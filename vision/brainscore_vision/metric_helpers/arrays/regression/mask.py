@@ -52,15 +52,13 @@ class MaskSettings:
         None: five eighths of all epochs.
     batch_size : int
         Stimuli in a step.
-    spatial_penalty : float
-        Weight of the squared mask and of its roughness, ``a`` above.
-    depth_penalty : float
-        Weight of the squared channel weights, ``b`` above.
+    spatial_penalty, depth_penalty : float
+        ``a`` and ``b`` above.
     tolerance : float
         Training ends after an epoch whose last batch has a smaller norm of residuals.
     seed : int
-        Seed of the initial masks and weights (standard normal; offsets are 0) and of the order of stimuli; every split
-        has its own draws.
+        Of the initial masks and weights (standard normal; offsets are 0) and of the order of stimuli; every split has
+        its own draws.
     """
 
     learning_rate: float = 0.01
@@ -110,10 +108,6 @@ def mask_fit(source: ArrayLike, target: ArrayLike, settings: MaskSettings | None
     ----------
     source : array-like, shape (n_stimuli, n_channels, height, width)
         Features, finite.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Finite.
-    settings : MaskSettings or None
-        None: the defaults.
     draw : int
         Number of the seed's draw; that of split ``i`` in `mask_predict_splits` is ``i``.
     """
@@ -128,25 +122,9 @@ def mask_predict_splits(
     splits: Splits,
     settings: MaskSettings | None = None,
 ) -> list[Floats]:
-    """Fit the training stimuli and predict the others, for every split.
+    """Fit the training stimuli as `mask_fit` and predict the others, for every split.
 
-    Parameters
-    ----------
-    source, target, settings
-        As for `mask_fit`.
-    splits : sequence of (train, test)
-        Indices of stimuli.
-
-    Returns
-    -------
-    list of ndarray, shape (n_test, n_neuroids)
-        Predictions of `mask_fit` on each training set, ``draw=i`` for split ``i``. Splits with equally many training
-        stimuli are fitted together, up to 256 MB of batches.
-
-    Raises
-    ------
-    ValueError
-        If a training set is empty, or shapes do not match.
+    Splits with equally many training stimuli are fitted together, up to 256 MB of batches.
     """
     x, y = _arrays(source, target)
     settings = settings or MaskSettings()

@@ -14,7 +14,7 @@ results depend, around the third to fifth digit, on its start and hence on the f
 References
 ----------
 Wegelin (2000), A survey of partial least squares methods, with emphasis on the two-block case, section 4.1. Dayal &
-MacGregor (1997), Improved PLS algorithms, doi:10.1002/(SICI)1099-128X(199701)11:1<73::AID-CEM435>3.0.CO;2-#.
+MacGregor (1997), doi:10.1002/(SICI)1099-128X(199701)11:1<73::AID-CEM435>3.0.CO;2-#.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
-from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, as_matrix
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, as_matrix, centred
 from brainscore_vision.metric_helpers.arrays.regression._pls_components import FIRST, Components, find_components
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import LinearMap, LinearSmoother
@@ -52,28 +52,7 @@ def pls_predict_splits(
 ) -> list[Floats]:
     """Predict held-out responses by PLS regression, for every split.
 
-    Parameters
-    ----------
-    source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
-        Predictors, finite. Large ones are read block by block, in one pass.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Finite. For very many neuroids see `pls_smooth_splits`.
-    splits : sequence of (train, test)
-        Indices of stimuli.
-    n_components : int
-        At most the number of features and of training stimuli.
-    backend : str, Backend or None
-        See `resolve`.
-
-    Returns
-    -------
-    list of ndarray, shape (n_test, n_neuroids)
-        Predictions for each split, in the order of its test indices.
-
-    Raises
-    ------
-    ValueError
-        If `n_components` is not between 1 and min(n_train, n_features).
+    ValueError if `n_components` is not between 1 and min(n_train, n_features).
     """
     y = as_matrix(target)
     if _compressed(y.shape, len(y)):
@@ -86,11 +65,11 @@ def pls_predict_splits(
             pls_predict_splits(rows, values, [split], n_components, backend=backend)[0]
             for rows, values, split, _ in _each_alone(sources, y, pairs)
         ]
-    centred, offset = _centred(y)
+    y, offset = centred(y)
     predictions: list[Floats] = []
-    for group, components in _components(sources, centred, pairs, n_components, resolve(backend)):
+    for group, components in _components(sources, y, pairs, n_components, resolve(backend)):
         for (train, test), scores, loadings in zip(group, components.scores, components.loadings, strict=True):
-            predictions.append(scores[:, test].T @ loadings + (centred[train].mean(axis=0) + offset))
+            predictions.append(scores[:, test].T @ loadings + (y[train].mean(axis=0) + offset))
     return predictions
 
 
@@ -102,20 +81,10 @@ def pls_smooth_splits(
     *,
     backend: str | Backend | None = None,
 ) -> list[LinearSmoother]:
-    """Find smoothers that predict held-out responses by PLS regression, for targets of any width.
+    """Find smoothers that predict held-out responses as `pls_predict_splits`, for targets of any width.
 
-    Parameters
-    ----------
-    source, splits, n_components, backend
-        As for `pls_predict_splits`.
-    target : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_neuroids)
-        Read block by block, in one pass, where neuroids outnumber stimuli.
-
-    Returns
-    -------
-    list of LinearSmoother
-        ``smoother.predict(target)`` equals the result of `pls_predict_splits` for the split, for any columns of the
-        target.
+    The target is read block by block, in one pass, where neuroids outnumber stimuli. ``predict`` of a smoother takes
+    any columns of the target.
     """
     pairs, sources = _pairs(source, splits, n_components)
     targets = ColumnBlocks.of(target)
@@ -130,9 +99,9 @@ def pls_smooth_splits(
     used = resolve(backend)
     if _compressed(targets.shape, len(targets)):
         y = used.numpy(gram_factor(centred_gram(targets, backend=used), backend=used))
-        first = _centred(targets.columns(np.arange(FIRST)))[0]
+        first = centred(targets.columns(np.arange(FIRST)))[0]
     else:
-        y, first = _centred(targets.to_array())[0], None
+        y, first = centred(targets.to_array())[0], None
     smoothers = []
     for group, components in _components(sources, y, pairs, n_components, used, first):
         for (train, test), scores, active, sizes in zip(
@@ -157,15 +126,9 @@ def pls_fit(
     *,
     backend: str | Backend | None = None,
 ) -> LinearMap:
-    """Fit one PLS regression on all stimuli; parameters as for `pls_predict_splits`, with `source` copied whole.
-
-    Raises
-    ------
-    ValueError
-        If `n_components` is not between 1 and min(n_stimuli, n_features).
-    """
-    x, source_mean = _centred(source.to_array() if isinstance(source, ColumnBlocks) else source)
-    y, target_mean = _centred(target)
+    """Fit one PLS regression on all stimuli as `pls_predict_splits`, with `source` copied whole."""
+    x, source_mean = centred(source.to_array() if isinstance(source, ColumnBlocks) else source)
+    y, target_mean = centred(target)
     rotations, loadings = pls_rotations(x, y, n_components, backend=backend)
     return LinearMap(rotations.T @ loadings, source_mean, target_mean)
 
@@ -179,8 +142,6 @@ def pls_rotations(
     ----------
     x, y : ndarray, shapes (n_stimuli, n_features) and (n_stimuli, n_neuroids)
         Centred.
-    n_components, backend
-        As for `pls_fit`.
 
     Returns
     -------
@@ -256,13 +217,6 @@ def _each_alone(source: ColumnBlocks, target: Any, pairs: Sequence[tuple[Indices
         split = np.arange(len(train)), np.arange(len(train), len(rows))
         values = target.rows(rows) if isinstance(target, ColumnBlocks) else target[rows]
         yield source.rows(rows), values, split, rows
-
-
-def _centred(values: ArrayLike) -> tuple[Floats, Floats]:
-    result = np.array(as_matrix(values), dtype=np.float64)
-    mean = result.mean(axis=0)
-    result -= mean
-    return result, mean
 
 
 def _check_components(n_components: int, n_train: int, n_features: int) -> None:

@@ -9,9 +9,8 @@ those of all neuroids together, as in `pls`.
 
 References
 ----------
-Wold, Sjöström & Eriksson (2001), PLS-regression: a basic tool of chemometrics, section 3.8,
-doi:10.1016/S0169-7439(01)00155-1. Stone (1974), Cross-validatory choice and assessment of statistical predictions,
-doi:10.1111/j.2517-6161.1974.tb00994.x.
+Wold, Sjöström & Eriksson (2001), PLS-regression, section 3.8, doi:10.1016/S0169-7439(01)00155-1. Stone (1974),
+Cross-validatory choice and assessment of statistical predictions, doi:10.1111/j.2517-6161.1974.tb00994.x.
 """
 
 from __future__ import annotations
@@ -36,24 +35,10 @@ FOLDS = 5
 
 
 def inner_folds(train: ArrayLike, n_folds: int = FOLDS) -> list[tuple[Indices, Indices]]:
-    """Divide training stimuli into folds with a fixed seed.
+    """Divide training stimuli into folds with a fixed seed; return positions in (train, test) of each.
 
-    Parameters
-    ----------
-    train : array-like of int
-        Positions; folds depend on their order. One that repeats, as in a bootstrap, is in one fold.
-    n_folds : int
-        At least 2; at most the number of stimuli is used.
-
-    Returns
-    -------
-    list of (train, test)
-        Positions; each stimulus is in one of the test parts.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two folds or stimuli.
+    Folds depend on the order of `train`. A position that repeats, as in a bootstrap, is in one fold. At most as many
+    folds as stimuli are used; ValueError with fewer than two folds or stimuli.
     """
     positions = np.asarray(train, dtype=np.intp)
     distinct = positions[np.sort(np.unique(positions, return_index=True)[1])]
@@ -81,16 +66,10 @@ def pls_path_predict_splits(
 
     Parameters
     ----------
-    source, target : array-like or ColumnBlocks, shapes (n_stimuli, n_features) and (n_stimuli, n_neuroids)
-        Finite.
-    splits : sequence of (train, test)
-        Indices of stimuli.
     n_components : int
         Largest number; less with fewer features, or fewer training stimuli in an inner fit.
     n_folds : int
         See `inner_folds`.
-    backend : str, Backend or None
-        See `resolve`.
 
     Returns
     -------
@@ -118,17 +97,7 @@ def pls_path_iterate(
     n_folds: int = FOLDS,
     backend: str | Backend | None = None,
 ) -> Iterator[tuple[int, slice, Floats, Indices]]:
-    """Yield the result of `pls_path_predict_splits` in parts, for predictions that do not fit into memory.
-
-    Yields
-    ------
-    index : int
-        Number of the split.
-    columns : slice
-        Neuroids.
-    prediction : ndarray, shape (n_test, width)
-    chosen : ndarray of int, shape (width,)
-    """
+    """Yield the result of `pls_path_predict_splits` in parts, with the numbers of components last."""
     blocks, responses = ColumnBlocks.of(source), ColumnBlocks.of(target)
     inner = [inner_folds(train, n_folds) for train, _ in splits]
     flat = [fold for folds in inner for fold in folds]
@@ -154,15 +123,7 @@ def pls_path_fit(
     n_folds: int = FOLDS,
     backend: str | Backend | None = None,
 ) -> tuple[LinearMap, Indices]:
-    """Fit all stimuli with the number of components selected for each neuroid on folds of them.
-
-    Parameters are those of `pls_path_predict_splits`, with `source` copied whole.
-
-    Returns
-    -------
-    fitted : LinearMap
-    chosen : ndarray of int, shape (n_neuroids,)
-    """
+    """Fit all stimuli as `pls_path_predict_splits`, with `source` copied whole; also return numbers of components."""
     x, source_mean = centred(source.to_array() if isinstance(source, ColumnBlocks) else source)
     y, target_mean = centred(target)
     everything = np.arange(len(x), dtype=np.intp)

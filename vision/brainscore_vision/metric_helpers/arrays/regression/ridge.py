@@ -49,23 +49,8 @@ def ridge_fit(
 ) -> LinearMap | DualMap:
     """Minimise ``||target - source W - b||^2 + alpha ||W||^2``.
 
-    Parameters
-    ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-    target : array-like, shape (n_stimuli, n_neuroids)
-    alpha : float
-        Penalty, larger than zero, in squared units of `source`.
-    backend : str, Backend or None
-        See `resolve`.
-
-    Returns
-    -------
-    LinearMap, or DualMap where features outnumber stimuli
-
-    Raises
-    ------
-    ValueError
-        If `alpha` is not larger than zero.
+    The penalty, in squared units of `source`, is larger than zero (otherwise ValueError). Returns a `DualMap` where
+    features outnumber stimuli.
     """
     check_alpha(alpha)
     blocks = ColumnBlocks.of(source)
@@ -88,25 +73,7 @@ def ridge_split_fits(
     *,
     backend: str | Backend | None = None,
 ) -> SplitFits:
-    """Fit ridge regression to the training stimuli of every split, before any target is known.
-
-    Parameters
-    ----------
-    source, splits, backend
-        As for `least_squares_split_fits`.
-    alpha : float
-        Penalty, larger than zero, in squared units of `source`.
-
-    Returns
-    -------
-    SplitFits
-        ``predict(target)`` predicts the test stimuli of each split, in the order of its test indices.
-
-    Raises
-    ------
-    ValueError
-        If `alpha` is not larger than zero or a training set is empty.
-    """
+    """Fit ridge regression as `ridge_fit` to the training stimuli of every split, before any target is known."""
     check_alpha(alpha)
     return fit_splits(SOLVERS, source, splits, alpha, backend)
 

@@ -5,17 +5,16 @@ With ``X = U S V^T`` (centred) the residuals of ridge regression and the diagona
     ``r(alpha) = y_rest + U diag(g) U^T y,   d(alpha) = d_rest + (U * U) g,   g = alpha / (S^2 + alpha)``
 
 where the rest lies outside the span of the features, and ``r / d`` is the leave-one-out error. The alpha of least mean
-squared error is selected over all neuroids together, as in scikit-learn's ``RidgeCV``, or for each
-(``alpha_per_target=True``).
+squared error is selected over all neuroids together, as in scikit-learn's ``RidgeCV``, or for each.
 
 Up to rounding, the many g lie in the span of a few, found by an interpolative decomposition. Where neuroids outnumber
 stimuli, a common alpha needs only ``Y Y^T``. Targets are read in blocks.
 
 References
 ----------
-Golub, Heath & Wahba (1979), Generalized cross-validation, doi:10.1080/00401706.1979.10489751. Rifkin & Lippert (2007),
-Notes on regularized least squares, MIT-CSAIL-TR-2007-025. Cheng, Gimbutas, Martinsson & Rokhlin (2005), On the
-compression of low rank matrices, doi:10.1137/030602678.
+Golub, Heath & Wahba (1979), doi:10.1080/00401706.1979.10489751. Rifkin & Lippert (2007), Notes on regularized least
+squares, MIT-CSAIL-TR-2007-025. Cheng, Gimbutas, Martinsson & Rokhlin (2005), On the compression of low rank matrices,
+doi:10.1137/030602678.
 """
 
 from __future__ import annotations
@@ -25,12 +24,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import qr, solve_triangular
 
 from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor, gram_of_split
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
-from brainscore_vision.metric_helpers.arrays.regression.split_fits import SplitRows, as_splits
+from brainscore_vision.metric_helpers.arrays.regression.split_fits import as_splits
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
@@ -62,24 +62,15 @@ def ridge_cv_fit(
 
     Parameters
     ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-    target : array-like or ColumnBlocks, shape (n_stimuli, n_neuroids)
     alphas : array-like, shape (n_alphas,)
-        Candidate penalties, larger than zero; the first of equally good ones counts.
+        Candidate penalties, larger than zero (otherwise ValueError); the first of equally good ones counts.
     alpha_per_target : bool
         Select for each neuroid instead of for all together.
-    backend : str, Backend or None
-        See `resolve`.
 
     Returns
     -------
     fitted : LinearMap, or DualMap where there are at least as many features as stimuli
     alpha : ndarray, shape (n_neuroids,) or, for all together, (1,)
-
-    Raises
-    ------
-    ValueError
-        If there are no penalties or one is not larger than zero.
     """
     penalties = check_alphas(alphas)
     blocks, responses = ColumnBlocks.of(source), ColumnBlocks.of(target)
@@ -106,25 +97,7 @@ def ridge_cv_predict_splits(
     alpha_per_target: bool = False,
     backend: str | Backend | None = None,
 ) -> list[Floats]:
-    """Predict held-out responses for every split, with the penalty selected inside each training set.
-
-    Parameters
-    ----------
-    source, target, alphas, alpha_per_target, backend
-        As for `ridge_cv_fit`.
-    splits : sequence of (train, test)
-        Indices of stimuli.
-
-    Returns
-    -------
-    list of ndarray, shape (n_test, n_neuroids)
-        Predictions for each split, in the order of its test indices.
-
-    Raises
-    ------
-    ValueError
-        If there are no penalties, one is not larger than zero, or a training set is empty.
-    """
+    """Predict held-out responses with the penalty selected inside each training set, as by `ridge_cv_fit`."""
     q = np.shape(target)[1] if not isinstance(target, ColumnBlocks) else target.shape[1]
     predictions = [np.empty((len(np.asarray(test)), q)) for _, test in splits]
     parts = ridge_cv_iterate(source, target, splits, alphas, alpha_per_target=alpha_per_target, backend=backend)
@@ -142,16 +115,7 @@ def ridge_cv_iterate(
     alpha_per_target: bool = False,
     backend: str | Backend | None = None,
 ) -> Iterator[tuple[int, slice, Floats]]:
-    """Yield the result of `ridge_cv_predict_splits` in parts, for predictions that do not fit into memory.
-
-    Yields
-    ------
-    index : int
-        Number of the split.
-    columns : slice
-        Neuroids.
-    prediction : ndarray, shape (n_test, width)
-    """
+    """Yield the result of `ridge_cv_predict_splits` in parts."""
     penalties = check_alphas(alphas)
     blocks, responses = ColumnBlocks.of(source), ColumnBlocks.of(target)
     n, p = blocks.shape
@@ -163,7 +127,14 @@ def ridge_cv_iterate(
             decomposed = spectrum_of_gram(within, used)
             tested = over @ decomposed.left
         else:
-            decomposed, tested = _split_from_features(shared, split, float(penalties.min()), used)
+            x, mean = centred(shared[split.train])
+            test = shared[split.test] - mean
+            if p >= len(x):
+                decomposed = spectrum_of_gram(x @ x.T, used)
+                tested = (test @ x.T) @ decomposed.left
+            else:
+                decomposed = _from_features(x, float(penalties.min()), used)
+                tested = test @ decomposed.right
         train = responses.rows(split.train)
         alpha = decomposed.choose(train, penalties, per_target=alpha_per_target)
         for columns, y, mean in _blocks(train):
@@ -191,7 +162,7 @@ class Spectrum:
     squares : ndarray, shape (n_directions,)
         Squared singular values S^2.
     right : ndarray, shape (n_features, n_directions), or (0, 0)
-        V S, where features are fewer than stimuli. Otherwise the directions and the constant span all stimuli.
+        V S, where features are fewer than stimuli.
     """
 
     left: Floats
@@ -221,25 +192,15 @@ class Spectrum:
         """Return the alphas of least mean squared leave-one-out error, shape (n_neuroids,) or (1,)."""
         if len(alphas) == 1:
             return np.repeat(alphas, target.shape[1] if per_target else 1)
-        total = self.losses((y for _, y, _ in _blocks(target)) if per_target else _for_sums(target), alphas)
-        selected: Floats = alphas[
-            total.argmin(axis=1) if per_target else total.sum(axis=0, keepdims=True).argmin(axis=1)
-        ]
+        if per_target or target.shape[1] <= len(target):
+            total = self.losses((y for _, y, _ in _blocks(target)), alphas)
+        else:  # fewer columns with the same ``Y Y^T``
+            total = self.losses([gram_factor(centred_gram(target, backend="numpy"), backend="numpy")], alphas)
+        selected: Floats = alphas[(total if per_target else total.sum(axis=0, keepdims=True)).argmin(axis=1)]
         return selected
 
     def losses(self, responses: Iterable[Floats], alphas: Floats) -> Floats:
-        """Return sums over stimuli of squared leave-one-out errors.
-
-        Parameters
-        ----------
-        responses : iterable of ndarray, shape (n_train, width)
-            Centred blocks of neuroids.
-        alphas : ndarray, shape (n_alphas,)
-
-        Returns
-        -------
-        ndarray, shape (n_neuroids, n_alphas)
-        """
+        """Return sums of squared leave-one-out errors, shape (n_neuroids, n_alphas), for blocks of centred targets."""
         basis, mixing = _shrinkage(self.squares, alphas)
         diagonal = (self.left * self.left) @ (alphas / (self.squares[:, None] + alphas))
         if not self.spans:
@@ -249,7 +210,7 @@ class Spectrum:
         return np.concatenate([loss for y in responses for loss in self._losses(y, basis, mixing, weights)])
 
     def _losses(self, y: Floats, basis: Floats, mixing: Floats, weights: Floats) -> Iterator[Floats]:
-        """Yield sums over stimuli of squared leave-one-out errors, shape (width, n_alphas), for centred y."""
+        """Yield sums of squared leave-one-out errors, shape (width, n_alphas), for centred y."""
         n, (k, m) = len(y), mixing.shape
         along = self.left.T @ y
         rest = None if self.spans else y - self.left @ along
@@ -265,9 +226,7 @@ class Spectrum:
 
 
 def _shrinkage(squares: Floats, alphas: Floats) -> tuple[Floats, Floats]:
-    """Write ``g = alpha / (S^2 + alpha)`` of all alphas, shape (n_directions, n_alphas), as ``basis @ mixing``."""
-    from scipy.linalg import qr, solve_triangular  # scipy is heavy
-
+    """Write ``g = alpha / (S^2 + alpha)``, shape (n_directions, n_alphas), as ``basis @ mixing``."""
     factors = alphas / (squares[:, None] + alphas)
     sizes = factors.max(axis=0)
     factors /= sizes
@@ -279,21 +238,9 @@ def _shrinkage(squares: Floats, alphas: Floats) -> tuple[Floats, Floats]:
     return factors[:, order[:rank]], mixing * sizes
 
 
-def _for_sums(target: ColumnBlocks) -> Iterator[Floats]:
-    """Yield centred columns with the same ``Y Y^T`` as the targets: themselves, or as many as stimuli if fewer."""
-    n, q = target.shape
-    if q <= n:
-        yield from (y for _, y, _ in _blocks(target))
-    else:
-        yield gram_factor(centred_gram(target, backend="numpy"), backend="numpy")
-
-
 def _blocks(target: ColumnBlocks) -> Iterator[tuple[slice, Floats, Floats]]:
-    first = 0
-    for block in target:
-        y, mean = centred(block)
-        yield slice(first, first + len(mean)), y, mean
-        first += len(mean)
+    for columns, block in target.placed():
+        yield columns, *centred(block)
 
 
 def spectrum_of_gram(gram: Floats, used: Backend) -> Spectrum:
@@ -321,13 +268,3 @@ def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> Spectrum:
     size = np.sqrt(np.clip(squares[directions], np.finfo(np.float64).tiny, None))
     right = right[:, directions]
     return Spectrum(x @ (right / size), squares[directions], right * size)
-
-
-def _split_from_features(x: Floats, split: SplitRows, smallest_alpha: float, used: Backend) -> tuple[Spectrum, Floats]:
-    train, mean = centred(x[split.train])
-    test = x[split.test] - mean
-    if x.shape[1] >= len(train):
-        decomposed = spectrum_of_gram(train @ train.T, used)
-        return decomposed, (test @ train.T) @ decomposed.left
-    decomposed = _from_features(train, smallest_alpha, used)
-    return decomposed, test @ decomposed.right

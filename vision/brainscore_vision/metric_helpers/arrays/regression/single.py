@@ -36,13 +36,6 @@ PAIRS_BYTES = 512 * 2**20  # correlations of all pairs, for as many splits at a 
 def best_source(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
     """Find the source neuroid with the largest correlation for each target neuroid.
 
-    Parameters
-    ----------
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Finite.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Finite.
-
     Returns
     -------
     ndarray of int, shape (n_neuroids,)
@@ -57,44 +50,19 @@ def best_source(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
 def best_source_predict_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Floats]:
     """Predict held-out responses by the source neuroid with the largest training correlation, for every split.
 
-    Parameters
-    ----------
-    source, target
-        As for `best_source`.
-    splits : sequence of (train, test)
-        Indices of stimuli.
-
-    Returns
-    -------
-    list of ndarray, shape (n_test, n_neuroids)
-        Responses of the best neuroids, in the order of the test indices; NaN for target neuroids constant in training.
-
-    Raises
-    ------
-    ValueError
-        If a training set is empty.
+    Predictions are NaN for target neuroids constant in training.
     """
     blocks = ColumnBlocks.of(source)
     return [best.values for best in _search(blocks, target, as_splits(splits, len(blocks)))]
 
 
 def training_correlations(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> Iterator[Floats]:
-    """Correlate every source neuroid with every target neuroid over the training stimuli of each split.
-
-    Parameters
-    ----------
-    source, target, splits
-        As for `best_source_predict_splits`.
+    """Yield the correlations of every target with every source neuroid over the training stimuli, for each split.
 
     Yields
     ------
     ndarray, shape (n_neuroids, n_features)
-        For each split. NaN where either is constant in training.
-
-    Raises
-    ------
-    ValueError
-        If a training set is empty.
+        NaN where either is constant in training.
     """
     blocks = ColumnBlocks.of(source)
     pairs = as_splits(splits, len(blocks))
@@ -142,15 +110,7 @@ class _Training:
 
 @dataclass
 class _Found:
-    """Best source neuroids of one split so far.
-
-    Attributes
-    ----------
-    index, size : ndarray, shape (n_neuroids,)
-        Best source neuroid, and its correlation times `length`.
-    values : ndarray, shape (n_test, n_neuroids)
-        Its responses to the test stimuli.
-    """
+    """Best source neuroids of one split so far: position, correlation times `length`, responses to test stimuli."""
 
     training: _Training
     index: Indices
@@ -262,7 +222,6 @@ class _Block:
         return products
 
     def own(self, state: _Training, columns: Any = slice(None), neuroids: Any = slice(None)) -> Floats:
-        """Return products from the training stimuli."""
         values = self.raw[state.split.train][:, columns]
         x, _ = centred(values)
         products = state.target[state.split.train][:, neuroids].T @ x

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
+from scipy.linalg.blas import dtrsm
 
 from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
@@ -28,6 +30,7 @@ from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
     factorise,
     lifted_inverse_factor,
     solve_factorised,
+    solve_inverted,
 )
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
 
@@ -50,17 +53,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SplitRows:
-    """Positions of the stimuli of one split.
-
-    Attributes
-    ----------
-    train, test : ndarray of int
-        In the caller's order.
-    left_out : ndarray of int
-        All stimuli outside `train`, sorted.
-    n : int
-        Number of all stimuli.
-    """
+    """Positions of the stimuli of one split: train and test in the caller's order, all others of `n` stimuli sorted."""
 
     train: Indices
     test: Indices
@@ -90,17 +83,7 @@ class SplitFits(Protocol):
     """Fits on the training stimuli of several splits, before any target is known."""
 
     def predict(self, target: ArrayLike) -> list[Floats]:
-        """Predict the test stimuli of each split.
-
-        Parameters
-        ----------
-        target : array-like, shape (n_stimuli, n_neuroids)
-            Responses to all stimuli; a block of neuroids is enough.
-
-        Returns
-        -------
-        list of ndarray, shape (n_test, n_neuroids)
-        """
+        """Predict the test stimuli of each split from responses to all stimuli; a block of neuroids is enough."""
         ...
 
 
@@ -121,7 +104,7 @@ class DeletionFits:
     residual: Callable[[Floats], Floats]
 
     def predict(self, target: ArrayLike) -> list[Floats]:
-        """Predict the test stimuli of each split; see `SplitFits`."""
+        """See `SplitFits`."""
         y, mean = centred(target)
         residual = self.residual(y)
         predictions = []
@@ -136,18 +119,13 @@ class DeletionFits:
 
 @dataclass(frozen=True)
 class ProjectionFits:
-    """Separate fits of all splits.
-
-    Attributes
-    ----------
-    projections : list of ndarray, shape (n_test, n_train)
-    """
+    """Separate fits of all splits; projections have shape (n_test, n_train)."""
 
     splits: Sequence[SplitRows]
     projections: Sequence[Floats]
 
     def predict(self, target: ArrayLike) -> list[Floats]:
-        """Predict the test stimuli of each split; see `SplitFits`."""
+        """See `SplitFits`."""
         values = np.asarray(target, dtype=np.float64)
         predictions = []
         for split, projection in zip(self.splits, self.projections, strict=True):
@@ -180,7 +158,7 @@ class Predictors:
 
     @classmethod
     def of(cls, source: ArrayLike | ColumnBlocks, backend: str | Backend | None) -> Predictors:
-        """Centre a source, shape (n_stimuli, n_features), and take inner products if features outnumber stimuli."""
+        """Centre a source, and take inner products if features outnumber stimuli."""
         blocks, used = ColumnBlocks.of(source), resolve(backend)
         if blocks.shape[1] > blocks.shape[0]:
             return cls(blocks, used, centred_gram(blocks, backend=used), np.empty((0, 0)), np.empty(0))
@@ -201,19 +179,8 @@ def fit_splits(
     solvers : mapping
         Solvers by name, the fastest first; the last always applies. Those of ``'stimuli'`` factorise n_stimuli x
         n_stimuli and are used where features outnumber stimuli; those of ``'features'`` n_features x n_features.
-    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
-        Predictors, finite.
-    splits : sequence of (train, test)
-        Indices of stimuli.
     alpha : float
         Penalty, not negative.
-    backend : str, Backend or None
-        Where to compute; see `resolve`.
-
-    Raises
-    ------
-    ValueError
-        If a training set is empty.
     """
     blocks = ColumnBlocks.of(source)
     pairs = as_splits(splits, len(blocks))
@@ -228,21 +195,8 @@ def deletion_by_stimuli(
     """Delete left-out stimuli from ridge regression on all, given inner products of stimuli.
 
     ``I - H = alpha (G + alpha I)^-1`` less its part along the constant, divided by alpha throughout, so that `alpha`
-    may be zero (the least-squares fit of smallest norm, if the stimuli are linearly independent).
-
-    Parameters
-    ----------
-    predictors : Predictors
-        With inner products.
-    alpha : float
-        Not negative.
-    well_conditioned : bool
-        See `factorise`.
-
-    Returns
-    -------
-    DeletionFits or None
-        None if a split does not follow by deletion, or a matrix is not positive definite or not well conditioned.
+    may be zero (the least-squares fit of smallest norm, if the stimuli are linearly independent). None if a split does
+    not follow by deletion, or a matrix cannot be factorised as required (see `factorise`).
     """
     if not all(split.by_deletion for split in splits):
         return None
@@ -258,19 +212,13 @@ def deletion_by_stimuli(
         if factor is None:
             return None
         factors.append(factor)
-
-    def residual(y: Floats) -> Floats:
-        from scipy.linalg.blas import dtrmm  # scipy is heavy
-
-        return np.asarray(dtrmm(1.0, inverse, dtrmm(1.0, inverse, y, lower=1), lower=1, trans_a=1, overwrite_b=1))
-
-    return DeletionFits(splits, factors, residual)
+    return DeletionFits(splits, factors, partial(solve_inverted, inverse))
 
 
 def deletion_by_features(
     x: Floats, factor: Floats, splits: Sequence[SplitRows], *, well_conditioned: bool = False
 ) -> DeletionFits | None:
-    """Delete left-out stimuli from the fit with factorised normal equations.
+    """Delete left-out stimuli from the fit with factorised normal equations; None as for `deletion_by_stimuli`.
 
     Parameters
     ----------
@@ -278,16 +226,7 @@ def deletion_by_features(
         Centred.
     factor : ndarray, shape (n_features, n_features)
         Lower Cholesky factor of ``X^T X``, plus the penalty if any.
-    splits : sequence of SplitRows
-    well_conditioned : bool
-        See `factorise`; applies to the system of each split.
-
-    Returns
-    -------
-    DeletionFits, or None where a system cannot be factorised
     """
-    from scipy.linalg.blas import dtrsm  # scipy is heavy
-
     used = np.unique(np.concatenate([split.left_out for split in splits]))
     whitened = np.asarray(dtrsm(1.0, factor, x[used].T, lower=1, overwrite_b=1)).T  # (n_used, p), C order
     factors = []

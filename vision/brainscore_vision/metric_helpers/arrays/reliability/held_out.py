@@ -44,10 +44,6 @@ def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
     folds : sequence of ndarray of int
         Positions of stimuli; together each once.
 
-    Returns
-    -------
-    ndarray, shape (n_stimuli, n_neuroids)
-
     Examples
     --------
     >>> within_folds([[1.0], [3.0], [8.0], [6.0]], [np.array([0, 1]), np.array([2, 3])])[:, 0]
@@ -60,15 +56,9 @@ def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
 
 
 def pooled_correlation(prediction: ArrayLike, response: ArrayLike, folds: Sequence[Indices]) -> tuple[Floats, Floats]:
-    r"""Correlate over the stimuli of all folds together, within folds.
+    r"""Correlate over the stimuli of all folds together, within folds (see `within_folds`).
 
     :math:`r = \sum_i f_i y_i / \sqrt{\sum_i f_i^2 \sum_i y_i^2}` after removing the means of folds.
-
-    Parameters
-    ----------
-    prediction, response : array-like, shape (n_stimuli, n_neuroids)
-    folds : sequence of ndarray of int
-        As for `within_folds`.
 
     Returns
     -------
@@ -106,19 +96,8 @@ def signal_products(
 
     whose sums have the expected values :math:`\sum_i s_i^2 - \sum_i (s_i - g_i)^2` and :math:`\sum_i s_i^2`, with the
     signal :math:`s` and the mean prediction :math:`g` over training noise, for any regression. Fold means are removed
-    from each.
-
-    Parameters
-    ----------
-    predictions, responses : pair of array-like, shape (n_stimuli, n_neuroids)
-        For half A and half B, in units of the responses.
-    folds : sequence of ndarray of int
-        As for `within_folds`.
-
-    Returns
-    -------
-    Shares
-        Shape (n_stimuli, n_neuroids); only sums over stimuli are meaningful.
+    from each (see `within_folds`). Predictions and responses are those of half A and half B, in the units of the
+    responses; only sums of the result over stimuli are meaningful.
     """
     f_a, f_b, y_a, y_b = (within_folds(values, folds) for values in (*predictions, *responses))
     return Shares(f_a * y_b + f_b * y_a - f_a * f_b, y_a * y_b)
@@ -138,7 +117,7 @@ def explained_share(products: Shares, means: ArrayLike) -> tuple[float, Shares]:
     Parameters
     ----------
     products : Shares
-        Shape (n_stimuli, n_neuroids), from `signal_products`, divided by the degrees of freedom.
+        From `signal_products`, divided by the degrees of freedom.
     means : array-like, shape (n_stimuli, n_neuroids)
         Mean responses over repetitions; at least three stimuli.
 
@@ -147,7 +126,7 @@ def explained_share(products: Shares, means: ArrayLike) -> tuple[float, Shares]:
     share : float
         NaN where the summed signal, with or without each stimulus, is not positive.
     weighted : Shares
-        Shape (n_stimuli, n_neuroids): products times weights. Sums of `signal` are reliabilities, too low by about 1/n.
+        Products times weights, shape (n_stimuli, n_neuroids). Sums of `signal` are reliabilities, too low by about 1/n.
     """
     y = np.asarray(means, dtype=np.float64)
     n = len(y)
@@ -175,18 +154,10 @@ def r2_er(
     .. math:: r^2_{ER} = \frac{(\sum_i f_i y_i)^2 / \sum_i f_i^2 - \sum_i f_i^2 v_i / \sum_i f_i^2}
         {\sum_i y_i^2 - \sum_i (1 - 1/m_i) v_i}
 
-    with the noise variance :math:`v_i` of the mean response :math:`y_i`, and the size :math:`m_i` of the fold of
-    stimulus i: the published formula for one fold and equal :math:`v`. Unlike there, the numerator has the sign of
-    :math:`\sum_i f_i y_i`, so that anticorrelated predictions are not rewarded.
-
-    Parameters
-    ----------
-    prediction, means : array-like, shape (n_stimuli, n_neuroids)
-        Noise-free prediction, and mean responses over repetitions.
-    noise_of_means : array-like, shape (n_stimuli, n_neuroids)
-        Variance of each mean around its expectation, see `RepeatedResponses`.
-    folds : sequence of ndarray of int
-        As for `within_folds`.
+    with the noise variance :math:`v_i` of the mean response :math:`y_i` (see `RepeatedResponses`), and the size
+    :math:`m_i` of the fold of stimulus i (see `within_folds`): the published formula for one fold and equal :math:`v`.
+    Unlike there, the numerator has the sign of :math:`\sum_i f_i y_i`, so that anticorrelated predictions are not
+    rewarded.
 
     Returns
     -------

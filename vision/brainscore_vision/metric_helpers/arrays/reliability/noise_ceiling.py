@@ -26,7 +26,7 @@ from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown, step_up
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 __all__ = [
     "RepeatedResponses",
@@ -81,14 +81,9 @@ def repeated_responses(
     responses : array-like, shape (n_presentations, n_neuroids)
         Single repetitions, finite.
     stimulus : array-like of int, shape (n_presentations,)
-        0 to n_stimuli - 1, each at least once.
+        0 to n_stimuli - 1, each at least once; ValueError if none twice.
     repetition : array-like of int, shape (n_presentations,), or None
         0 to n_repetitions - 1; None: repetitions of different stimuli are unrelated.
-
-    Raises
-    ------
-    ValueError
-        If no stimulus was shown twice.
     """
     values = np.asarray(responses, dtype=np.float64)
     index = np.asarray(stimulus)
@@ -101,7 +96,12 @@ def repeated_responses(
     means = np.add.reduceat(ordered, starts, axis=0) / counts[:, None]
     residuals = ordered - np.repeat(means, counts.astype(np.intp), axis=0)
     freedom = counts - 1
-    crossed = repetition is not None and _is_crossed(index, np.asarray(repetition), counts)
+    n_repetitions = 0 if repetition is None else int(np.max(repetition)) + 1
+    crossed = len(counts) > 1 and bool((counts == n_repetitions).all())
+    if crossed:
+        seen = np.zeros((len(counts), n_repetitions), dtype=bool)
+        seen[index, np.asarray(repetition)] = True
+        crossed = bool(seen.all())
     if crossed:
         which = np.asarray(repetition)[order]
         shift = np.zeros((int(counts[0]), values.shape[1]))
@@ -113,21 +113,12 @@ def repeated_responses(
     pooled = squares.sum(axis=0) / freedom.sum()
     with np.errstate(divide="ignore", invalid="ignore"):  # shown once: pooled
         noise = np.where(freedom[:, None] > 0, squares / freedom[:, None], pooled)
-    return RepeatedResponses(means=means, noise=noise, counts=counts, crossed=bool(crossed))
-
-
-def _is_crossed(stimulus: Indices, repetition: Indices, counts: Floats) -> bool:
-    n_stimuli, n_repetitions = len(counts), int(repetition.max()) + 1
-    if n_stimuli < 2 or not (counts == n_repetitions).all():
-        return False
-    seen = np.zeros((n_stimuli, n_repetitions), dtype=bool)
-    seen[stimulus, repetition] = True
-    return bool(seen.all())
+    return RepeatedResponses(means=means, noise=noise, counts=counts, crossed=crossed)
 
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Signal and noise of each neuroid; arrays of shape (..., n_neuroids).
+    """Signal and noise of each neuroid, shape (n_neuroids,) or (n_resamples, n_neuroids).
 
     Attributes
     ----------
@@ -151,19 +142,12 @@ class VarianceComponents:
 
 
 def variance_components(responses: RepeatedResponses, weights: ArrayLike | None = None) -> VarianceComponents:
-    """Estimate signal and noise of each neuroid.
+    """Estimate signal and noise of each neuroid from at least two stimuli.
 
     Parameters
     ----------
-    responses : RepeatedResponses
-        At least two stimuli.
     weights : array-like, shape (n_resamples, n_stimuli), or None
         Weight of each stimulus in each resample, rows with equal sums; None: each once.
-
-    Returns
-    -------
-    VarianceComponents
-        Arrays of shape (n_neuroids,), or (n_resamples, n_neuroids).
     """
     centred = responses.means - responses.means.mean(axis=0)
     w = np.ones((1, len(centred))) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -177,17 +161,10 @@ def variance_components(responses: RepeatedResponses, weights: ArrayLike | None 
 
 
 def reliability_influence(responses: RepeatedResponses, n_averaged: int | None = None) -> Floats:
-    r"""Return how each stimulus moves the reliability of each neuroid.
+    r"""Return how each of at least two stimuli moves the reliability of each neuroid over `n_averaged` repetitions.
 
     The derivatives by the weight of stimulus :math:`i` of the parts of :math:`\rho = 1 - N / V` are :math:`c_i^2 - V`
     for :math:`V` and :math:`\sigma_i^2 / n_i - N` for :math:`N`, with the centred mean :math:`c_i`.
-
-    Parameters
-    ----------
-    responses : RepeatedResponses
-        At least two stimuli.
-    n_averaged : int or None
-        Number of averaged repetitions; None: those of each stimulus.
 
     Returns
     -------
@@ -212,19 +189,15 @@ def reliability_influence(responses: RepeatedResponses, n_averaged: int | None =
 def ncsnr(components: VarianceComponents) -> Floats:
     r"""Compute the noise-ceiling signal-to-noise ratio :math:`\hat\sigma_s / \sigma_n` (Allen et al. 2022).
 
-    A mean over n repetitions then has the reliability :math:`ncsnr^2 / (ncsnr^2 + 1/n)`.
-
-    Returns
-    -------
-    ndarray, shape (..., n_neuroids)
-        At least 0 (negative signal variances count as 0); infinite without noise.
+    A mean over n repetitions then has the reliability :math:`ncsnr^2 / (ncsnr^2 + 1/n)`. At least 0 (negative signal
+    variances count as 0); infinite without noise.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sqrt(np.maximum(components.signal, 0.0) / components.noise)
 
 
 def leave_one_out_correlations(responses: ArrayLike, present: ArrayLike | None = None) -> tuple[Floats, Floats]:
-    """Correlate each subject with the mean over the others, and with the mean over all.
+    """Correlate each subject with the mean over the others, and with the mean over all (Nili et al. 2014).
 
     Parameters
     ----------
@@ -236,8 +209,7 @@ def leave_one_out_correlations(responses: ArrayLike, present: ArrayLike | None =
     Returns
     -------
     lower, upper : ndarray, shape (n_subjects, n_columns)
-        Pearson over stimuli with the others, and with all including the subject (Nili et al. 2014); NaN where either is
-        constant.
+        Pearson over stimuli with the others, and with all including the subject; NaN where either is constant.
     """
     values = np.asarray(responses, dtype=np.float64)
     recorded = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
@@ -253,19 +225,9 @@ def leave_one_out_correlations(responses: ArrayLike, present: ArrayLike | None =
 
 
 def single_reliability(correlation: ArrayLike, n_first: float, n_second: float) -> Floats:
-    """Infer the reliability of one measurement from the correlation of the means over two sets of them.
+    """Infer the reliability of one measurement from the correlation of the means over two sets of them, as `step_up`.
 
-    Parameters
-    ----------
-    correlation : array-like, any shape
-        Between the mean over `n_first` and the mean over `n_second` other measurements.
-    n_first, n_second : float
-        Numbers of measurements; the harmonic mean where stimuli differ.
-
-    Returns
-    -------
-    ndarray, the same shape
-        ``spearman_brown(single_reliability(r, a, b), n)`` is the reliability of the mean over n measurements.
+    ``spearman_brown(single_reliability(r, a, b), n)`` is the reliability of the mean over n measurements.
 
     Examples
     --------

@@ -51,19 +51,13 @@ def random_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np
 
 
 def distinct_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np.bool_]:
-    """Divide n units into two halves; with up to ten units no division occurs twice.
-
-    Parameters
-    ----------
-    n_halves : int
-        Largest number of divisions.
-    n : int
-        At least 2; the first half is rounded down.
+    """Divide n units, at least 2, into two halves several times; with up to ten units no division occurs twice.
 
     Returns
     -------
     ndarray of bool, shape (n_divisions, n)
-        True for the first half. With up to ten units all existing divisions in random order, up to `n_halves`.
+        True for the first half, which is rounded down. With up to ten units all existing divisions in random order, up
+        to `n_halves`.
 
     Examples
     --------
@@ -80,21 +74,9 @@ def distinct_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[
 
 
 def spearman_brown(correlation: ArrayLike, factor: ArrayLike = 2.0) -> Floats:
-    """Predict the reliability of a measurement that is `factor` times as long.
+    """Predict the reliability of a measurement that is `factor` times as long; 2 steps up from halves.
 
-    ``reliability = factor r / (1 + (factor - 1) r)``
-
-    Parameters
-    ----------
-    correlation : array-like, any shape
-        Reliability of the short measurement, in (-1, 1].
-    factor : float or array-like that broadcasts with it
-        2 to step up from halves.
-
-    Returns
-    -------
-    ndarray, the same shape
-        At most 1; unbounded below for negative correlations.
+    ``reliability = factor r / (1 + (factor - 1) r)`` for correlations in (-1, 1]: at most 1, unbounded below.
 
     Examples
     --------
@@ -120,11 +102,6 @@ def step_up(correlation: ArrayLike, first_size: ArrayLike, second_size: ArrayLik
         Correlation between the means over `first_size` and over `second_size` other repetitions.
     first_size, second_size : number or array-like that broadcasts with it
         Numbers of repetitions, at least 1; their harmonic mean where stimuli differ (see `harmonic_counts`).
-
-    Returns
-    -------
-    ndarray, the same shape
-        Reliability of the mean over all ``first_size + second_size`` repetitions.
 
     Examples
     --------
@@ -193,16 +170,19 @@ def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: Ar
 def half_means(
     responses: ArrayLike, halves: ArrayLike, present: ArrayLike | None = None
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the means over both halves of every split that `split_half_correlations` correlates; parameters as there.
+    """Yield the means over both halves of every split that `split_half_correlations` correlates.
 
-    Yields
-    ------
-    first, second : ndarray, shape (n_stimuli, n_neuroids)
-        Stimuli that do not count are set to the mean of the others, which leaves correlations unchanged.
+    They have the shape (n_stimuli, n_neuroids). Stimuli that do not count are set to the mean of the others, which
+    leaves correlations unchanged.
     """
     values = np.asarray(responses, dtype=np.float64)
     if present is None or np.all(present):
-        yield from _complete_means(values, np.asarray(halves, dtype=bool))
+        flat = values.reshape(len(values), -1)
+        total = flat.sum(axis=0)
+        for half in np.asarray(halves, dtype=bool):
+            sums = half.astype(np.float64) @ flat
+            pair = sums / max(1, half.sum()), (total - sums) / max(1, (~half).sum())
+            yield pair[0].reshape(values.shape[1:]), pair[1].reshape(values.shape[1:])
         return
     recorded = np.asarray(present, dtype=bool)
     recorded = recorded if recorded.ndim == 3 else recorded[:, :, None]
@@ -214,15 +194,6 @@ def half_means(
         means = (weights @ flat).reshape(2, *values.shape[1:]) / np.maximum(counts, 1.0)
         first, second = (_where_known(both, mean) for mean in means)
         yield first, second
-
-
-def _complete_means(values: Floats, halves: NDArray[np.bool_]) -> Iterator[tuple[Floats, Floats]]:
-    flat = values.reshape(len(values), -1)
-    total = flat.sum(axis=0)
-    for half in halves:
-        first = half.astype(np.float64) @ flat
-        means = first / max(1, half.sum()), (total - first) / max(1, (~half).sum())
-        yield means[0].reshape(values.shape[1:]), means[1].reshape(values.shape[1:])
 
 
 def _complete_halves(values: Floats, first: NDArray[np.bool_], total: Floats, total_centred: Floats) -> Floats:
@@ -267,7 +238,7 @@ def _incomplete_halves(values: Floats, first: NDArray[np.bool_], recorded: NDArr
 
 
 def _where_known(defined: NDArray[np.bool_], values: Floats) -> Floats:
-    """Set undefined values to the mean of the others, which leaves correlations unchanged."""
+    """Set undefined values to the mean of the others."""
     if defined.all():
         return values
     mean = (values * defined).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
@@ -278,12 +249,8 @@ def _where_known(defined: NDArray[np.bool_], values: Floats) -> Floats:
 def harmonic_counts(halves: ArrayLike, present: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the harmonic mean number of repetitions in the first halves, in the second halves, and in total.
 
-    Means over ``n_i`` repetitions of stimulus i are as noisy as means over the harmonic mean of ``n_i``.
-
-    Parameters
-    ----------
-    halves, present
-        As for `split_half_correlations`.
+    Means over ``n_i`` repetitions of stimulus i are as noisy as means over the harmonic mean of ``n_i``. Parameters are
+    those of `split_half_correlations`.
 
     Returns
     -------
@@ -305,7 +272,6 @@ def harmonic_counts(halves: ArrayLike, present: ArrayLike) -> tuple[Floats, Floa
 
 
 def _harmonic_means(counts: Floats, counted: NDArray[np.bool_]) -> Floats:
-    """Take harmonic means over counted stimuli, the last axis but one."""
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN where nothing counts
         means: Floats = counted.sum(axis=-2) / np.where(counted, 1 / counts, 0.0).sum(axis=-2)
     return means
