@@ -16,17 +16,7 @@ __all__ = ["Defaults"]
 
 
 class Defaults:
-    """Default names of dimensions and coordinates.
-
-    Attributes
-    ----------
-    expected_dims : tuple of str
-        Dimensions of a neural assembly.
-    stimulus_coord : str
-        Coordinate on `presentation` that aligns assemblies.
-    neuroid_dim, neuroid_coord : str
-        Dimension of neuroids and its key.
-    """
+    """Default names of dimensions and coordinates."""
 
     expected_dims = ("presentation", "neuroid")
     stimulus_coord = "stimulus_id"

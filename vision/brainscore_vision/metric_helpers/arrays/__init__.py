@@ -6,6 +6,7 @@
 `behavior`    agreement of choices, patterns over objects, psychometric curves
 `reliability` repeatability of measurements and the ceilings that follow
 `properties`  tuning of neurons and distributions of their properties
+`matching`    single neuroids of two sides, paired
 ============= ==================================================================================================
 
 All use `correlation` and `ranking`, `column_blocks` (matrices larger than memory), `backend` (NumPy or torch) and

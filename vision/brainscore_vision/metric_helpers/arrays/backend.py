@@ -99,7 +99,7 @@ class NumpyBackend:
         gram = np.zeros((n, n), order="F")
         for block in blocks:
             centred = np.array(block, dtype=np.float64, order="C")
-            with np.errstate(invalid="ignore"):  # the caller refuses infinite values
+            with np.errstate(invalid="ignore"):
                 centred -= centred.mean(axis=0)
             # Fortran takes the transpose of a C-ordered block without a copy; only one triangle is computed.
             gram = dsyrk(1.0, centred.T, beta=1.0, c=gram, trans=1, lower=1, overwrite_c=1)

@@ -34,13 +34,10 @@ class ColumnBlocks:
 
     Examples
     --------
-    >>> def blocks():
-    ...     for first in range(0, 6, 2):
-    ...         yield np.arange(first, first + 2) * np.ones((3, 1))
-    >>> features = ColumnBlocks(blocks, shape=(3, 6))
+    >>> features = ColumnBlocks(lambda: (np.full((3, 2), i) for i in (1, 2)), shape=(3, 4))
     >>> features.rows([0, 1]).to_array()
-    array([[0., 1., 2., 3., 4., 5.],
-           [0., 1., 2., 3., 4., 5.]])
+    array([[1., 1., 2., 2.],
+           [1., 1., 2., 2.]])
     """
 
     ndim = 2
@@ -125,7 +122,7 @@ class ColumnBlocks:
         """Yield blocks in float64 less their column means; callers may change them."""
         for block in self:
             centred = np.array(block, dtype=np.float64, order="C")
-            with np.errstate(invalid="ignore"):  # the caller refuses infinite values
+            with np.errstate(invalid="ignore"):
                 centred -= centred.mean(axis=0)
             yield centred
 

@@ -37,13 +37,8 @@ def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
     """Correlate each column of one array, shape (n_stimuli, n_columns), with the same column of another.
 
     ``r = sum((x - mean x)(y - mean y)) / sqrt(sum((x - mean x)^2) sum((y - mean y)^2))`` (Pearson 1895,
-    doi:10.1098/rspl.1895.0041).
-
-    Returns
-    -------
-    ndarray, shape (n_columns,)
-        In [-1, 1]; NaN where either column is constant or holds NaN. Invariant to adding a constant to a column or
-        multiplying it by a positive number.
+    doi:10.1098/rspl.1895.0041), in [-1, 1]; NaN where either column is constant or holds NaN. Invariant to adding a
+    constant to a column or multiplying it by a positive number.
 
     Examples
     --------
@@ -57,7 +52,7 @@ def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
     if len(x) == 0:
         return np.full(x.shape[1:], np.nan)
     undefined = constant_columns(x) | constant_columns(y)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # constant columns are set to NaN below
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # Normalise first: products of two small sums of squares would underflow.
         x, y = _of_length_one(x - x.mean(axis=0)), _of_length_one(y - y.mean(axis=0))
         r = np.clip(np.einsum("ij,ij->j", x, y), -1.0, 1.0)
@@ -76,13 +71,7 @@ def _of_length_one(centred: Floats) -> Floats:
 
 
 def ranks(values: ArrayLike) -> Floats:
-    """Rank numbers without NaN from 1, shape (n,); equal ones share the mean of their ranks.
-
-    Examples
-    --------
-    >>> ranks([10., 30., 10., 20.])
-    array([1.5, 4. , 1.5, 3. ])
-    """
+    """Rank numbers without NaN from 1, shape (n,); equal ones share the mean of their ranks."""
     return Ranking.of(values).ranks()
 
 
@@ -101,7 +90,7 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
 def correlate_parts(
     parts: Iterable[tuple[int, slice, Floats]], target: ArrayLike | ColumnBlocks, tests: Sequence[ArrayLike]
 ) -> Floats:
-    """Correlate predictions that arrive in parts with the responses.
+    """Correlate predictions that arrive in parts with the responses, shape (n_splits, n_neuroids).
 
     Parameters
     ----------
@@ -111,11 +100,6 @@ def correlate_parts(
         Read in one pass if parts come block by block, otherwise in one pass for each split.
     tests : sequence of array-like of int
         Positions of the test stimuli of each split.
-
-    Returns
-    -------
-    ndarray, shape (n_splits, n_neuroids)
-        Pearson's r; NaN where undefined.
     """
     blocks = ColumnBlocks.of(target)
     rows = [np.asarray(test, dtype=np.intp) for test in tests]

@@ -1,14 +1,10 @@
 """Compute how single stimuli and neuroids move correlations, medians over neuroids, and means over splits.
 
-The influence of an observation is the derivative of a statistic by its weight. For a Pearson correlation of
-standardised columns it is :math:`z_x z_y - r (z_x^2 + z_y^2) / 2`. The jackknife of the median is inconsistent; the
-median averaged over all samples with replacement, a smooth weighted mean of order statistics (Harrell & Davis 1982),
-takes its place.
-
-References
-----------
-Hampel (1974), doi:10.1080/01621459.1974.10482962. Devlin, Gnanadesikan & Kettenring (1975),
-doi:10.1093/biomet/62.3.531, equation 2.3. Harrell & Davis (1982), doi:10.1093/biomet/69.3.635.
+The influence of an observation is the derivative of a statistic by its weight (Hampel 1974,
+doi:10.1080/01621459.1974.10482962). For a Pearson correlation of standardised columns it is :math:`z_x z_y - r (z_x^2 +
+z_y^2) / 2` (Devlin, Gnanadesikan & Kettenring 1975, doi:10.1093/biomet/62.3.531, equation 2.3). The jackknife of the
+median is inconsistent; the median averaged over all samples with replacement, a smooth weighted mean of order
+statistics (Harrell & Davis 1982, doi:10.1093/biomet/69.3.635), takes its place.
 """
 
 from __future__ import annotations
@@ -42,7 +38,7 @@ _NEGLIGIBLE = 1e-6  # omitted weights in the averaged median; 5 standard deviati
 def order_weights(n: int) -> Floats:
     """Return the weights of n ordered values in the averaged median: each one's probability of being the median.
 
-    Symmetric, sum to 1. Read-only.
+    These are ``I(i/n) - I((i-1)/n)``, where I is the distribution function of Beta((n+1)/2, (n+1)/2). Read-only.
     """
     from scipy.special import betainc  # importing benchmarks does not need scipy, which is heavy
 
@@ -62,10 +58,10 @@ def left_out_influences(left_out: Floats) -> Floats:
 
 
 def median_influence(values: Floats) -> tuple[Floats, Floats]:
-    """Return how the median of finite values, shape (n,), moves with the weight of each, and with each value itself.
+    """Return how the median of finite values moves with the weight of each, and with each value itself.
 
-    The influence sums to 0; its squares sum to the jackknife variance of the averaged median. The slope, the derivative
-    of the averaged median by each value, sums to 1.
+    The influence sums to 0; its squares sum to the jackknife variance of the averaged median. The slope by values sums
+    to 1.
     """
     n = len(values)
     influence, slope = np.zeros(n), np.empty(n)
@@ -121,7 +117,7 @@ def correlation_influence(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         and two scales estimated from the same rows. NaN where r is, and for fewer than five rows.
     """
     n = len(x)
-    with np.errstate(divide="ignore", invalid="ignore"):  # constant: NaN
+    with np.errstate(divide="ignore", invalid="ignore"):
         a, b = (_standardized(values) for values in (x, y))
         product = a * b
         r = product.mean(axis=0)
@@ -164,12 +160,10 @@ def median_of_correlations(
     Parameters
     ----------
     parts : iterable of (x, y, rows)
-        For every split: two tables of shape (n_rows, n_neuroids) whose columns are correlated, and the stimuli of their
-        rows, of `n_stimuli` over all parts.
-    correlations : ndarray, shape (n_parts, n_neuroids)
-        Correlations, or a function of them, that the medians summarise; NaN does not count.
-    slopes : ndarray, shape (n_parts, n_neuroids), or None
-        Derivatives of that function by the correlations; None: 1.
+        For every split: two tables whose columns are correlated, and the stimuli of their rows.
+    correlations, slopes : ndarray, shape (n_parts, n_neuroids)
+        Correlations, or a function of them, that the medians summarise, and its derivatives (None: 1); NaN does not
+        count.
     """
     n_parts = len(correlations)
     medians = [_weighing(row) for row in correlations]

@@ -23,11 +23,6 @@ def sort_order(values: ArrayLike) -> Indices:
     Twice as fast as sorting positions: 64-bit keys of each number's leading bits and its position are sorted, and the
     few numbers that differ only in the bits cut off are corrected. The order of equal numbers is arbitrary but
     reproducible.
-
-    Examples
-    --------
-    >>> sort_order([0.3, -1.0, 0.2])
-    array([1, 2, 0])
     """
     array = np.ascontiguousarray(values, dtype=np.float64)
     if len(array) < _SMALL:
@@ -59,12 +54,7 @@ def sort_order(values: ArrayLike) -> Indices:
 class Ranking:
     """The order of numbers; ranks for any repetition counts follow without sorting again.
 
-    Attributes
-    ----------
-    order : ndarray of int, shape (n,)
-        Positions from the smallest number to the largest.
-    starts : ndarray of int, shape (n_distinct,), or None
-        Start of each distinct number in `order`; None if all are distinct.
+    `starts` holds the start of each distinct number in `order`; None if all are distinct.
     """
 
     order: Indices

@@ -2,18 +2,8 @@
 
 Every new draw comes from ``generator(seed, *path)``, where the path names it, such as ``generator(0, "interval",
 "presentation")``. Draws with different paths are independent although they share the seed. Generators that the
-published system fixes stay.
-
-====================================================  ==============================================================
-seed                                                  draw
-====================================================  ==============================================================
-``Split.Defaults.random_state = 1``                   stimuli that train and test, repetitions in a half
-``seed=0`` of `SplitHalfPredictorConsistency`         repetitions of a stimulus in its half, as published
-``seed=0`` of `bootstrap_error`, `attach_error`       resampled entries, as published
-``seed=0`` of `half_sample_interval`                  stimuli and neuroids in a half: tree
-``random_state`` of `LeaveOneSubjectOut`              stimuli and subjects resampled by its interval: tree
-``seed=0`` of `make_atlas`, `layer_atlas`             stimuli in a fold, drawn stimuli: tree
-====================================================  ==============================================================
+published system fixes stay: the splits of `Split` (``random_state = 1``), the repetitions of
+`SplitHalfPredictorConsistency`, and the draws of `bootstrap_error` (``seed=0``).
 """
 
 from __future__ import annotations

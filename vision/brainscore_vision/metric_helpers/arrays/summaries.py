@@ -13,13 +13,7 @@ __all__ = ["mean_known", "median_known"]
 
 
 def mean_known(values: ArrayLike, axis: int | None = None) -> Floats:
-    """Average the values that are not NaN, along an axis or over all; NaN if there are none.
-
-    Examples
-    --------
-    >>> mean_known([[1.0, np.nan], [3.0, np.nan]], axis=0)
-    array([ 2., nan])
-    """
+    """Average the values that are not NaN, along an axis or over all; NaN if there are none."""
     array = np.asarray(values, dtype=np.float64)
     defined = ~np.isnan(array)
     total, number = np.where(defined, array, 0.0).sum(axis=axis), defined.sum(axis=axis)
@@ -28,13 +22,7 @@ def mean_known(values: ArrayLike, axis: int | None = None) -> Floats:
 
 
 def median_known(values: Floats) -> Floats:
-    """Take the median of the values that are not NaN over the last axis; NaN if there are none.
-
-    Examples
-    --------
-    >>> median_known(np.array([[3.0, np.nan, 1.0], [np.nan, np.nan, np.nan]]))
-    array([ 2., nan])
-    """
+    """Take the median of the values that are not NaN over the last axis; NaN if there are none."""
     rows = (row[~np.isnan(row)] for row in values.reshape(-1, values.shape[-1]))
     medians = [np.median(row) if len(row) else np.nan for row in rows]
     return np.array(medians).reshape(values.shape[:-1])

@@ -90,19 +90,10 @@ def coords_along(assembly: xr.DataArray, dim: str) -> Coords:
 
 
 def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stimulus_id") -> Indices:
-    """Find where each reference value occurs.
+    """Find where each reference value occurs: ``values[result] == reference``.
 
-    Parameters
-    ----------
-    reference : array-like, shape (n,)
-        Values in the required order, such as the `stimulus_id` of the target.
-    values : array-like, shape (n,)
-        The same values, equally often, in any order. Repeated values are matched in order of occurrence.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        ``values[result] == reference``.
+    Both hold the same values equally often, in any order, such as the `stimulus_id` of target and source. Repeated
+    values are matched in order of occurrence.
     """
     target_values = _comparable(reference)
     source_values = _comparable(values)

@@ -69,19 +69,10 @@ class Transformation:
     def __call__(
         self, *args: xr.DataArray, apply: Apply, aggregate: Aggregate | None = None, **kwargs: Any
     ) -> Score:  # Any: for `apply`
-        """Apply to every part.
+        """Apply to every part; the stacked results are in ``attrs['raw']`` of the returned Score.
 
-        Parameters
-        ----------
-        apply : callable
-            Takes the parts, returns a Score, an assembly or a number.
-        aggregate : callable or None
-            Reduces the stacked results before the transformation reduces its own dimension.
-
-        Returns
-        -------
-        Score
-            With the stacked results in ``attrs['raw']``.
+        `apply` takes the parts and returns a Score, an assembly or a number. `aggregate` reduces the stacked results
+        before the transformation reduces its own dimension.
         """
         steps = self.pipe(*args)
         for parts in steps:
@@ -124,7 +115,7 @@ class Transformation:
             labels.append(step[0])
             parts, step = tuple(step[1]), None
             result = yield parts
-            del parts  # free memory
+            del parts
             results.append(as_score(result))
             step = next(steps, None)
             yield step is None
@@ -138,23 +129,15 @@ class Transformation:
 
     def aggregate(self, score: Score) -> Score:
         """Reduce the transformation's own dimensions; by default none."""
-        return score.copy()  # a score must not be its own `raw`
+        return score.copy()
 
 
 class Alignment(Transformation):
     """Bring two assemblies into the same order: ``apply(source, target)``, once.
 
-    Entries of the source that the target lacks are dropped. Both are sorted by the key. A source that lacks keys of the
-    target, or (without `repeat`) has them less often, raises AssemblyError.
-
-    Parameters
-    ----------
-    order_dimensions : sequence of str
-        Leading dimensions of the source.
-    alignment_dim : str
-        Coordinate (the key) that matches the two.
-    repeat : bool
-        Repeat entries of the source as often as the target has their key.
+    Entries of the source that the target lacks are dropped. Both are sorted by the key, the coordinate `alignment_dim`.
+    A source that lacks keys of the target, or has them less often, raises AssemblyError; with `repeat`, entries of the
+    source are repeated as often as the target has their key. The source starts with `order_dimensions`.
     """
 
     class Defaults:
@@ -191,10 +174,10 @@ class Alignment(Transformation):
 
 
 class CrossValidation(Transformation):
-    """Split two assemblies alike: ``apply(source_train, target_train, source_test, target_test)``.
+    """Split two assemblies, with the same values of `split_coord` equally often, alike, depending on the target.
 
-    Splits depend on the target. Parts keep the order of their assembly. Parameters as for `Split`. Both must hold the
-    same values of `split_coord` equally often.
+    Called as ``apply(source_train, target_train, source_test, target_test)``. Parts keep the order of their assembly.
+    Parameters as for `Split`.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: passed on to `Split`
@@ -262,12 +245,9 @@ class TestOnlyCrossValidationSingle(TestOnlyCrossValidation):
 class CartesianProduct(Transformation):
     """Apply to every combination of the values of some coordinates: ``apply(part)``.
 
-    Parameters
-    ----------
-    dividers : sequence of str
-        Coordinates; the result has a dimension for each, of their sorted distinct values. Missing combinations are NaN.
-        If one entry remains along the dimension of a divider, the part loses that dimension. Results whose `raw` has
-        the dividers as coordinates along one dimension are joined along it.
+    The result has a dimension for each of these dividers, of its sorted distinct values. Missing combinations are NaN.
+    If one entry remains along the dimension of a divider, the part loses that dimension. Results whose `raw` has the
+    dividers as coordinates along one dimension are joined along it.
     """
 
     def __init__(self, dividers: Sequence[str] = ()) -> None:
@@ -325,6 +305,5 @@ def enumerate_done(values: Iterable[Item]) -> Iterator[tuple[int, Item, bool]]:
 
 
 def _having(assembly: xr.DataArray, coord: str, values: NDArray[Any]) -> xr.DataArray:
-    """Select entries where a coordinate has one of some values, in order."""
     (dim,) = assembly[coord].dims
     return assembly.isel({dim: np.flatnonzero(np.isin(assembly[coord].values, values))})

@@ -40,21 +40,10 @@ def one_each(values: ArrayLike, dim: str, names: ArrayLike | None = None) -> Sco
 def labelled(
     values: Floats, assembly: xr.DataArray, dims: Sequence[str], used: NDArray[np.bool_] | None = None
 ) -> Score:
-    """Label values with the coordinates of an assembly.
+    """Label values along some dimensions, such as ``('split', 'neuroid')``, with the coordinates of an assembly.
 
-    Parameters
-    ----------
-    assembly : DataArray
-        Defines the order of neuroids and time bins in `values`.
-    dims : sequence of str
-        Dimensions of `values`, such as ``('split', 'neuroid')``; splits are numbered.
-    used : ndarray of bool, shape (n_neuroids,), or None
-        Neuroids on the last axis of `values`; None: all.
-
-    Returns
-    -------
-    Score
-        Neuroids sorted by their key, time bins by their start; NaN for unused neuroids.
+    Neuroids are sorted by their key, time bins by their start; splits are numbered. If the last axis holds only the
+    `used` neuroids, the others are NaN.
     """
     if used is not None:
         full = np.full((*values.shape[:-1], len(used)), np.nan)

@@ -41,8 +41,7 @@ def attach_geometry_error(
 def on_both_sides(influence: Influence) -> Influence:
     """Return the influences on a comparison of two measurements of the same neuroids, given those of the second side.
 
-    For symmetric metrics: over randomly drawn halves, neuroids move both sides alike. Stimuli already are those of both
-    sides.
+    Over randomly drawn halves, neuroids move both sides of symmetric metrics alike. Stimuli already are those of both.
     """
     return Influence.of_margins(
         influence.stimuli,

@@ -84,16 +84,10 @@ def read_judgements(
     omitted: Collection[str] = (),
     single: bool = False,
 ) -> Judgements:
-    """Count the answers of people.
+    """Count the answers of people: one presentation for each trial, with the coordinates of conditions.
 
-    Parameters
-    ----------
-    assembly : BehavioralAssembly
-        One presentation for each trial, with `stimulus_id`, `subject`, `truth` and the coordinates of conditions.
-    omitted : collection of str
-        Answers that count as none, such as an empty one. Otherwise each counts as wrong.
-    single : bool
-        Refuse several answers of a subject to a stimulus in a condition.
+    Omitted answers, such as an empty one, count as none; others that are not right count as wrong. With `single`,
+    several answers of a subject to a stimulus in a condition are refused.
     """
     coords = tuple(condition_coords)
     answers, truth = labels_of(assembly, role="target"), coordinate(assembly, "truth")
@@ -129,17 +123,11 @@ def read_model_judgements(
     single: bool = False,
     partial_conditions: bool = False,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return how often a model is right about each stimulus that people judged.
+    """Return how often a model is right about each stimulus that people judged, with options of `read_judgements`.
 
-    Parameters
-    ----------
-    source : BehavioralAssembly
-        The same stimuli as those of people. Answers (see `labels_of`) are compared with its own `truth` or, without
-        one, with that of people. A model without all coordinates of conditions gives one answer for all conditions.
-    omitted, single
-        As for `read_judgements`.
-    partial_conditions : bool
-        Allow the source, or people, to lack whole conditions.
+    Answers (see `labels_of`) are compared with the model's own `truth` or, without one, with that of people. A model
+    without all coordinates of conditions gives one answer for all conditions. With `partial_conditions`, the source, or
+    people, may lack whole conditions.
 
     Returns
     -------
@@ -183,7 +171,6 @@ def read_model_judgements(
 
 
 def _places(values: Sequence[Hashable], known: Sequence[Hashable]) -> Indices:
-    """Return the position of each value among the known ones; -1 if absent."""
     position = {value: index for index, value in enumerate(known)}
     return np.array([position.get(value, -1) for value in values], dtype=np.intp)
 

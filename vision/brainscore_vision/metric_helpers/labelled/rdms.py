@@ -90,12 +90,8 @@ def read_responses(
 ) -> Responses:
     """Read the response patterns of an assembly.
 
-    Parameters
-    ----------
-    dtype : data type or None
-        Type of the values. None: the assembly's, without a copy.
-    scaled : bool
-        Divide responses of extreme size by a power of two (see `arrays.scale.ordinary`), for unit-free results.
+    They have the type `dtype`; if that is None, the assembly's, without a copy. If `scaled`, responses of extreme size
+    are divided by a power of two (see `arrays.scale.ordinary`), for unit-free results.
     """
     assembly = squeeze_time_bin(assembly)
     dim = _stimulus_dim(assembly, neuroid_dim)
@@ -147,13 +143,10 @@ class RDM:
         self._neuroid_dim = neuroid_dim
 
     def __call__(self, assembly: DataAssembly) -> DataAssembly:
-        """Compute ``1 - corr`` of all pairs of patterns.
+        """Compute ``1 - corr`` of all pairs of patterns, dims (presentation, presentation_other), in [0, 2].
 
-        Returns
-        -------
-        DataAssembly, dims (presentation, presentation_other)
-            In [0, 2], with the coordinates of presentation on the first dimension and, with the suffix ``_other``, on
-            the second. (xarray no longer supports two dimensions of one name.)
+        The second dimension has the coordinates of presentation with the suffix ``_other``: xarray no longer supports
+        two dimensions of one name.
         """
         assembly = squeeze_time_bin(assembly)
         dim = _stimulus_dim(assembly, self._neuroid_dim)
@@ -190,15 +183,10 @@ class RDMSimilarity:
 def paired_rdms(
     first: Responses | SquareRDM, second: Responses | SquareRDM, *, stimulus_coord: str = Defaults.stimulus_coord
 ) -> tuple[Floats, Floats, Notes]:
-    """Bring the dissimilarities of two sides with the same stimuli to the order of the second.
+    """Bring the dissimilarities of two sides (`correlation_distances` of responses) to the order of the second.
 
-    Returns
-    -------
-    first, second : ndarray, shape (n_stimuli, n_stimuli)
-        `correlation_distances` of responses.
-    notes : dict
-        For ``Score.attrs``: ``n_stimuli``, the notes of `second`, the greater ``asymmetry`` if any, and
-        ``undefined_stimuli`` if a side has stimuli without defined dissimilarities.
+    The notes, for ``Score.attrs``, are ``n_stimuli``, those of the second side, the greater ``asymmetry`` if any, and
+    ``undefined_stimuli`` if a side has stimuli without defined dissimilarities.
     """
     order = matching_order(second.stimuli, first.stimuli, what=stimulus_coord)
     values = _square_values(first, order), _square_values(second, np.arange(len(order)))
@@ -257,7 +245,6 @@ def _patterns(
 
 
 def _labels(assembly: DataAssembly, name: str) -> Labels:
-    """Return the names of stimuli, also if both dimensions have one name."""
     if assembly.dims[0] != assembly.dims[1]:
         return coordinate(assembly, name)
     for coord, _, values in walk_coords(assembly):

@@ -36,7 +36,7 @@ class Repetitions:
         """Average over all repetitions, or those selected by a mask; NaN for stimuli shown in none of them."""
         part = slice(None) if chosen is None else chosen
         counts = self.present[part].sum(axis=0)
-        with np.errstate(invalid="ignore"):  # 0 / 0 where a stimulus was not shown
+        with np.errstate(invalid="ignore"):
             means: Floats = self.values[part].sum(axis=0) / counts[:, None]
         return means
 
@@ -53,14 +53,8 @@ def read_repetitions(
 ) -> Repetitions:
     """Arrange responses by repetition and stimulus; a stimulus may lack repetitions.
 
-    Parameters
-    ----------
-    fewest, fewest_stimuli : int
-        Least numbers of repetitions and stimuli.
-    stimuli : array, shape (n_stimuli,), or None
-        Required stimuli, sorted, each once. None: any.
-    remedy : str
-        End of the error for too few, but several, repetitions.
+    At least `fewest` repetitions and `fewest_stimuli` are needed; the error for too few, but several, repetitions ends
+    with `remedy`. If `stimuli` are given, sorted, exactly these are required.
     """
     assembly = squeeze_time_bin(assembly)
     read = read_responses(assembly, role=role)
@@ -100,7 +94,6 @@ def read_means(assembly: DataAssembly, stimuli: Labels, *, role: str = "source")
 
 
 def _numbered(given: Labels, expected: Labels | None) -> tuple[Labels, Indices]:
-    """Return the different stimuli, sorted, and the position of each presentation's stimulus."""
     names, row = np.unique(given if expected is None else given.astype(expected.dtype), return_inverse=True)
     if expected is not None and not np.array_equal(names, expected):
         only = [str(name) for name in np.setxor1d(names, expected)[:5]]

@@ -27,8 +27,6 @@ class PerOps:
     callable : callable
         ``callable(*slices)`` takes one slice of each assembly, without the dimensions in `dims`, and returns an
         assembly, a Score or a number; or None for every slice.
-    dims : sequence of str
-        Dimensions to slice along, in all assemblies.
     check_coords : sequence of str
         Coordinates along `dims` that sort the assemblies; all must hold the same values.
     """
@@ -41,12 +39,9 @@ class PerOps:
     def __call__(self, *asms: xr.DataArray) -> Any:
         """Apply to every slice.
 
-        Returns
-        -------
-        assembly or None
-            Class of the first result, dims ``(*dims, *result.dims)``, with the coordinates of the first assembly along
-            `dims`. Attrs that are assemblies, and numbers named ``error``, are stacked likewise; attrs equal in all
-            results stay, others become lists. None if the callable returns None.
+        The result has the class of the first one, dims ``(*dims, *result.dims)``, and the coordinates of the first
+        assembly along `dims`; it is None if the callable returns None. Attrs that are assemblies, and numbers named
+        ``error``, are stacked likewise; attrs equal in all results stay, others become lists.
         """
         aligned = self._aligned(asms)
         sizes = [aligned[0].sizes[dim] for dim in self.dims]
@@ -119,16 +114,10 @@ class PerNeuroid(PerOps):
 
 
 class SpanOps:
-    """Stack dimensions into one and apply a callable once.
+    """Stack dimensions into one, the last varying fastest, and apply a callable once.
 
-    Parameters
-    ----------
-    source_dims : sequence of str
-        Dimensions to stack; the last varies fastest.
-    aggregated_dim : str
-        Name of the new dimension, with the repeated coordinates of all stacked ones; one of `source_dims` or new.
-    resample : bool
-        Draw entries of the new dimension with replacement, as many as `aggregated_dim` had; the same in all assemblies.
+    The new dimension, one of `source_dims` or a new name, has the repeated coordinates of all stacked ones. With
+    `resample`, its entries are drawn with replacement, as many as `aggregated_dim` had; the same in all assemblies.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class SplitPlan:
     def presentations(self, assembly: xr.DataArray) -> list[tuple[Indices, Indices]]:
         """Return the positions in an assembly that train and test; all presentations of a value stay together.
 
-        They follow the order of values in the split, and presentations of one value that of the rows.
+        They follow the order of values in the split, then that of the rows.
         """
         (coord,) = self.values.coords
         present, divided = coordinate(assembly, str(coord)), self.values.values
@@ -86,11 +86,9 @@ class Split:
     ----------
     train_size, test_size : float, int or None
         Share or number of values; 90 % train by default.
-    split_coord : str
-        Coordinate whose values are divided.
     stratification_coord : str or None
-        Coordinate whose classes are kept in proportion; None or '' for none. If it is missing or classes are too small,
-        values are shuffled plainly, with the reason in ``Score.attrs['stratification']``.
+        Coordinate whose classes are kept in proportion. If it is missing or classes are too small, values are shuffled
+        plainly, with the reason in ``Score.attrs['stratification']``.
     kfold : bool
         Use every value once for testing, in `splits` folds.
     unique_split_values : bool

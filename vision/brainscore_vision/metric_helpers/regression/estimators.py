@@ -81,11 +81,17 @@ class OfInnerProducts:
 
 
 class _Linear:
-    """A fitted linear map and its application."""
-
     of_any_unit: ClassVar[tuple[str, ...]] = ("source", "target")  # sides whose unit does not affect correlations
     adds_mean: ClassVar = True  # of training responses to predictions
     _map: LinearMap | DualMap | None = None
+
+    def _fit(self, source: Source, target: ArrayLike) -> LinearMap | DualMap:
+        raise NotImplementedError(f"{type(self).__name__} does not define how to fit.")
+
+    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        self._map = self._fit(X, Y)
+        return self
 
     @property
     def coef_(self) -> Floats:
@@ -134,10 +140,8 @@ class PLS(_Linear, OfInnerProducts):
         self.n_components = n_components
         self.backend = backend
 
-    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
-        self._map = pls_fit(X, Y, self.n_components, backend=self.backend)
-        return self
+    def _fit(self, source: Source, target: ArrayLike) -> LinearMap:
+        return pls_fit(source, target, self.n_components, backend=self.backend)
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
         """See `SplitPredictor`."""
@@ -164,12 +168,11 @@ class PLSPerNeuroid(_Linear, OfInnerProducts):
         self.backend = backend
         self.n_components_: Indices | None = None
 
-    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit; see `PLS.fit`."""
-        self._map, self.n_components_ = pls_path_fit(
-            X, Y, self.n_components, n_folds=self.n_folds, backend=self.backend
+    def _fit(self, source: Source, target: ArrayLike) -> LinearMap:
+        fitted, self.n_components_ = pls_path_fit(
+            source, target, self.n_components, n_folds=self.n_folds, backend=self.backend
         )
-        return self
+        return fitted
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
         """See `SplitPredictor`; selects in each training set."""
@@ -192,10 +195,8 @@ class Ridge(_Smoother):
         self.alpha = alpha
         self.backend = backend
 
-    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit; see `PLS.fit`."""
-        self._map = ridge_fit(X, Y, self.alpha, backend=self.backend)
-        return self
+    def _fit(self, source: Source, target: ArrayLike) -> LinearMap | DualMap:
+        return ridge_fit(source, target, self.alpha, backend=self.backend)
 
     def _split_fits(self, source: Source, splits: Splits) -> SplitFits:
         return ridge_split_fits(source, splits, self.alpha, backend=self.backend)
@@ -210,10 +211,8 @@ class LeastSquares(_Smoother):
     def __init__(self, *, backend: str | Backend | None = None) -> None:
         self.backend = backend
 
-    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit; see `PLS.fit`."""
-        self._map = least_squares_fit(X, Y, backend=self.backend)
-        return self
+    def _fit(self, source: Source, target: ArrayLike) -> LinearMap | DualMap:
+        return least_squares_fit(source, target, backend=self.backend)
 
     def _split_fits(self, source: Source, splits: Splits) -> SplitFits:
         return least_squares_split_fits(source, splits, backend=self.backend)
@@ -240,11 +239,10 @@ class RidgeCV(_Linear, OfInnerProducts):
         self.backend = backend
         self.alpha_: float | Floats | None = None
 
-    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit; see `PLS.fit`."""
-        self._map, alpha = ridge_cv_fit(X, Y, self.alphas, **self._options())
+    def _fit(self, source: Source, target: ArrayLike) -> LinearMap | DualMap:
+        fitted, alpha = ridge_cv_fit(source, target, self.alphas, **self._options())
         self.alpha_ = alpha if self.alpha_per_target else float(alpha[0])
-        return self
+        return fitted
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
         """See `SplitPredictor`; selects in each training set."""
@@ -282,10 +280,9 @@ class BandedRidge(_Linear):
         self.alpha_: Floats | None = None
         self.variance_by_band_: list[Floats] = []
 
-    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit; see `PLS.fit`."""
-        self._map, self.weights_, self.alpha_ = banded_fit(X, self.bands, Y, **self._options())
-        return self
+    def _fit(self, source: Source, target: ArrayLike) -> LinearMap:
+        fitted, self.weights_, self.alpha_ = banded_fit(source, self.bands, target, **self._options())
+        return fitted
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
         """See `SplitPredictor`; selects in each training set."""
@@ -302,8 +299,6 @@ class BandedRidge(_Linear):
 
 
 class _Chosen:
-    """Prediction of each neuroid by one source neuroid."""
-
     of_any_unit: ClassVar = ("source", "target")
     mapping: Indices | None = None  # source position for each neuroid after `fit`; -1: none
 

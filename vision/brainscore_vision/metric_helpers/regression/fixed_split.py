@@ -48,14 +48,10 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
     def __call__(  # type: ignore[override] # a given split takes four assemblies
         self, source_train: Features, source_test: Features, target_train: Features, target_test: Features
     ) -> Score:
-        """Compare.
+        """Compare; neuroids that are constant or NaN throughout, in either part, do not count.
 
-        Returns
-        -------
-        Score
-            0-d, in [-1, 1]. Attrs as for `CrossRegressedCorrelation`, with ``raw`` (Score, dims (neuroid)),
-            ``n_stimuli`` (tested), ``n_train_stimuli``; ``alpha`` if the regression selected one. Neuroids that are
-            constant or NaN throughout, in either part, do not count.
+        Attributes are those of `CrossRegressedCorrelation`, with ``raw`` (Score, dims (neuroid)), ``n_stimuli``
+        (tested), ``n_train_stimuli``, and ``alpha`` if the regression selected one.
         """
         sources = [Side.of(part, "source") for part in (source_train, source_test)]
         targets = [Side.of(part, "target") for part in (target_train, target_test)]
@@ -128,8 +124,7 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
 class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
     """Regression from measurements to features on given training data, then correlation per feature on test data.
 
-    Called like `TrainTestSplitCorrelation`, with the model's features as source; see
-    `metrics.ReverseCrossRegressedCorrelation`.
+    Called with the model's features as source; see `metrics.ReverseCrossRegressedCorrelation`.
     """
 
     def __call__(  # type: ignore[override] # a given split takes four assemblies

@@ -28,18 +28,10 @@ Halves = tuple["Floats", "Floats"]
 
 @dataclass(frozen=True)
 class FoldedMeasurement:
-    """Features, responses and folds; source rows are `stimuli`, response rows single presentations.
+    """Features, responses and folds; source rows are `stimuli`, response rows presentations, `row` their stimuli.
 
-    Attributes
-    ----------
-    source : ndarray or ColumnBlocks, shape (n_stimuli, n_features)
-        Features in the order of `stimuli`, or others with the same inner products.
-    constant : bool
-        Whether all stimuli have the same features.
-    responses : ndarray, shape (n_presentations, n_neuroids)
-        Usable neuroids.
-    row : ndarray of int, shape (n_presentations,)
-        Position in `stimuli`.
+    The source holds the features, or others with the same inner products; `constant` says whether all stimuli have the
+    same ones. Responses are those of usable neuroids.
     """
 
     source: Matrix

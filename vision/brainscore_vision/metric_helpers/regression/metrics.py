@@ -70,12 +70,8 @@ _NOT_POOLED = (
 class RegressedCorrelation(Metric):
     """Parts of metrics that regress and correlate, and the steps that subclasses may override.
 
-    Parameters
-    ----------
-    regression : object with ``fit(source, target)`` and ``predict(source)`` on assemblies
-        Such as `pls_regression()`.
-    correlation : callable
-        ``correlation(prediction, target)`` returns a Score along neuroid; such as `pearsonr_correlation()`.
+    The regression has ``fit(source, target)`` and ``predict(source)`` on assemblies, such as `pls_regression()`;
+    ``correlation(prediction, target)`` returns a Score along neuroid, such as `pearsonr_correlation()`.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"
@@ -146,11 +142,6 @@ class CrossRegressedCorrelation(RegressedCorrelation):
             ``split_error`` (standard error of the mean over splits), ``n_stimuli``, ``n_neuroids``, ``seed``,
             ``stratified_by``, and ``stratification`` with the reason for unstratified splits; ``neuroids_left_out``
             names those that do not count. ``not_applicable`` explains a NaN score.
-
-        Raises
-        ------
-        ValueError
-            If the regression cannot be fitted, such as PLS with fewer features than components.
         """
         engine = self._engine()
         if engine is not None:
@@ -288,8 +279,7 @@ class _OverTime(CrossRegressedCorrelation):
         Score, dims (time_bin)
             In [-1, 1], sorted by `time_bin_start`. Attrs as for `CrossRegressedCorrelation`, with ``raw`` (Score, dims
             (split, time_bin, neuroid)), ``error``, ``split_error`` (Scores, dims (time_bin)) and ``influence`` (one for
-            each bin). Target neuroids that are constant or NaN throughout all bins do not count. Without several time
-            bins, the score is that of `CrossRegressedCorrelation`.
+            each bin). Target neuroids that are constant or NaN throughout all bins do not count.
         """
         source, target = _without_single_bin(source), _without_single_bin(target)
         if "time_bin" not in target.dims and "time_bin" not in source.dims:
@@ -310,8 +300,7 @@ class SpanTimeCrossRegressedCorrelation(_OverTime):
     """Cross-validated regression with weights shared by all time bins, then correlation per neuroid and bin.
 
     Each split fits one regression to all training stimuli in all bins, with each presentation in each bin as one
-    observation; a stimulus trains in all bins or in none. The score of a bin is the median over neuroids, then the mean
-    over splits. The regression and the correlation are those for assemblies without time bins.
+    observation; a stimulus trains in all bins or in none.
     """
 
     extension = SpanTimeRegression

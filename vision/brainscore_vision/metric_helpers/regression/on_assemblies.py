@@ -49,15 +49,12 @@ class XarrayRegression:
     Parameters
     ----------
     regression : object with ``fit(x, y)`` and ``predict(x)``
-        As in scikit-learn, of shapes (n_stimuli, n_features) and (n_stimuli, n_neuroids). A `SplitPredictor` gets
-        arrays. Others get assemblies, as in the published system, sorted by stimulus for `fit`; scikit-learn accepts
-        these too.
+        As in scikit-learn. A `SplitPredictor` gets arrays. Others get assemblies, as in the published system, sorted by
+        stimulus for `fit`; scikit-learn accepts these too.
     expected_dims : sequence of str
-        The two dimensions of the assemblies, stimuli first. A `time_bin` of length one is dropped.
-    neuroid_dim, neuroid_coord : str
-        Dimension of the neuroids and its key.
-    stimulus_coord : str
-        Coordinate that aligns source and target.
+        The two dimensions of the assemblies, stimuli first.
+    neuroid_dim, neuroid_coord, stimulus_coord : str
+        Dimension of the neuroids, its key, and the coordinate that aligns source and target.
     """
 
     def __init__(
@@ -94,12 +91,9 @@ class XarrayRegression:
         self._target_neuroid_values = coords_along(target, self._neuroid_dim)
 
     def predict(self, source: xr.DataArray) -> NeuroidAssembly:
-        """Predict responses to the stimuli of `source`; RuntimeError before `fit`.
+        """Predict responses to the stimuli of `source`, dims (presentation, neuroid); RuntimeError before `fit`.
 
-        Returns
-        -------
-        NeuroidAssembly, dims (presentation, neuroid)
-            With the presentation coordinates of `source` and the neuroid coordinates of the target of `fit`.
+        Presentations have the coordinates of `source`, neuroids those of the target of `fit`.
         """
         if self._target_neuroid_values is None:
             raise RuntimeError("The regression has not been fitted yet: call fit(source, target) first.")
@@ -121,7 +115,7 @@ class XarrayRegression:
 
 
 class XarrayCorrelation:
-    """Correlate two assemblies neuroid by neuroid.
+    """Correlate two assemblies neuroid by neuroid, aligned by a coordinate of stimuli and a unique one of neuroids.
 
     Parameters
     ----------
@@ -129,8 +123,6 @@ class XarrayCorrelation:
         ``correlation(x, y)`` of two arrays of shape (n_stimuli,) returns ``(r, p)``, as in scipy. Its attribute
         ``columns``, if any, is called instead: ``columns(x, y)`` takes arrays of shape (n_stimuli, n_neuroids) and
         returns r of shape (n_neuroids,).
-    correlation_coord, neuroid_coord : str
-        Coordinates that align stimuli and neuroids; the latter is unique in each assembly.
     """
 
     def __init__(
@@ -144,13 +136,7 @@ class XarrayCorrelation:
         self._neuroid_coord = neuroid_coord
 
     def __call__(self, prediction: xr.DataArray, target: xr.DataArray) -> Score:
-        """Correlate over stimuli; stimuli and neuroids of both assemblies are the same, in any order.
-
-        Returns
-        -------
-        Score, dims (neuroid)
-            Sorted by `neuroid_coord`, with the target's neuroid coordinates.
-        """
+        """Correlate over stimuli, in any order; neuroids are sorted by their key, with the target's coordinates."""
         prediction, target = squeeze_time_bin(prediction), squeeze_time_bin(target)
         (stimulus_dim,) = target[self._correlation_coord].dims
         (neuroid_dim,) = target[self._neuroid_coord].dims

@@ -114,7 +114,6 @@ def with_bins_of(source: Array, target: xr.DataArray) -> Array:
 
 
 def _bins(assembly: xr.DataArray) -> NDArray[Any]:
-    """Name time bins by their known edges, else by position."""
     edges = [name for name in ("time_bin_start", "time_bin_end") if has_coordinate(assembly, name)]
     if not edges:
         return np.arange(assembly.sizes["time_bin"])

@@ -35,12 +35,7 @@ Pair = tuple["Floats", "Floats"]
 class Engine:
     """Array kernels behind a regression and a correlation on assemblies.
 
-    Attributes
-    ----------
-    stimulus_coord : str
-        Coordinate that aligns source and target.
-    bins : str or None
-        ``'together'``: one fit for all time bins; ``'apart'``: one for each; None: no bins.
+    Time bins are fitted ``'together'``, by one regression, or ``'apart'``; None: there are none.
     """
 
     estimator: SplitPredictor
@@ -93,18 +88,10 @@ class Engine:
 
 @dataclass(frozen=True)
 class RegressionProblem:
-    """Aligned source and target, with splits as positions of their rows.
+    """Aligned source and target, shape ([n_bins,] n_stimuli, n_columns), with splits as positions of their rows.
 
-    Attributes
-    ----------
-    source, target : ndarray or ColumnBlocks, shape (n_stimuli, n_columns), or ndarray (n_bins, n_stimuli, n_columns)
-    stimuli : ndarray, shape (n_stimuli,)
-        Their `stimulus_id`.
-    notes : mapping
-        Entries for ``Score.attrs`` about the splits.
-    is_pooled : bool
-        Whether predictions of all (small) test sets are correlated together, less the means of training responses,
-        which are low where test responses happen to be high: predictions from noise would correlate negatively.
+    If `is_pooled`, predictions of all (small) test sets are correlated together, less the means of training responses,
+    which are low where test responses happen to be high: predictions from noise would correlate negatively.
     """
 
     engine: Engine
@@ -148,7 +135,7 @@ class RegressionProblem:
         return [np.concatenate(self._without_means(parts, responses), axis=-2)] if self.is_pooled else parts
 
     def _without_means(self, predictions: Sequence[Floats], responses: Floats) -> list[Floats]:
-        """Subtract the mean of the training responses from every split's predictions; rounding becomes 0."""
+        """Subtract the means of training responses from predictions; rounding becomes 0."""
         over = (0, -2) if self.engine.bins == "together" else -2
         result = []
         for part, (train, _) in zip(predictions, self.splits, strict=True):
@@ -180,9 +167,9 @@ class RegressionProblem:
 
         Returns
         -------
-        r : ndarray, shape (n_tests, n_neuroids) or (n_tests, n_bins, n_neuroids)
+        r : ndarray, shape (n_tests, [n_bins,] n_neuroids)
             All NaN if the source is the same for all stimuli.
-        pairs : list of (ndarray, ndarray), shape (n_test, n_neuroids) or (n_bins, n_test, n_neuroids), or None
+        pairs : list of (ndarray, ndarray), shape ([n_bins,] n_test, n_neuroids), or None
             Measurements and predictions of every split; None where they are too large to keep.
         """
         estimator, columns = self.engine.estimator, self.engine.correlation.columns

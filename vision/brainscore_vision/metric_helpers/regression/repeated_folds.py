@@ -57,12 +57,10 @@ SIGNIFICANT = 2  # least reliability in standard errors for a bounded interval o
 
 
 class PooledFolds(Metric):
-    """Base of metrics on predictions of all folds.
+    """Base of metrics on predictions of all folds, by a regression with an intercept such as `Ridge`.
 
     Parameters
     ----------
-    estimator : SplitPredictor
-        Regression with an intercept, such as `Ridge`.
     folds : int
         Number of folds; fewer where a fold would have less than four stimuli.
     repeats : int
@@ -131,7 +129,6 @@ class PooledFolds(Metric):
     def _predict(
         self, measurement: FoldedMeasurement, responses: Floats, divisions: Sequence[Sequence[Indices]]
     ) -> list[Floats]:
-        """Predict all stimuli, shape (n_stimuli, n_neuroids), from the other folds, for each division."""
         everyone = np.arange(len(responses))
         splits = [(np.setdiff1d(everyone, test), test) for folds in divisions for test in folds]
         parts = iter(self._estimator.predict_splits(measurement.source, responses, splits))
@@ -192,11 +189,8 @@ class FoldedCorrelation(PooledFolds):
 class _OfRepetitions(PooledFolds):
     """Base of metrics on single repetitions.
 
-    Parameters
-    ----------
-    min_reliability : float
-        Least reliability of the mean over repetitions, averaged over neuroids, for an estimate; two standard errors
-        (over stimuli and neuroids) of it are required as well.
+    An estimate needs a reliability of the mean over repetitions, averaged over neuroids, of at least `min_reliability`
+    and two of its standard errors (over stimuli and neuroids).
     """
 
     quantity: ClassVar[Quantity | None] = "share"
@@ -209,11 +203,7 @@ class _OfRepetitions(PooledFolds):
     def _finished(
         self, measurement: FoldedMeasurement, value: float, shares: Shares, influence: Influence, signal: Floats
     ) -> Score:
-        """Make a score of an estimate, or of the reason for its absence.
-
-        The ratio of `shares`, shape (n_neuroids,), is `raw`. `signal` holds the contribution of each stimulus to the
-        reliability of each neuroid.
-        """
+        """Make a score of an estimate, or of the reason for its absence."""
         with np.errstate(divide="ignore", invalid="ignore"):
             raw = np.where(shares.signal > 0, shares.explained / shares.signal, np.nan)
         reliability = signal.sum(axis=0)
@@ -232,7 +222,6 @@ class _OfRepetitions(PooledFolds):
         return attach_influence(score, influence)
 
     def _reason(self, reliability: float, error: float, measurement: FoldedMeasurement, n_repetitions: int) -> str:
-        """Return why the score is not estimable; '' if it is."""
         if measurement.constant:
             return "The source is the same for all stimuli."
         least = max(self._min_reliability, SIGNIFICANT * error)
@@ -257,10 +246,9 @@ class ExplainedSignal(_OfRepetitions):
         -------
         Score
             0-d; on average 1 for a model that predicts the signal, 0 for one that predicts nothing, negative for one
-            worse than the mean. NaN where the mean reliability is below `min_reliability` or two of its standard
-            errors, with the reason in ``not_applicable``. Attrs: ``raw`` (Score, dims (neuroid), not jackknifed),
-            ``reliability`` (Score, dims (neuroid)), ``min_reliability``, ``n_repetitions``, and those of
-            `FoldedCorrelation`.
+            worse than the mean. NaN with too little reliability, with the reason in ``not_applicable``. Attrs: ``raw``
+            (Score, dims (neuroid), not jackknifed), ``reliability`` (Score, dims (neuroid)), ``min_reliability``,
+            ``n_repetitions``, and those of `FoldedCorrelation`.
         """
         measurement = self._measured(source, target)
         halves = list(measurement.halves(self._repeats, generator(self._seed, "halves")))

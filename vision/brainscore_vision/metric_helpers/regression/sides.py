@@ -54,14 +54,9 @@ WIDE_BYTES = 512 * 2**20  # largest target held in memory as a whole, with its p
 
 @dataclass(frozen=True)
 class Side:
-    """Source or target: values of stimuli x neuroids with labels.
+    """Source or target: values, shape ([n_bins,] n_presentations, n_neuroids), in their own type, with labels.
 
-    Attributes
-    ----------
-    values : ndarray or ColumnBlocks, shape (n_presentations, n_neuroids) or (n_bins, n_presentations, n_neuroids)
-        In their own type, with time bins in float64; a memory map is not read.
-    labels : NeuroidAssembly or DataArray
-        Holds the coordinates; the assembly itself unless it is a stream.
+    A memory map is not read. Labels hold the coordinates; they are the assembly itself unless it is a stream.
     """
 
     values: Matrix
@@ -199,16 +194,9 @@ def in_ordinary_units(
 ) -> list[Matrix]:
     """Rescale parts of one side and unit to ordinary numbers (see `arrays.scale`), if the unit changes no score.
 
+    These sides are listed in ``of_any_unit`` of the estimator. For others, numbers whose squares overflow are refused
+    and, unless `allow_small`, numbers too small beside a penalty, for scores that would be about 0 rather than NaN.
     Blocks are not rescaled: most hold single precision, with finite squares.
-
-    Parameters
-    ----------
-    side : {'source', 'target'}
-    estimator : object
-        ``of_any_unit``, if any, lists the sides whose unit changes no score. For others, numbers whose squares overflow
-        raise AssemblyError.
-    allow_small : bool
-        False: refuse numbers too small beside a penalty, for scores that would be about 0 rather than NaN.
     """
     arrays = [part for part in parts if not isinstance(part, ColumnBlocks)]
     if len(arrays) < len(parts):

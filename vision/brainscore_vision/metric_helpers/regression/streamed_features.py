@@ -29,8 +29,6 @@ class StreamedFeatures:
 
     Parameters
     ----------
-    stimulus_ids : sequence of str, length n_stimuli
-        The `stimulus_id` of each row.
     features : ColumnBlocks, memory map or array, shape (n_stimuli, n_features)
         Finite. A memory map is read block by block; `ColumnBlocks` can also compute blocks.
     coords : dict or None

@@ -43,15 +43,12 @@ def note_uncertainty(
     Parameters
     ----------
     score : Score, 0-d or dims (time_bin)
-    pairs : sequence of (ndarray, ndarray) or None
-        Measurement and prediction of every split, see `RegressionProblem.correlations`. None: the error is NaN.
-    r : ndarray, shape (n_splits, n_neuroids) or (n_splits, n_bins, n_neuroids)
+    pairs, r
+        Results of `RegressionProblem.correlations`. Without pairs, the error is NaN.
     tests : sequence of ndarray of int
         Tested presentations of every split.
-    stimuli : ndarray, shape (n_presentations,)
-        Their names. Presentations of one stimulus count as one.
-    neuroids : ndarray, shape (n_neuroids,)
-        Names of used neuroids.
+    stimuli, neuroids : ndarray, shapes (n_presentations,) and (n_neuroids,)
+        Names. Presentations of one stimulus count as one.
     bins : ndarray of int, shape (n_bins,), or None
         Measurement bin of each score bin.
     """

@@ -140,11 +140,8 @@ class ErrorConsistency(_Agreement):
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Compute how consistent at least two people are with each other: the mean kappa over all pairs of subjects.
 
-        Returns
-        -------
-        Score
-            0-d. Attrs as for the metric; ``raw`` has dims (condition, subject) with coordinates `subject_left` and
-            `subject_right`. Only stimuli that both judged count. ``error`` is NaN for a single pair.
+        Only stimuli that both judged count. Attributes are those of the metric; ``raw`` has the coordinates
+        `subject_left` and `subject_right`. ``error`` is NaN for a single pair.
         """
         people = self._people(assembly)
         _pairs(people)
@@ -184,11 +181,8 @@ class AccuracyDistance(_Agreement):
     def __call__(self, source: DataAssembly, target: DataAssembly, variables: Sequence[str] = ()) -> Score:
         """Compare people and the model on the stimuli that each person judged.
 
-        Parameters
-        ----------
-        variables : sequence of str
-            Coordinates of both assemblies: accuracies are compared within each combination of their values and then
-            averaged. Combinations missing on one side do not count.
+        Accuracies are compared within each combination of the values of `variables`, coordinates of both assemblies,
+        and then averaged. Combinations missing on one side do not count.
 
         Returns
         -------
@@ -205,7 +199,7 @@ class AccuracyDistance(_Agreement):
         share, answered = read_model_judgements(source, people, omitted=self._omitted, partial_conditions=bool(names))
         judged = people.judged * answered[:, None]
         number = judged.sum(axis=-1)
-        with np.errstate(invalid="ignore"):  # 0 / 0 where a subject has no trials
+        with np.errstate(invalid="ignore"):
             accuracy = (people.right * answered[:, None]).sum(axis=-1) / number
             model = (share[:, None] * judged).sum(axis=-1) / number
         values = mean_known(accuracy_closeness(model, accuracy), axis=0)
@@ -218,14 +212,9 @@ class AccuracyDistance(_Agreement):
         return self._score(values, influences, people)
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Compute how close at least two people come to each other: the mean over all pairs of subjects.
+        """Compute how close people come to each other: the mean over all pairs, as `ErrorConsistency.ceiling`.
 
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attrs as for the metric; ``raw`` has dims (subject) with coordinates `subject_left`, which
-            replaces the model, and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for a single
-            pair.
+        The subject of `subject_left` replaces the model.
         """
         people = read_judgements(assembly, omitted=self._omitted)
         left, right = _pairs(people)
@@ -242,7 +231,6 @@ class AccuracyDistance(_Agreement):
         seen = (judged > 0).astype(np.float64)
 
         def against(subject: int) -> Floats:
-            """Return influences on the closeness of a subject to each other one."""
             forward = closeness_influences(share[subject], share, seen[subject] * judged)
             backward = closeness_influences(share, share[subject], seen * judged[subject])
             if self._symmetric:
@@ -270,7 +258,6 @@ def _shares(right: NDArray[Any], judged: NDArray[Any]) -> Floats:
 
 
 def _over_conditions(values: Floats, influences: Floats) -> Floats:
-    """Average influences over the conditions with a value."""
     defined = ~np.isnan(values).all(axis=-1)
     total: Floats = influences[defined].sum(axis=0) / max(1, defined.sum())
     return total

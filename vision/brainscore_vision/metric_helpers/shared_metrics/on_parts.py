@@ -24,14 +24,8 @@ class OnParts(Metric, ABC):
     """Mean of a comparison over subsets of the stimuli, by default ten times 90 % of them.
 
     Subsets show how much the score depends on the stimuli. They share most stimuli, so that the standard error over
-    splits is too small: the error is that of the metric on all stimuli, to first order the mean over subsets.
-
-    Parameters
-    ----------
-    crossvalidation_kwargs : dict or None
-        Arguments of `CrossValidation`; the test parts are compared. By default ``test_size=0.9``.
-    compat : bool
-        Draw the subsets as published, see `Split`.
+    splits is too small: the error is that of the metric on all stimuli, to first order the mean over subsets. They are
+    the test parts of `CrossValidation`; with `compat`, drawn as published (see `Split`).
     """
 
     def __init__(
@@ -48,12 +42,8 @@ class OnParts(Metric, ABC):
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
         """Compare; assemblies as for the metric on all stimuli.
 
-        Returns
-        -------
-        Score
-            0-d, the mean over splits. Attrs: ``raw`` (Score, dims (split)), ``split_error`` (standard error of the mean
-            over splits), ``seed``, ``stratified_by``, and those of the metric on all stimuli, with ``error`` and
-            ``interval`` from its influences.
+        The score is the mean over splits. Attributes are ``raw`` (Score, dims (split)), ``split_error``, ``seed``,
+        ``stratified_by``, and those of the metric on all stimuli, with ``error`` and ``interval`` from its influences.
         """
         plan = self._cross_validation.plan(assembly2)
         values, whole = self._compared(assembly1, assembly2, [test for _, test in plan.presentations(assembly2)])

@@ -47,7 +47,7 @@ class RSACeiling(Ceiling):
     """Upper and lower bound of the mean correlation of a model's dissimilarities with those of single subjects.
 
     Upper bound: correlation of each subject with the mean over all, which no model can exceed. Lower bound: with the
-    mean over the others, which a model of the group reaches. The true model lies between.
+    mean over the others, which a model of the group reaches. The true model lies between. `bound` selects the score.
 
     Parameters
     ----------
@@ -56,8 +56,6 @@ class RSACeiling(Ceiling):
     similarity_func : callable or None
         ``f(dissimilarities, mean_dissimilarities)`` of two arrays, shape (n_pairs,), returns a correlation, or a tuple
         that begins with it; None: Spearman's.
-    bound : {'upper', 'lower'}
-        Bound that is the score.
     compat : bool
         Average dissimilarities, as published, not ranks: a model can exceed the upper bound.
     """

@@ -38,8 +38,7 @@ def bootstrap_error(
     Returns
     -------
     float
-        Standard deviation (divisor n - 1) over draws with a finite summary, NaN if fewer than two. About ``std /
-        sqrt(n)`` for a mean of n values.
+        Standard deviation (divisor n - 1) over draws with a finite summary, NaN if fewer than two.
     """
     absent = [dim for dim in over if dim not in values.dims]
     if absent or not over:

@@ -11,10 +11,8 @@ stimulus effects, is in both sums and counts once.
 
 References
 ----------
-Cameron, Gelbach & Miller (2011), Robust inference with multiway clustering, doi:10.1198/jbes.2010.07136; Satterthwaite
-(1946), doi:10.2307/3002019; Brown, Cai & DasGupta (2001), Interval estimation for a binomial proportion, section 3.1.1,
-doi:10.1214/ss/1009213286; Hall (1992), On the removal of skewness by transformation,
-doi:10.1111/j.2517-6161.1992.tb01876.x.
+Cameron, Gelbach & Miller (2011), doi:10.1198/jbes.2010.07136; Satterthwaite (1946), doi:10.2307/3002019; Brown, Cai &
+DasGupta (2001), section 3.1.1, doi:10.1214/ss/1009213286; Hall (1992), doi:10.1111/j.2517-6161.1992.tb01876.x.
 """
 
 from __future__ import annotations
@@ -100,12 +98,7 @@ def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> S
     Degrees of freedom are Satterthwaite's. NaN for fewer than two subjects or two stimuli. With fewer than two answers
     per stimulus, effects of answers and stimuli are inseparable: I is then the plain sum of squares.
 
-    Parameters
-    ----------
-    influences : array-like, shape (n_subjects, n_stimuli)
-        Influence of each answer's weight on the statistic.
-    counted : array-like, shape (n_subjects, n_stimuli), or None
-        Positive where there is an answer; None: everywhere.
+    Influences of answers have the shape (n_subjects, n_stimuli); `counted` is positive where there is an answer.
     """
     x = np.asarray(influences, dtype=np.float64)
     present = np.ones(x.shape, dtype=bool) if counted is None else np.asarray(counted) > 0
@@ -138,12 +131,8 @@ def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: Arr
 
     .. math:: V_{all} = \max\Big(0, V(x) - \frac{\sum_j V(w_j (x_j - x))}{1 - \sum_j w_j^2}\Big) + \sum_j d_j^2
 
-    Parameters
-    ----------
-    values : array-like, shape (n_variables,)
-        Finite; at least two.
-    influences : array-like, shape (n_variables, n_subjects, n_stimuli)
-        Influence of every answer on each value.
+    The at least two values are finite; `influences` of every answer on each have the shape (n_variables, n_subjects,
+    n_stimuli).
     """
     x = np.asarray(influences, dtype=np.float64)
     of_each, weights = median_influence(np.asarray(values, dtype=np.float64))

@@ -61,10 +61,9 @@ def standard_error(values: ArrayLike) -> float:
 def standard_error_of_median(values: ArrayLike) -> float:
     """Return the bootstrap standard error of the median of values that are not NaN, without drawing.
 
-    In samples with replacement, the median is the i-th smallest value with probability ``p_i = I(i/n) - I((i-1)/n)``,
-    where I is the distribution function of Beta((n+1)/2, (n+1)/2); the error is the standard deviation of that
-    distribution (Maritz & Jarrett 1978, doi:10.1080/01621459.1978.10480027; Harrell & Davis 1982,
-    doi:10.1093/biomet/69.3.635). For odd n this is the limit of the bootstrap. NaN for fewer than two values.
+    It is the standard deviation of the values with their probabilities of being the median of a sample with replacement
+    (`order_weights`; Maritz & Jarrett 1978, doi:10.1080/01621459.1978.10480027). For odd n this is the limit of the
+    bootstrap. NaN for fewer than two values.
 
     Examples
     --------
@@ -86,11 +85,6 @@ def jackknife_error(left_out: ArrayLike) -> float:
 
     ``error = sqrt((n - 1) / n * sum_i (t_i - mean(t))^2)`` equals `standard_error` for a mean. NaN for fewer than two
     values, or if one is NaN.
-
-    Examples
-    --------
-    >>> jackknife_error([3.0, 1.0])  # the mean of 1 and 3, each left out in turn
-    1.0
     """
     values = np.asarray(left_out, dtype=np.float64)
     if len(values) < 2:
@@ -99,10 +93,10 @@ def jackknife_error(left_out: ArrayLike) -> float:
 
 
 def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
-    """Write the standard error of a mean into the score's attributes ``error`` and ``error_over``.
+    """Write the standard error of the score, a mean of `values` along their first axis, into its attributes.
 
-    The score is the mean of `values` along their first axis. The error is a float, or a Score like the score if that
-    has dimensions. If it is NaN throughout, ``error_nan_reason`` says why.
+    These are ``error``, a float, or a Score like the score if that has dimensions, ``error_over``, and
+    ``error_nan_reason`` if the error is NaN throughout.
     """
     return note_error(score, standard_errors(values), over=over, n=len(np.asarray(values)))
 

@@ -1,25 +1,19 @@
 r"""Estimate the uncertainty of a score over newly sampled stimuli and neuroids.
 
 Most metrics report it from influences (`statistics.influence`). For all other statistics, `half_sample_interval`
-recomputes them on halves of stimuli and neuroids, drawn *without* replacement. A half varies around the whole as much
-as a bootstrap sample, because :math:`(1/m - 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2`, but holds every stimulus
-once: no copies are in training and test, nor put zeros into a dissimilarity matrix. Only the spread is used, around the
-score on all data.
+recomputes them on halves of stimuli and neuroids, drawn *without* replacement (Politis, Romano & Wolf 1999,
+Subsampling, doi:10.1007/978-1-4612-1554-7). A half varies around the whole as much as a bootstrap sample, because
+:math:`(1/m - 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2` (Friedman & Hall 2007, doi:10.1016/j.jspi.2006.06.002,
+section 3), but holds every stimulus once: no copies are in training and test, nor put zeros into a dissimilarity
+matrix. Only the spread is used, around the score on all data.
 
 Halves of stimuli vary with stimuli and with the noise of cells, halves of neuroids with neuroids and the same noise,
-halves of both hold that noise three times (Owen 2007). Draws of each kind give
+halves of both hold that noise three times (Owen 2007, doi:10.1214/07-AOAS122). Draws of each kind give
 
 .. math:: V = V_{stimuli} + V_{neuroids} - V_{interaction},
 
-for sums over cells the two-factor correction :math:`2 (V_{stimuli} + V_{neuroids}) - V_{both}` of Schütt et al. (2023),
-with less scatter.
-
-References
-----------
-Politis, Romano & Wolf (1999), Subsampling, doi:10.1007/978-1-4612-1554-7. Friedman & Hall (2007), On bagging and
-nonlinear estimation, section 3, doi:10.1016/j.jspi.2006.06.002. Owen (2007), The pigeonhole bootstrap,
-doi:10.1214/07-AOAS122. Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), Statistical inference on representational
-geometries, eLife 12:e82566, doi:10.7554/eLife.82566.
+for sums over cells the two-factor correction :math:`2 (V_{stimuli} + V_{neuroids}) - V_{both}` of Schütt et al. (2023,
+doi:10.7554/eLife.82566), with less scatter.
 """
 
 from __future__ import annotations
@@ -95,10 +89,9 @@ def half_sample_interval(
     statistic : callable
         ``statistic(source, target, *others)`` returns a number or a 0-d Score, such as a ceiled score: ``lambda source,
         target, repetitions: explained_variance(metric(source, target), ceiling(repetitions))``.
-    source : DataAssembly
-        Model features: stimuli are drawn, neuroids stay.
-    target, *others : DataAssembly
-        Measurements. A stimulus or neuroid omitted from `target` is omitted from all.
+    source, target, *others : DataAssembly
+        Model features, whose stimuli are drawn, and measurements. A stimulus or neuroid omitted from `target` is
+        omitted from all.
     over : sequence of str or None
         Units that a new experiment would sample: ``'presentation'`` (stimuli), ``'neuroid'`` (of measurements), or a
         coordinate of the target such as ``'subject'``, of at least four values (otherwise AssemblyError). None:
@@ -108,8 +101,6 @@ def half_sample_interval(
         Draws; each computes the statistic once, or three times for two entries of `over`.
     level : float
         Intended coverage, in (0, 1).
-    seed : int
-        Root of the draws, see `arrays.seeds`.
 
     Returns
     -------
@@ -146,21 +137,13 @@ def percentiles(samples: Floats, level: float) -> Interval:
     return float(low), float(high)
 
 
-# --- held-out predictions
-
-
 def held_out_medians(
     parts: Sequence[HeldOut], over: Sequence[str] = ("presentation", "neuroid"), n_resamples: int = 200, seed: int = 0
 ) -> tuple[Floats, Floats]:
     """Summarise held-out predictions of the same neuroids, as they are and for draws `over` stimuli, neuroids or both.
 
     Draws depend only on the seed and the stimuli, so that models can be compared draw by draw. Nothing is fitted again.
-
-    Returns
-    -------
-    whole : ndarray, shape (n_parts,)
-        Median over neuroids of the defined correlations.
-    drawn : ndarray, shape (n_resamples, n_parts)
+    The median over neuroids of the defined correlations has the shape (n_parts,), drawn ones (n_resamples, n_parts).
     """
     n_neuroids = parts[0].prediction.shape[1]
     stimuli = np.unique(np.concatenate([part.stimuli for part in parts]))
@@ -183,9 +166,6 @@ def _correlations(part: HeldOut, weights: Floats, position: dict[object, int]) -
 
 def _medians(correlations: Sequence[Floats], neuroids: Indices) -> Floats:
     return np.stack([medians_of_draws(part[:, None, :], neuroids)[:, 0] for part in correlations], axis=1)
-
-
-# --- halves without replacement
 
 
 class _Spread(NamedTuple):
@@ -280,7 +260,7 @@ def _units(target: xr.DataArray, name: str) -> NDArray[Any]:
 def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str, Indices] | None:
     """Return the dimension of a coordinate and the unit of each entry; None where the assembly lacks it.
 
-    Values outside the target's units, such as training stimuli, get the last number and are always selected.
+    Values outside the target's units, such as training stimuli, are always selected.
     """
     coord = _COORD_OF_DIM.get(name, name)
     if coord not in assembly.coords:

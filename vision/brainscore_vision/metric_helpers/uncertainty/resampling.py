@@ -32,22 +32,14 @@ def bootstrap_weights(rng: np.random.Generator, n: int, n_resamples: int) -> Flo
 
 
 def weighted_correlations(weights: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
-    """Compute weighted Pearson correlations of columns under many weightings of their rows.
+    """Compute Pearson correlations of columns, shape (n_weightings, n_columns), under weightings of their rows.
 
-    Parameters
-    ----------
-    weights : array-like, shape (n_weightings, n_stimuli)
-        Not negative; integers count rows repeatedly.
-    first, second : array-like, shape (n_stimuli, n_columns)
-
-    Returns
-    -------
-    ndarray, shape (n_weightings, n_columns)
-        In [-1, 1]; NaN where a column is constant under the weights.
+    Weights, shape (n_weightings, n_stimuli), are not negative; integers count rows repeatedly. NaN where a column is
+    constant under the weights.
     """
     w = np.asarray(weights, dtype=np.float64)
     total = w.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):  # NaN without weights, or if constant
+    with np.errstate(divide="ignore", invalid="ignore"):
         # Standardising first saves the digits of mean square less squared mean.
         columns = [_standardized(np.asarray(side, dtype=np.float64)) for side in (first, second)]
         x, y = columns
@@ -69,15 +61,7 @@ def _standardized(values: Floats) -> Floats:
 
 
 def medians_of_draws(values: ArrayLike, draws: Indices) -> Floats:
-    """Take the median over drawn columns, ignoring NaN.
-
-    Parameters
-    ----------
-    values : array-like, shape (n_draws, n_rows, n_columns)
-        One table for each draw.
-    draws : ndarray of int, shape (n_draws, n_drawn)
-        Columns, possibly repeated.
-    """
+    """Take the median over drawn columns, ignoring NaN; for each draw there is a table of shape (n_rows, n_columns)."""
     table = np.asarray(values, dtype=np.float64)
     n_rows = table.shape[1]
     result = np.empty((len(draws), n_rows))

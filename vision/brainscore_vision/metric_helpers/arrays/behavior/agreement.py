@@ -2,9 +2,8 @@
 
 References
 ----------
-Cohen (1960), A coefficient of agreement for nominal scales, doi:10.1177/001316446002000104. Geirhos, Meding & Wichmann
-(2020), Beyond accuracy: quantifying trial-by-trial behaviour of CNNs and humans by measuring error consistency, NeurIPS
-33, equations 1 to 3.
+Cohen (1960), doi:10.1177/001316446002000104. Geirhos, Meding & Wichmann (2020), Beyond accuracy: quantifying
+trial-by-trial behaviour of CNNs and humans by measuring error consistency, NeurIPS 33, equations 1 to 3.
 """
 
 from __future__ import annotations
@@ -28,17 +27,9 @@ __all__ = [
 
 
 def cohens_kappa(observed: ArrayLike, expected: ArrayLike) -> Floats:
-    """Compute agreement beyond chance, ``kappa = (observed - expected) / (1 - expected)``.
+    """Compute agreement beyond chance, ``kappa = (observed - expected) / (1 - expected)``, from shares in [0, 1].
 
-    Parameters
-    ----------
-    observed, expected : array-like, any shape
-        Share of cases in which two observers agree, and share expected by chance, in [0, 1].
-
-    Returns
-    -------
-    ndarray, the same shape
-        At most 1; 0 is agreement at chance. NaN where chance gives full agreement.
+    At most 1; 0 is agreement at chance. NaN where chance gives full agreement.
 
     Examples
     --------
@@ -59,10 +50,8 @@ def error_consistency(first: ArrayLike, second: ArrayLike, counted: ArrayLike | 
 
     Parameters
     ----------
-    first, second : array-like of bool, shapes (..., n_stimuli) that broadcast
-        True where the observer is right.
-    counted : array-like of bool, shape (..., n_stimuli), or None
-        Stimuli that both judged; None: all.
+    first, second, counted : array-like of bool, shapes (..., n_stimuli) that broadcast
+        Whether each observer is right, and both judged a stimulus; None: all.
 
     Returns
     -------
@@ -119,7 +108,7 @@ def kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, ag
     >>> kappa_of_counts(4, 2, 3, 3)
     array(0.5)
     """
-    with np.errstate(invalid="ignore"):  # 0 / 0 where nothing counts
+    with np.errstate(invalid="ignore"):
         total = np.asarray(n, dtype=np.float64)
         one, two = np.asarray(one_right) / total, np.asarray(two_right) / total
         return cohens_kappa(np.asarray(agree) / total, one * two + (1 - one) * (1 - two))
@@ -170,7 +159,7 @@ def pairwise_accuracies(right: ArrayLike, judged: ArrayLike) -> Floats:
     -------
     ndarray, shape (n_observers, n_observers)
         Entry ``(i, j)`` is the accuracy of ``i`` on the stimuli that ``j`` judged too, weighted by the answers of
-        ``j``. NaN where they share no stimulus. The diagonal holds plain accuracies.
+        ``j``. NaN where they share no stimulus.
 
     Examples
     --------

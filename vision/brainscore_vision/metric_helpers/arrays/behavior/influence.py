@@ -1,15 +1,10 @@
 """Compute how much the agreement of observers moves with the weight of each answer.
 
-The *influence* of an answer (one subject, one stimulus) is the derivative of a weighted statistic by its weight.
-Squared influences estimate the variance over new samples (`brainscore_vision.metric_helpers.uncertainty.crossed`).
-`counted`, of shape (..., n_subjects, n_stimuli), is the weight of each answer, such as 1 or a number of answers; 0 if
-it does not count.
-
-References
-----------
-Hampel (1974), The influence curve and its role in robust estimation, doi:10.1080/01621459.1974.10482962; Efron (1982),
-The jackknife, the bootstrap and other resampling plans, chapter 6, doi:10.1137/1.9781611970319; for pairs of subjects
-Hoeffding (1948), doi:10.1214/aoms/1177730196.
+The *influence* of an answer (one subject, one stimulus) is the derivative of a weighted statistic by its weight (Hampel
+1974, doi:10.1080/01621459.1974.10482962). Squared influences estimate the variance over new samples (Efron 1982,
+chapter 6, doi:10.1137/1.9781611970319; for pairs of subjects Hoeffding 1948, doi:10.1214/aoms/1177730196; see
+`uncertainty.crossed`). `counted`, of shape (..., n_subjects, n_stimuli), is the weight of each answer, such as 1 or a
+number of answers; 0 if it does not count.
 """
 
 from __future__ import annotations
@@ -37,12 +32,8 @@ def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | N
 
     ``x[i] = (n - 1) / n (mean_j(kappa without j) - kappa without i)``
 
-    The derivative would not do: kappa is far from linear in the few stimuli that only one observer is wrong about.
-
-    Returns
-    -------
-    ndarray, shape (..., n_stimuli)
-        Rows sum to 0. 0 for stimuli that do not count or without which kappa is undefined.
+    The derivative would not do: kappa is far from linear in the few stimuli that only one observer is wrong about. Rows
+    sum to 0. 0 for stimuli that do not count or without which kappa is undefined.
 
     Examples
     --------
@@ -60,20 +51,10 @@ def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | N
 
 
 def closeness_influences(source: ArrayLike, target: ArrayLike, counted: ArrayLike) -> Floats:
-    """Differentiate `accuracy_closeness` of two accuracies by the weight of each stimulus.
+    """Differentiate `accuracy_closeness` of two shares of right answers by the weight of each stimulus.
 
-    Parameters
-    ----------
-    source, target : array-like, shape (..., n_stimuli)
-        Share of right answers of each observer.
-    counted : array-like, shape (..., n_stimuli)
-        Weight of each stimulus in both accuracies.
-
-    Returns
-    -------
-    ndarray, shape (..., n_stimuli)
-        Rows sum to 0; rows where nothing counts are 0. Closeness peaks at equal accuracies; there the derivative is
-        that of approaching the peak.
+    Rows, shape (..., n_stimuli), sum to 0; those where nothing counts are 0. Closeness peaks at equal accuracies; there
+    the derivative is that of approaching the peak.
     """
     source_right, target_right, number = np.broadcast_arrays(
         *(np.asarray(part, dtype=np.float64) for part in (source, target, counted))
@@ -89,21 +70,12 @@ def closeness_influences(source: ArrayLike, target: ArrayLike, counted: ArrayLik
 
 
 def subject_influences(values: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike) -> Floats:
-    """Differentiate a mean over subjects by the weight of each answer.
+    """Differentiate a mean over subjects by the weight of each answer, shape (..., n_subjects, n_stimuli).
 
     ``x[s, i] = (by_stimulus[s, i] + (values[s] - mean) * counted[s, i] / sum_i counted[s, i]) / n``
 
-    Parameters
-    ----------
-    values : array-like, shape (..., n_subjects)
-        Averaged values; NaN does not count.
-    by_stimulus : array-like, shape (..., n_subjects, n_stimuli)
-        Influences of stimuli on each subject's value.
-
-    Returns
-    -------
-    ndarray, shape (..., n_subjects, n_stimuli)
-        Sums over stimuli are influences of subjects, sums over subjects those of stimuli; the total is 0.
+    Values that are NaN do not count; `by_stimulus` holds influences of stimuli on each. Sums over stimuli are
+    influences of subjects, sums over subjects those of stimuli; the total is 0.
     """
     value = np.asarray(values, dtype=np.float64)[..., None]
     defined = ~np.isnan(value)
@@ -121,12 +93,8 @@ def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike
     subject is part of the mean that it deviates from, hence the factor ``(n - 1) / (n - 2)`` on its own part, as in the
     jackknife. NaN for fewer than three subjects.
 
-    Parameters
-    ----------
-    table : array-like, shape (n_subjects, n_subjects)
-        Symmetric; value of each pair. NaN and the diagonal do not count.
-    by_stimulus : array-like, shape (n_subjects, n_stimuli)
-        Influences of stimuli on the mean over the pairs of each subject.
+    The symmetric table holds the value of each pair; NaN and the diagonal do not count. `by_stimulus` holds the
+    influences of stimuli on the mean over the pairs of each subject.
     """
     pairs = np.array(table, dtype=np.float64)
     np.fill_diagonal(pairs, np.nan)
@@ -149,8 +117,8 @@ def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike
 def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself: bool = False) -> Floats:
     """Differentiate the mean of `leave_one_out_correlations` by the weight of each answer, as `subject_influences`.
 
-    An answer weighs in its subject's correlation and in the means that all other subjects are correlated with. If
-    `itself`, these are means over all, including the subject. Subjects with an undefined correlation do not count.
+    An answer weighs in its subject's correlation and in the means that all other subjects are correlated with; if
+    `itself`, these include the subject. Subjects with an undefined correlation do not count.
     """
     answered = np.asarray(present, dtype=bool)
     used = (answered & (answered.sum(axis=0) > 1)).astype(np.float64)
@@ -158,7 +126,7 @@ def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself
     number = np.maximum(answered.sum(axis=0) - (0 if itself else used), 1)  # subjects in the mean
     others = (y.sum(axis=0) - (0 if itself else y)) / number
     n = used.sum(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):  # constant: NaN
+    with np.errstate(invalid="ignore", divide="ignore"):
         sides, scales = [], []
         for side in (y, others):
             centred = used * (side - (used * side).sum(axis=1, keepdims=True) / n)
@@ -177,7 +145,6 @@ def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself
 
 
 def _shares(counted: ArrayLike) -> Floats:
-    """Divide weights by their sum over stimuli; 0 where the sum is 0."""
     number = np.asarray(counted, dtype=np.float64)
     total = number.sum(axis=-1, keepdims=True)
     shares: Floats = np.divide(number, total, out=np.zeros(number.shape), where=total > 0)

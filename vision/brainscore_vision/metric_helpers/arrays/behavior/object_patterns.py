@@ -35,19 +35,9 @@ __all__ = [
 def confusion_matrices(
     truth: ArrayLike, answer: ArrayLike, n_objects: int, group: ArrayLike | None = None, n_groups: int = 1
 ) -> Integers:
-    """Count how often each object was taken for each other one.
+    """Count how often each object was taken for each other one, in trials of one or more groups (observers).
 
-    Parameters
-    ----------
-    truth, answer : array-like of int, shape (n_trials,)
-        Object shown and object chosen; negative numbers do not count.
-    group : array-like of int, shape (n_trials,), or None
-        Observer of each trial; None: one group.
-
-    Returns
-    -------
-    ndarray of int, shape (n_groups, n_objects, n_objects)
-        Rows are true objects, columns chosen ones.
+    Rows are true objects, columns answers, shape (n_groups, n_objects, n_objects); negative numbers do not count.
 
     Examples
     --------
@@ -64,13 +54,7 @@ def confusion_matrices(
 
 
 def off_diagonal(matrices: ArrayLike) -> Floats:
-    """Return the off-diagonal entries row by row: shape (..., n, n) becomes (..., n (n - 1)).
-
-    Examples
-    --------
-    >>> off_diagonal([[1, 2], [3, 4]])
-    array([2., 3.])
-    """
+    """Return the off-diagonal entries row by row: shape (..., n, n) becomes (..., n (n - 1))."""
     values = np.asarray(matrices, dtype=np.float64)
     return values[..., ~np.eye(values.shape[-1], dtype=bool)]
 
@@ -78,17 +62,8 @@ def off_diagonal(matrices: ArrayLike) -> Floats:
 def two_way_rates(probabilities: ArrayLike, truth: ArrayLike) -> Floats:
     """Compute how often each distractor would win in a choice between it and the true object.
 
-    ``rate[i, c] = p[i, c] / (p[i, c] + p[i, truth_i])``
-
-    Parameters
-    ----------
-    probabilities : array-like, shape (n_images, n_objects)
-        Not negative; rows need not sum to one.
-
-    Returns
-    -------
-    ndarray, shape (n_images, n_objects)
-        In [0, 1]; NaN for the true object, and where both probabilities are 0.
+    ``rate[i, c] = p[i, c] / (p[i, c] + p[i, truth_i])``, from probabilities of shape (n_images, n_objects), which are
+    not negative; rows need not sum to one. NaN for the true object, and where both are 0.
 
     Examples
     --------
@@ -116,14 +91,10 @@ def choice_rates(
 
     Parameters
     ----------
-    image, chosen : array-like of int, shape (n_trials,)
-        Image shown and object chosen.
-    offered : two array-likes of int, shape (n_trials,)
-        The two objects on offer.
+    image, chosen, offered : array-like of int, shape (n_trials,); two for the objects on offer
+        Image shown, object chosen and objects on offer.
     group : array-like of int, shape (..., n_trials), or None
         Part of each trial, such as a half; leading axes hold other divisions of the same trials.
-    n_groups : int
-        Number of parts.
 
     Returns
     -------
@@ -167,21 +138,13 @@ def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Flo
 
     ``d'[i, c] = z(1 - rate[i, c]) - z(mean of rate[j, t_i] over the images j of object c)``
 
-    Parameters
-    ----------
-    rates : array-like, shape (..., n_images, n_objects)
-        How often distractor ``c`` is chosen for image ``i``; NaN where unknown.
-    limit : float
-        Values are clipped to ``[-limit, limit]``, since rates of 0 and 1 have infinite z.
-
-    Returns
-    -------
-    ndarray, shape (..., n_images, n_objects)
-        NaN where the rate or the reverse one is unknown, or both are infinite with the same sign.
+    ``rate[i, c]``, shape (..., n_images, n_objects), says how often distractor ``c`` is chosen for image ``i``. Values
+    are clipped to ``[-limit, limit]``, since rates of 0 and 1 have infinite z. NaN where the rate or the reverse one is
+    unknown, or both are infinite with the same sign.
     """
     values = np.asarray(rates, dtype=np.float64)
     reverse = np.swapaxes(object_means(values, truth)[..., :, np.asarray(truth)], -1, -2)
-    with np.errstate(invalid="ignore"):  # infinity minus infinity
+    with np.errstate(invalid="ignore"):
         dprimes: Floats = np.clip(ndtri(1.0 - values) - ndtri(reverse), -limit, limit)
     return dprimes
 
@@ -192,7 +155,7 @@ def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Fl
     ``d'[a, b] = z(1 - rate(b taken for a)) - z(rate(a taken for b))``; rates are averaged over the images of an object.
     """
     means = object_means(rates, truth)
-    with np.errstate(invalid="ignore"):  # infinity minus infinity
+    with np.errstate(invalid="ignore"):
         dprimes: Floats = np.clip(ndtri(1.0 - np.swapaxes(means, -1, -2)) - ndtri(means), -limit, limit)
     return dprimes
 
@@ -228,7 +191,7 @@ def masked_correlations(first: ArrayLike, second: ArrayLike, counted: ArrayLike)
     sides = []
     for side in (first, second):
         values = np.where(keep, np.asarray(side, dtype=np.float64), 0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 where nothing counts
+        with np.errstate(invalid="ignore", divide="ignore"):
             centered = np.where(keep, values - values.sum(axis=(-2, -1), keepdims=True) / number, 0.0)
         # Rounding residue of a constant side is zero.
         negligible = np.abs(centered) <= 1e-13 * np.abs(values).max(axis=(-2, -1), keepdims=True, initial=0.0)
@@ -242,7 +205,7 @@ def masked_correlations(first: ArrayLike, second: ArrayLike, counted: ArrayLike)
 
 def _correlation_of_sums(sums: Floats) -> Floats:
     n, x, y, xx, yy, xy = sums
-    with np.errstate(invalid="ignore", divide="ignore"):  # n = 0
+    with np.errstate(invalid="ignore", divide="ignore"):
         spread_x, spread_y = xx - x * x / n, yy - y * y / n
         varies = (spread_x > 1e-13 * xx) & (spread_y > 1e-13 * yy)
         scale = np.sqrt(np.where(varies, spread_x * spread_y, np.nan))

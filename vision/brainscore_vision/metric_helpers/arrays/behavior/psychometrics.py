@@ -38,18 +38,9 @@ _MOST_STARTS = 10
 def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5) -> Floats:
     """Compute the psychometric function ``guess + (1 - guess - lapse) Phi(slope (x - mean))``.
 
-    Parameters
-    ----------
-    x : array-like, any shape
-        Strength of the stimulus.
-    slope : float
-        Inverse of the standard deviation, in 1 / unit of `x`.
-    mean : float
-        Strength at half height, in the unit of `x`.
-    lapse : float
-        Share of wrong answers to the strongest stimuli.
-    guess : float
-        Share of right answers without a stimulus; 0.5 with two choices.
+    It is the share of right answers to stimuli of strength x: `guess` without a stimulus (0.5 with two choices), half
+    height at `mean`, and a share `lapse` of wrong answers to the strongest. The slope is the inverse of the standard
+    deviation.
 
     Examples
     --------
@@ -63,14 +54,8 @@ def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, g
 def inverse_cumulative_gaussian(
     share: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5
 ) -> Floats:
-    """Compute the strength at which `cumulative_gaussian` reaches a share of right answers; NaN where it never does.
-
-    Examples
-    --------
-    >>> round(float(inverse_cumulative_gaussian(0.7, slope=1.0, mean=2.0, lapse=0.1)), 6)
-    2.0
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):  # unreachable shares; a flat function
+    """Compute the strength at which `cumulative_gaussian` reaches a share of right answers; NaN where it never does."""
+    with np.errstate(invalid="ignore", divide="ignore"):
         height = (np.asarray(share, dtype=np.float64) - guess) / (1 - guess - lapse)
         strength: Floats = mean + ndtri(height) / slope
     return strength
@@ -78,15 +63,7 @@ def inverse_cumulative_gaussian(
 
 @dataclass(frozen=True)
 class PsychometricFit:
-    """A fitted psychometric function.
-
-    Attributes
-    ----------
-    slope, mean, lapse : float
-        Parameters of `cumulative_gaussian`.
-    r2 : float
-        Share of the shares' variance that the function explains; NaN if they do not vary.
-    """
+    """Parameters of a fitted `cumulative_gaussian`, and the share of the shares' variance that it explains (or NaN)."""
 
     slope: float
     mean: float
@@ -100,13 +77,7 @@ class PsychometricFit:
 
 
 def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Integers]:
-    """Compute the share of right answers at each stimulus level from trials.
-
-    Returns
-    -------
-    levels, shares : ndarray, shape (n_levels,)
-        Levels ascend.
-    n_trials : ndarray of int, shape (n_levels,)
+    """Compute the share of right answers at each level of trials; return levels, shares and numbers of trials.
 
     Examples
     --------
@@ -160,8 +131,6 @@ def fit_cumulative_gaussian(
         a value is not finite.
     n_trials : array-like, shape (n_levels,), or None
         None: equal weights.
-    lapse_bounds : (float, float)
-        Least and greatest lapse.
     near : (float, float, float) or None
         Slope, mean and lapse of a fit to similar data: the only start, ten times as fast.
 
@@ -195,7 +164,7 @@ def fit_cumulative_gaussian(
 def _optimum(
     starts: Floats, arguments: tuple[Floats, Floats, Floats, float], bounds: Sequence[tuple[float, float]]
 ) -> Floats:
-    """Return slope, mean and lapse of the best local optimum; of equally good ones, that of the first start."""
+    """Return the parameters of the best local optimum; of equally good ones, that of the first start."""
     options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000}
     results = [
         minimize(_negative_log_likelihood, start, arguments, "L-BFGS-B", jac=True, bounds=bounds, options=options)
@@ -211,8 +180,8 @@ def _starts(
 ) -> Floats:
     """Return the best step, and the best points of a grid for each mean and for each slope, shape (n_starts, 3).
 
-    Steep functions have an optimum in every gap between levels: means are the levels and the middles of gaps. Shallow
-    and steep optima are far apart: the best point for every slope finds both.
+    Steep functions have an optimum in every gap between levels, far from shallow ones: the best point for every slope
+    finds both.
     """
     lapses = lapse_bounds[0] + np.ptp(lapse_bounds) * np.linspace(0, 1, _GRID_LAPSES) ** 2  # most lapses are small
     slopes = np.geomspace(0.25, max(steepest, 10.0), _GRID_SLOPES).clip(max=steepest)
@@ -268,7 +237,6 @@ def _best_step(
 def _negative_log_likelihood(
     parameters: Floats, unit: Floats, shares: Floats, weights: Floats, guess: float
 ) -> tuple[float, Floats]:
-    """Return the value and the three derivatives."""
     slope, mean, lapse = parameters
     z = slope * (unit - mean)
     risen, density = ndtr(z), np.exp(-z * z / 2) / np.sqrt(2 * np.pi)

@@ -8,9 +8,8 @@ L_ii, both estimates of HSIC follow from ``S = sum_ij K_ij L_ij = |X^T Y|^2``:
 
 References
 ----------
-Kornblith, Norouzi, Lee & Hinton (2019), Similarity of neural network representations revisited, ICML, arXiv:1905.00414.
-Song, Smola, Gretton, Bedo & Borgwardt (2012), Feature selection via dependence maximization, JMLR 13, equation 5.
-Murphy, Zylberberg & Fyshe (2024), Correcting biased centered kernel alignment measures, arXiv:2405.01012.
+Kornblith, Norouzi, Lee & Hinton (2019), ICML, arXiv:1905.00414. Song, Smola, Gretton, Bedo & Borgwardt (2012), JMLR 13,
+equation 5. Murphy, Zylberberg & Fyshe (2024), arXiv:2405.01012.
 """
 
 from __future__ import annotations
@@ -37,15 +36,8 @@ _ROUNDING = 1e-12
 def linear_hsic(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> tuple[float, float, float]:
     """Estimate the Hilbert-Schmidt independence criterion of two sets of responses, and of each with itself.
 
-    Parameters
-    ----------
-    unbiased : bool
-        Unbiased estimate (Song et al. 2012), from at least four stimuli; otherwise ``tr(K H L H)``, not divided by n.
-
-    Returns
-    -------
-    first_second, first_first, second_second : float
-        Zero where rounding leaves no correct digit.
+    The unbiased estimate (Song et al. 2012) needs at least four stimuli; the other is ``tr(K H L H)``, not divided by
+    n. It is zero where rounding leaves no correct digit.
     """
     sides = paired_sides(first, second)
     return _triple(*sides, unbiased=unbiased)
@@ -123,12 +115,10 @@ class GramSide:
 
 @dataclass(frozen=True)
 class GramPair:
-    """Two sides and what all quantities computed from them share.
+    """Two sides, a Gram matrix first, and what all quantities computed from them share.
 
     Attributes
     ----------
-    one, two : GramSide
-        A Gram matrix, if any, comes first.
     cross : ndarray
         X^T Y, shape (p, q), of features; K Y, shape (n, q), of a Gram matrix and features; L of two Gram matrices.
     total : float
@@ -252,7 +242,6 @@ def evenly(sizes: Floats, most: int) -> Indices:
 
 
 def _single(values: Floats) -> tuple[NDArray[np.float32], float]:
-    """Return values in single precision relative to the largest, and the largest."""
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))) or 1.0
     return (values / largest).astype(np.float32), largest
 

@@ -3,11 +3,6 @@
 With the (U-)centred Gram matrix K~ of a side, its product with the second side is a sum over responses, ``z_ij = y_ij
 (K~ y_j)_i``: by neuroids and by stimuli. The length of the second side is its product with itself, where each term
 holds two neuroids.
-
-References
-----------
-Efron & Stein (1981), The jackknife estimate of variance, doi:10.1214/aos/1176345462. Szekely & Rizzo (2014),
-doi:10.1214/14-AOS1255, section 3 (U-centred matrices).
 """
 
 from __future__ import annotations
@@ -39,9 +34,9 @@ _STANDING = 512  # neuroids that represent all where neuroids outnumber stimuli
 def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> tuple[float, Influences | None]:
     """Compute centered kernel alignment, and how it moves with stimuli and with neuroids of the second side.
 
-    Stimuli are left out one at a time. The squared changes hold the joint effect of two stimuli, such as both their
-    noise, twice (Efron & Stein 1981, section 2); it is estimated from pairs and subtracted once. For neuroids see
-    `weighted_neuroids`; up to 512, evenly spread, represent all if neuroids outnumber stimuli.
+    Stimuli are left out one at a time. The squared changes hold the joint effect of two stimuli twice (see
+    `counted_once`); it is estimated from pairs and subtracted once. For neuroids see `weighted_neuroids`; up to 512,
+    evenly spread, represent all if neuroids outnumber stimuli.
 
     Influences are None for fewer than five stimuli (biased: three), or if alignment is undefined without some stimulus.
     """
@@ -95,10 +90,9 @@ def weighted_neuroids(
 
     Parameters
     ----------
-    product, length : ndarray, shape (n_chosen,)
-        Contributions of neuroids to the product of both sides and to the length of the second.
-    alone : ndarray, shape (n_chosen,)
-        Length of each by itself.
+    product, length, alone : ndarray, shape (n_chosen,)
+        Contributions of neuroids to the product of both sides and to the length of the second; length of each by
+        itself.
     sizes : (float, float, float)
         Product, and positive lengths of the first and the second side.
     n_neuroids : int
@@ -112,7 +106,7 @@ def weighted_neuroids(
     if n_neuroids < 2:
         return np.zeros(n_neuroids)
     rest = 1 - 2 * _TAKEN * length / sizes[2] + _TAKEN**2 * alone / sizes[2]
-    with np.errstate(invalid="ignore", divide="ignore"):  # a negative rest gives NaN
+    with np.errstate(invalid="ignore", divide="ignore"):
         moved = (sizes[0] - _TAKEN * product) / np.sqrt(sizes[1]) / np.sqrt(sizes[2]) / np.sqrt(rest)
     factor = (n_neuroids - _TAKEN) / _TAKEN / np.sqrt((n_neuroids - 1) * len(moved))
     scaled: Floats = factor * (moved.mean() - moved)
@@ -131,7 +125,7 @@ def _of_stimuli(
 
 
 def _alone(columns: Floats, *, unbiased: bool) -> Floats:
-    """Return the length of each column's Gram matrix, shape (n_columns,), as in `apply_unbiased`."""
+    """Return the length of each column's Gram matrix, as in `apply_unbiased`."""
     n, squares = len(columns), columns**2
     sums = squares.sum(axis=0)
     if not unbiased:

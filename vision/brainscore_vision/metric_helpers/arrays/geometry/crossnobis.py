@@ -1,17 +1,12 @@
 """Compute distances between response patterns from repeated measurements, unbiased by noise.
 
 Noise lengthens distances between measured patterns. Products of independently measured differences have no such bias
-(Walther et al. 2016): with the pattern ``b_im`` of stimulus i in repetition m,
+(Walther et al. 2016, doi:10.1016/j.neuroimage.2015.12.012): with the pattern ``b_im`` of stimulus i in repetition m,
 
     ``d_ij = mean over m != n of (b_im - b_jm)^T S^-1 (b_in - b_jn) / n_neuroids``
 
-where S is the covariance of the noise, or the identity. Distances of equal patterns are zero on average, hence negative
-half of the time.
-
-References
-----------
-Walther et al. (2016), doi:10.1016/j.neuroimage.2015.12.012. Schaefer & Strimmer (2005), A shrinkage approach to
-large-scale covariance matrix estimation, doi:10.2202/1544-6115.1175.
+where S is the covariance of the noise (Schaefer & Strimmer 2005, doi:10.2202/1544-6115.1175), or the identity.
+Distances of equal patterns are zero on average, hence negative half of the time.
 """
 
 from __future__ import annotations
@@ -31,18 +26,9 @@ def unbiased_distances(responses: ArrayLike, present: ArrayLike | None = None) -
     """Compute squared distances per neuroid from products across repetitions.
 
     The sum of products over different repetitions is the product of sums minus the sum of products within repetitions.
-
-    Parameters
-    ----------
-    responses : array-like, shape (n_repetitions, n_stimuli, n_neuroids)
-        Finite where present; at least two repetitions. Whiten them for distances in units of noise.
-    present : array-like of bool, shape (n_repetitions, n_stimuli), or None
-        Whether a stimulus was shown in a repetition; None: all were.
-
-    Returns
-    -------
-    ndarray, shape (n_stimuli, n_stimuli)
-        Symmetric, zero on the diagonal, of either sign; NaN for pairs without two different repetitions.
+    Responses, shape (n_repetitions, n_stimuli, n_neuroids), are finite where `present`, shape (n_repetitions,
+    n_stimuli; None: all were shown). Whiten them for distances in units of noise. Distances have either sign; NaN for
+    pairs without two different repetitions.
     """
     values = np.asarray(responses, dtype=np.float64)
     n_repetitions, n_stimuli, n_neuroids = values.shape
@@ -57,7 +43,7 @@ def unbiased_distances(responses: ArrayLike, present: ArrayLike | None = None) -
     for repetition in values:
         products -= repetition @ repetition.T
     pairs = counts.sum(axis=0)[:, None] * counts.sum(axis=0) - counts.T @ counts
-    with np.errstate(divide="ignore", invalid="ignore"):  # pairs without repetitions are NaN
+    with np.errstate(divide="ignore", invalid="ignore"):
         moments = np.where(pairs > 0, products / pairs, np.nan)
     own = np.diagonal(moments)
     distances: Floats = (own[:, None] + own - 2.0 * moments) / n_neuroids
@@ -75,17 +61,8 @@ def noise_covariance(
     (rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage). N independent residuals would halve it for two
     repetitions, whose residuals are copies of each other.
 
-    Parameters
-    ----------
-    kind : {'shrinkage', 'diagonal'}
-        Shrink correlations between neuroids towards zero by the amount of least expected squared error (Schaefer &
-        Strimmer 2005), or set them to zero. Variances do not change.
-
-    Returns
-    -------
-    covariance : ndarray, shape (n_neuroids, n_neuroids)
-    shrinkage : float
-        Share removed from the correlations, in [0, 1]; invariant to the scale of neuroids.
+    Correlations between neuroids shrink towards zero by the amount of least expected squared error, or are set to zero
+    (kind 'diagonal'). Variances do not change. The share removed, in [0, 1], is returned too.
     """
     values = np.asarray(responses, dtype=np.float64)
     recorded = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
@@ -110,13 +87,9 @@ def noise_covariance(
 
 
 def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:
-    """Multiply patterns by an inverse root of a covariance, so that noise of that covariance becomes white.
+    """Multiply patterns, shape (..., n_neuroids), by an inverse root of a covariance, so that such noise becomes white.
 
-    Parameters
-    ----------
-    responses : array-like, shape (..., n_neuroids)
-    covariance : array-like, shape (n_neuroids, n_neuroids)
-        Positive definite. ValueError if it is singular, such as for a neuroid without noise.
+    ValueError if the covariance is singular, such as for a neuroid without noise.
     """
     values = np.asarray(responses, dtype=np.float64)
     try:
@@ -134,12 +107,7 @@ def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:
 def distance_product(first: ArrayLike, second: ArrayLike, *, whitened: bool = False, centred: bool = False) -> float:
     """Compute the inner product of two sets of distances over all pairs of stimuli.
 
-    Parameters
-    ----------
-    whitened : bool
-        Weight by the inverse covariance ``V^-1`` of estimated distances; see `whitened`.
-    centred : bool
-        Subtract the mean over pairs from both first.
+    They may be weighted by the inverse covariance ``V^-1`` of estimated distances (see `whitened`), or centred first.
     """
     one, two = (np.asarray(square, dtype=np.float64) for square in (first, second))
     n = len(one)

@@ -63,23 +63,10 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
 
 
 def factor_dimensions(scores: ArrayLike, n_neuroids: int) -> NDArray[np.int64]:
-    """Divide neuroids among factors and a residual in proportion to the exponentials of their scores.
+    """Divide neuroids among factors and a residual in proportion to the exponentials of `factor_scores`.
 
     ``N_f = floor(softmax(score)_f N)`` (Esser et al. 2020, equation 14); the residual, with score 1 (Islam et al. 2021,
-    Shape or texture: understanding discriminative features in CNNs, https://openreview.net/forum?id=NcFEZOi-rLa), gets
-    the remainder.
-
-    Parameters
-    ----------
-    scores : array-like, shape (n_factors,)
-        See `factor_scores`.
-    n_neuroids : int
-        N, at least 1.
-
-    Returns
-    -------
-    ndarray of int, shape (n_factors + 1,)
-        Residual last. They add up to N.
+    https://openreview.net/forum?id=NcFEZOi-rLa), gets the remainder and comes last.
 
     Examples
     --------

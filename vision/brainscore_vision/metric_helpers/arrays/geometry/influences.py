@@ -22,10 +22,8 @@ class Influences:
 
     Attributes
     ----------
-    stimuli : ndarray, shape (n_stimuli,)
-        Squares sum to the variance over new stimuli.
-    neuroids : ndarray, shape (n_neuroids,)
-        Squares sum to the variance over new neuroids; 0 for a single one.
+    stimuli, neuroids : ndarray, shapes (n_stimuli,) and (n_neuroids,)
+        Squares sum to the variance over new stimuli, or neuroids; 0 for a single neuroid.
     cells : ndarray, shape (n_stimuli, n_neuroids)
         Joint effect of a stimulus and a neuroid, up to terms that depend on one of them.
     chosen : ndarray of int, shape (n_neuroids,), or None

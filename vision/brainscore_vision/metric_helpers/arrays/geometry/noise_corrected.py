@@ -39,8 +39,6 @@ class CorrectedAlignment:
         With the lengths of the noisy sides; in [-1, 1].
     reliabilities : list of ndarray, shape (n_divisions,)
         For each side, the length from each division relative to that of the noisy side; empty without halves.
-    influences : Influences or None
-        None where alignment is undefined without some stimulus or neuroid.
     """
 
     value: float
@@ -52,14 +50,10 @@ class CorrectedAlignment:
 def noise_corrected_cka(
     first: ArrayLike, second: ArrayLike, *, first_halves: Halves = (), second_halves: Halves = ()
 ) -> CorrectedAlignment:
-    """Compute alignment with noise-free lengths of the sides.
+    """Compute alignment of responses, averaged over repetitions, to at least four stimuli with noise-free lengths.
 
-    Parameters
-    ----------
-    first, second : array-like, shape (n_stimuli, n_neuroids)
-        Averaged over repetitions; at least four stimuli.
-    first_halves, second_halves : sequence of pairs of array-like, each of the shape of its side
-        Averages over both halves, for each division of the repetitions. Empty for a side without noise.
+    Halves of a side are pairs of averages over both, for each division of the repetitions; empty for a side without
+    noise.
     """
     one, two = paired_sides(first, second)
     lengths = [_Length.of(side, halves) for side, halves in ((one, first_halves), (two, second_halves))]
@@ -150,7 +144,7 @@ def _influences(
 
 
 def _of_single_columns(u: Floats, v: Floats) -> Floats:
-    """Return ``n (n - 3)`` times the unbiased HSIC of each column of two centred sides; shape (n_columns,)."""
+    """Return ``n (n - 3)`` times the unbiased HSIC of each column of two centred sides."""
     n = len(u)
     products, own, other = np.einsum("ij,ij->j", u, v), u**2, v**2
     values: Floats = products**2 - n / (n - 2) * np.einsum("ij,ij->j", own, other)
@@ -159,9 +153,8 @@ def _of_single_columns(u: Floats, v: Floats) -> Floats:
 
 
 def _ratio(product: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
-    """Divide by the roots of both lengths; NaN where one is not positive."""
     xy, xx, yy = (np.asarray(part, dtype=np.float64) for part in (product, first, second))
     defined = (xx > 0) & (yy > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # undefined ratios are NaN
+    with np.errstate(divide="ignore", invalid="ignore"):
         ratio: Floats = np.where(defined, xy / np.sqrt(xx) / np.sqrt(yy), np.nan)
     return ratio

@@ -1,18 +1,12 @@
 """Compare two sets of responses after the rotation that brings them closest.
 
 With centred responses X (n stimuli x p) and Y (n x q), the best rotation or reflection aligns them up to ``|X^T Y|_*``,
-the sum of singular values, relative to both sizes:
+the sum of singular values (Schoenemann 1966, doi:10.1007/BF02289451), relative to both sizes:
 
     ``similarity = |X^T Y|_* / (|X| |Y|)``
 
 Its arc cosine, the angle between both shapes, is a metric; the distance of unit-size shapes after rotation is ``sqrt(2
-- 2 similarity)`` (Williams et al. 2021, equations 5 and 6).
-
-References
-----------
-Williams, Kunz, Kornblith & Linderman (2021), Generalized shape metrics on neural representations, NeurIPS,
-https://arxiv.org/abs/2110.14739. Schoenemann (1966), A generalized solution of the orthogonal Procrustes problem,
-doi:10.1007/BF02289451.
+- 2 similarity)`` (Williams, Kunz, Kornblith & Linderman 2021, https://arxiv.org/abs/2110.14739, equations 5 and 6).
 """
 
 from __future__ import annotations

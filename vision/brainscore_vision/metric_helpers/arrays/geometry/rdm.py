@@ -61,7 +61,7 @@ def correlation_distances(responses: ArrayLike) -> Floats:
         for start in range(0, n_neuroids, width):
             yield np.array(patterns[:, start : start + width], dtype=np.float64)
 
-    with np.errstate(divide="ignore", invalid="ignore"):  # constant patterns are set to NaN below
+    with np.errstate(divide="ignore", invalid="ignore"):
         mean = sum((block.sum(axis=1, keepdims=True) for block in blocks()), np.zeros((n_stimuli, 1))) / n_neuroids
         largest = np.zeros((n_stimuli, 1))
         for block in blocks():
@@ -128,9 +128,9 @@ def rdm_similarity(
         Pairs of stimuli with equal labels do not count, such as copies in a bootstrap sample, whose dissimilarity is
         zero by construction.
     random_ties : bool
-        Compute rho-a instead: the mean correlation over all ways to break ties, below Spearman's where there are ties.
-        With N pairs and mean ranks R for equal dissimilarities, ``12 / (N^3 - N) sum_k (R(x_k) - mean) (R(y_k) -
-        mean)`` (Schuett et al. 2023, section "Rank-correlation"): the denominator is that without ties.
+        Compute rho-a instead: the mean correlation over all ways to break ties (Schuett et al. 2023). With N pairs and
+        mean ranks R for equal dissimilarities, it is ``12 / (N^3 - N) sum_k (R(x_k) - mean) (R(y_k) - mean)``: the
+        denominator is that without ties.
 
     Returns
     -------
@@ -227,7 +227,6 @@ def _two_triangles(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]
 
 
 def _pearson(x: Floats, y: Floats, counts: Floats | None = None) -> float:
-    """Correlate ranks, optionally counted several times each; NaN if either is constant."""
     if counts is None:
         x = x - x.mean()
         y = y - y.mean()

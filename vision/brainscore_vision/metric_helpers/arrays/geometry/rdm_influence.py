@@ -4,18 +4,13 @@ With u and v, the ranks of both sides as shares around 0, their mean product A m
 
     ``u_k v_k + mean_l [x_k <= x_l] v_l + mean_l [y_k <= y_l] u_l - 3 A``
 
-(Croux & Dehon 2010, section 2, plus effects on other ranks), and with dissimilarity y_k by ``g(y_k) (u_k - u(y_k)) /
-N``: the density of dissimilarities times the distance of u from that of pairs with similar y, estimated from neighbours
-in the order. A dissimilarity ``1 - r`` moves with the weight of neuroid j by ``-(z_i z_i' - r (z_i^2 + z_i'^2) / 2)``
-(Devlin et al. 1975).
+(Croux & Dehon 2010, doi:10.1007/s10260-010-0142-z, section 2, plus effects on other ranks), and with dissimilarity y_k
+by ``g(y_k) (u_k - u(y_k)) / N``: the density of dissimilarities times the distance of u from that of pairs with similar
+y, estimated from neighbours in the order. A dissimilarity ``1 - r`` moves with the weight of neuroid j by ``-(z_i z_i'
+- r (z_i^2 + z_i'^2) / 2)`` (Devlin, Gnanadesikan & Kettenring 1975, doi:10.1093/biomet/62.3.531).
 
 The correlation is far from linear in a few neuroids: up to 64 are left out one at a time instead, on up to 128 stimuli.
 With derivatives, intervals for four neuroids cover the score's mean in 83 % instead of 95.
-
-References
-----------
-Croux & Dehon (2010), Influence functions of the Spearman and Kendall correlation measures,
-doi:10.1007/s10260-010-0142-z. Devlin, Gnanadesikan & Kettenring (1975), doi:10.1093/biomet/62.3.531.
 """
 
 from __future__ import annotations
@@ -122,7 +117,6 @@ def _without_each(first: Floats, responses: Floats, cells: Floats, *, random_tie
 
 
 def _square(pairs: Floats, n: int) -> Floats:
-    """Arrange values of pairs as a symmetric matrix with zeros on the diagonal."""
     matrix = np.zeros((n, n))
     matrix[~np.tri(n, dtype=bool)] = pairs
     matrix += matrix.T

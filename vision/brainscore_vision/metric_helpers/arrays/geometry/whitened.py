@@ -69,12 +69,8 @@ def whitened_influences(
     similarity by distances and its Laplacian ``L = diag(G 1) - G``, neuroid j with responses y has the influence ``y^T
     L y``, with the part ``y_i (L y)_i`` for response i; likewise for products across repetitions.
 
-    Parameters
-    ----------
-    responses : array-like, shape (n_repetitions, n_stimuli, n_neuroids)
-        Responses whose `squared_distances` (one repetition) or `unbiased_distances` (several) `second` are.
-    present : array-like of bool, shape (n_repetitions, n_stimuli), or None
-        As for `unbiased_distances`.
+    The second distances are `squared_distances` (one repetition) or `unbiased_distances` (several) of `responses`,
+    shape (n_repetitions, n_stimuli, n_neuroids), where `present`.
     """
     x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
     stimuli = whitened_stimulus_influences(x, y, centred=centred)
@@ -113,7 +109,7 @@ def _weighted(distances: Floats, *, centred: bool) -> Floats:
 
 
 def _without_each(x: Floats, y: Floats, *, centred: bool) -> Floats:
-    """Compute `distance_product` without each stimulus in turn, shape (n_stimuli,), from sums over all of them.
+    """Compute `distance_product` without each stimulus in turn, from sums over all of them.
 
     Centring first lowers the product of row sums ``S_x`` and ``S_y`` by ``S_x S_y / (4 n^2 (n - 1))``.
     """

@@ -5,9 +5,8 @@ The partner's response predicts a neuroid. Unlike in `regression.single`, no two
 
 References
 ----------
-Kuhn (1955), The Hungarian method for the assignment problem, doi:10.1002/nav.3800020109. Crouse (2016), On implementing
-2D rectangular assignment algorithms, doi:10.1109/TAES.2016.140952, which SciPy uses. Li, Yosinski, Clune, Lipson &
-Hopcroft (2016), Convergent learning, arXiv:1511.07543.
+Kuhn (1955), doi:10.1002/nav.3800020109. Crouse (2016), doi:10.1109/TAES.2016.140952, which SciPy uses. Li, Yosinski,
+Clune, Lipson & Hopcroft (2016), arXiv:1511.07543.
 """
 
 from __future__ import annotations
@@ -29,17 +28,10 @@ UNDEFINED = -2.0  # replaces undefined correlations; below all defined ones
 
 
 def assign(correlations: Floats) -> Indices:
-    """Assign a source neuroid of its own to each target neuroid.
+    """Assign a source neuroid of its own to each target neuroid; return its position.
 
-    Parameters
-    ----------
-    correlations : ndarray, shape (n_neuroids, n_features)
-        NaN where undefined: such a pair is a last resort. ValueError if the target has more neuroids than the source.
-
-    Returns
-    -------
-    ndarray of int, shape (n_neuroids,)
-        Positions in the source, all different; -1 where only undefined pairs remained.
+    Undefined (NaN) correlations, shape (n_neuroids, n_features), are a last resort; neuroids that only have these left
+    get -1. If the target has more neuroids than the source, ValueError is raised.
 
     Examples
     --------

@@ -82,8 +82,7 @@ class Matched:
         Mean correlation of each target neuroid with its matches, :math:`q \sum_i T_{ij} r_{ij}`, in [-1, 1]. Their mean
         is the score.
     influence : ndarray, shape (n_test, n_neuroids)
-        Influence of each cell of the measurement on that mean, see `correlation_influence`; NaN for fewer than three
-        stimuli.
+        Influence of each cell of the measurement on that mean; NaN for fewer than three stimuli.
     """
 
     scores: Floats
@@ -119,7 +118,6 @@ def soft_matching_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, sp
 
 
 def _programme(gain: Floats) -> tuple[Indices, Indices, Floats]:
-    """Solve the programme for more rows than columns; return rows, columns and mass of the pairs."""
     m, k = gain.shape
     every = np.arange(m)
     if k == 1:
@@ -145,14 +143,14 @@ def _settled(net: Floats) -> tuple[NDArray[np.bool_], Indices]:
     second, first = np.partition(net, k - 2, axis=1)[:, k - 2 :].T
     margin = first - second
     settled = margin >= np.quantile(margin, UNSURE)
-    order = np.lexsort((-margin, best))  # by column, the surest first
+    order = np.lexsort((-margin, best))
     place = np.arange(m) - np.searchsorted(best[order], best[order])
     settled[order[place >= int(FILLED * m / k)]] = False
     return settled, best
 
 
 def _solved(gain: Floats, net: Floats, room: Floats) -> tuple[Indices, Indices, Floats, Floats]:
-    """Solve for rows of mass 1 and columns with some room; return rows, columns and mass of the pairs, and prices."""
+    """Solve for rows of mass 1 and columns with some room; return pairs, their mass, and prices of columns."""
     m = len(gain)
     candidates = _candidates(gain, net, room)
     supply = np.concatenate([np.ones(m), room])

@@ -17,17 +17,7 @@ def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
 
     ``1 - max |P - Q| / max(1 - Q_1, Q_(n-1))`` with cumulative shares P and Q (Marques, Schrimpf & DiCarlo 2021,
     doi:10.1101/2021.03.01.433495): the denominator is the distance of `q` from a histogram with all mass in the first
-    or in the last bin.
-
-    Parameters
-    ----------
-    p, q : array-like, shape (..., n_bins)
-        Shares that add up to 1.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        In [0, 1]; 1 for equal histograms. NaN if a histogram is NaN or there is only one bin.
+    or in the last bin. In [0, 1]; 1 for equal histograms. NaN if one is NaN or there is only one bin.
 
     Examples
     --------
@@ -42,27 +32,16 @@ def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
     cumulative = np.cumsum(second, axis=-1)[..., :-1]
     distance = np.abs(np.cumsum(first, axis=-1)[..., :-1] - cumulative).max(axis=-1, initial=0.0)
     largest = np.maximum(1.0 - cumulative, cumulative).max(axis=-1, initial=0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a single bin leaves nothing to compare
+    with np.errstate(divide="ignore", invalid="ignore"):
         similarity: Floats = 1.0 - distance / largest
     return similarity
 
 
 def bin_shares(values: ArrayLike, bins: ArrayLike) -> tuple[Floats, float]:
-    """Compute the shares of values in bins, and of undefined values.
+    """Compute the shares of values in bins, and of undefined values (NaN).
 
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        NaN where undefined. Values beyond the first or last edge count in the outermost bins.
-    bins : array-like, shape (n_bins + 1,)
-        Increasing edges; a value on an edge counts to its right, except on the last.
-
-    Returns
-    -------
-    shares : ndarray, shape (n_bins,)
-        Relative to all n values.
-    undefined : float
-        Share of NaN. All shares add up to 1, and are NaN without values.
+    All shares, relative to all values, add up to 1; they are NaN without values. Values beyond the first or last edge
+    count in the outermost bins. A value on an edge counts to its right, except on the last.
     """
     array = np.asarray(values, dtype=np.float64)
     edges = np.asarray(bins, dtype=np.float64)
@@ -78,10 +57,8 @@ def drawn_histograms(
 ) -> Floats:
     """Compute histograms of draws of values with replacement, by multinomial counts, in the bins of `bin_shares`.
 
-    Returns
-    -------
-    ndarray, shape (n_draws, n_bins)
-        Shares of the defined values of each draw: undefined ones are drawn too. NaN for draws without any.
+    Undefined values are drawn too, but shares are those of the others, shape (n_draws, n_bins); NaN for draws without
+    any.
     """
     shares, undefined = bin_shares(values, bins)
     if np.isnan(undefined):

@@ -3,7 +3,7 @@
 Curves extend along the last axis, on increasing values of the tested property; leading axes are neurons. With a single
 curve, results are numbers. Orientations are in degrees, evenly spaced over 180. Curves may be smoothed over
 neighbouring conditions by a filter (`filt_type`, see `FILTERS`; None: not). A width is measured at the part `thrsh` of
-the peak response.
+the peak response. Properties of neurons without any response are NaN.
 
 References
 ----------
@@ -58,9 +58,7 @@ _VARIANCE_FLOOR = 0.02  # keeps the ratio of variances finite
 
 
 def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
-    """Compute ``1 - |sum_k r_k exp(2 i o_k)| / sum_k |r_k|``.
-
-    In [0, 1]: 0 for responses to one orientation, 1 for equal ones; NaN without any response.
+    """Compute ``1 - |sum_k r_k exp(2 i o_k)| / sum_k |r_k|``: 0 for responses to one orientation, 1 for equal ones.
 
     Examples
     --------
@@ -69,7 +67,7 @@ def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike)
     """
     curves = np.asarray(orientation_curve, dtype=np.float64)
     angles = np.deg2rad(np.asarray(orientation, dtype=np.float64))
-    with np.errstate(divide="ignore", invalid="ignore"):  # without any response it is undefined
+    with np.errstate(divide="ignore", invalid="ignore"):
         return 1.0 - np.abs(curves @ np.exp(2j * angles)) / np.abs(curves).sum(axis=-1)
 
 
@@ -100,10 +98,7 @@ def calc_bandwidth(
 ) -> tuple[PerCurve, PerCurve, Floats, Floats]:
     """Measure the width of orientation tuning on a smoothed, interpolated curve.
 
-    Parameters
-    ----------
-    mode : {'full', 'half'}
-        Distance between both flanks, or half of it.
+    In the mode 'full' it is the distance between both flanks, in 'half' half of it.
 
     Returns
     -------
@@ -111,8 +106,7 @@ def calc_bandwidth(
         Degrees; NaN if the response does not fall below the threshold on both sides, or the width exceeds 180.
     preferred : int or ndarray, shape (...)
         Degree of the peak, 0 to 179.
-    angles : ndarray, shape (180,)
-    curve : ndarray, shape (..., 180)
+    angles, curve : ndarray, shapes (180,) and (..., 180)
         The interpolated curve.
     """
     curves = np.atleast_1d(np.squeeze(np.asarray(orientation_curve, dtype=np.float64)))
@@ -133,15 +127,15 @@ def calc_bandwidth(
 
 
 def calc_orthogonal_preferred_ratio(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
-    """Divide the response to the orientation orthogonal to the preferred one by the preferred response.
+    """Divide the response to the orientation orthogonal to the preferred one by the preferred response; at most 1.
 
-    Needs an even number of orientations. At most 1; NaN without any response.
+    The number of orientations is even.
     """
     curves = np.asarray(orientation_curve, dtype=np.float64)
     number = len(np.asarray(orientation))
     preferred = np.argmax(curves, axis=-1)[..., None]
     orthogonal = (preferred + number // 2) % number
-    with np.errstate(divide="ignore", invalid="ignore"):  # without any response it is undefined
+    with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.take_along_axis(curves, orthogonal, axis=-1) / np.take_along_axis(curves, preferred, axis=-1)
     return ratio[..., 0]
 
@@ -159,10 +153,8 @@ def calc_spatial_frequency_tuning(
 
     Parameters
     ----------
-    y : array-like, shape (..., n_frequencies)
-        Responses.
     sf : array-like, shape (n_frequencies,)
-        Cycles per degree, increasing; at least four.
+        Cycles per degree; at least four.
     mode : {'ratio', 'oct'}
         Width as ``100 low / high`` or in octaves, ``log2(high / low)``.
     compat : bool
@@ -176,8 +168,7 @@ def calc_spatial_frequency_tuning(
         Cycles per degree.
     r2 : float or ndarray, shape (...)
         Share of the responses' variance that the smoothed curve explains.
-    frequencies : ndarray, shape (100,)
-    curve : ndarray, shape (..., 100)
+    frequencies, curve : ndarray, shapes (100,) and (..., 100)
         The interpolated curve.
     """
     responses = np.asarray(y, dtype=np.float64)
@@ -196,31 +187,29 @@ def calc_spatial_frequency_tuning(
     bandwidth = widths[mode]
     residual = ((responses - smooth) ** 2).sum(axis=-1)
     spread = ((responses - responses.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # undefined for a flat curve
+    with np.errstate(divide="ignore", invalid="ignore"):
         r2 = 1.0 - residual / spread
     return bandwidth[()], (2.0 ** dense[preferred])[()], r2[()], 2.0**dense, curve
 
 
 def calc_size_tuning(size_curve: ArrayLike, radius: ArrayLike) -> tuple[PerCurve, PerCurve, PerCurve, PerCurve]:
-    """Measure the summation field and its surround on a size tuning curve; radii in degrees of visual angle.
+    """Measure the summation field and its surround on a size tuning curve; all sizes in degrees of visual angle.
 
     Returns
     -------
-    summation_field : float or ndarray, shape (...)
-        Smallest diameter with 95 % of the peak response; degrees.
-    surround_diameter : float or ndarray, shape (...)
-        Smallest diameter beyond the peak at which the response is within 5 % of its plateau; degrees.
+    summation_field, surround_diameter : float or ndarray, shape (...)
+        Smallest diameter with 95 % of the peak response, and beyond it within 5 % of the plateau.
     ratio : float or ndarray, shape (...)
-        Ratio of the two. All three are NaN for neurons without suppression (index up to 0.1) or response.
+        Ratio of the two. All three are NaN for neurons without suppression (index up to 0.1).
     suppression : float or ndarray, shape (...)
-        ``(peak - plateau) / peak``; NaN without any response.
+        ``(peak - plateau) / peak``.
     """
     curves = np.asarray(size_curve, dtype=np.float64)
     radii = np.asarray(radius, dtype=np.float64)
     preferred = np.argmax(curves, axis=-1)
     peak = curves.max(axis=-1)
     plateau = curves[..., -1]
-    with np.errstate(divide="ignore", invalid="ignore"):  # without any response it is undefined
+    with np.errstate(divide="ignore", invalid="ignore"):
         suppression = np.where(peak == 0, np.nan, (peak - plateau) / peak)
         defined = (peak > 0) & (suppression > _SUPPRESSED)
     summed = 2.0 * radii[np.argmax(curves >= _SUMMATION * peak[..., None], axis=-1)]
@@ -232,12 +221,7 @@ def calc_size_tuning(size_curve: ArrayLike, radius: ArrayLike) -> tuple[PerCurve
 
 
 def calc_texture_modulation(response: ArrayLike) -> tuple[PerCurve, Floats]:
-    """Compare responses to textures and to noise with the same spectrum.
-
-    Parameters
-    ----------
-    response : array-like, shape (..., 2, n_families)
-        Mean responses to noise, then to textures.
+    """Compare mean responses to noise and to textures with the same spectrum, shape (..., 2, n_families).
 
     Returns
     -------
@@ -248,7 +232,7 @@ def calc_texture_modulation(response: ArrayLike) -> tuple[PerCurve, Floats]:
     """
     values = np.asarray(response, dtype=np.float64)
     noise, texture = values[..., 0, :], values[..., 1, :]
-    with np.errstate(divide="ignore", invalid="ignore"):  # families without any response are left out
+    with np.errstate(divide="ignore", invalid="ignore"):
         by_family: Floats = (texture - noise) / (texture + noise)
     return mean_known(by_family, axis=-1)[()], by_family
 
@@ -256,7 +240,7 @@ def calc_texture_modulation(response: ArrayLike) -> tuple[PerCurve, Floats]:
 def calc_sparseness(response: ArrayLike) -> float:
     """Compute ``(1 - mean(r)^2 / mean(r^2)) / (1 - 1 / n)`` over n responses of one neuron (Vinje & Gallant 2000).
 
-    0 for equal responses, 1 for a response to one stimulus only; NaN without any response.
+    0 for equal responses, 1 for a response to one stimulus only.
 
     Examples
     --------
@@ -264,22 +248,15 @@ def calc_sparseness(response: ArrayLike) -> float:
     1.0
     """
     values = np.asarray(response, dtype=np.float64).reshape(-1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # without any response it is undefined
+    with np.errstate(divide="ignore", invalid="ignore"):
         return float((1.0 - values.mean() ** 2 / np.mean(values**2)) / (1.0 - 1.0 / len(values)))
 
 
 def calc_variance_ratio(response: ArrayLike) -> tuple[float, float, float]:
     """Compare the variance of responses between texture families and between samples of a family.
 
-    Parameters
-    ----------
-    response : array-like, shape (n_families, n_samples) or (n_families, n_samples, n_repetitions)
-        Responses of one neuron, with variance independent of the mean.
-
-    Returns
-    -------
-    ratio, sample_share, family_share : float
-        ``(family_share + 0.02) / (sample_share + 0.02)``, and both shares of the total variance.
+    Responses of one neuron, shape (n_families, n_samples[, n_repetitions]), have a variance independent of the mean.
+    The ratio is ``(family_share + 0.02) / (sample_share + 0.02)``; both shares of the total variance are returned too.
     """
     values = np.asarray(response, dtype=np.float64)
     residual_ms, sample_ms, family_ms = calc_variance(values)
@@ -287,7 +264,7 @@ def calc_variance_ratio(response: ArrayLike) -> tuple[float, float, float]:
     residual = residual_ms if values.ndim == 3 else 0.0
     sample = (sample_ms - residual) / repetitions
     family = (family_ms - sample_ms) / (repetitions * values.shape[1])
-    with np.errstate(divide="ignore", invalid="ignore"):  # undefined for equal responses
+    with np.errstate(divide="ignore", invalid="ignore"):
         total = np.float64(residual + sample + family)
         sample_share, family_share = sample / total, family / total
         ratio = (family_share + _VARIANCE_FLOOR) / (sample_share + _VARIANCE_FLOOR)
@@ -297,10 +274,8 @@ def calc_variance_ratio(response: ArrayLike) -> tuple[float, float, float]:
 def calc_variance(response: ArrayLike) -> tuple[float, float, float]:
     """Compute the mean squares of a nested analysis of variance of responses as for `calc_variance_ratio`.
 
-    Returns
-    -------
-    residual, sample, family : float
-        Between repetitions of a sample (NaN without repetitions), between samples of a family, between families.
+    They are those between repetitions of a sample (NaN without repetitions), between samples of a family, between
+    families.
     """
     values = np.asarray(response, dtype=np.float64)
     families, samples = values.shape[:2]

@@ -2,13 +2,11 @@
 
 Let ``S = X^T Y`` for the training stimuli of a split, of shape (features, neuroids). A component is the weight vector
 ``w`` at which the power iteration ``w <- S S^T w`` stops, its scores ``t = X w``, and the deflation ``S <- S - b r^T``
-with ``b = X^T t`` and ``r = Y^T t / t^T t``. The iteration runs on the smaller side:
+with ``b = X^T t`` and ``r = Y^T t / t^T t``. The iteration runs on the smaller side, called own: over neuroids, where
+every iterate is ``w ~ S c``, on ``A = S^T S``; over features on ``A = S S^T``.
 
-* neuroids: every iterate is ``w ~ S c``, so that it runs on ``A = S^T S``;
-* features: it runs on ``A = S S^T``.
-
-That side is called own, the other side other: ``S`` is stored as (other, own), and ``A = S^T S``. A deflation by
-vectors o and v of the two sides changes A as ``A <- A - h v^T - v h^T`` with ``h = S^T o - |o|^2 v / 2``.
+``S`` is stored as (other, own), and ``A = S^T S``. A deflation by vectors o and v of the two sides changes A as ``A <-
+A - h v^T - v h^T`` with ``h = S^T o - |o|^2 v / 2``.
 """
 
 from __future__ import annotations
@@ -45,9 +43,8 @@ class Components:
         Scores of all stimuli, and with zeros for stimuli that do not train; the latter are orthogonal.
     sizes : ndarray, shape (n_splits, n_components)
         Squared lengths of the rows of `active`; 1 without a component.
-    loadings : ndarray, shape (n_splits, n_components, n_targets)
-        Regression of the targets on the scores.
-    weights : ndarray, shape (n_splits, n_components, n_sources)
+    loadings, weights : ndarray, shape (n_splits, n_components, n_targets or n_sources)
+        Loadings are the regression of the targets on the scores.
     mixing : ndarray, shape (n_splits, n_components, n_components)
         Upper triangular, with ``X weights^T = scores^T mixing``.
     """
@@ -71,15 +68,9 @@ def find_components(
 ) -> Components:
     """Find the components of every split.
 
-    Parameters
-    ----------
-    x, y : array of the backend, shapes (n_stimuli, n_sources) and (n_stimuli, n_targets)
-        Columns have mean zero over all stimuli.
-    trains : sequence of ndarray of int
-        Positions of the training stimuli of each split, all different within a split.
-    first : array, shape (n_stimuli, some) or None
-        First columns of the target; the start vector is the first that covaries with the source. None: those of `y`.
-        Needed where `y` is a factor of the target's Gram matrix.
+    Columns of `x` (sources) and `y` (targets), arrays of the backend, have mean zero over all stimuli. The training
+    stimuli of a split are all different. The start vector is the first column of the target that covaries with the
+    source; where `y` is a factor of the target's Gram matrix, `first` holds the first columns of the target itself.
     """
     state = _Lockstep(x, y, trains, n_components, backend, first)
     for k in range(n_components):
@@ -107,7 +98,7 @@ class _Lockstep:
         self.backend, self.x, self.y = backend, x, y
         self.by_neuroid = first is None and q <= p
         other, own = (x, y) if self.by_neuroid else (y, x)
-        members = np.zeros((s, n))  # 1 for training stimuli of each split
+        members = np.zeros((s, n))
         for row, train in zip(members, trains, strict=True):
             row[train] = 1.0
         self.mask = backend.asarray(members)
@@ -152,7 +143,6 @@ class _Lockstep:
         return _unit(weights)
 
     def add(self, k: int, weights: Array, *, last: bool) -> None:
-        """Add a component to every split that has one left."""
         earlier, earlier_scores, earlier_sizes = self.active[:, :k], self.scores[:, :k], self.sizes[:, :k]
         projected = self._centred(weights @ self.x.T)
         scores = projected
@@ -215,7 +205,7 @@ class _Lockstep:
 
 
 def _covariances(other: Array, own: Array, members: Floats, backend: Backend) -> Array:
-    """Return ``other^T (own - its mean)`` over the training stimuli of each split, shape (n_splits, others, owns)."""
+    """Return ``other^T (own - its mean)`` over the training stimuli of each split."""
     result = backend.zeros(len(members), other.shape[1], own.shape[1])
     mean = backend.asarray(members / members.sum(-1, keepdims=True)) @ own
     mostly = members.mean(-1) > 0.5
@@ -264,7 +254,6 @@ def _power_iterations(squares: Array, starts: Array, going: Array, backend: Back
 
 
 def _power_iteration(square: Array, vector: Array, *, by_neuroid: bool) -> Array:
-    """Follow the power iteration of one split in NumPy, with few operations."""
     image = square @ vector
     if by_neuroid:
         length = np.sqrt(vector @ image)

@@ -45,15 +45,10 @@ CONCENTRATIONS = (0.1, 1.0)  # of the Dirichlet distributions of candidates, in 
 
 
 def band_weights(n_bands: int, n_draws: int = 10, seed: int = 0) -> Floats:
-    """Return candidate weights of bands: equal weights, each band alone, and draws.
+    """Return candidate weights of bands, whose rows sum to 1: equal weights, each band alone, and draws.
 
     The draws are from Dirichlet distributions with concentrations .1 (few bands) and 1 (uniform on the simplex), in
     turn.
-
-    Returns
-    -------
-    ndarray, shape (1 + n_bands + n_draws, n_bands), or (1, 1) for a single band
-        Not negative; rows sum to 1.
     """
     if n_bands == 1:
         return np.ones((1, 1))
@@ -69,12 +64,9 @@ class BandedPrediction:
     Attributes
     ----------
     parts : ndarray, shape (n_bands, n_test, n_neuroids)
-        Contribution of each band.
-    mean : ndarray, shape (n_neuroids,)
-        Mean training response.
-    weights : ndarray, shape (n_bands, n_neuroids)
-        Selected weights; columns sum to 1.
-    alpha : ndarray, shape (n_neuroids,)
+        Contribution of each band, to be added to the mean training response.
+    weights, alpha : ndarray, shapes (n_bands, n_neuroids) and (n_neuroids,)
+        Selected weights, whose columns sum to 1, and penalties.
     """
 
     parts: Floats
@@ -151,19 +143,10 @@ def banded_fit(
 
 
 def variance_by_band(parts: Floats, measured: Floats) -> Floats:
-    """Divide the explained variance among bands by the product measure.
+    """Divide the explained variance among bands by the product measure, shape (n_bands, n_neuroids).
 
-    Parameters
-    ----------
-    parts : ndarray, shape (n_bands, n_test, n_neuroids)
-        See `BandedPrediction`.
-    measured : ndarray, shape (n_test, n_neuroids)
-
-    Returns
-    -------
-    ndarray, shape (n_bands, n_neuroids)
-        Sums over bands to ``R^2 = 1 - sum (y - prediction)^2 / sum y^2`` of centred responses and predictions. NaN
-        where responses do not vary.
+    Parts are those of a `BandedPrediction`. They sum over bands to ``R^2 = 1 - sum (y - prediction)^2 / sum y^2`` of
+    centred responses and predictions. NaN where responses do not vary.
 
     Examples
     --------
@@ -207,7 +190,6 @@ def _checked_weights(weights: ArrayLike | None, n_bands: int) -> Floats:
 def _chosen(
     grams: Sequence[Floats], y: Floats, candidates: Floats, alphas: Floats, used: Backend
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Select weights and alpha for each neuroid; return sizes of the bands, dual coefficients, weights and alphas."""
     n, q = y.shape
     scales = np.array([float(np.trace(gram)) / n for gram in grams])
     scales[scales <= 0] = 1.0  # a band that does not vary

@@ -41,20 +41,9 @@ def decoded_probabilities(
 ) -> Floats:
     """Fit a decoder to the training stimuli of every time bin and apply it to the test stimuli.
 
-    Parameters
-    ----------
-    train : array-like, shape (n_bins, n_train, n_neuroids)
-        Finite; standardised per neuroid and bin, by the training stimuli.
-    labels : array-like of int, shape (n_train,)
-        Class of each training stimulus, from 0.
-    test : array-like, shape (n_bins, n_test, n_neuroids)
-    penalty : float
-        Larger than zero.
-
-    Returns
-    -------
-    ndarray, shape (n_bins, n_test, n_classes)
-        Probabilities at the minimum, to about 1e-7.
+    Features, shape (n_bins, n_stimuli, n_neuroids), are standardised per neuroid and bin, by the training stimuli.
+    Classes of these are numbered from 0; the penalty is larger than zero. Probabilities, shape (n_bins, n_test,
+    n_classes), are those at the minimum, to about 1e-7.
     """
     x, z = _standardized(train, test)
     features, applied = _compressed(x, z)
@@ -141,18 +130,8 @@ def solution_times(accuracy: ArrayLike, times: ArrayLike, threshold: ArrayLike) 
     ``t = t_a + (threshold - a_a) / (a_b - a_a) (t_b - t_a)``, where ``b`` is the first bin at or above the threshold
     and ``a`` the best of the bins before.
 
-    Parameters
-    ----------
-    accuracy : array-like, shape (n_bins, n_images)
-        NaN counts as below any threshold.
-    times : array-like, shape (n_bins,)
-        Increasing, ms.
-    threshold : array-like, shape (n_images,)
-
-    Returns
-    -------
-    ndarray, shape (n_images,)
-        ms; the time of the first bin for images that reach the threshold there; NaN for those that never do.
+    Accuracies, shape (n_bins, n_images), may be NaN: below any threshold. Times increase. The result, in their unit, is
+    the time of the first bin for images that reach the threshold there, and NaN for those that never do.
 
     Examples
     --------
@@ -167,7 +146,7 @@ def solution_times(accuracy: ArrayLike, times: ArrayLike, threshold: ArrayLike) 
     best = candidates.argmax(axis=0)
     columns = np.arange(values.shape[1])
     low, high = candidates[best, columns], values[first, columns]
-    with np.errstate(invalid="ignore"):  # without a bin before, replaced below
+    with np.errstate(invalid="ignore"):
         between = when[best] + (goal - low) / (high - low) * (when[first] - when[best])
     result = np.where(np.isfinite(low), between, when[first])
     solved: Floats = np.where(reached.any(axis=0), result, np.nan)

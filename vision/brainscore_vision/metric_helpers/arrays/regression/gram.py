@@ -22,20 +22,10 @@ SMALLEST_PIVOT = 1e-6  # least ratio of smallest to largest pivot of a trusted C
 
 
 def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | None = None) -> Array:
-    """Return the Gram matrix ``X X^T`` of the column-centred X.
+    """Return the Gram matrix ``X X^T`` of the column-centred X, read in one pass, as an array of the backend.
 
-    `source` is read in one pass. For inner products between training and test stimuli, pass both (`stack_rows`) and use
-    `gram_of_split`.
-
-    Returns
-    -------
-    array of the backend, shape (n_stimuli, n_stimuli), float64
-        Symmetric; rows and columns sum to zero.
-
-    Raises
-    ------
-    ValueError
-        If the features are not finite.
+    It is symmetric; rows and columns sum to zero. For inner products between training and test stimuli, pass both
+    (`stack_rows`) and use `gram_of_split`. Features that are not finite raise ValueError.
     """
     used = resolve(backend)
     blocks = ColumnBlocks.of(source)
@@ -51,16 +41,7 @@ def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | N
 def gram_of_split(gram: Floats, train: Indices, test: Indices) -> tuple[Floats, Floats]:
     """Return inner products of training stimuli, centred on their mean, and of test with training stimuli.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (n_stimuli, n_stimuli)
-        Inner products of all stimuli, centred on any point.
-    train, test : ndarray of int
-
-    Returns
-    -------
-    within : ndarray, shape (n_train, n_train)
-    across : ndarray, shape (n_test, n_train)
+    The given ones, of all stimuli, are centred on any point. Shapes are (n_train, n_train) and (n_test, n_train).
     """
     within = gram[np.ix_(train, train)]
     across = gram[np.ix_(test, train)]

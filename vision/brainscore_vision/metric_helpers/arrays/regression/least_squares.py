@@ -150,7 +150,6 @@ class _NormalEquations:
     factor: Floats
 
     def solve(self, values: Floats) -> Floats:
-        """Solve ``(X^T X) w = v`` for the unscaled features."""
         return self.scale[:, None] * solve_factorised(self.factor, self.scale[:, None] * values)
 
 

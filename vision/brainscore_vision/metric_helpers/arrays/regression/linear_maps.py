@@ -22,14 +22,7 @@ __all__ = ["DualMap", "LinearMap", "LinearSmoother", "across"]
 
 @dataclass(frozen=True)
 class LinearMap:
-    """A fitted linear regression, ``prediction = (source - source_mean) @ coefficients + target_mean``.
-
-    Attributes
-    ----------
-    coefficients : ndarray, shape (n_features, n_neuroids)
-    source_mean : ndarray, shape (n_features,)
-    target_mean : ndarray, shape (n_neuroids,)
-    """
+    """A fitted linear regression, ``prediction = (source - source_mean) @ coefficients + target_mean``."""
 
     coefficients: Floats
     source_mean: Floats
@@ -126,7 +119,7 @@ def across(train: ArrayLike | ColumnBlocks, test: ArrayLike | ColumnBlocks) -> F
 
 
 def _centred_on_first(block: NDArray[Any], n: int) -> tuple[Floats, Floats]:
-    """Subtract the mean of the first `n` rows from all rows, in float64; return these and the others."""
+    """Subtract the mean of the first `n` rows, in float64; return these and the others."""
     values = np.array(block, dtype=np.float64)
     values -= values[:n].mean(axis=0)
     return values[:n], values[n:]

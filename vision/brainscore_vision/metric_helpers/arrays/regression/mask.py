@@ -8,13 +8,8 @@ with the mask ``m_k``, the weights ``w_k`` and the offset ``b_k``. All neuroids 
 
     ``||Y - prediction||_F + a sum_k (||m_k||^2 + ||L m_k||) + b sum_k ||w_k||^2``
 
-over batches of stimuli, where ``L`` is the discrete Laplacian with zeros around the mask. Gradients take two matrix
-products for each batch.
-
-References
-----------
-Klindt, Ecker, Euler & Bethge (2017), Neural system identification for large populations separating "what" and "where",
-NIPS 30, arXiv:1711.02653. Kingma & Ba (2015), Adam, arXiv:1412.6980.
+over batches of stimuli, where ``L`` is the discrete Laplacian with zeros around the mask (Klindt, Ecker, Euler & Bethge
+2017, NIPS 30, arXiv:1711.02653). Gradients take two matrix products for each batch.
 """
 
 from __future__ import annotations
@@ -45,11 +40,9 @@ class MaskSettings:
     Attributes
     ----------
     learning_rate : float
-        Step size of Adam; divided by 10 after every `decay_epochs` epochs.
+        Step size of Adam; divided by 10 after every `decay_epochs` (None: five eighths of all) epochs.
     n_epochs : int or None
         Passes over the training stimuli, in a new random order each. None: 40, or enough for 4000 steps.
-    decay_epochs : int or None
-        None: five eighths of all epochs.
     batch_size : int
         Stimuli in a step.
     spatial_penalty, depth_penalty : float
@@ -57,8 +50,7 @@ class MaskSettings:
     tolerance : float
         Training ends after an epoch whose last batch has a smaller norm of residuals.
     seed : int
-        Of the initial masks and weights (standard normal; offsets are 0) and of the order of stimuli; every split has
-        its own draws.
+        Of the initial masks and weights (standard normal; offsets are 0) and of the order of stimuli, for each split.
     """
 
     learning_rate: float = 0.01
@@ -80,14 +72,7 @@ class MaskSettings:
 
 @dataclass(frozen=True)
 class MaskMap:
-    """Fitted masks, channel weights and offsets.
-
-    Attributes
-    ----------
-    masks : ndarray, shape (n_neuroids, height, width)
-    weights : ndarray, shape (n_neuroids, n_channels)
-    offsets : ndarray, shape (n_neuroids,)
-    """
+    """Fitted masks, shape (n_neuroids, height, width), weights of channels, (n_neuroids, n_channels), and offsets."""
 
     masks: Floats
     weights: Floats
@@ -200,7 +185,6 @@ def _start(draws: Sequence[int], n_pixels: int, n_channels: int, n_neuroids: int
 
 
 def _orders(rows: Indices, draws: Sequence[int], settings: MaskSettings) -> Iterator[Indices]:
-    """Yield each split's training stimuli in the order of each epoch, shape (splits, stimuli)."""
     rngs = [generator(settings.seed, "mask regression", "order", draw) for draw in draws]
     for _ in range(settings.epochs(rows.shape[1])[0]):
         yield np.stack([row[rng.permutation(len(row))] for row, rng in zip(rows, rngs, strict=True)])

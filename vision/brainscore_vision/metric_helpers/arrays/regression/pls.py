@@ -138,15 +138,7 @@ def pls_rotations(
 ) -> tuple[Floats, Floats]:
     """Return rotations and loadings: with the first k of both, ``X rotations^T loadings`` is the fit of k components.
 
-    Parameters
-    ----------
-    x, y : ndarray, shapes (n_stimuli, n_features) and (n_stimuli, n_neuroids)
-        Centred.
-
-    Returns
-    -------
-    rotations : ndarray, shape (n_components, n_features)
-    loadings : ndarray, shape (n_components, n_neuroids)
+    Both sides are centred. Shapes are (n_components, n_features) and (n_components, n_neuroids).
     """
     _check_components(n_components, *x.shape)
     used = resolve(backend)
@@ -164,7 +156,6 @@ def _components(
     backend: Backend,
     first: Floats | None = None,
 ) -> Iterator[tuple[Sequence[tuple[Indices, Indices]], Components]]:
-    """Find components for as many splits at a time as fit into memory; yield them with their splits."""
     targets = backend.asarray(y)
     starts = None if first is None else backend.asarray(first)
     if _gram_pays(source.shape, y.shape[1], len(pairs), n_components):

@@ -9,8 +9,8 @@ those of all neuroids together, as in `pls`.
 
 References
 ----------
-Wold, Sjöström & Eriksson (2001), PLS-regression, section 3.8, doi:10.1016/S0169-7439(01)00155-1. Stone (1974),
-Cross-validatory choice and assessment of statistical predictions, doi:10.1111/j.2517-6161.1974.tb00994.x.
+Wold, Sjöström & Eriksson (2001), section 3.8, doi:10.1016/S0169-7439(01)00155-1. Stone (1974),
+doi:10.1111/j.2517-6161.1974.tb00994.x.
 """
 
 from __future__ import annotations
@@ -135,7 +135,6 @@ def pls_path_fit(
 
 
 def _losses(smoothers: Sequence[LinearSmoother], tests: Sequence[Indices], y: Floats) -> Floats:
-    """Sum squared errors over all folds for every number of components, shape (n_components, width)."""
     losses = np.zeros((smoothers[0].right.shape[1] - 1, y.shape[1]))
     for smoother, test in zip(smoothers, tests, strict=True):
         scores, loadings, mean = _components(smoother, y)

@@ -157,10 +157,8 @@ class Spectrum:
 
     Attributes
     ----------
-    left : ndarray, shape (n_train, n_directions)
-        U; orthonormal columns, orthogonal to the constant.
-    squares : ndarray, shape (n_directions,)
-        Squared singular values S^2.
+    left, squares : ndarray, shapes (n_train, n_directions) and (n_directions,)
+        U, whose columns are orthogonal to the constant, and squared singular values S^2.
     right : ndarray, shape (n_features, n_directions), or (0, 0)
         V S, where features are fewer than stimuli.
     """
@@ -210,7 +208,6 @@ class Spectrum:
         return np.concatenate([loss for y in responses for loss in self._losses(y, basis, mixing, weights)])
 
     def _losses(self, y: Floats, basis: Floats, mixing: Floats, weights: Floats) -> Iterator[Floats]:
-        """Yield sums of squared leave-one-out errors, shape (width, n_alphas), for centred y."""
         n, (k, m) = len(y), mixing.shape
         along = self.left.T @ y
         rest = None if self.spans else y - self.left @ along

@@ -1,13 +1,8 @@
 """Find, for every neuroid of a target, the source neuroid with the largest correlation.
 
-``best_j = argmax_i r(x_i, y_j)`` over the training stimuli; the response of that source neuroid is the prediction.
-Correlations of all pairs are one matrix product. For many splits, sums over training stimuli are those over all stimuli
-less those over the stimuli left out. Sources are read in blocks.
-
-References
-----------
-Arend et al. (2018), Single units in a deep neural network functionally correspond with neurons in the brain:
-preliminary results, Center for Brains, Minds and Machines memo 93.
+``best_j = argmax_i r(x_i, y_j)`` over the training stimuli; the response of that source neuroid is the prediction
+(Arend et al. 2018, Center for Brains, Minds and Machines memo 93). Correlations of all pairs are one matrix product.
+For many splits, sums over training stimuli are those over all stimuli less those over the stimuli left out.
 """
 
 from __future__ import annotations
@@ -72,7 +67,7 @@ def training_correlations(source: ArrayLike | ColumnBlocks, target: ArrayLike, s
         states = [_Training.of(split, y) for split in pairs[begin : begin + together]]
         correlations = [np.empty((y.shape[1], blocks.shape[1])) for _ in states]
         for number, first, products, raw in _products(blocks, y, states):
-            with np.errstate(divide="ignore", invalid="ignore"):  # constant neuroids are NaN
+            with np.errstate(divide="ignore", invalid="ignore"):
                 r = products / states[number].length[:, None]
             r[~np.isfinite(r)] = np.nan
             correlations[number][:, first : first + raw.shape[1]] = r
@@ -81,16 +76,10 @@ def training_correlations(source: ArrayLike | ColumnBlocks, target: ArrayLike, s
 
 @dataclass
 class _Training:
-    """Target of one split.
+    """Target of one split, centred on training stimuli.
 
-    Attributes
-    ----------
-    target : ndarray, shape (n_stimuli, n_neuroids)
-        Responses to all stimuli, centred on training stimuli.
-    length : ndarray, shape (n_neuroids,)
-        Lengths of these columns over the training stimuli; 0 where constant.
-    recomputed : ndarray of int
-        Neuroids with differences of sums too inexact, since they vary far more over all stimuli.
+    Lengths are those of its columns over training stimuli; 0 where constant. Neuroids that vary far more over all
+    stimuli are recomputed: differences of sums are too inexact.
     """
 
     split: SplitRows
@@ -123,16 +112,9 @@ class _Found:
         return cls(training, np.full(q, -1, dtype=np.intp), np.full(q, -np.inf), np.full((n, q), np.nan))
 
     def offer(self, products: Floats, first: int, raw: NDArray[Any]) -> None:
-        """Update neuroids if one of these source neuroids is better.
+        """Update neuroids if one of these source neuroids, from position `first`, is better.
 
-        Parameters
-        ----------
-        products : ndarray, shape (n_neuroids, width)
-            Correlations times `length`; -inf where undefined.
-        first : int
-            Position of the first of these source neuroids.
-        raw : ndarray, shape (n_stimuli, width)
-            Their responses.
+        Products, shape (n_neuroids, width), are correlations times `length`; -inf where undefined.
         """
         length = self.training.length
         tie = TIE * length
@@ -177,12 +159,10 @@ def _products(
 
 @dataclass(frozen=True)
 class _Block:
-    """Source neuroids, and sums over all stimuli.
+    """Original (`raw`) and centred responses of source neuroids, shape (n_stimuli, width), and sums over stimuli.
 
     Attributes
     ----------
-    raw, x : ndarray, shape (n_stimuli, width)
-        Original and centred responses.
     squares : ndarray, shape (width,)
         Sums of squares of x; 0 for constants up to rounding.
     crossed : ndarray, shape (n_neuroids, width)
@@ -207,7 +187,7 @@ class _Block:
         return cls(raw, x, squares, y.T @ x, outside @ x, outside @ square)
 
     def less(self, state: _Training, number: int) -> Floats:
-        """Return products for `_Found`, from sums over all stimuli less those over the ones left out."""
+        """Return products from sums over all stimuli less those over the ones left out."""
         split = state.split
         squares = self.squares - self.squared[number] - self.sums[number] ** 2 / len(split.train)
         recomputed = ~(squares > CANCELLED * self.squares)
@@ -225,7 +205,7 @@ class _Block:
         values = self.raw[state.split.train][:, columns]
         x, _ = centred(values)
         products = state.target[state.split.train][:, neuroids].T @ x
-        with np.errstate(divide="ignore", invalid="ignore"):  # constant columns are set below
+        with np.errstate(divide="ignore", invalid="ignore"):
             products /= np.sqrt(np.einsum("ij,ij->j", x, x))
         products[:, constant_columns(values)] = -np.inf
         return products

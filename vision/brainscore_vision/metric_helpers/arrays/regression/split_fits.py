@@ -1,17 +1,14 @@
 """Predict left-out stimuli for many cross-validation splits from fits made before any target is known.
 
 Least-squares fits with an intercept are linear smoothers: predictions are a matrix, which depends only on the source,
-times the training responses. With ``H`` the smoother of all stimuli, the prediction for stimuli left out is
+times the training responses. With ``H`` the smoother of all stimuli, the prediction for stimuli left out is (Cook &
+Weisberg 1982, Residuals and Influence in Regression, section 3.2)
 
     ``prediction_out = y_out - [(I - H)_out,out]^-1 [(I - H) y]_out``       (`DeletionFits`)
 
 at the cost of one small solve. Otherwise (repeated training stimuli, a singular fit of all) a split has its own matrix:
 
     ``prediction_test = mean(y_train) + T (y_train - mean(y_train))``       (`ProjectionFits`)
-
-References
-----------
-Cook & Weisberg (1982), Residuals and Influence in Regression, section 3.2: the deletion formula for several cases.
 """
 
 from __future__ import annotations
@@ -91,12 +88,8 @@ class SplitFits(Protocol):
 class DeletionFits:
     """Fits that follow from the smoother of all stimuli by deletion.
 
-    Attributes
-    ----------
-    factors : list of ndarray, shape (n_left_out, n_left_out)
-        Lower Cholesky factors of the blocks of ``I - H``, or of a multiple of it.
-    residual : callable
-        Maps centred responses to the same multiple of ``(I - H) y``.
+    Factors are lower Cholesky factors of the blocks of ``I - H`` for left-out stimuli, or of a multiple of it;
+    `residual` maps centred responses to the same multiple of ``(I - H) y``.
     """
 
     splits: Sequence[SplitRows]
@@ -136,18 +129,9 @@ class ProjectionFits:
 
 @dataclass(frozen=True)
 class Predictors:
-    """Centred predictors of all stimuli, by the smaller of their two sides.
+    """Centred predictors: `gram`, inner products, where features outnumber stimuli; `features` otherwise.
 
-    Attributes
-    ----------
-    blocks : ColumnBlocks, shape (n_stimuli, n_features)
-        Predictors before centring.
-    gram : array of the backend, shape (n_stimuli, n_stimuli)
-        Inner products, where features outnumber stimuli.
-    features : ndarray, shape (n_stimuli, n_features)
-        Centred features, where they do not; otherwise empty.
-    level : ndarray, shape (n_features,)
-        Means of the features before centring, which tell rounding from variation.
+    `level` holds the means of the features before centring, which tell rounding from variation.
     """
 
     blocks: ColumnBlocks
@@ -172,15 +156,10 @@ Solvers = Mapping[Literal["stimuli", "features"], Mapping[str, Solver]]
 def fit_splits(
     solvers: Solvers, source: ArrayLike | ColumnBlocks, splits: Splits, alpha: float, backend: str | Backend | None
 ) -> SplitFits:
-    """Fit the training stimuli of every split by the first solver that applies.
+    """Fit the training stimuli of every split by the first solver, the fastest, that applies; the last always does.
 
-    Parameters
-    ----------
-    solvers : mapping
-        Solvers by name, the fastest first; the last always applies. Those of ``'stimuli'`` factorise n_stimuli x
-        n_stimuli and are used where features outnumber stimuli; those of ``'features'`` n_features x n_features.
-    alpha : float
-        Penalty, not negative.
+    Solvers of ``'stimuli'`` factorise n_stimuli x n_stimuli and are used where features outnumber stimuli; those of
+    ``'features'`` n_features x n_features. The penalty is not negative.
     """
     blocks = ColumnBlocks.of(source)
     pairs = as_splits(splits, len(blocks))
@@ -220,15 +199,10 @@ def deletion_by_features(
 ) -> DeletionFits | None:
     """Delete left-out stimuli from the fit with factorised normal equations; None as for `deletion_by_stimuli`.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n_stimuli, n_features)
-        Centred.
-    factor : ndarray, shape (n_features, n_features)
-        Lower Cholesky factor of ``X^T X``, plus the penalty if any.
+    `factor` is the lower Cholesky factor of ``X^T X`` of centred features, plus the penalty if any.
     """
     used = np.unique(np.concatenate([split.left_out for split in splits]))
-    whitened = np.asarray(dtrsm(1.0, factor, x[used].T, lower=1, overwrite_b=1)).T  # (n_used, p), C order
+    whitened = np.asarray(dtrsm(1.0, factor, x[used].T, lower=1, overwrite_b=1)).T
     factors = []
     for split in splits:
         rows = whitened[np.searchsorted(used, split.left_out)]

@@ -3,13 +3,13 @@ r"""Compare predictions of held-out responses with the responses, unbiased by fe
 Each of k folds is predicted from the others. The higher the mean over test stimuli, the lower the mean over training
 stimuli, so that without any signal, predictions and responses of different folds are negatively correlated (by -1 for
 folds of one stimulus). Removing every fold's own mean from both sides gives :math:`E[\sum_i f_i y_i] = 0` for responses
-without signal.
+without signal. Arrays have the shape (n_stimuli, n_neuroids).
 
 References
 ----------
-Spearman (1904), doi:10.2307/1412159 (products between measurements with independent noise). Sahani & Linden (2003), How
-linear are auditory cortical responses?, NIPS 15 (signal power explained). Schoppe et al. (2016),
-doi:10.3389/fncom.2016.00010. Pospisil & Bair (2021), doi:10.1371/journal.pcbi.1009212.
+Spearman (1904), doi:10.2307/1412159 (products between measurements with independent noise). Sahani & Linden (2003),
+NIPS 15 (signal power explained). Schoppe et al. (2016), doi:10.3389/fncom.2016.00010. Pospisil & Bair (2021),
+doi:10.1371/journal.pcbi.1009212.
 """
 
 from __future__ import annotations
@@ -36,13 +36,7 @@ class Shares(NamedTuple):
 
 
 def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
-    """Remove the mean of each fold.
-
-    Parameters
-    ----------
-    values : array-like, shape (n_stimuli, n_neuroids)
-    folds : sequence of ndarray of int
-        Positions of stimuli; together each once.
+    """Remove the mean of each fold; folds hold positions of stimuli, together each once.
 
     Examples
     --------
@@ -58,15 +52,9 @@ def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
 def pooled_correlation(prediction: ArrayLike, response: ArrayLike, folds: Sequence[Indices]) -> tuple[Floats, Floats]:
     r"""Correlate over the stimuli of all folds together, within folds (see `within_folds`).
 
-    :math:`r = \sum_i f_i y_i / \sqrt{\sum_i f_i^2 \sum_i y_i^2}` after removing the means of folds.
-
-    Returns
-    -------
-    r : ndarray, shape (n_neuroids,)
-        In [-1, 1]; NaN where either side is constant within all folds.
-    influence : ndarray, shape (n_stimuli, n_neuroids)
-        Derivative of r by the weight of a stimulus, with fixed fits: ``z_f z_y - r (z_f^2 + z_y^2) / 2`` with both
-        sides of unit length. Sums to 0 over stimuli.
+    :math:`r = \sum_i f_i y_i / \sqrt{\sum_i f_i^2 \sum_i y_i^2}` after removing the means of folds; NaN where either
+    side is constant within all. The influence is the derivative of r by the weight of each stimulus, with fixed fits:
+    ``z_f z_y - r (z_f^2 + z_y^2) / 2`` with both sides of unit length. It sums to 0 over stimuli.
 
     Examples
     --------
@@ -118,21 +106,21 @@ def explained_share(products: Shares, means: ArrayLike) -> tuple[float, Shares]:
     ----------
     products : Shares
         From `signal_products`, divided by the degrees of freedom.
-    means : array-like, shape (n_stimuli, n_neuroids)
-        Mean responses over repetitions; at least three stimuli.
+    means : array-like
+        Mean responses over repetitions to at least three stimuli.
 
     Returns
     -------
     share : float
         NaN where the summed signal, with or without each stimulus, is not positive.
     weighted : Shares
-        Products times weights, shape (n_stimuli, n_neuroids). Sums of `signal` are reliabilities, too low by about 1/n.
+        Products times weights. Sums of `signal` are reliabilities, too low by about 1/n.
     """
     y = np.asarray(means, dtype=np.float64)
     n = len(y)
     centred = y - y.mean(axis=0)
     squares = (centred**2).sum(axis=0)
-    without = (squares - centred**2 * n / (n - 1)) / (n - 2)  # variances without each stimulus
+    without = (squares - centred**2 * n / (n - 1)) / (n - 2)
     variance = squares / (n - 1)
     explained, signal = (part.sum(axis=0) for part in products)
     partial = [
@@ -159,12 +147,8 @@ def r2_er(
     Unlike there, the numerator has the sign of :math:`\sum_i f_i y_i`, so that anticorrelated predictions are not
     rewarded.
 
-    Returns
-    -------
-    total : Shares
-        Shape (n_neuroids,): numerator and denominator. NaN where the prediction is constant.
-    influence : Shares
-        Shape (n_stimuli, n_neuroids): contribution of each stimulus, to first order, with fixed fits.
+    Returned are numerator and denominator for each neuroid (NaN where the prediction is constant), and the contribution
+    of each stimulus, to first order, with fixed fits.
 
     Examples
     --------

@@ -9,10 +9,9 @@ where the reliability :math:`\rho` is the highest expected squared correlation o
 
 References
 ----------
-Sahani & Linden (2003), How linear are auditory cortical responses?, NIPS 15. Hsu, Borst & Theunissen (2004),
-doi:10.1088/0954-898X_15_2_002. Schoppe et al. (2016), doi:10.3389/fncom.2016.00010. Allen et al. (2022),
-doi:10.1038/s41593-021-00962-x. Cronbach (1951), doi:10.1007/BF02310555. Nili et al. (2014),
-doi:10.1371/journal.pcbi.1003553.
+Sahani & Linden (2003), NIPS 15. Hsu, Borst & Theunissen (2004), doi:10.1088/0954-898X_15_2_002. Schoppe et al. (2016),
+doi:10.3389/fncom.2016.00010. Allen et al. (2022), doi:10.1038/s41593-021-00962-x. Cronbach (1951),
+doi:10.1007/BF02310555. Nili et al. (2014), doi:10.1371/journal.pcbi.1003553.
 """
 
 from __future__ import annotations
@@ -46,10 +45,8 @@ class RepeatedResponses:
 
     Attributes
     ----------
-    means : ndarray, shape (n_stimuli, n_neuroids)
-        Means over repetitions.
-    noise : ndarray, shape (n_stimuli, n_neuroids)
-        Unbiased variance of a single repetition; the pooled variance for stimuli shown once.
+    means, noise : ndarray, shape (n_stimuli, n_neuroids)
+        Means over repetitions, and the unbiased variance of a single one; the pooled variance for stimuli shown once.
     counts : ndarray, shape (n_stimuli,)
         Repetitions of each stimulus.
     crossed : bool
@@ -70,20 +67,13 @@ class RepeatedResponses:
 def repeated_responses(
     responses: ArrayLike, stimulus: ArrayLike, repetition: ArrayLike | None = None
 ) -> RepeatedResponses:
-    """Compute mean and noise variance of each stimulus and neuroid.
+    """Compute mean and noise variance of each stimulus and neuroid from finite single repetitions.
 
     If every stimulus was shown once in every repetition, differences between whole repetitions (drift, arousal) are
     removed as in a two-way analysis of variance, since they shift all means alike: the estimator of Sahani and Linden
-    (2003), whose reliability is Cronbach's alpha. In other designs drift is noise.
+    (2003), whose reliability is Cronbach's alpha. In other designs, or without `repetition`, drift is noise.
 
-    Parameters
-    ----------
-    responses : array-like, shape (n_presentations, n_neuroids)
-        Single repetitions, finite.
-    stimulus : array-like of int, shape (n_presentations,)
-        0 to n_stimuli - 1, each at least once; ValueError if none twice.
-    repetition : array-like of int, shape (n_presentations,), or None
-        0 to n_repetitions - 1; None: repetitions of different stimuli are unrelated.
+    Stimuli and repetitions of presentations are numbered from 0. ValueError if no stimulus was shown twice.
     """
     values = np.asarray(responses, dtype=np.float64)
     index = np.asarray(stimulus)
@@ -111,7 +101,7 @@ def repeated_responses(
         freedom = freedom * (1 - 1 / len(counts))
     squares = np.add.reduceat(residuals**2, starts, axis=0)
     pooled = squares.sum(axis=0) / freedom.sum()
-    with np.errstate(divide="ignore", invalid="ignore"):  # shown once: pooled
+    with np.errstate(divide="ignore", invalid="ignore"):
         noise = np.where(freedom[:, None] > 0, squares / freedom[:, None], pooled)
     return RepeatedResponses(means=means, noise=noise, counts=counts, crossed=crossed)
 
@@ -120,14 +110,8 @@ def repeated_responses(
 class VarianceComponents:
     """Signal and noise of each neuroid, shape (n_neuroids,) or (n_resamples, n_neuroids).
 
-    Attributes
-    ----------
-    signal : ndarray
-        Noise-free variance over stimuli; unbiased, hence sometimes negative.
-    noise : ndarray
-        Variance of a single repetition, averaged over stimuli.
-    total : ndarray
-        Variance over stimuli of the means over repetitions: signal and remaining noise.
+    `signal` is the noise-free variance over stimuli, unbiased, hence sometimes negative; `noise` the variance of a
+    single repetition, averaged over stimuli; `total` the variance over stimuli of the means over repetitions.
     """
 
     signal: Floats
@@ -144,10 +128,7 @@ class VarianceComponents:
 def variance_components(responses: RepeatedResponses, weights: ArrayLike | None = None) -> VarianceComponents:
     """Estimate signal and noise of each neuroid from at least two stimuli.
 
-    Parameters
-    ----------
-    weights : array-like, shape (n_resamples, n_stimuli), or None
-        Weight of each stimulus in each resample, rows with equal sums; None: each once.
+    Weights of stimuli, shape (n_resamples, n_stimuli), have rows with equal sums; None: each once.
     """
     centred = responses.means - responses.means.mean(axis=0)
     w = np.ones((1, len(centred))) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -164,19 +145,15 @@ def reliability_influence(responses: RepeatedResponses, n_averaged: int | None =
     r"""Return how each of at least two stimuli moves the reliability of each neuroid over `n_averaged` repetitions.
 
     The derivatives by the weight of stimulus :math:`i` of the parts of :math:`\rho = 1 - N / V` are :math:`c_i^2 - V`
-    for :math:`V` and :math:`\sigma_i^2 / n_i - N` for :math:`N`, with the centred mean :math:`c_i`.
-
-    Returns
-    -------
-    ndarray, shape (n_stimuli, n_neuroids)
-        Each column sums to 0, and its squares to about the variance of the reliability. NaN for constant responses.
+    for :math:`V` and :math:`\sigma_i^2 / n_i - N` for :math:`N`, with the centred mean :math:`c_i`. Each column sums to
+    0, and its squares to about the variance of the reliability; NaN for constant responses.
     """
     n = len(responses.counts)
     components = variance_components(responses)
     means = responses.means - responses.means.mean(axis=0)
     of_total = means**2 * (n / (n - 1)) - components.total
     of_rest = responses.noise_of_means - (components.total - components.signal)
-    with np.errstate(divide="ignore", invalid="ignore"):  # constant: NaN
+    with np.errstate(divide="ignore", invalid="ignore"):
         if n_averaged is None:
             influence = ((1 - components.reliability) * of_total - of_rest) / components.total
         else:
@@ -199,17 +176,8 @@ def ncsnr(components: VarianceComponents) -> Floats:
 def leave_one_out_correlations(responses: ArrayLike, present: ArrayLike | None = None) -> tuple[Floats, Floats]:
     """Correlate each subject with the mean over the others, and with the mean over all (Nili et al. 2014).
 
-    Parameters
-    ----------
-    responses : array-like, shape (n_subjects, n_stimuli, n_columns)
-        Finite where present.
-    present : array-like of bool, shape (n_subjects, n_stimuli), or None
-        Whether a subject has responses to a stimulus; None: all have. Stimuli count if another subject has them too.
-
-    Returns
-    -------
-    lower, upper : ndarray, shape (n_subjects, n_columns)
-        Pearson over stimuli with the others, and with all including the subject; NaN where either is constant.
+    Responses, shape (n_subjects, n_stimuli, n_columns), are finite where present. Stimuli count if another subject has
+    them too. Both results, shape (n_subjects, n_columns), are NaN where a side is constant.
     """
     values = np.asarray(responses, dtype=np.float64)
     recorded = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
@@ -228,11 +196,6 @@ def single_reliability(correlation: ArrayLike, n_first: float, n_second: float) 
     """Infer the reliability of one measurement from the correlation of the means over two sets of them, as `step_up`.
 
     ``spearman_brown(single_reliability(r, a, b), n)`` is the reliability of the mean over n measurements.
-
-    Examples
-    --------
-    >>> round(float(single_reliability(0.5, 1, 1)), 12)
-    0.5
     """
     together = step_up(correlation, n_first, n_second)
     return spearman_brown(together, 1 / (n_first + n_second))

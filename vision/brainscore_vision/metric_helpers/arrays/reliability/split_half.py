@@ -2,8 +2,7 @@
 
 References
 ----------
-Spearman (1910), Correlation calculated from faulty data, doi:10.1111/j.2044-8295.1910.tb00206.x. Brown (1910), Some
-experimental results in the correlation of mental abilities, doi:10.1111/j.2044-8295.1910.tb00207.x.
+Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x. Brown (1910), doi:10.1111/j.2044-8295.1910.tb00207.x.
 """
 
 from __future__ import annotations
@@ -51,13 +50,9 @@ def random_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np
 
 
 def distinct_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np.bool_]:
-    """Divide n units, at least 2, into two halves several times; with up to ten units no division occurs twice.
+    """Divide n units, at least 2, into two halves up to `n_halves` times; the first, True, is rounded down.
 
-    Returns
-    -------
-    ndarray of bool, shape (n_divisions, n)
-        True for the first half, which is rounded down. With up to ten units all existing divisions in random order, up
-        to `n_halves`.
+    With up to ten units no division occurs twice: all there are come in random order.
 
     Examples
     --------
@@ -90,18 +85,12 @@ def spearman_brown(correlation: ArrayLike, factor: ArrayLike = 2.0) -> Floats:
 
 
 def step_up(correlation: ArrayLike, first_size: ArrayLike, second_size: ArrayLike) -> Floats:
-    """Predict the reliability of the mean of all repetitions from the correlation of two unequal parts.
+    """Predict the reliability of the mean of all repetitions from the correlation of the means over two unequal parts.
 
     With single-repetition reliability ``x``, parts of ``a`` and ``b`` repetitions correlate with ``r = sqrt(a b) x /
     sqrt((1 + (a - 1) x)(1 + (b - 1) x))``. This is solved for ``x``, then stepped up by Spearman-Brown with factor ``a
-    + b``. For ``a = b`` it is ``2 r / (1 + r)``.
-
-    Parameters
-    ----------
-    correlation : array-like, any shape
-        Correlation between the means over `first_size` and over `second_size` other repetitions.
-    first_size, second_size : number or array-like that broadcasts with it
-        Numbers of repetitions, at least 1; their harmonic mean where stimuli differ (see `harmonic_counts`).
+    + b``. For ``a = b`` it is ``2 r / (1 + r)``. Where sizes differ between stimuli, take their harmonic mean (see
+    `harmonic_counts`).
 
     Examples
     --------
@@ -119,15 +108,7 @@ def step_up(correlation: ArrayLike, first_size: ArrayLike, second_size: ArrayLik
 
 
 def correlation_slopes(function: Callable[[Floats], Floats], correlation: Floats) -> Floats:
-    """Differentiate a function of correlations numerically.
-
-    The step is halved at 1 and -1 to stay within the range.
-
-    Examples
-    --------
-    >>> correlation_slopes(spearman_brown, np.array([0.0, 1.0])).round(3)
-    array([2. , 0.5])
-    """
+    """Differentiate a function of correlations numerically; at 1 and -1 the step is halved to stay within the range."""
     low, high = np.maximum(correlation - _STEP, -1), np.minimum(correlation + _STEP, 1)
     slopes: Floats = (function(high) - function(low)) / (high - low)
     return slopes
@@ -146,13 +127,13 @@ def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: Ar
     halves : array-like of bool, shape (n_splits, n_repetitions)
         True for the repetitions of the first half.
     present : array-like of bool, shape (n_repetitions, n_stimuli[, n_neuroids]), or None
-        Whether a stimulus was shown in a repetition, and recorded from a neuroid; None: all were. A stimulus missing
-        from a half does not count in that split, for that neuroid.
+        Whether a stimulus was shown in a repetition, and recorded from a neuroid. A stimulus missing from a half does
+        not count in that split, for that neuroid.
 
     Returns
     -------
     ndarray, shape (n_splits, n_neuroids)
-        Pearson correlations over stimuli; NaN for constant responses.
+        NaN for constant responses.
     """
     values = np.asarray(responses, dtype=np.float64)
     first = np.asarray(halves, dtype=bool)
@@ -206,7 +187,7 @@ def _complete_halves(values: Floats, first: NDArray[np.bool_], total: Floats, to
     ft = np.einsum("snq,nq->sq", sums, total_centred)
     tt = np.einsum("nq,nq->q", total_centred, total_centred)
     gg = tt - 2 * ft + ff
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # ill-defined entries are recomputed below
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         r = np.clip((ft - ff) / (np.sqrt(ff) * np.sqrt(gg)), -1.0, 1.0)
         # Differences lose digits where one half varies much less than the other, or than its mean.
         level = n_stimuli * (mean[:, 0] ** 2 + total.mean(axis=0) ** 2)
@@ -247,17 +228,11 @@ def _where_known(defined: NDArray[np.bool_], values: Floats) -> Floats:
 
 
 def harmonic_counts(halves: ArrayLike, present: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return the harmonic mean number of repetitions in the first halves, in the second halves, and in total.
+    """Return harmonic mean numbers of repetitions in the first halves, in the second halves, and in total.
 
-    Means over ``n_i`` repetitions of stimulus i are as noisy as means over the harmonic mean of ``n_i``. Parameters are
-    those of `split_half_correlations`.
-
-    Returns
-    -------
-    first, second : ndarray, shape (n_splits, n_neuroids or 1)
-        Harmonic means over the stimuli in both halves; NaN if there is none.
-    together : ndarray, shape (n_neuroids or 1,)
-        Over all stimuli that were shown, and recorded from the neuroid.
+    Means over ``n_i`` repetitions of stimulus i are as noisy as means over the harmonic mean of ``n_i``. Those of
+    halves, shape (n_splits, n_neuroids or 1), are over the stimuli in both (NaN if there is none), that in total over
+    all stimuli that were shown, and recorded from the neuroid. Parameters are those of `split_half_correlations`.
     """
     recorded = np.asarray(present, dtype=bool)
     recorded = recorded if recorded.ndim == 3 else recorded[:, :, None]
@@ -272,6 +247,6 @@ def harmonic_counts(halves: ArrayLike, present: ArrayLike) -> tuple[Floats, Floa
 
 
 def _harmonic_means(counts: Floats, counted: NDArray[np.bool_]) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):  # NaN where nothing counts
+    with np.errstate(divide="ignore", invalid="ignore"):
         means: Floats = counted.sum(axis=-2) / np.where(counted, 1 / counts, 0.0).sum(axis=-2)
     return means
