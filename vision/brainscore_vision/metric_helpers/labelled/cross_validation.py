@@ -90,9 +90,9 @@ class Transformation:
         return score
 
     def pipe(self, *args: xr.DataArray) -> Generator[Any, Any, None]:  # Any: see below
-        """Yield the parts of each step, for callers that compute the results themselves and send them back.
+        """Yield the parts of each step, for callers that compute and send the results; then the stacked Score.
 
-        `send` returns whether the step was the last. After it, the stacked results are yielded as a Score.
+        `send` returns whether the step was the last.
 
         Examples
         --------

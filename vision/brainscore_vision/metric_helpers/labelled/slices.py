@@ -22,13 +22,9 @@ Applied = Callable[..., Any]  # Any: results of any type
 class PerOps:
     """Apply a callable to every slice of its assemblies along some dimensions and stack the results.
 
-    Parameters
-    ----------
-    callable : callable
-        ``callable(*slices)`` takes one slice of each assembly, without the dimensions in `dims`, and returns an
-        assembly, a Score or a number; or None for every slice.
-    check_coords : sequence of str
-        Coordinates along `dims` that sort the assemblies; all must hold the same values.
+    ``callable(*slices)`` takes one slice of each assembly, without these dimensions, and returns an assembly, a Score
+    or a number; or None for every slice. Coordinates of `check_coords` sort the assemblies, which must hold the same
+    values.
     """
 
     def __init__(self, callable: Applied, dims: Sequence[str], check_coords: Sequence[str] = ()) -> None:  # noqa: A002 -- the documented name

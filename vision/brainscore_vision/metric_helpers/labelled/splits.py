@@ -91,13 +91,12 @@ class Split:
         plainly, with the reason in ``Score.attrs['stratification']``.
     kfold : bool
         Use every value once for testing, in `splits` folds.
-    unique_split_values : bool
-        With `compat`, divide distinct values in sorted order.
     preprocess_indices : callable or None
         ``f(train, test, assembly) -> (train, test)``, changes every split: positions in the assembly of each value's
         first presentation.
     compat : bool
-        Divide values in the order of the assembly, as published.
+        Divide values in the order of the assembly, as published; with `unique_split_values`, distinct ones in sorted
+        order.
     """
 
     class Defaults:

@@ -109,15 +109,10 @@ class RegressedCorrelation(Metric):
 class CrossRegressedCorrelation(RegressedCorrelation):
     """Cross-validated regression, then correlation per neuroid.
 
-    Override `apply` (one split) or `aggregate` (over neuroids) for other metrics.
+    Override `apply` (one split) or `aggregate` (over neuroids) for other metrics. `crossvalidation_kwargs` are
+    arguments of `CrossValidation`; by default there are 10 splits with 90 % training stimuli, stratified by
+    `object_name`.
 
-    Parameters
-    ----------
-    crossvalidation_kwargs : dict or None
-        Arguments of `CrossValidation`; by default 10 splits with 90 % training stimuli, stratified by `object_name`.
-
-    Notes
-    -----
     If a test set has fewer than ten stimuli, predictions of all test sets are correlated together (see
     `RegressionProblem.is_pooled`), unless splits are `compat`, predictions have no common unit (``neuron_to_neuron``)
     or a step is overridden: ``raw`` then has one split, ``split_error`` is NaN, and ``attrs['small_test_sets']``

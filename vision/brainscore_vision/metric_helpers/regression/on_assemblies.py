@@ -46,15 +46,9 @@ class Regression(Protocol):
 class XarrayRegression:
     """Fit a regression from one assembly to another and label its predictions.
 
-    Parameters
-    ----------
-    regression : object with ``fit(x, y)`` and ``predict(x)``
-        As in scikit-learn. A `SplitPredictor` gets arrays. Others get assemblies, as in the published system, sorted by
-        stimulus for `fit`; scikit-learn accepts these too.
-    expected_dims : sequence of str
-        The two dimensions of the assemblies, stimuli first.
-    neuroid_dim, neuroid_coord, stimulus_coord : str
-        Dimension of the neuroids, its key, and the coordinate that aligns source and target.
+    The regression has ``fit(x, y)`` and ``predict(x)``, as in scikit-learn. A `SplitPredictor` gets arrays. Others get
+    assemblies, as in the published system, sorted by stimulus for `fit`; scikit-learn accepts these too. The first of
+    the expected dimensions is that of stimuli, which `stimulus_coord` aligns.
     """
 
     def __init__(

@@ -201,10 +201,10 @@ def say_why_undefined(score: Score, source: Matrix, estimator: object) -> None:
 
 
 def nan_if_constant(r: Floats, source: Matrix) -> Floats:
-    """Set all correlations to NaN, in place, if their source is the same for all stimuli.
+    """Set all correlations to NaN, in place, if their source, read only if some are, is the same for all stimuli.
 
     Predictions from a constant differ only by rounding, which `constant_columns` misses where responses average about
-    0, so that a few of many neuroids would seem predicted. The source is read only if some correlations are undefined.
+    0, so that a few of many neuroids would seem predicted.
     """
     if np.isnan(r).any() and is_constant(source):
         r[...] = np.nan

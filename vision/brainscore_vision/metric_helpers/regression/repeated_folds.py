@@ -166,8 +166,8 @@ class FoldedCorrelation(PooledFolds):
         -------
         Score
             0-d, in [-1, 1]: the median over neuroids of the mean over repeats. Attrs: ``raw`` (Score, dims (neuroid)),
-            ``error`` (over stimuli and neuroids, with fixed fits) and ``interval``, ``n_stimuli``, ``n_neuroids``,
-            ``n_folds``, ``n_repeats``, ``seed``, ``stratified_by``; ``neuroids_left_out`` if any.
+            ``error`` (with fixed fits) and ``interval``, ``n_stimuli``, ``n_neuroids``, ``n_folds``, ``n_repeats``,
+            ``seed``, ``stratified_by``; ``neuroids_left_out`` if any.
         """
         measurement = self._measured(source, target)
         predictions = self._predict(measurement, measurement.means, measurement.folds)

@@ -34,8 +34,6 @@ class StreamedFeatures:
     coords : dict or None
         Further coordinates of the stimuli, name -> values, such as `object_name`, which stratify the splits of reverse
         metrics.
-    neuroid_ids : sequence or None
-        Names of the columns; None: numbers from 0.
 
     Examples
     --------

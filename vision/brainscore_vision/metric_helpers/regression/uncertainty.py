@@ -40,17 +40,9 @@ def note_uncertainty(
 ) -> Score:
     """Write error, interval and influences into the attributes of a mean over splits of the median over neuroids.
 
-    Parameters
-    ----------
-    score : Score, 0-d or dims (time_bin)
-    pairs, r
-        Results of `RegressionProblem.correlations`. Without pairs, the error is NaN.
-    tests : sequence of ndarray of int
-        Tested presentations of every split.
-    stimuli, neuroids : ndarray, shapes (n_presentations,) and (n_neuroids,)
-        Names. Presentations of one stimulus count as one.
-    bins : ndarray of int, shape (n_bins,), or None
-        Measurement bin of each score bin.
+    Pairs and r are results of `RegressionProblem.correlations`; without pairs, the error is NaN. `tests` are the tested
+    presentations of every split; those of one stimulus count as one. `bins` holds the measurement bin of each score
+    bin.
     """
     if pairs is None:
         return declare_no_error(score, NOT_KEPT)

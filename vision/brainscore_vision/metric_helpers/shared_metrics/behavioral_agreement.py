@@ -74,8 +74,8 @@ class _Agreement(Metric):
     ) -> Score:
         """Summarise values of shape (n_subjects or n_pairs,), or (n_conditions, n_subjects or n_pairs)."""
         if pairs:
-            left, right = _pairs(people)
-            named = {"subject_left": people.subjects[left], "subject_right": people.subjects[right]}
+            first, second = _pairs(people)
+            named = {"subject_left": people.subjects[first], "subject_right": people.subjects[second]}
         else:
             named = {"subject": people.subjects}
         coords = {name: ("subject", labels) for name, labels in named.items()}
@@ -146,11 +146,11 @@ class ErrorConsistency(_Agreement):
         people = self._people(assembly)
         _pairs(people)
         both = [(hits > 0, seen > 0) for hits, seen in zip(people.right, people.judged, strict=True)]
-        kappas = np.stack([pairwise_error_consistency(*each) for each in both])
+        kappas = np.stack([pairwise_error_consistency(*answers) for answers in both])
 
         def influences() -> Floats:
-            each = [_kappas_of_pairs(pairs, *answers) for pairs, answers in zip(kappas, both, strict=True)]
-            return _over_conditions(kappas, np.stack(each))
+            moved = [_kappas_of_pairs(pairs, *answers) for pairs, answers in zip(kappas, both, strict=True)]
+            return _over_conditions(kappas, np.stack(moved))
 
         return self._score(kappas, influences, people, pairs=True)
 
@@ -217,12 +217,12 @@ class AccuracyDistance(_Agreement):
         The subject of `subject_left` replaces the model.
         """
         people = read_judgements(assembly, omitted=self._omitted)
-        left, right = _pairs(people)
+        first, second = _pairs(people)
         accuracies = pairwise_accuracies(people.right[0], people.judged[0])
         closeness = accuracy_closeness(accuracies, accuracies.T)
-        pairs = closeness[left, right]
+        pairs = closeness[first, second]
         if self._symmetric:
-            pairs = (pairs + closeness[right, left]) / 2
+            pairs = (pairs + closeness[second, first]) / 2
         return self._score(pairs, lambda: self._influences_of_pairs(pairs, people), people, pairs=True)
 
     def _influences_of_pairs(self, pairs: Floats, people: Judgements) -> Floats:
@@ -248,8 +248,8 @@ def _pairs(people: Judgements) -> tuple[Indices, Indices]:
             f"A ceiling over pairs needs at least two subjects, found {len(people.subjects)}. Give it the answers of "
             "single people, before they are pooled."
         )
-    left, right = np.triu_indices(len(people.subjects), k=1)
-    return left, right
+    first, second = np.triu_indices(len(people.subjects), k=1)
+    return first, second
 
 
 def _shares(right: NDArray[Any], judged: NDArray[Any]) -> Floats:
@@ -266,8 +266,8 @@ def _over_conditions(values: Floats, influences: Floats) -> Floats:
 def _table(pairs: Floats) -> Floats:
     n = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
     table = np.full((n, n), np.nan)
-    left, right = np.triu_indices(n, k=1)
-    table[left, right] = table[right, left] = pairs
+    first, second = np.triu_indices(n, k=1)
+    table[first, second] = table[second, first] = pairs
     return table
 
 

@@ -79,13 +79,9 @@ class RSACeiling(Ceiling):
         self._compat = compat
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate.
+        """Estimate from responses with the coordinate `subject` on neuroid, or dissimilarities stacked by subject.
 
-        Parameters
-        ----------
-        assembly : NeuroidAssembly, dims (presentation, neuroid), or DataAssembly
-            Responses with the coordinate `subject` on neuroid, or dissimilarities with dims (presentation,
-            presentation_other, subject), of at least two subjects and three stimuli with a pattern in all of them.
+        At least two subjects, and three stimuli with a pattern in all of them, are needed.
 
         Returns
         -------

@@ -24,21 +24,16 @@ def bootstrap_error(
 ) -> float:
     """Estimate the standard error of a summary of values by drawing entries with replacement (Efron & Tibshirani 1993).
 
+    It is the standard deviation (divisor n - 1) over draws with a finite summary, NaN if fewer than two.
+
     Parameters
     ----------
-    values : Score or DataArray, any dims
-        Values before the summary, such as one for each subject and stimulus.
     over : sequence of str
         Sampled dimensions, drawn independently; entries along each stay together. ValueError if empty or absent.
     aggregate : callable or None
         ``aggregate(drawn values) -> number``, the summary; None: the mean without NaN.
     seed : int
         Seed of ``numpy.random.default_rng``, which draws ``over`` in the given order, as in the published system.
-
-    Returns
-    -------
-    float
-        Standard deviation (divisor n - 1) over draws with a finite summary, NaN if fewer than two.
     """
     absent = [dim for dim in over if dim not in values.dims]
     if absent or not over:

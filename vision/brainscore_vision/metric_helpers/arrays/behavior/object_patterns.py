@@ -89,17 +89,9 @@ def choice_rates(
 ) -> Floats:
     """Compute how often each distractor was chosen, from trials that offer two objects.
 
-    Parameters
-    ----------
-    image, chosen, offered : array-like of int, shape (n_trials,); two for the objects on offer
-        Image shown, object chosen and objects on offer.
-    group : array-like of int, shape (..., n_trials), or None
-        Part of each trial, such as a half; leading axes hold other divisions of the same trials.
-
-    Returns
-    -------
-    ndarray, shape (..., n_groups, n_images, n_objects)
-        In [0, 1]; NaN for the true object and for objects never offered with the image.
+    Images, choices and offers have one entry for each trial. `group`, shape (..., n_trials), is the part of each trial,
+    such as a half; leading axes hold other divisions of the same trials. Rates, shape (..., n_groups, n_images,
+    n_objects), are NaN for the true object and for objects never offered with the image.
     """
     objects = np.asarray(truth)
     shape = (len(objects), n_objects)

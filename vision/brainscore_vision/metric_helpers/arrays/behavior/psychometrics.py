@@ -127,8 +127,7 @@ def fit_cumulative_gaussian(
     Parameters
     ----------
     x, shares : array-like, shape (n_levels,)
-        Stimulus levels, and the share of right answers at each. ValueError with fewer than two different levels, or if
-        a value is not finite.
+        At least two different stimulus levels, and the share of right answers at each; finite, otherwise ValueError.
     n_trials : array-like, shape (n_levels,), or None
         None: equal weights.
     near : (float, float, float) or None

@@ -91,8 +91,8 @@ class GramSide:
     def apply_unbiased(self, values: Floats, product: Floats | None = None) -> Floats:
         """Multiply the U-centred Gram matrix by columns that sum to zero, shape (n, q), given the `product` of `apply`.
 
-        The inner product of this matrix with the other side's Gram matrix is ``n (n - 3)`` times the unbiased HSIC; it
-        is zero on the diagonal, and rows sum to zero (Szekely & Rizzo 2014, doi:10.1214/14-AOS1255, section 3).
+        The inner product of this matrix, which has a zero diagonal and rows that sum to zero, with the other side's
+        Gram matrix is ``n (n - 3)`` times the unbiased HSIC (Szekely & Rizzo 2014, doi:10.1214/14-AOS1255, section 3).
         """
         n, k = self.n, self.norms
         diagonal = k * n / (n - 2) - k.sum() / ((n - 1) * (n - 2))

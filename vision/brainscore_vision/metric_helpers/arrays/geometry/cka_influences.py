@@ -88,20 +88,9 @@ def weighted_neuroids(
     from leaving neuroids out cover the mean in 88 to 97 %, those from the derivative in 90 to 100 %, and these in 94 to
     97 % of designs with Gaussian noise.
 
-    Parameters
-    ----------
-    product, length, alone : ndarray, shape (n_chosen,)
-        Contributions of neuroids to the product of both sides and to the length of the second; length of each by
-        itself.
-    sizes : (float, float, float)
-        Product, and positive lengths of the first and the second side.
-    n_neuroids : int
-        Number of all neuroids, including those not chosen.
-
-    Returns
-    -------
-    ndarray, shape (n_chosen,)
-        Squares sum to the variance over new neuroids; 0 for a single one, NaN where no length remains.
+    Neuroids contribute `product` to the product of both sides, `length` to the length of the second, and have the
+    length `alone` by themselves. `sizes` are the product and both lengths. Squares of the result sum to the variance
+    over new neuroids; it is 0 for a single one of `n_neuroids`, NaN where no length remains.
     """
     if n_neuroids < 2:
         return np.zeros(n_neuroids)

@@ -19,7 +19,9 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
 
     ``score_f = sum_j cov_f(a_j, b_j) / sum_j var(a_j, b_j)``: the covariance of neuroid j over the pairs (a, b) of
     factor f around the mean of both members, the variance over all stimuli (Esser, Rombach & Ommer 2020, A
-    disentangling invertible interpretation network, arXiv:2004.13166, equation 13).
+    disentangling invertible interpretation network, arXiv:2004.13166, equation 13). In [-1, 1] for a single factor;
+    slightly beyond for several, whose variances differ from the total. NaN if responses are constant. Invariant to
+    rotations, shifts and scaling of all responses.
 
     Parameters
     ----------
@@ -27,12 +29,6 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
         Responses to both members of each pair.
     members : array-like of bool, shape (n_factors, n_pairs)
         Pairs that agree in each factor; at least one each.
-
-    Returns
-    -------
-    ndarray, shape (n_factors,)
-        In [-1, 1] for a single factor; slightly beyond for several, whose variances differ from the total. NaN if
-        responses are constant. Invariant to rotations, shifts and scaling of all responses.
     """
     one, two = np.asarray(first), np.asarray(second)
     agreeing = np.asarray(members, dtype=bool)

@@ -156,16 +156,13 @@ def calc_spatial_frequency_tuning(
     sf : array-like, shape (n_frequencies,)
         Cycles per degree; at least four.
     mode : {'ratio', 'oct'}
-        Width as ``100 low / high`` or in octaves, ``log2(high / low)``.
-    compat : bool
-        In mode 'oct', return ``high / low - 1``, as published.
+        Width as ``100 low / high`` or in octaves, ``log2(high / low)``; with `compat`, ``high / low - 1``, as
+        published.
 
     Returns
     -------
-    bandwidth : float or ndarray, shape (...)
-        NaN if the response does not fall below the threshold on both sides.
-    peak : float or ndarray, shape (...)
-        Cycles per degree.
+    bandwidth, peak : float or ndarray, shape (...)
+        NaN if the response does not fall below the threshold on both sides; cycles per degree.
     r2 : float or ndarray, shape (...)
         Share of the responses' variance that the smoothed curve explains.
     frequencies, curve : ndarray, shapes (100,) and (..., 100)

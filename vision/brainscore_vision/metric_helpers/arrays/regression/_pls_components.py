@@ -44,7 +44,6 @@ class Components:
     sizes : ndarray, shape (n_splits, n_components)
         Squared lengths of the rows of `active`; 1 without a component.
     loadings, weights : ndarray, shape (n_splits, n_components, n_targets or n_sources)
-        Loadings are the regression of the targets on the scores.
     mixing : ndarray, shape (n_splits, n_components, n_components)
         Upper triangular, with ``X weights^T = scores^T mixing``.
     """

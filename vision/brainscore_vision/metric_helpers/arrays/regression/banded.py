@@ -61,12 +61,8 @@ def band_weights(n_bands: int, n_draws: int = 10, seed: int = 0) -> Floats:
 class BandedPrediction:
     """Prediction for the test stimuli of a split.
 
-    Attributes
-    ----------
-    parts : ndarray, shape (n_bands, n_test, n_neuroids)
-        Contribution of each band, to be added to the mean training response.
-    weights, alpha : ndarray, shapes (n_bands, n_neuroids) and (n_neuroids,)
-        Selected weights, whose columns sum to 1, and penalties.
+    Parts, shape (n_bands, n_test, n_neuroids), are the contributions of bands, to be added to the mean training
+    response. Selected weights, shape (n_bands, n_neuroids), sum to 1 over bands.
     """
 
     parts: Floats
@@ -95,19 +91,12 @@ def banded_predict_splits(
 
     Parameters
     ----------
-    source
-        Read once for each band.
     bands : array-like of int, shape (n_features,)
-        Band of each feature, numbered from 0.
+        Band of each feature, numbered from 0. The source is read once for each.
     weights : array-like, shape (n_candidates, n_bands), or None
         Candidates, not negative; the first of equally good ones counts. None: `band_weights`.
     alphas : array-like, shape (n_alphas,)
         Candidate penalties, larger than zero, in units of the mean squared size of a stimulus.
-
-    Raises
-    ------
-    ValueError
-        If bands, weights or penalties are not as above.
     """
     used, grams = _grams(source, bands, backend)
     y = np.asarray(target, dtype=np.float64)

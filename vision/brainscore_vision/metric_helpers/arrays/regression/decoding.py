@@ -5,12 +5,8 @@ A linear decoder has the probabilities ``softmax(W^T z + b)`` of the standardise
     ``mean cross-entropy + penalty / 2 (||W||^2 + ||b||^2)``
 
 `decoded_probabilities` finds the unique minimum; `briefly_decoded_probabilities` takes a fixed number of stochastic
-steps towards it, as the published solution times do. Both treat all time bins of a call together.
-
-References
-----------
-Kar, Kubilius, Schmidt, Issa & DiCarlo (2019), Evidence that recurrent circuits are critical to the ventral stream's
-execution of core object recognition behavior, doi:10.1038/s41593-019-0392-5.
+steps towards it, as the published solution times do (Kar, Kubilius, Schmidt, Issa & DiCarlo 2019,
+doi:10.1038/s41593-019-0392-5). Both treat all time bins of a call together.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _BLOCK_BYTES = 2**28  # memory for one batch of all splits fitted together
 
 @dataclass(frozen=True)
 class MaskSettings:
-    """Settings of the fit.
+    """Settings of the fit: number of stimuli in a step, the penalties ``a`` and ``b`` above, and others.
 
     Attributes
     ----------
@@ -43,10 +43,6 @@ class MaskSettings:
         Step size of Adam; divided by 10 after every `decay_epochs` (None: five eighths of all) epochs.
     n_epochs : int or None
         Passes over the training stimuli, in a new random order each. None: 40, or enough for 4000 steps.
-    batch_size : int
-        Stimuli in a step.
-    spatial_penalty, depth_penalty : float
-        ``a`` and ``b`` above.
     tolerance : float
         Training ends after an epoch whose last batch has a smaller norm of residuals.
     seed : int

@@ -1,13 +1,12 @@
 """Compute ridge regression for many cross-validation splits from one factorisation.
 
 Ridge regression with an unpenalised intercept is a linear smoother: one factorisation, over features or over stimuli
-where features outnumber them, predicts all splits (see `split_fits`). For one penalty this is about ten times less work
-than an eigendecomposition; for many see `ridge_cv`.
+where features outnumber them (Saunders, Gammerman & Vovk 1998, ICML), predicts all splits (see `split_fits`). For one
+penalty this is about ten times less work than an eigendecomposition; for many see `ridge_cv`.
 
 References
 ----------
-Hoerl & Kennard (1970), Ridge regression, doi:10.1080/00401706.1970.10488634. Saunders, Gammerman & Vovk (1998), Ridge
-regression learning algorithm in dual variables (ICML).
+Hoerl & Kennard (1970), doi:10.1080/00401706.1970.10488634.
 """
 
 from __future__ import annotations

@@ -60,17 +60,9 @@ def ridge_cv_fit(
 ) -> tuple[LinearMap | DualMap, Floats]:
     """Fit ridge regression with the penalty that predicts each stimulus best from the others.
 
-    Parameters
-    ----------
-    alphas : array-like, shape (n_alphas,)
-        Candidate penalties, larger than zero (otherwise ValueError); the first of equally good ones counts.
-    alpha_per_target : bool
-        Select for each neuroid instead of for all together.
-
-    Returns
-    -------
-    fitted : LinearMap, or DualMap where there are at least as many features as stimuli
-    alpha : ndarray, shape (n_neuroids,) or, for all together, (1,)
+    Candidate penalties are larger than zero (otherwise ValueError); the first of equally good ones counts. One is
+    selected for all neuroids together or, with `alpha_per_target`, for each, and returned too. The fit is a `DualMap`
+    where there are at least as many features as stimuli.
     """
     penalties = check_alphas(alphas)
     blocks, responses = ColumnBlocks.of(source), ColumnBlocks.of(target)

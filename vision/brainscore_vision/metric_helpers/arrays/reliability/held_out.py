@@ -102,19 +102,9 @@ def explained_share(products: Shares, means: ArrayLike) -> tuple[float, Shares]:
     (:math:`R_{-i}`, with weights, omits stimulus i) removes the bias of order 1/n (Quenouille 1956,
     doi:10.1093/biomet/43.3-4.353).
 
-    Parameters
-    ----------
-    products : Shares
-        From `signal_products`, divided by the degrees of freedom.
-    means : array-like
-        Mean responses over repetitions to at least three stimuli.
-
-    Returns
-    -------
-    share : float
-        NaN where the summed signal, with or without each stimulus, is not positive.
-    weighted : Shares
-        Products times weights. Sums of `signal` are reliabilities, too low by about 1/n.
+    Products are those of `signal_products`, divided by the degrees of freedom; `means` are over repetitions of at least
+    three stimuli. The share is NaN where the summed signal, with or without each stimulus, is not positive. Sums of
+    weighted signal are reliabilities, too low by about 1/n.
     """
     y = np.asarray(means, dtype=np.float64)
     n = len(y)

@@ -115,10 +115,11 @@ def correlation_slopes(function: Callable[[Floats], Floats], correlation: Floats
 
 
 def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: ArrayLike | None = None) -> Floats:
-    """Correlate, per neuroid, the mean over some repetitions with the mean over the others.
+    """Correlate, per neuroid, the mean over some repetitions with the mean over the others; NaN for constant responses.
 
     The sums over first halves and over all repetitions are one matrix product; second halves are the difference. With
-    the centred sums ``f`` of a half and ``t`` of all repetitions, ``r = (f.t - f.f) / sqrt(f.f (t.t - 2 f.t + f.f))``.
+    the centred sums ``f`` of a half and ``t`` of all repetitions, ``r = (f.t - f.f) / sqrt(f.f (t.t - 2 f.t + f.f))``,
+    of shape (n_splits, n_neuroids).
 
     Parameters
     ----------
@@ -129,11 +130,6 @@ def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: Ar
     present : array-like of bool, shape (n_repetitions, n_stimuli[, n_neuroids]), or None
         Whether a stimulus was shown in a repetition, and recorded from a neuroid. A stimulus missing from a half does
         not count in that split, for that neuroid.
-
-    Returns
-    -------
-    ndarray, shape (n_splits, n_neuroids)
-        NaN for constant responses.
     """
     values = np.asarray(responses, dtype=np.float64)
     first = np.asarray(halves, dtype=bool)
@@ -231,8 +227,8 @@ def harmonic_counts(halves: ArrayLike, present: ArrayLike) -> tuple[Floats, Floa
     """Return harmonic mean numbers of repetitions in the first halves, in the second halves, and in total.
 
     Means over ``n_i`` repetitions of stimulus i are as noisy as means over the harmonic mean of ``n_i``. Those of
-    halves, shape (n_splits, n_neuroids or 1), are over the stimuli in both (NaN if there is none), that in total over
-    all stimuli that were shown, and recorded from the neuroid. Parameters are those of `split_half_correlations`.
+    halves are over the stimuli in both (NaN if there is none), that in total over all stimuli that were shown, and
+    recorded from the neuroid. Parameters are those of `split_half_correlations`.
     """
     recorded = np.asarray(present, dtype=bool)
     recorded = recorded if recorded.ndim == 3 else recorded[:, :, None]
