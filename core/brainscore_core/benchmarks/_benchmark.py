@@ -68,24 +68,18 @@ class Benchmark:
 
 
 class BenchmarkBase(Benchmark):
-    """Keep identifier, version, parent and reference, and compute the ceiling once.
+    """Keep identifier, version, parent and reference, see `Benchmark`, and compute the ceiling once.
 
     Parameters
     ----------
-    identifier : str
-        Unique name, equal to the registry key.
     ceiling_func : callable, Score or number
-        Called without arguments when `ceiling` is first read. A number such as the 1 of ``lambda: 1`` becomes a
+        Called without arguments when `ceiling` is first read; numbers, such as the 1 of ``lambda: 1``, become a
         `Score`. May also be the ceiling itself.
-    version : int
-        Increases with every change of scores.
     parent : str, optional
         Node of the hierarchy: ``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``, ``'behavior'``, or a name of your own. None:
         directly below the root.
-    bibtex : str, optional
-        Reference of the experiment.
     ceiling : Score or number, optional
-        The ceiling itself, in place of ``ceiling_func``.
+        In place of ``ceiling_func``.
 
     Raises
     ------
@@ -127,22 +121,22 @@ class BenchmarkBase(Benchmark):
 
     @property
     def identifier(self) -> str:
-        """Unique name, equal to the registry key."""
+        """See `Benchmark.identifier`."""
         return self._identifier
 
     @property
     def version(self) -> Any:
-        """Integer that increases with every change of scores."""
+        """See `Benchmark.version`."""
         return self._version
 
     @property
     def bibtex(self) -> str | None:
-        """Reference of the experiment as a BibTeX entry, or None."""
+        """See `Benchmark.bibtex`."""
         return self._bibtex
 
     @property
     def ceiling(self) -> Score:
-        """Highest raw score that the noise allows, computed on the first read.
+        """See `Benchmark.ceiling`; computed on the first read.
 
         Raises
         ------
@@ -162,15 +156,8 @@ def not_applicable(reason: str) -> Score:
 def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = None) -> Score:
     """Score a candidate, after `Benchmark.preallocate_memory`, and check the result.
 
-    Parameters
-    ----------
-    name : str, optional
-        Name of the benchmark in messages; None: its identifier.
-
-    Returns
-    -------
-    Score
-        0-d. If it is NaN, or `NotApplicableError` was raised, the reason is in ``attrs['not_applicable']``.
+    ``name`` replaces the identifier in messages. If the score is NaN, or `NotApplicableError` was raised, the reason is
+    in ``attrs['not_applicable']``.
 
     Raises
     ------

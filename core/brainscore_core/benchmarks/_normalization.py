@@ -2,8 +2,7 @@
 
 A correlation is squared before division by a reliability, which is a share of variance (`explained_variance`). Scores
 whose ceiling is the same quantity (an accuracy and the accuracy of people, a correlation and the highest correlation)
-are divided unchanged (`ceil_score`). Declared quantities (``attrs['quantity']``) are checked when scores are normalised
-(`validate_quantities`) and when metric and ceiling are paired (`validate_pair`).
+are divided unchanged (`ceil_score`). Declared quantities (``attrs['quantity']``) are checked.
 """
 
 from __future__ import annotations
@@ -40,19 +39,10 @@ _HIGHEST = 1 + 1e-6  # tolerance for rounding
 
 
 def ceiled_ratio(raw: Any, ceiling: Any) -> Any:
-    """Return ``raw / ceiling``.
+    """Return ``raw / ceiling``, 1 at the ceiling, not clipped.
 
-    Parameters
-    ----------
-    raw : float or array
-        Relative to chance: a correlation or kappa, or an accuracy minus that of guessing. May be negative.
-    ceiling : float or array, broadcastable
-        Highest value of ``raw`` that the noise allows, above 0, also relative to chance.
-
-    Returns
-    -------
-    float or array
-        1 at the ceiling. Not clipped.
+    Both are relative to chance: correlations or kappas, or accuracies minus that of guessing. ``raw`` may be negative;
+    ``ceiling`` is its highest value that the noise allows, above 0.
 
     Examples
     --------
@@ -98,19 +88,9 @@ def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
 
 
 def as_ceiling(value: Any, *, of: str = "this benchmark") -> Score:
-    """Return a ceiling as a `Score`, or raise.
+    """Return a ceiling (Score, labelled array, array or number) as a `Score`, the same object if it is one.
 
-    Parameters
-    ----------
-    value : Score, DataArray, array or number
-        Result of a ceiling function; an ``int`` such as 1 is fine.
-    of : str
-        Owner of the ceiling, for the message.
-
-    Returns
-    -------
-    Score
-        The same object if it is a `Score`. Values with dimensions are checked later, when they divide a score.
+    ``of`` names its owner in messages. Values with dimensions are checked later, when they divide a score.
 
     Raises
     ------
@@ -168,17 +148,10 @@ def validate_quantities(
     any                            the same                       `ceil_score`, :math:`s / c`
     =============================  =============================  ===========================================
 
-    Parameters
-    ----------
-    score, ceiling : Score or anything else
-        What they are stands in ``attrs['quantity']``, see `brainscore_core.metrics.Quantity`.
-    normalization : 'ceil_score' or 'explained_variance'
-        The function that is about to be applied.
-
     Raises
     ------
     CeilingError
-        If both declare a quantity and the combination is none of the table.
+        If both declare a `brainscore_core.metrics.Quantity` in ``attrs`` and the combination is none of the table.
     """
     of_score, of_ceiling = (str(getattr(each, "attrs", {}).get("quantity")) for each in (score, ceiling))
     problem = _problem(of_score, of_ceiling, normalization)
@@ -295,7 +268,7 @@ class LazyCeiling:
 
 
 def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
-    r"""Normalise a score by a ceiling that is the same quantity: :math:`(s - a) / (c - a)` with chance :math:`a`.
+    """Normalise a score by a ceiling that is the same quantity: :math:`(s - a) / (c - a)` with chance :math:`a`.
 
     Parameters
     ----------
@@ -333,7 +306,11 @@ def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
     """
     _require_number(score)
     validate_quantities(score, ceiling, normalization="ceil_score")
-    _validate_chance(chance, score)
+    if not 0 <= chance < 1:
+        raise ValueError(f"Chance is a share of right answers, in [0, 1); got {chance!r}. In percent, divide by 100.")
+    quantity = getattr(score, "attrs", {}).get("quantity")
+    if chance and quantity in _ZERO_AT_CHANCE:
+        raise ValueError(f"Chance is {chance}, but the score is {_a(quantity)}, which is 0 at chance. Leave it out.")
     return _normalize(score, ceiling, squared=False, chance=chance)
 
 
@@ -343,7 +320,7 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
     Parameters
     ----------
     score : Score
-        Raw score, a Pearson correlation, 0-d or with dimensions that the ceiling shares.
+        Pearson correlation, 0-d or with dimensions that the ceiling shares.
     ceiling : Score or number
         Reliability of the measurement (split-half consistency after the Spearman-Brown correction, share of signal
         variance), above 0.
@@ -356,23 +333,12 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
 
     Raises
     ------
-    CeilingError
-        If the ceiling is not a finite number above 0, or score and ceiling are not correlation and reliability
-        (`validate_quantities`).
-    ContractError
-        If the score is not numeric.
+    CeilingError, ContractError
+        As `ceil_score`, and if score and ceiling are not correlation and reliability.
     """
     _require_number(score)
     validate_quantities(score, ceiling, normalization="explained_variance")
     return _normalize(score, ceiling, squared=True)
-
-
-def _validate_chance(chance: float, score: Any) -> None:
-    if not 0 <= chance < 1:
-        raise ValueError(f"Chance is a share of right answers, in [0, 1); got {chance!r}. In percent, divide by 100.")
-    quantity = getattr(score, "attrs", {}).get("quantity")
-    if chance and quantity in _ZERO_AT_CHANCE:
-        raise ValueError(f"Chance is {chance}, but the score is {_a(quantity)}, which is 0 at chance. Leave it out.")
 
 
 def _require_number(score: Any) -> None:

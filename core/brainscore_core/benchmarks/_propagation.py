@@ -22,12 +22,10 @@ def propagate(raw: Score, ceiling: Score, normalized: Score, *, squared: bool, c
 
     A squared score is :math:`\operatorname{sign}(t) t^2` of :math:`t = r / \sqrt{\rho}`: its interval is that of t with
     squared ends; its variance :math:`4 t^2 V_t + 2 V_t^2` does not vanish at t = 0. A ceiling without influences counts
-    as exact.
+    as exact. Nothing is done unless all are 0-d.
 
     Parameters
     ----------
-    raw, ceiling, normalized : Score
-        Nothing is done unless 0-d.
     squared : bool
         Whether the normalised score is ``raw * abs(raw) / ceiling`` instead of ``raw / ceiling``.
     chance : float

@@ -18,24 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "data_digest"]
 
 UNKNOWN = "unknown"
-"""The digest of objects that have none."""
 
 _PLAIN = (type(None), bool, int, float, str, bytes)
 
 
 def data_digest(data: object) -> str:
-    """Return a digest of a loaded data set.
+    """Return a digest of a loaded data set, 64 hexadecimal digits.
 
-    Parameters
-    ----------
-    data : DataFrame, DataArray or argument of `content_digest`
-        A stimulus set counts by identifier, columns and content of its files; an assembly by dimensions, coordinates
-        and values, not by attributes.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits; `UNKNOWN` for other types and if a file cannot be read.
+    A stimulus set counts by identifier, columns and content of its files; an assembly by dimensions, coordinates and
+    values, not by attributes; others as in `content_digest`. `UNKNOWN` if that does not take them, or a file cannot be
+    read.
     """
     try:
         if isinstance(data, pd.DataFrame):
@@ -60,7 +52,7 @@ def _of_stimuli(stimuli: pd.DataFrame) -> str:
 
 
 def _of_assembly(assembly: xr.DataArray) -> str:
-    # xarray lists a multi-index, as tuples, beside its levels.
+    # xarray lists a multi-index beside its levels.
     coordinates = [
         [str(name), list(map(str, coordinate.dims)), _of_values(coordinate.values)]
         for name, coordinate in sorted(assembly.coords.items(), key=lambda item: str(item[0]))

@@ -17,15 +17,12 @@ __all__ = ["installed", "version_class", "versions"]
 
 _DIST_INFO = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.!+_]*)\.dist-info", re.ASCII)
 
-# Libraries below ours that can change a score: numerical ones and those that decode and resize images.
+# They can change a score.
 _REPORTED = ("numpy", "pandas", "xarray", "scipy", "scikit-learn", "torch", "pillow")
 
 
 def versions() -> dict[str, str]:
-    """Return name -> version of Python, Brain-Score and the libraries that results depend on.
-
-    Read from installed metadata without imports; libraries that are not installed are left out.
-    """
+    """Return name -> version of Python, Brain-Score and installed libraries that results depend on, without imports."""
     result = {"python": platform.python_version(), "brainscore": __version__}
     for name in _REPORTED:
         try:
@@ -36,10 +33,9 @@ def versions() -> dict[str, str]:
 
 
 def version_class(version: str = __version__) -> str:
-    """Return the class of a release: scores made with releases of one class are comparable.
+    """Return the class of a release, its major and minor version: only scores of one class are comparable.
 
-    Releases that may change a score get a new minor version, so the class is the major and minor version. A text that
-    is not a version is its own class.
+    A text that is not a version is its own class.
 
     Examples
     --------

@@ -20,12 +20,7 @@ def source_revision() -> str | None:
     """Return the git commit of the checkout this package runs from, with ``+changes`` if files differ from it.
 
     New Python files in its folders, such as those of an uncommitted plugin, are changes too; files beside the folders
-    and ignored files are not.
-
-    Returns
-    -------
-    str or None
-        None if the package does not run from a git checkout or git is not installed.
+    and ignored files are not. None without a checkout or git.
     """
     here = Path(__file__).parent
     commit = _git(here, "rev-parse", "HEAD")
@@ -38,10 +33,9 @@ def source_revision() -> str | None:
 
 
 def folder_revision(directory: Path) -> str:
-    """Return ``folder-`` and a digest of the names and contents of a plugin's files.
+    """Return ``folder-`` and a digest of names and contents of a plugin's files, without byte code and hidden files.
 
-    Byte code and hidden files do not count. Unlike the revision that planning computes, it ignores the plugin's
-    dependencies.
+    Unlike the revision that planning computes, it ignores the plugin's dependencies.
     """
     digest = hashlib.sha256()
     for file in _files(directory):
@@ -50,13 +44,7 @@ def folder_revision(directory: Path) -> str:
 
 
 def sources_digest(folders: Sequence[Path], without: Collection[Path] = ()) -> str:
-    """Digest file names and contents below `folders`, excluding the folders `without`, byte code and hidden files.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """Digest file names and contents below `folders`, excluding the folders `without`, byte code and hidden files."""
     digest = hashlib.sha256()
     for folder in folders:
         for file in _files(folder, without):
@@ -65,15 +53,7 @@ def sources_digest(folders: Sequence[Path], without: Collection[Path] = ()) -> s
 
 
 def library_digest(package: Path, plugins: Collection[str]) -> str:
-    """Return the digest of the source of core and of a domain as it is on the disk now, without the domain's plugins.
-
-    Parameters
-    ----------
-    package : Path
-        Folder of the domain's package.
-    plugins : collection of str
-        Names of the folders in it that hold plugins.
-    """
+    """Digest the source on the disk of core and of a domain's package, without its folders of plugins."""
     return sources_digest([Path(__file__).parents[1], package], without=[package / name for name in plugins])
 
 

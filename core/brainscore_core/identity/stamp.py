@@ -28,12 +28,12 @@ class Stamp(NamedTuple):
     inode: int
 
     def is_older_than(self, age_ns: int, now_ns: int) -> bool:
-        """Return whether the last change was more than `age_ns` ago; one tick later, a new change shows."""
+        """Return whether the last change was more than `age_ns` ago."""
         return max(self.modified_ns, self.changed_ns) + age_ns < now_ns
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Return the stamp from the result of a call of `os.stat`."""
+    """Return the stamp from the result of `os.stat`."""
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
@@ -59,7 +59,7 @@ def recall(file: Path) -> dict[str, Any]:
     """Return the facts that `remember` stored; empty if there are none or the file has changed since."""
     try:
         memo = json.loads(_memo_path(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # absent or not ours: then the file is verified again
+    except (OSError, ValueError):  # absent or not ours
         return {}
     stamp = file_stamp(file)
     return memo if isinstance(memo, dict) and stamp and memo.get("stamp") == list(stamp) else {}

@@ -40,10 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["DATA_SUFFIXES", "check_path", "guess_class"]
 
 DATA_SUFFIXES = (".csv", ".nc", ".zip")
-"""Endings of the files that can be checked."""
 
 _FILE_COLUMNS = ("stimulus_filename", "image_filename", "filename")
-# What spreadsheet programs run when they open a table.
 _FORMULA_STARTS = ("=", "+", "@", "\t", "\r")
 _PACKAGE_AGAIN = "package the stimulus set again"
 
@@ -54,8 +52,8 @@ def check_path(path: Path, *, nans_expected: bool = False, class_name: str | Non
     Parameters
     ----------
     path : Path
-        A table ``.csv`` (with an archive of the same name, or a folder that its file names are relative to, beside it),
-        an archive ``.zip`` (with its table beside it), an assembly ``.nc``, or a folder with such files.
+        A table ``.csv`` (beside an archive of the same name, or a folder that its file names are relative to), an
+        archive ``.zip`` (beside its table), an assembly ``.nc``, or a folder with such files.
     nans_expected : bool
         Whether missing values of assemblies are part of the data.
     class_name : str, optional
@@ -122,7 +120,7 @@ def _check_table(path: Path) -> list[Problem]:
 
 
 def _read_stimuli(table: Path) -> StimulusSet:
-    """Read a table as the tutorial does: numbers that identify stimuli in a table not packaged become texts."""
+    """Read a table; numbers that identify stimuli become texts, as in the tutorial."""
     stimulus_set = StimulusSet(read_table(table))
     StimulusSetLoader.correct_stimulus_id_name(stimulus_set)
     if STIMULUS_ID in stimulus_set.columns:
@@ -277,13 +275,9 @@ def _check_assembly_file(path: Path, class_name: str | None, *, nans_expected: b
     if not table.is_file():
         what = f"the stimuli were not compared: there is no {table.name} beside the file"
         return [*problems, Problem("stimulus set", what, "put the files into one folder", is_hint=True)]
-    return problems + _check_stimuli_of(assembly, table)
-
-
-def _check_stimuli_of(assembly: xr.DataArray, table: Path) -> list[Problem]:
     if errors_of(_check_text(table)):
-        return []  # said where the table itself is checked
-    return check_alignment(assembly, _read_stimuli(table))
+        return problems  # the table has a check of its own
+    return problems + check_alignment(assembly, _read_stimuli(table))
 
 
 def guess_class(assembly: xr.DataArray) -> str:

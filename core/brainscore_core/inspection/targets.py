@@ -42,7 +42,7 @@ def check_target(
     target : str
         A file, a folder with packaged files, a plugin folder (by path or name), or an identifier of a data plugin.
     library : str, optional
-        Package whose data plugins are meant; files need none.
+        Package of the data plugins; files need none.
     nans_expected, class_name
         See `check_path`; ``class_name`` is for files only.
 
@@ -62,8 +62,11 @@ def check_target(
             f"{target!r} is no file or folder of packaged data. If it is a plugin or an identifier, say of which "
             "library: --library PACKAGE."
         )
-    if is_plugin:
-        return _check_plugin(_plugin_at(path.resolve(), library), library, nans_expected=nans_expected)
+    if is_plugin:  # also outside of the library
+        folder = path.resolve()
+        root = PluginRoot(folder="data", path=folder.parent, package=f"{library}.data")
+        plugin = next(plugin for plugin in PluginIndex([root]).plugins("data") if plugin.name == folder.name)
+        return _check_plugin(plugin, library, nans_expected=nans_expected)
     index = PluginIndex(library_roots(library))
     named = [plugin for plugin in index.plugins("data") if plugin.name == target]
     if named:
@@ -81,12 +84,6 @@ def _unknown(target: str, library: str, plugins: list[str], known: dict[str, lis
         f"{target!r} is no file, no folder, and no data plugin or identifier of {library} ({len(plugins)} plugins "
         f"known).{did_you_mean(target, names, most=3)} Data plugins live in {library.replace('.', '/')}/data."
     )
-
-
-def _plugin_at(folder: Path, library: str) -> Plugin:
-    """Return the plugin in a folder, which may be outside of the library."""
-    root = PluginRoot(folder="data", path=folder.parent, package=f"{library}.data")
-    return next(plugin for plugin in PluginIndex([root]).plugins("data") if plugin.name == folder.name)
 
 
 def _check_plugin(plugin: Plugin, library: str, *, nans_expected: bool) -> list[Problem]:

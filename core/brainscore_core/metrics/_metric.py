@@ -37,8 +37,7 @@ class Metric:
     Attributes
     ----------
     quantity : str or None
-        Kind of number of the scores, which the metric also writes to ``attrs['quantity']``. None: undeclared, so
-        normalisation is not checked.
+        Kind of the scores, also written to ``attrs['quantity']``. None: undeclared, so normalisation is not checked.
     """
 
     quantity: ClassVar[Quantity | None] = None

@@ -27,7 +27,8 @@ def described(value: object) -> str:
         return "None"
     if isinstance(value, type):
         return f"the class {value.__qualname__}"
-    what = f"{_article(type(value).__name__)} {type(value).__name__}"
+    name = type(value).__name__
+    what = f"{'an' if name.lower().startswith((*'aeio', 'nd')) else 'a'} {name}"
     if isinstance(value, xr.DataArray):
         return f"{what} of sizes {dict(value.sizes)}" if value.ndim else f"{what}, {value.values.item()!r}"
     if isinstance(value, np.ndarray):
@@ -50,11 +51,6 @@ def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
         Origin, for the message, such as ``"benchmark 'Mine2026-accuracy'"``.
     remedy : str
         A sentence to add.
-
-    Returns
-    -------
-    Score
-        0-d; finite or NaN.
 
     Raises
     ------
@@ -83,7 +79,3 @@ def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
 
 def _message(by: str, found: str, expected: str, *sentences: str) -> str:
     return " ".join([f"The {by} returned {found}; expected {expected}.", *filter(None, sentences)])
-
-
-def _article(word: str) -> str:
-    return "an" if word.lower().startswith((*"aeio", "nd")) else "a"

@@ -24,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Score(DataAssembly):
-    """A score with its origin in ``attrs``.
+    """A score with its origin in ``attrs``; parameters are those of `DataAssembly`.
 
     ``attrs['raw']`` are the values before aggregation or normalisation, ``attrs['ceiling']`` the ceiling,
     ``attrs['error']`` the standard error; they are read as attributes, ``score.raw``.
@@ -38,8 +38,6 @@ class Score(DataAssembly):
     - Arithmetic drops all attrs: half a score isn't a score. Set ``raw``, ``ceiling`` and ``error`` again after
       dividing.
     - Assigning values, ``score[...] = value``, never changes ``raw``.
-
-    Parameters are those of `DataAssembly`.
 
     Examples
     --------
@@ -146,19 +144,9 @@ class Score(DataAssembly):
 
     @classmethod
     def merge(cls, *scores: Self, exception_handling: Literal["ignore", "warn", "raise"] = "ignore") -> Self:
-        """Join scores and their raw values.
+        """Join one or more scores and their raw values; other attrs come from the first.
 
-        Parameters
-        ----------
-        *scores : Score
-            At least one.
-        exception_handling : {'ignore', 'warn', 'raise'}
-            Treatment of raw values that cannot be joined; unless raised, they are dropped.
-
-        Returns
-        -------
-        Score
-            Attrs that are not raw values come from the first.
+        ``exception_handling`` of raw values that cannot be joined; unless raised, they are dropped.
         """
         result: Self = cls(merge_data_arrays(scores))
         for key in [key for key in result.attrs if _is_raw(key)]:
@@ -175,7 +163,6 @@ class Score(DataAssembly):
 
 
 def _followed(score: Result, change: Callable[[Any], Any], *, apply_raw: bool) -> Result:
-    """Apply a change of a score to its raw values."""
     for key, raw in list(score.attrs.items()) if apply_raw else ():
         if _is_raw(key) and isinstance(raw, xr.DataArray):
             try:
@@ -199,7 +186,6 @@ def _merge_raw(raws: Sequence[Any], exception_handling: Literal["ignore", "warn"
 
 
 def _number(value: object) -> float | None:
-    """Return a number as a float; None for anything else."""
     try:
         return None if value is None else float(value)  # type: ignore[arg-type] # tried
     except (TypeError, ValueError):

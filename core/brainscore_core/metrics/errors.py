@@ -35,14 +35,11 @@ def estimate_of(score: Score) -> Estimate:
 
 
 def attach_influence(score: Score, influence: Influence, *, scale: Scale = "identity") -> Score:
-    """Write errors and interval of a 0-d score, from its influences, into its attributes.
+    """Write errors and interval of a 0-d score, from its influences, into its attributes, and return it.
 
-    Returns
-    -------
-    Score
-        The same score, with attrs ``error`` (standard error over new stimuli and units), ``error_over`` (such as
-        ``['stimulus', 'neuroid']``), ``stimulus_error`` (over new stimuli alone), ``interval`` (95 %: low, high),
-        ``influence``, and ``error_nan_reason`` if the error is NaN.
+    The attrs are ``error`` (standard error over new stimuli and units), ``error_over`` (such as
+    ``['stimulus', 'neuroid']``), ``stimulus_error`` (over new stimuli alone), ``interval`` (95 %: low, high),
+    ``influence``, and ``error_nan_reason`` if the error is NaN.
     """
     attrs: dict[str, object] = {
         "error": influence.error,
@@ -69,7 +66,7 @@ def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Sc
     Returns
     -------
     Score
-        The mean, 0-d, with attrs ``raw`` (Score, dims (`unit`)) and those of `attach_influence`.
+        0-d, with attrs ``raw`` (Score, dims (`unit`)) and those of `attach_influence`.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from brainscore_core.errors import RequirementsError
-from brainscore_core.plugin_management.source import constants, evaluate, parse
+from brainscore_core.plugin_management.source import constants, dotted, evaluate, parse
 
 __all__ = [
     "RequirementLine",
@@ -25,8 +25,7 @@ __all__ = [
     "read_requirements",
 ]
 
-# Lines that name the libraries themselves: they are here already, whatever the version that was current when the
-# plugin was written.
+# The libraries themselves are here already, in whatever version.
 _OWN = re.compile(r"brainscore(-.*)?|brain-score|brainio|model-tools|candidate-models")
 _OWN_SOURCE = re.compile(r"github\.com[/:]brain-score/", re.IGNORECASE)
 # Modules that left the standard library; such a name never means a distribution.
@@ -40,13 +39,13 @@ class RequirementLine:
     Attributes
     ----------
     text : str
-        As an installer reads it in a requirements file: one line, without comments and variables of the environment.
+        One line as an installer reads it, without comments and variables of the environment.
     requirement : Requirement or None
         The parsed line; None for options and lines that only an installer understands.
     file : str
-        Where it stands, relative to the folder of the plugin, with ``/``.
+        Relative to the folder of the plugin, with ``/``.
     number : int
-        In which line of that file, counted from 1.
+        Line of that file, counted from 1.
     """
 
     text: str
@@ -58,13 +57,8 @@ class RequirementLine:
 def read_requirements(directory: Path) -> list[RequirementLine]:
     """Return the requirements of a plugin in the order of its files, each line once.
 
-    Left out are the Brain-Score libraries, modules of the standard library, the plugin folder itself, and what the
-    markers say is not for this interpreter.
-
-    Parameters
-    ----------
-    directory : Path
-        The plugin's folder; its ``requirements.txt`` and the ``install_requires`` of its ``setup.py`` count.
+    ``requirements.txt`` and ``install_requires`` in ``setup.py`` count. Excluded are the Brain-Score libraries, modules
+    of the standard library, the plugin folder itself, and lines whose markers exclude this interpreter.
 
     Raises
     ------
@@ -76,21 +70,10 @@ def read_requirements(directory: Path) -> list[RequirementLine]:
 
 
 def expanded_requirements(directory: Path, *, within: bool = False) -> list[RequirementLine]:
-    """Return every line that an installer would be given: those of included files too, each file once.
+    """Return every line that an installer would be given, also of included files, each file once.
 
-    Unlike `read_requirements` nothing is left out.
-
-    Parameters
-    ----------
-    directory : Path
-        See `read_requirements`.
-    within : bool
-        Whether a file outside of the folder is an error, and not read.
-
-    Raises
-    ------
-    RequirementsError
-        See `read_requirements`; the message starts with file and line where there is a line.
+    Unlike `read_requirements`, which has the same errors, nothing is left out. With ``within``, files outside of the
+    folder are not read but raise an error.
     """
     entries: list[tuple[Path, int, str]] = []
     if (directory / "setup.py").is_file():
@@ -160,13 +143,13 @@ def _lines(file: Path, seen: set[Path], top: Path | None) -> Iterator[tuple[Path
         if named[1] in ("-r", "--requirement"):
             yield from _lines(other, seen, top)
             continue
-        for place, limit in logical_lines(_text(other)):  # which the installer reads itself
+        for place, limit in logical_lines(_text(other)):  # read by the installer itself
             _check_plain(other, place, limit)
         yield file, number, _with_absolute_path(line, file.parent)
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line that says something; a backslash at its end continues a line."""
+    """Yield number and text of each line that is not empty; a backslash at its end continues a line."""
     waiting, start = "", 0
     for number, raw in enumerate([*text.splitlines(), ""], 1):
         start = start if waiting else number
@@ -226,7 +209,7 @@ def _install_requires(file: Path) -> list[tuple[Path, int, str]]:
     arguments = [
         (keyword.value.lineno, evaluate(keyword.value, names))
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and _is_setup(node.func)
+        if isinstance(node, ast.Call) and dotted(node.func, {}).rpartition(".")[2] == "setup"
         for keyword in node.keywords
         if keyword.arg == "install_requires"
     ]
@@ -241,9 +224,3 @@ def _install_requires(file: Path) -> list[tuple[Path, int, str]]:
                 )
             found.append((file, number, text))
     return found
-
-
-def _is_setup(function: ast.expr) -> bool:
-    return (isinstance(function, ast.Name) and function.id == "setup") or (
-        isinstance(function, ast.Attribute) and function.attr == "setup"
-    )

@@ -15,9 +15,9 @@ from packaging.version import InvalidVersion, Version
 __all__ = ["BUILT_FOR_TORCH", "foreign_builds", "installed_version", "planned_versions", "used_by"]
 
 BUILT_FOR_TORCH = frozenset({"torchaudio", "torchtext", "torchvision"})
-"""Distributions of compiled code that works with one build of torch alone, though their metadata name any of a version.
+"""Distributions that work with one build of torch alone: torchvision 0.28.0+cpu belongs to torch 2.13.0+cpu.
 
-A build says which by its local version: torchvision 0.28.0+cpu belongs to torch 2.13.0+cpu, and 0.28.0 to 2.13.0.
+Their metadata allow any build of that version of torch.
 """
 
 _PLANNED_BY_UV = re.compile(r"^\s*\+ ([\w.-]+)==(\S+)", re.MULTILINE)
@@ -32,10 +32,7 @@ def installed_version(name: str) -> str | None:
 
 
 def used_by(names: tuple[str, ...]) -> dict[str, str]:
-    """Return name -> installed version of the direct and indirect requirements of distributions.
-
-    Excluded are the distributions themselves and requirements of their extras.
-    """
+    """Return name -> installed version of the direct and indirect requirements of distributions, without extras."""
     used: dict[str, str] = {}
     waiting = list(names)
     while waiting:
@@ -54,14 +51,9 @@ def used_by(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def planned_versions(report: Path, output: str) -> dict[str, str]:
-    """Return the versions that a dry run would install, by canonical name.
+    """Return canonical name -> version that a dry run would install.
 
-    Parameters
-    ----------
-    report : Path
-        Report of ``pip install --report``; may be absent.
-    output : str
-        Output of ``uv pip install --dry-run``.
+    ``report`` is that of ``pip install --report``, if it exists; ``output`` that of ``uv pip install --dry-run``.
     """
     if report.is_file():
         installs = [entry["metadata"] for entry in json.loads(report.read_bytes())["install"]]
@@ -72,10 +64,7 @@ def planned_versions(report: Path, output: str) -> dict[str, str]:
 def foreign_builds(planned: Mapping[str, str]) -> dict[str, str]:
     """Return planned distributions built for another torch, with the version of the fitting build.
 
-    Parameters
-    ----------
-    planned : mapping of str to str
-        See `planned_versions`. The torch among it counts, else the one that is installed.
+    The torch among ``planned`` counts, else the installed one.
     """
     torch = planned.get("torch") or installed_version("torch")
     if torch is None:

@@ -1,9 +1,8 @@
 """Build environments that keep the requirements of plugins apart.
 
-An environment is a virtual environment of the running interpreter that sees everything importable here (the libraries
-from where they are imported now, and the packages installed beside them) through a ``.pth`` file, behind its own
-packages. The requirements of a plugin are installed into it and hide the versions from here. It is cheap to make and
-isolates additions and other versions, but does not hide installed packages that a plugin forgot to require.
+A virtual environment of the running interpreter sees everything importable here, through a ``.pth`` file, behind its
+own packages. The requirements of a plugin are installed into it and hide the versions from here. It is cheap to make
+and isolates additions and other versions, but does not hide installed packages that a plugin forgot to require.
 """
 
 from __future__ import annotations
@@ -45,18 +44,10 @@ _FORMAT = 2  # raise it whenever environments are made differently
 
 
 def environment_for(plugin_folders: Sequence[Path]) -> Path:
-    """Return the interpreter of an environment that meets the requirements of plugins; make it the first time.
+    """Return the interpreter of an environment that meets the requirements of plugins that work together.
 
-    Parameters
-    ----------
-    plugin_folders : sequence of Path
-        Folders of plugins that work together, such as a model and a benchmark.
-
-    Returns
-    -------
-    Path
-        Its ``python``. Environments are kept below ``environments`` in the cache home under the digest of the
-        requirements, the running interpreter and the paths it imports from.
+    It is made once, below ``environments`` in the cache home under the digest of the requirements, the running
+    interpreter and the paths it imports from.
 
     Raises
     ------
@@ -82,20 +73,14 @@ def environment_for(plugin_folders: Sequence[Path]) -> Path:
 
 
 def python_for(plugin_folders: Sequence[Path]) -> Path:
-    """Return an interpreter that meets the requirements of plugins: this one, or that of an environment.
-
-    Parameters and errors are those of `environment_for`. Nothing is installed into the running interpreter.
-    """
+    """Return an interpreter that meets the requirements of plugins: this one, or else that of `environment_for`."""
     return environment_for(plugin_folders) if requirements_of(plugin_folders)[1] else Path(sys.executable)
 
 
 def requirements_of(plugin_folders: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the requirements of plugins and those that this interpreter lacks, each line once, sorted.
 
-    Raises
-    ------
-    RequirementsError
-        If the requirements cannot be read.
+    Raises a `RequirementsError` if they cannot be read.
     """
     lines = {line.text: line for folder in plugin_folders for line in read_requirements(folder)}
     return tuple(sorted(lines)), tuple(sorted(line.text for line in unsatisfied(list(lines.values()))))
@@ -104,17 +89,7 @@ def requirements_of(plugin_folders: Sequence[Path]) -> tuple[tuple[str, ...], tu
 def run_in_environment(
     python: Path, arguments: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
 ) -> Ended:
-    """Run an interpreter and pass its output on to standard error.
-
-    Parameters
-    ----------
-    python : Path
-        As `environment_for` returns it.
-    arguments : sequence of str or Path
-        Arguments of ``python``, such as ``['-m', 'mylibrary', 'score', ...]``.
-    environment : mapping of str to str, optional
-        Variables to set besides those of this process.
-    """
+    """Run an interpreter, with more environment variables, and pass its output on to standard error."""
     return run_bounded(
         [python, *arguments],
         environment={**os.environ, **(environment or {})},
@@ -135,16 +110,7 @@ def isolated_score(
     """Score a model on a benchmark in an environment that meets the requirements of their plugins.
 
     Runs ``python -m <library> score`` there, which installs the requirements of further plugins (a metric, a data set)
-    into that environment.
-
-    Parameters
-    ----------
-    library : str
-        Package with the command line, such as ``'mylibrary'``.
-    plugin_folders : sequence of Path
-        Folders of plugins with requirements.
-    record_path : Path
-        Path of the record, which the program writes and ``read`` reads.
+    into that environment. The program writes the record to ``record_path``, from which ``read`` returns it.
 
     Raises
     ------
@@ -179,8 +145,10 @@ def _make(
         [uv, "venv", "--quiet", "--python", sys.executable] if uv else [sys.executable, "-m", "venv", "--without-pip"]
     )
     _require_success(run_bounded([*program, folder]), "An environment cannot be made.")
-    (_site_packages(folder) / "_brainscore_parent.pth").write_text("".join(f"{path}\n" for path in paths), "utf-8")
-    # Satisfied requirements come from here through the .pth file; installing them again would only cost time.
+    scheme = "nt" if os.name == "nt" else "posix_prefix"
+    packages = sysconfig.get_path("purelib", scheme, {"base": str(folder), "platbase": str(folder)})
+    Path(packages, "_brainscore_parent.pth").write_text("".join(f"{path}\n" for path in paths), "utf-8")
+    # Satisfied requirements come from here through the .pth file.
     missing = [line for line in lines if line.requirement is None or not is_satisfied(line.requirement)]
     if missing:
         names = " and ".join(path.name for path in plugin_folders)
@@ -193,7 +161,7 @@ def _make(
 
 
 def _install(lines: Sequence[RequirementLine], python: Path) -> Ended:
-    """Install with the versions from here; only if these conflict, with other ones in front of them."""
+    """Install with the versions from here or, if these conflict, with other ones in front of them."""
     named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement}
     here = [f"{name}=={version}" for name, version in pinned_versions().items() if name not in named]
     finished = run_installer(lines, python=python, constraints=[*_own_bounds(), *here], layered=True)
@@ -207,11 +175,6 @@ def _require_success(finished: Ended, message: str) -> None:
         raise RequirementsError(f"{message}\n{finished}\nCorrect the requirements of the plugins and try again.")
 
 
-def _site_packages(folder: Path) -> Path:
-    scheme = "nt" if os.name == "nt" else "posix_prefix"
-    return Path(sysconfig.get_path("purelib", scheme, {"base": str(folder), "platbase": str(folder)}))
-
-
 def _visible_paths() -> list[str]:
     """Return the folders that this interpreter imports from, without the standard library and the running script."""
     standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
@@ -222,7 +185,7 @@ def _visible_paths() -> list[str]:
 
 
 def _own_bounds() -> list[str]:
-    """Return the version bounds of the libraries that are installed as distributions."""
+    """Return the version bounds of the installed libraries."""
     bounds: list[str] = []
     for name in OWN:
         try:

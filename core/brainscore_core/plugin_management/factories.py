@@ -36,16 +36,7 @@ class Expected:
 
 
 def make(library: str, kind: str, identifier: str, expected: Expected, /, *args: Any, **kwargs: Any) -> Any:
-    """Import the plugin that registers an identifier and return the result of its factory.
-
-    Parameters
-    ----------
-    library, kind, identifier : str
-        As for `import_plugin`.
-    expected : Expected
-        Required result.
-    *args, **kwargs
-        For the factory.
+    """Import the plugin that registers an identifier and return the result of its factory, called with args and kwargs.
 
     Raises
     ------
@@ -53,7 +44,7 @@ def make(library: str, kind: str, identifier: str, expected: Expected, /, *args:
         The plugin registers an object instead of a factory, a factory that needs further arguments, or one whose
         result is not `expected`.
     BrainScoreError
-        As `import_plugin` does.
+        As `import_plugin` does, whose parameters the first three are.
     """
     registered_kind = kind_named(kind)
     factory = import_plugin(library, kind, identifier)
@@ -76,7 +67,6 @@ def make(library: str, kind: str, identifier: str, expected: Expected, /, *args:
 def _check_factory(
     library: str, kind: Kind, identifier: str, factory: object, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Raise unless the registered object is a factory that can be called."""
     problem = _lacking(factory, args, kwargs) if callable(factory) else ""
     is_object = not isinstance(factory, (type, functools.partial)) and not inspect.isroutine(factory)
     if callable(factory) and (not problem or ((kwargs or args or kind.name == "metric") and not is_object)):
@@ -108,7 +98,7 @@ def _lacking(factory: Callable[..., object], args: tuple[Any, ...], kwargs: dict
 
 
 def _place(library: str, kind: Kind, identifier: str) -> str:
-    """Return where an identifier is registered, in parentheses with a space before; empty if no plugin does so."""
+    """Return where an identifier is registered, as ``' (path:line)'``; empty if no plugin registers it."""
     try:
         plugin = find_plugin(library, kind.name, identifier)
     except BrainScoreError:

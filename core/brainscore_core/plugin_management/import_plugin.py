@@ -7,6 +7,7 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,7 +34,7 @@ _MOST_LISTED = 5
 # Which module registered (library, registry, identifier), for plugins that compute their identifiers.
 _origins: dict[tuple[str, str, str], str] = {}
 
-# The registries of each library as they were first seen, if they let no plugin change those of another.
+# The `OwnedRegistry` of each library and kind as it was first seen.
 _registries: dict[tuple[str, str], tuple[ModuleType, _Registry]] = {}
 
 
@@ -49,12 +50,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     identifier : str
         Key in the registry. Keys assigned at run time need no plugin.
     index : PluginIndex, optional
-        Which plugins there are; None stands for those of the library.
-
-    Returns
-    -------
-    callable
-        As the plugin registered it.
+        Plugins to search; None stands for those of the library.
 
     Raises
     ------
@@ -64,7 +60,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
         More than one plugin does.
     PluginError
         The plugin cannot be read or imported, or imports without registering the identifier; or a plugin has replaced
-        what another one registers, see `OwnedRegistry`.
+        another one's registration, see `OwnedRegistry`.
     RequirementsError
         The requirements of the plugin cannot be installed.
     """
@@ -79,10 +75,9 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
 
 
 def find_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex | None = None) -> Plugin:
-    """Return the plugin that registers an identifier.
+    """Return the plugin that registers an identifier; see `import_plugin` for parameters and errors.
 
-    It is not imported; only if no plugin registers the identifier literally, those that compute identifiers are.
-    Parameters and errors are those of `import_plugin`.
+    It is not imported. If no plugin registers the identifier literally, those that compute identifiers are imported.
     """
     return _find(library, kind_named(kind), identifier, index or PluginIndex(library_roots(library)))[0]
 
@@ -93,11 +88,9 @@ class ImportPlugin:
     Parameters
     ----------
     library_root : str
-        Name of the package that has the registries, such as ``'mylibrary'``.
+        See ``library`` of `import_plugin`.
     plugin_type : str
         Folder of the plugins: ``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``.
-    identifier : str
-        Key in the registry.
     registry_prefix : str, optional
         Kind, if the folder does not determine it: ``'stimulus_set'``.
 
@@ -109,11 +102,6 @@ class ImportPlugin:
         Name of the plugin's folder.
     registry_name : str
         Name of the dictionary, such as ``'model_registry'``.
-
-    Raises
-    ------
-    UnknownIdentifierError, DuplicateIdentifierError
-        As for `import_plugin`; both are an `AssertionError`.
     """
 
     def __init__(
@@ -131,15 +119,13 @@ class ImportPlugin:
 
     def install_requirements(self) -> None:
         """Install missing requirements of the plugin, regardless of ``BS_INSTALL_DEPENDENCIES``."""
-        from brainscore_core.plugin_management.requirements import install_requirements  # most plugins have none
-
-        install_requirements(self._plugin.name, self._plugin.directory)
+        _install_requirements(self._plugin)
 
 
 def known_identifiers_of(library: str, kind: str, *, index: PluginIndex | None = None) -> list[str]:
     """Return every identifier that plugins register literally or that was registered at run time, sorted.
 
-    Parameters are those of `import_plugin`. No plugin is imported.
+    No plugin is imported; see `import_plugin` for the parameters.
     """
     registered_kind = kind_named(kind)
     index = index or PluginIndex(library_roots(library))
@@ -161,24 +147,22 @@ def load_plugin(library: str, plugin: Plugin) -> ModuleType:
     if imported is not None:
         return _checked_origin(plugin, imported)
     if settings().install_dependencies == "yes" and _requirement_file(plugin) is not None:
-        from brainscore_core.plugin_management.requirements import install_requirements  # most plugins have none
-
-        install_requirements(plugin.name, plugin.directory)
+        _install_requirements(plugin)
     registries = {kind.registry: _registry(library, kind) for kind in KINDS.values()}
     earlier = {name: dict(registry) for name, registry in registries.items()}
     modules = set(sys.modules)
     try:
         module = _checked_origin(plugin, _import_module(plugin))
         for kind in KINDS.values():
-            _registry(library, kind)  # raises if it is another one by now
+            _registry(library, kind)  # raises if it was replaced
     except BaseException as error:
         _forget(plugin, registries, earlier, modules)
         if not isinstance(error, (Exception, SystemExit)):
-            raise  # Ctrl-C and the like concern the whole program
+            raise
         raise PluginError(_explain(library, plugin, error)) from error
     for name, registry in registries.items():
         for identifier in registry.keys() - earlier[name].keys():
-            _origins.setdefault((library, name, identifier), plugin.module)  # plugins it loaded are there before it
+            _origins.setdefault((library, name, identifier), plugin.module)  # plugins it loaded are already there
     return module
 
 
@@ -195,6 +179,12 @@ def _registry(library: str, kind: Kind) -> _Registry:
     if isinstance(registry, OwnedRegistry):
         _registries[library, kind.registry] = module, registry
     return registry if isinstance(registry, dict) else {}
+
+
+def _install_requirements(plugin: Plugin) -> None:
+    from brainscore_core.plugin_management.requirements import install_requirements  # most plugins have none
+
+    install_requirements(plugin.name, plugin.directory)
 
 
 # Finding -------------------------------------------------------------------------------------------------------------
@@ -223,7 +213,6 @@ def _find(library: str, kind: Kind, identifier: str, index: PluginIndex) -> tupl
 
 
 def _comes_from(factory: object, plugin: Plugin) -> bool:
-    """Whether a factory's module belongs to a plugin."""
     module = getattr(getattr(factory, "func", factory), "__module__", None)  # partial functions hold theirs in `func`
     return isinstance(module, str) and f"{module}.".startswith(f"{plugin.module}.")
 
@@ -233,11 +222,12 @@ def _not_found(
 ) -> BrainScoreError:
     broken = index.broken(kind.folder)
     for plugin in broken:
-        if _mentions(plugin, identifier):
-            return PluginError(
-                f"The {kind.label} {identifier!r} seems to be registered by a plugin that cannot be read: "
-                f"{plugin.problem}. Correct that file and try again."
-            )
+        with suppress(OSError):  # listed as its problem
+            if identifier.encode(errors="replace") in plugin.init_file.read_bytes():
+                return PluginError(
+                    f"The {kind.label} {identifier!r} seems to be registered by a plugin that cannot be read: "
+                    f"{plugin.problem}. Correct that file and try again."
+                )
     remarks = list(remarks)
     if broken:
         listing = "; ".join(str(plugin.problem) for plugin in broken[:_MOST_LISTED])
@@ -255,13 +245,6 @@ def _not_found(
         ],
         remarks=remarks,
     )
-
-
-def _mentions(plugin: Plugin, identifier: str) -> bool:
-    try:
-        return identifier.encode(errors="replace") in plugin.init_file.read_bytes()
-    except OSError:
-        return False  # that is its problem, which is listed
 
 
 def _not_registered(plugin: Plugin, kind: Kind, identifier: str, registration: Registration | None) -> PluginError:
@@ -284,7 +267,7 @@ def _import_module(plugin: Plugin) -> ModuleType:
     inside = any(Path(path).absolute() == plugin.root.path for path in package.__path__)
     if inside and "." not in plugin.name:
         return importlib.import_module(plugin.module)
-    # A dot in the name of the folder, or a folder outside the package: say where the module is.
+    # A dot in the name of the folder, or a folder outside the package.
     specification = importlib.util.spec_from_file_location(
         plugin.module, plugin.init_file, submodule_search_locations=[str(plugin.directory)]
     )

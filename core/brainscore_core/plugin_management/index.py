@@ -1,7 +1,6 @@
 """Know which plugin registers which identifier without importing any plugin.
 
-Every plugin's ``__init__.py`` is parsed once and its registrations are cached. Later look-ups compare stamps, so among
-a thousand plugins they take milliseconds.
+Every plugin's ``__init__.py`` is parsed once and its registrations are cached; later look-ups only compare stamps.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ class PluginRoot:
     folder : str
         Kind of its plugins: ``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``.
     path : Path
-        Where it is.
     package : str
         Name under which its plugins are imported, such as ``'mylibrary.models'``.
     """
@@ -61,7 +59,6 @@ class Plugin:
     root : PluginRoot
         Folder that holds it.
     registrations : tuple of Registration
-        Registrations of importing it.
     computed : tuple of Computed
         Registrations whose identifiers the plugin computes.
     problem : str or None
@@ -111,19 +108,14 @@ def library_roots(library: str) -> list[PluginRoot]:
 
 
 def owners(library: str, kind: str) -> dict[str, list[Path]]:
-    """Return the ``__init__.py`` of the plugins that register each identifier of a kind; as an `OwnedRegistry` asks."""
+    """Return identifier -> ``__init__.py`` of the plugins that register it, for an `OwnedRegistry`."""
     return PluginIndex(library_roots(library)).owners(kind_named(kind))
 
 
 class PluginIndex:
-    """The registrations of all plugins below some folders.
+    """The registrations of all plugins below some folders, see `library_roots`; absent folders hold no plugins.
 
     Every query compares stamps first, so added, changed and removed plugins count at once; only these are parsed again.
-
-    Parameters
-    ----------
-    roots : sequence of PluginRoot
-        The folders, see `library_roots`. One that does not exist holds no plugins.
     """
 
     def __init__(self, roots: Sequence[PluginRoot]) -> None:
@@ -153,7 +145,7 @@ class PluginIndex:
         ]
 
     def owners(self, kind: Kind) -> dict[str, list[Path]]:
-        """Return the ``__init__.py`` of every plugin that registers an identifier of a kind, by identifier."""
+        """Return identifier -> ``__init__.py`` of every plugin that registers it."""
         files: dict[str, list[Path]] = {}
         for plugin in self.plugins(kind.folder):
             for identifier in dict.fromkeys(plugin.identifiers(kind)):
@@ -196,8 +188,8 @@ class PluginIndex:
         return [plugin for plugin in self.plugins(folder) if plugin.problem is not None]
 
 
-# One plugin in the index: stamp of its `__init__.py`, whether that was old enough to show later changes, registrations,
-# computed registrations, problem. Plain lists: a look-up of one name turns only its own plugin into objects.
+# Stamp of the `__init__.py`, whether that was old enough to show later changes, registrations, computed registrations,
+# problem. Plain lists: a look-up of one name turns only its own plugin into objects.
 _Row = list[Any]
 
 # Rows of this process by index file and root. Never trusted without comparing stamps.
@@ -206,7 +198,10 @@ _rows_in_memory: dict[tuple[Path, PluginRoot], dict[str, _Row]] = {}
 
 def _refreshed(root: PluginRoot) -> dict[str, _Row]:
     """Return plugin name -> row, sorted, after parsing plugins whose stamp has changed."""
-    store, file_name = Store(settings().cache_home / "plugin-index"), _index_name(root)
+    store = Store(settings().cache_home / "plugin-index")
+    # The interpreter decides which source can be parsed.
+    identity = json.dumps([_FORMAT, sys.implementation.name, *sys.version_info[:2], str(root.path)])
+    file_name = f"{text_digest(identity)[:32]}.json"
     key = store.folder / file_name, root
     rows = _rows_in_memory.get(key)
     if rows is None:
@@ -262,9 +257,3 @@ def _parse(root: PluginRoot, name: str, stamp: Stamp) -> _Row:
         [list(astuple(registration)) for registration in computed],
         problem,
     ]
-
-
-def _index_name(root: PluginRoot) -> str:
-    # Which source parses depends on the interpreter.
-    parts = [_FORMAT, sys.implementation.name, *sys.version_info[:2], str(root.path)]
-    return f"{text_digest(json.dumps(parts))[:32]}.json"

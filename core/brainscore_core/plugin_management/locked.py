@@ -1,7 +1,7 @@
-"""Build the environment of a lock to reproduce results that were computed in it.
+"""Build the environment of a lock, see `brainscore_core.identity.software.installed`, to reproduce results.
 
-A lock is what `brainscore_core.identity.software.installed` returns. What is installed here in the same version is
-taken from here, the rest from an index, as wheels: nothing is built, so that no code runs while it is installed.
+Distributions of the same version are taken from here, the others from an index, as wheels: no code runs while it is
+installed.
 """
 
 from __future__ import annotations
@@ -38,10 +38,7 @@ _MARKER = "brainscore-lock.txt"
 def read_lock(lock: str) -> dict[str, str]:
     """Return name -> version of a lock, with ``'python'``.
 
-    Raises
-    ------
-    RequirementsError
-        If a line is anything else than a name and a version: somebody else may have written it.
+    Raises a `RequirementsError` if a line is anything else than a name and a version: strangers may have written it.
     """
     lines = lock.splitlines()
     matches = [_LINE.fullmatch(line) for line in lines[:_MOST_LINES]]
@@ -56,7 +53,10 @@ def read_lock(lock: str) -> dict[str, str]:
 
 
 def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
-    """Return the interpreter of an environment with exactly the distributions of a lock; make it the first time.
+    """Return the interpreter of an environment with exactly the distributions of a lock.
+
+    It is made once, below ``locked-environments`` in the cache home under the digest of the lock, the running
+    interpreter and the folders.
 
     Parameters
     ----------
@@ -65,23 +65,13 @@ def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
     library_folders : sequence of Path
         Where the libraries are imported from, if that is a checkout.
 
-    Returns
-    -------
-    Path
-        Its ``python``. Environments are kept below ``locked-environments`` in the cache home under the digest of the
-        lock, the running interpreter and the folders.
-
     Raises
     ------
     RequirementsError
         A distribution of the lock is not available; the message names it.
     """
     versions = read_lock(lock)
-    checkouts = [
-        str(folder_of_library)
-        for folder_of_library in library_folders
-        if not folder_of_library.is_relative_to(sys.prefix)
-    ]
+    checkouts = [str(path) for path in library_folders if not path.is_relative_to(sys.prefix)]
     content = json.dumps([_FORMAT, lock, sys.version, sys.executable, checkouts])
     folder = settings().cache_home / "locked-environments" / hashlib.sha256(content.encode()).hexdigest()[:32]
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -107,11 +97,17 @@ def _make(folder: Path, python: Path, wanted: Mapping[str, str], checkouts: Sequ
     for name, version in wanted.items():
         if name == "python":
             continue
-        here = _installed_here(name)
-        is_same = here is not None and here.version == version
-        if name in OWN and is_same and here is not None and checkouts:
-            _declare(here, packages)
-        elif not (is_same and here is not None and (same_python or name in OWN) and _take_over(here, packages)):
+        try:
+            here = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            here = None
+        if here is None or here.version != version:
+            remaining.append(f"{name}=={version}")
+        elif name in OWN and checkouts:  # imported from a checkout: its metadata say that it is installed
+            declared = packages / f"{canonicalize_name(name).replace('-', '_')}-{version}.dist-info"
+            declared.mkdir()
+            (declared / "METADATA").write_text(here.read_text("METADATA") or "", "utf-8")
+        elif not ((same_python or name in OWN) and _take_over(here, packages)):
             remaining.append(f"{name}=={version}")
     if remaining:
         sys.stderr.write(f"Installing {len(remaining)} distributions that are not here in these versions\n")
@@ -139,13 +135,6 @@ def _make_empty(folder: Path, version: str) -> None:
         raise RequirementsError(f"Of the lock cannot be had: python=={version}.\n{ended}")
 
 
-def _installed_here(name: str) -> metadata.Distribution | None:
-    try:
-        return metadata.distribution(name)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def _take_over(distribution: metadata.Distribution, packages: Path) -> bool:
     """Copy the files of an installed distribution into another folder; return whether it is complete."""
     files = [file for file in distribution.files or () if ".." not in file.parts and "__pycache__" not in file.parts]
@@ -168,14 +157,6 @@ def _take_over(distribution: metadata.Distribution, packages: Path) -> bool:
         except OSError:  # on another disk, or a disk without links
             shutil.copy2(source, target)
     return True
-
-
-def _declare(distribution: metadata.Distribution, packages: Path) -> None:
-    """Declare a library that is imported from a checkout as installed."""
-    name = str(canonicalize_name(distribution.metadata["Name"])).replace("-", "_")
-    folder = packages / f"{name}-{distribution.version}.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text(distribution.read_text("METADATA") or "", "utf-8")
 
 
 def _install(lines: Sequence[str], python: Path, *, dry: bool = False) -> Ended:

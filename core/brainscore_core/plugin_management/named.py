@@ -15,18 +15,10 @@ __all__ = ["find_plugins", "label_of", "make_importable", "plugin_at", "plugins_
 
 
 def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
-    """Return the plugins of a name.
+    """Return the plugins of a name, at least one.
 
-    Parameters
-    ----------
-    name : str
-        The name of a plugin folder, of any kind (data and benchmark of one name: both); folder and name, such as
-        ``'models/mymodel2024'``; or an identifier.
-
-    Returns
-    -------
-    list of Plugin
-        At least one.
+    The name is that of a plugin folder, of any kind (data and benchmark of one name: both); folder and name, such as
+    ``'models/mymodel2024'``; or an identifier.
 
     Raises
     ------
@@ -36,7 +28,11 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
         If a folder of that name has no ``__init__.py``.
     """
     plugins = [plugin for folder in FOLDERS for plugin in index.plugins(folder)]
-    matches = [plugin for plugin in plugins if name in (plugin.name, label_of(plugin)) or _registers(plugin, name)]
+    matches = [
+        plugin
+        for plugin in plugins
+        if name in (plugin.name, label_of(plugin), *(entry.identifier for entry in plugin.registrations))
+    ]
     if matches:
         return matches
     _refuse_without_init(index, name)
@@ -62,14 +58,9 @@ def _refuse_without_init(index: PluginIndex, name: str) -> None:
 
 
 def plugin_at(folder: Path, library: str) -> Plugin:
-    """Return the plugin in a folder, inside a library or elsewhere.
+    """Return the plugin in a folder, inside a library such as ``'mylibrary'`` or elsewhere.
 
-    Parameters
-    ----------
-    folder : Path
-        Plugin folder, whose parent is named like its kind: ``/anywhere/benchmarks/mine``.
-    library : str
-        Library of the plugin, such as ``'mylibrary'``.
+    The parent of the folder is named like its kind: ``/anywhere/benchmarks/mine``.
 
     Raises
     ------
@@ -112,20 +103,13 @@ def make_importable(plugin: Plugin) -> None:
             importlib.import_module(f"{library}.{folder}").__path__.append(str(path))
 
 
-def _registers(plugin: Plugin, identifier: str) -> bool:
-    return any(registration.identifier == identifier for registration in plugin.registrations)
-
-
 def label_of(plugin: Plugin) -> str:
     """Return folder and name of a plugin, such as ``'models/mymodel2024'``."""
     return f"{plugin.root.folder}/{plugin.name}"
 
 
 def find_plugins(library: str, names: Sequence[str]) -> list[Plugin]:
-    """Return the plugins of several names, each once.
-
-    A name is one of `plugins_named` or the path of a plugin folder, which may be outside the library.
-    """
+    """Return the plugins of several names, see `plugins_named`, or paths of plugin folders anywhere, each once."""
     roots = library_roots(library)
     index = PluginIndex(roots)
     plugins_by_path: dict[Path, Plugin] = {}

@@ -25,8 +25,8 @@ _IMPORTER = __file__.replace("owned_registry", "import_plugin")
 class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     """A dictionary of factories by identifier; a plugin can only change entries of its own.
 
-    Identifiers that no plugin registers are free. Code outside plugins, such as a notebook or a test, may change
-    everything.
+    Every other change by a plugin raises a `PluginError`. Identifiers that no plugin registers are free, and code
+    outside plugins, such as a notebook or a test, may change everything.
 
     Parameters
     ----------
@@ -35,20 +35,15 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     kind : str
         Kind of the factories, such as ``'model'``.
     owners : callable
-        ``owners(library, kind)`` returns, by identifier, the ``__init__.py`` of the plugins that register it. It is
-        asked when another plugin than the last one assigns or removes an identifier, and again before one is refused.
-
-    Raises
-    ------
-    PluginError
-        From every way to assign or remove an identifier of another plugin.
+        ``owners(library, kind)`` returns identifier -> ``__init__.py`` of the plugins that register it. It is called
+        when another plugin than the last one changes an identifier, and again before a change is refused.
     """
 
     def __init__(self, library: str, kind: str, owners: Callable[[str, str], Owners]) -> None:
         super().__init__()
         self._library, self._kind, self._owners = library, kind, owners
         self._known: Owners = {}
-        self._known_to: Path | None = None  # the plugin at work when it was asked
+        self._known_to: Path | None = None  # the plugin at work at that time
         self._accepted: dict[str, Factory] = {}
 
     def __setitem__(self, identifier: str, factory: Factory) -> None:
@@ -62,7 +57,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         super().__delitem__(identifier)
         self._accepted.pop(identifier, None)
 
-    def pop(self, identifier: str, default: Any = _MISSING) -> Any:  # as that of any dict
+    def pop(self, identifier: str, default: Any = _MISSING) -> Any:
         """Remove an identifier and return its factory, or the default if there is none."""
         if identifier not in self and default is not _MISSING:
             return default
@@ -70,7 +65,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         del self[identifier]
         return factory
 
-    def setdefault(self, identifier: str, default: Any = None) -> Any:  # as that of any dict
+    def setdefault(self, identifier: str, default: Any = None) -> Any:
         """Return the factory of an identifier; assign the default first if there is none."""
         if identifier not in self:
             self[identifier] = default
@@ -86,7 +81,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     clear = MutableMapping.clear
 
     def accepted(self, identifier: str) -> Factory:
-        """Return a factory; raise `PluginError` if it was put here in another way than by assigning it."""
+        """Return a factory; raise `PluginError` unless it was assigned through this registry."""
         factory = self[identifier]
         if self._accepted.get(identifier) is not factory:
             raise _error(
@@ -112,7 +107,6 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
             )
 
     def _strangers(self, plugin: Path, identifier: str) -> Sequence[Path]:
-        """Return the other plugins that register an identifier; empty if this one does."""
         owners = self._known.get(identifier, ())
         return () if any(owner.parent == plugin for owner in owners) else owners
 
@@ -124,7 +118,7 @@ def _error(message: str) -> PluginError:
 
 
 def _plugin_at_work(library: str) -> tuple[Path | None, str]:
-    """Return the folder of the plugin whose code is at work, the innermost one, and the file; None if there is none.
+    """Return folder and file of the innermost plugin whose code is running; (None, ``''``) if there is none.
 
     The tests of a plugin are not part of it, unless it calls them itself.
     """
@@ -143,11 +137,8 @@ def _plugin_at_work(library: str) -> tuple[Path | None, str]:
             return None, ""
         root = next((root for root in roots if file.startswith(root)), "")
         folder, inside, _ = file[len(root) :].partition("/")
-        if root and inside and not _is_test(Path(file).name):
+        name = file.rpartition("/")[2]
+        if root and inside and name not in ("test.py", "conftest.py") and not name.startswith("test_"):
             return Path(root, folder), file
         frame = frame.f_back
     return None, ""
-
-
-def _is_test(name: str) -> bool:
-    return name in ("test.py", "conftest.py") or name.startswith("test_")

@@ -45,7 +45,6 @@ KINDS: Mapping[str, Kind] = {
 }
 
 FOLDERS: tuple[str, ...] = tuple(dict.fromkeys(kind.folder for kind in KINDS.values()))
-"""The folders of a library that hold plugins; data and stimulus sets share one."""
 
 
 def kinds_in(folder: str) -> list[Kind]:
@@ -54,13 +53,7 @@ def kinds_in(folder: str) -> list[Kind]:
 
 
 def kind_named(name: str) -> Kind:
-    """Return a kind by its name, ``'model'``, its plural or that of its folder, ``'models'``.
-
-    Raises
-    ------
-    ConfigurationError
-        For any other name.
-    """
+    """Return a kind by its name, ``'model'``, its plural or that of its folder; else raise a `ConfigurationError`."""
     for kind in KINDS.values():
         if name in (kind.name, f"{kind.name}s", kind.folder):
             return kind
@@ -78,36 +71,25 @@ def unknown_identifier(
 ) -> UnknownIdentifierError:
     """Return the error for an identifier that nothing is registered under.
 
-    Parameters
-    ----------
-    library : str
-        Name of the package whose plugins were searched, such as ``'mylibrary'``.
-    known : iterable of str
-        The identifiers that exist.
-    elsewhere : sequence of Kind
-        Other kinds under which the identifier does exist.
-    remarks : sequence of str
-        Sentences to add, such as which plugins could not be read.
+    ``library`` was searched, ``known`` identifiers exist, ``elsewhere`` are other kinds with the identifier, and
+    ``remarks`` are sentences to add, such as which plugins could not be read.
     """
     known = list(known)
     meant = did_you_mean(identifier, known, 3)
     sentences = [f"No {kind.label} is registered as {identifier!r} ({len(known)} known).{meant}"]
     if elsewhere:
+        loaders = [f"load_{'dataset' if other.name == 'data' else other.name}" for other in elsewhere]
         sentences.append(
             f"{identifier!r} is the identifier of a {' and of a '.join(other.label for other in elsewhere)}: "
-            f"use {' or '.join(f'{_loader(other)}({identifier!r})' for other in elsewhere)}."
+            f"use {' or '.join(f'{loader}({identifier!r})' for loader in loaders)}."
         )
     plural = kind.label if kind.label == "data" else f"{kind.label}s"
     sentences.append(f"{plural.capitalize()} live in {library.replace('.', '/')}/{kind.folder}.")
     return UnknownIdentifierError(" ".join([*sentences, *remarks]))
 
 
-def _loader(kind: Kind) -> str:
-    return f"load_{'dataset' if kind.name == 'data' else kind.name}"
-
-
 def duplicate_identifier(kind: Kind, identifier: str, places: Iterable[tuple[Path, int]]) -> DuplicateIdentifierError:
-    """Return the error for an identifier that several plugins register, given file and line of each registration."""
+    """Return the error for an identifier that several plugins register, given file and line of each."""
     listing = " and ".join(f"{path}:{line}" for path, line in places)
     return DuplicateIdentifierError(
         f"The {kind.label} {identifier!r} is registered by more than one plugin: {listing}. "

@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 OWN = ("brainscore-core", "brainscore-vision", "brainscore-workspace")
-"""Distributions of the libraries themselves; no plugin may replace their requirements."""
+"""The libraries; no plugin may replace their requirements."""
 
 SHARED = ("numpy", "pandas", "scipy", "scikit-learn", "torch", "xarray")
 """Distributions that every plugin shares, required by the libraries or not: no plugin may replace them."""
@@ -69,32 +69,27 @@ LAYER_MARKER = "brainscore-environment.json"
 
 
 def install_requirements(plugin: str, directory: Path) -> bool:
-    """Install missing requirements of a plugin into the running interpreter.
+    """Install missing requirements of a plugin into the running interpreter; return whether there were any.
 
     Parameters
     ----------
     plugin : str
         Its name, for messages.
     directory : Path
-        Its folder, with ``requirements.txt``, ``setup.py`` (read, never run), both or neither.
-
-    Returns
-    -------
-    bool
-        Whether anything had to be installed.
+        Its folder; ``setup.py`` is read, never run.
 
     Raises
     ------
     RequirementsError
         A file cannot be read; the installation would change shared distributions (`OWN`, `SHARED`), with names
-        and versions, or bring a build for another torch; or if the installer fails, with its command, exit status and
+        and versions, or bring a build for another torch; or the installer fails, with its command, exit status and
         last lines.
     """
     lines = read_requirements(directory)
     stamp = settings().cache_home / "requirements" / f"{_digest(lines)}.json"
     if _nothing_to_do(lines, stamp):
         return False
-    # One lock for the interpreter: two installers at once may leave a broken mixture.
+    # Two installers at once may leave a broken mixture.
     with locked(settings().cache_home / "requirements" / _digest([])):
         importlib.invalidate_caches()
         if _nothing_to_do(lines, stamp):  # another process was faster
@@ -102,9 +97,12 @@ def install_requirements(plugin: str, directory: Path) -> bool:
         _refuse_conflicts(plugin, directory, lines)
         names = ", ".join(line.text for line in unsatisfied(lines) if not line.text.startswith("-"))
         sys.stderr.write(f"Installing what plugin {plugin} requires: {names}\n")
-        finished = run_installer(
-            lines, constraints=_constraints(lines), layered=Path(sys.prefix, LAYER_MARKER).is_file()
-        )
+        # A distribution that was installed from an address cannot also be pinned to a version.
+        addressed = {
+            canonicalize_name(line.requirement.name) for line in lines if line.requirement and line.requirement.url
+        }
+        pins = [f"{name}=={version}" for name, version in pinned_versions().items() if name not in addressed]
+        finished = run_installer(lines, constraints=pins, layered=Path(sys.prefix, LAYER_MARKER).is_file())
         if finished.status != 0:
             changes = _changes(lines)
             if changes:
@@ -143,8 +141,7 @@ def run_installer(
     Raises
     ------
     RequirementsError
-        The only available build is for another torch than the installed one.
-        Nothing was installed.
+        The only available build is for another torch than the installed one. Nothing was installed.
     """
     into = partial(_run, lines, python=python, layered=layered)
     if "+" in (installed_version("torch") or ""):  # otherwise the index of torch has fitting builds
@@ -163,7 +160,6 @@ def _install_builds(
     constraints: Sequence[str],
     builds: Mapping[str, str],
 ) -> Ended:
-    """Install with the builds that fit torch."""
     torch = planned.get("torch") or installed_version("torch")
     index = f"{TORCH_INDEX}/{str(torch).partition('+')[2]}"
     fitting = [*constraints, *(f"{name}=={version}" for name, version in builds.items())]
@@ -208,18 +204,8 @@ def _run(
 def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
     """Return the command that installs into an interpreter: that of ``uv`` if it is found, else that of ``pip``.
 
-    Parameters
-    ----------
-    python : path-like
-        The interpreter to install into.
-    layered : bool
-        It sees the packages of another interpreter through a ``.pth`` file. ``uv`` would not see those and install
-        torch and all the others again, so ``pip`` is preferred.
-
-    Raises
-    ------
-    RequirementsError
-        If there is neither.
+    A ``layered`` interpreter sees the packages of another one through a ``.pth`` file. ``uv`` would not see those and
+    install torch and all the others again, so ``pip`` is preferred. Raises a `RequirementsError` if there is neither.
     """
     offline = settings().installer_offline
     uv = shutil.which("uv")
@@ -233,7 +219,7 @@ def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
         )
     elsewhere = [] if str(python) == sys.executable else ["--python", str(python)]
     options = ["--disable-pip-version-check", "--no-input", *(["--no-index"] if offline else [])]
-    # -P: a folder called pip where this process was started is not the installer.
+    # -P: a folder called pip in the working directory is not the installer.
     return [sys.executable, "-P", "-m", "pip", *elsewhere, "install", *options]
 
 
@@ -259,21 +245,18 @@ def _is_satisfied(requirement: Requirement, above: frozenset[str]) -> bool:
     elif not requirement.specifier.contains(distribution.version, prereleases=True):
         return False
     key = str(requirement)
+    dependencies = [Requirement(dependency) for dependency in distribution.requires or () if requirement.extras]
     return key in above or all(
-        _is_satisfied(Requirement(dependency), above | {key})
-        for extra in requirement.extras
-        for dependency in distribution.requires or ()
-        if _is_of_extra(Requirement(dependency), extra)
+        _is_satisfied(dependency, above | {key})
+        for dependency in dependencies
+        if (marker := dependency.marker) is not None
+        and not marker.evaluate({"extra": ""})
+        and any(marker.evaluate({"extra": extra}) for extra in requirement.extras)
     )
 
 
-def _is_of_extra(requirement: Requirement, extra: str) -> bool:
-    marker = requirement.marker
-    return marker is not None and not marker.evaluate({"extra": ""}) and marker.evaluate({"extra": extra})
-
-
 def _is_from(distribution: metadata.Distribution, url: str) -> bool:
-    """Whether a distribution was installed from an address, according to its ``direct_url.json`` (PEP 610)."""
+    """Whether a distribution was installed from an address, by its ``direct_url.json`` (PEP 610)."""
     try:
         direct: Any = json.loads(distribution.read_text("direct_url.json") or "{}")
     except ValueError:
@@ -291,12 +274,12 @@ def unsatisfied(lines: Sequence[RequirementLine]) -> list[RequirementLine]:
     return [
         line
         for line in lines
-        if (not is_satisfied(line.requirement) if line.requirement else not _is_mere_option(line.text))
+        if (
+            not is_satisfied(line.requirement)
+            if line.requirement
+            else not line.text.startswith("-") or line.text.startswith(("-e", "--editable"))
+        )
     ]
-
-
-def _is_mere_option(text: str) -> bool:
-    return text.startswith("-") and not text.startswith(("-e", "--editable"))
 
 
 def _nothing_to_do(lines: Sequence[RequirementLine], stamp: Path) -> bool:
@@ -304,7 +287,7 @@ def _nothing_to_do(lines: Sequence[RequirementLine], stamp: Path) -> bool:
     if not unmet or settings().caching_disabled:
         return not unmet
     try:
-        # Lines unmet after a successful installation (an address, say) would stay so.
+        # Lines unmet after a successful installation, such as an address, would stay so.
         return unmet <= set(json.loads(stamp.read_bytes())["unsatisfied"])
     except (OSError, ValueError, TypeError, KeyError):
         return False
@@ -324,34 +307,19 @@ def pinned_versions() -> dict[str, str]:
     return {**shared, **used_by(OWN)}
 
 
-def _constraints(lines: Sequence[RequirementLine]) -> list[str]:
-    # A distribution that was installed from an address cannot also be pinned to a version.
-    from_address = {
-        canonicalize_name(line.requirement.name) for line in lines if line.requirement and line.requirement.url
-    }
-    return [f"{name}=={version}" for name, version in pinned_versions().items() if name not in from_address]
-
-
 def _refuse_conflicts(plugin: str, directory: Path, lines: Sequence[RequirementLine]) -> None:
-    pinned = pinned_versions()
-    conflicts = [
-        f"it requires {line.text}, and {line.requirement.name} {pinned[name]} is installed"
-        for line in lines
-        if line.requirement
-        and (name := canonicalize_name(line.requirement.name)) in pinned
-        and not is_satisfied(_without_extras(line.requirement))
-    ]
+    pinned, conflicts = pinned_versions(), []
+    for line in lines:
+        if line.requirement and (name := canonicalize_name(line.requirement.name)) in pinned:
+            plain = Requirement(str(line.requirement))
+            plain.extras = set()
+            if not is_satisfied(plain):
+                conflicts.append(f"it requires {line.text}, and {plain.name} {pinned[name]} is installed")
     if conflicts:
         raise RequirementsError(
             f"What plugin {plugin} ({directory}) requires contradicts what the library uses: {'; '.join(conflicts)}. "
             f"{_remedies()}"
         )
-
-
-def _without_extras(requirement: Requirement) -> Requirement:
-    plain = Requirement(str(requirement))
-    plain.extras = set()
-    return plain
 
 
 def _changes(lines: Sequence[RequirementLine]) -> list[str]:

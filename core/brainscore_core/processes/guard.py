@@ -17,21 +17,15 @@ from pathlib import Path
 
 __all__ = ["guard", "release"]
 
-# No environment, which may hold credentials, and no site-packages: it needs the standard library only, and writes
-# no byte code, so that a checkout stays clean.
+# Without environment, which may hold credentials, site-packages and byte code.
 _COMMAND = "import sys; sys.path.append(sys.argv[1]); import tree; tree.end_when_closed(sys.stdin.buffer)"
 
 
 def guard(pid: int) -> None:
-    """Have a session leader and its descendants ended if this process dies before `release`.
+    """Have a session leader and its descendants ended if this process dies before `release`; `OSError` if that fails.
 
     A kill between the start of the program and this call leaves it running. Does nothing on Windows, which has no
     sessions.
-
-    Raises
-    ------
-    OSError
-        If no further process can be started.
     """
     if os.name != "nt":
         _guard().add(pid)
@@ -105,8 +99,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 @cache
 def _guard() -> _Guard:
-    """Return the guard of this process, created on first use."""
-    made = _Guard()
-    atexit.register(made.end)
-    os.register_at_fork(after_in_child=made.after_fork)
-    return made
+    process_guard = _Guard()
+    atexit.register(process_guard.end)
+    os.register_at_fork(after_in_child=process_guard.after_fork)
+    return process_guard

@@ -13,7 +13,7 @@ from typing import IO
 __all__ = ["MOST_SHOWN_BYTES", "Listener", "scrub"]
 
 MOST_SHOWN_BYTES = 4 * 2**20
-"""How much output is passed on unless a caller says otherwise; a flood would bury the log of a job."""
+"""Output that is passed on by default; a flood would bury the log of a job."""
 
 _MOST_KEPT = 2**18  # characters of the output
 _LONGEST_LINE = 2**16  # longer lines are forwarded in parts
@@ -105,7 +105,7 @@ class _Output:
                 return whole
             left_out = f"\n[... {len(whole) - 2 * self.half} characters left out ...]\n"
             return whole[: self.half] + left_out + whole[-self.half :]
-        # Both parts exceed what is shown, so a truncated secret lies in the hidden remainder.
+        # Both parts are longer than shown, so a truncated secret is hidden.
         head = scrub(bytes(self.head).decode("utf-8", "replace"), secrets)
         tail = scrub(b"".join(self.tail).decode("utf-8", "replace"), secrets)
         keep = max(0, min(self.half, len(head) - _LARGEST_SECRET))

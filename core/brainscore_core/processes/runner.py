@@ -4,8 +4,8 @@ A program gets no shell, no input and its own session, which ends with it even i
 killed (`processes.guard`). Untrusted code runs through here in a box (`brainscore_core.scoring.isolation`).
 
 **Order of output.** Standard output and standard error share one pipe; each keeps the order of its lines. Across the
-two, lines appear in the order in which they reached the pipe, which is the order of writing only if the program does
-not buffer: Python, like most programs, buffers standard output unless it runs in a terminal or flushes.
+two, lines appear in the order in which they reached the pipe: Python, like most programs, buffers standard output
+unless it runs in a terminal or flushes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from brainscore_core.processes.output import MOST_SHOWN_BYTES, Listener, scrub
 from brainscore_core.processes.tree import ProcessTree
 
 __all__ = [
-    "MOST_SHOWN_BYTES",
     "Captured",
     "Ended",
     "Program",
@@ -36,7 +35,6 @@ __all__ = [
     "run_bounded",
     "run_captured",
     "running",
-    "scrub",
 ]
 
 Stopped = Literal["Timeout", "MemoryLimit", "ProcessLimit"]
@@ -58,9 +56,8 @@ class Ended:
     output : str
         Start and end of its standard output and standard error together.
     seconds : float
-        Duration.
     peak_memory_bytes : int, optional
-        Largest resident memory seen of the program and its descendants; None if unmeasured, see `run_bounded`.
+        Largest resident memory seen of the program and its descendants; None if unmeasured, see `RunOptions`.
     """
 
     command: tuple[str, ...] = ()
@@ -92,7 +89,32 @@ class Ended:
 
 
 class RunOptions(TypedDict, total=False):
-    """Keywords of `running`."""
+    """Options of `running` and `run_bounded`.
+
+    Attributes
+    ----------
+    environment : mapping of str to str, optional
+        All of its environment variables; None: those of this process.
+    folder : Path, optional
+        Working directory; None: that of this process.
+    timeout_s : float, optional
+        Longest duration; None: unlimited.
+    memory_bytes : float, optional
+        Largest resident memory of the program and its descendants together, checked five times a second; unlimited if
+        None or without ``/proc`` (macOS, Windows).
+    most_processes : float, optional
+        Largest number of processes including descendants, checked like the memory; None: unlimited.
+    secrets : sequence of str
+        Texts to remove from the collected output.
+    show : callable, optional
+        Receives each line of output, without its end, while the program runs. A carriage return also ends a line.
+    most_shown : float
+        Bytes of output forwarded to `show`, which then receives a note that more was cut.
+    pass_fds : sequence of int
+        Open files to inherit, under the same numbers.
+    reports_signals : bool
+        Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
+    """
 
     environment: Mapping[str, str] | None
     folder: Path | None
@@ -107,14 +129,9 @@ class RunOptions(TypedDict, total=False):
 
 
 def run_bounded(command: Sequence[str | Path], **options: Unpack[RunOptions]) -> Ended:
-    """Run a program to its end, or until it exceeds a bound.
+    """Run a program to its end, or until it exceeds a bound; see `running`.
 
-    Parameters and errors are those of `running`.
-
-    Raises
-    ------
-    Exception
-        An error of `show`, raised after the program has ended.
+    An error of `show` is raised after the program has ended.
     """
     with running(command, **options) as program:
         return program.result()
@@ -137,36 +154,7 @@ def running(
 ) -> Iterator[Program]:
     """Start a program for the length of the block; afterwards it and its descendants have ended.
 
-    Parameters
-    ----------
-    command : sequence of str or Path
-        The program and its arguments.
-    environment : mapping of str to str, optional
-        All of its environment variables; None: those of this process.
-    folder : Path, optional
-        Working directory; None: that of this process.
-    timeout_s : float, optional
-        Longest duration; None: unlimited.
-    memory_bytes : float, optional
-        Largest resident memory of the program and its descendants together, checked five times a second; unlimited if
-        None or without ``/proc`` (macOS, Windows).
-    most_processes : float, optional
-        Largest number of processes including descendants, checked like the memory; None: unlimited.
-    secrets : sequence of str
-        Texts to remove from the collected output.
-    show : callable, optional
-        Receives each line of output, without its end, while the program runs. A carriage return also ends a line.
-    most_shown : float
-        Bytes of output forwarded to `show`, which then receives a note that more was cut.
-    pass_fds : sequence of int
-        Open files to inherit, under the same numbers.
-    reports_signals : bool
-        Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
-
-    Yields
-    ------
-    Program
-        Its bounds are enforced in the background.
+    Its bounds, see `RunOptions`, are enforced in the background.
 
     Raises
     ------
@@ -195,23 +183,14 @@ def running(
 
 
 def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str], folder: Path) -> Ended:
-    """Run a program on this process's own input and output, as a debugger needs, without a time limit.
-
-    Parameters and errors are those of `running`.
-    """
+    """Run a program on this process's own input and output, as a debugger needs, without a time limit."""
     arguments = tuple(map(str, command))
     return Ended(command=arguments, status=subprocess.call(arguments, env=environment, cwd=folder))  # noqa: S603 - no shell
 
 
 @dataclass(frozen=True)
 class Captured:
-    """Result of `run_captured`.
-
-    Attributes
-    ----------
-    status : int
-        Exit status; a negative number is the signal that ended it.
-    """
+    """Result of `run_captured`; a negative status is the signal that ended the program."""
 
     status: int
     stdout: bytes
@@ -226,13 +205,6 @@ def run_captured(
     timeout_s: float | None = None,
 ) -> Captured:
     """Run a trusted program, such as git, and return all of its output.
-
-    Parameters
-    ----------
-    command, environment, timeout_s
-        As for `running`.
-    stdin : bytes
-        Standard input.
 
     Raises
     ------
@@ -256,13 +228,7 @@ def run_captured(
 
 
 class Program:
-    """A running program, started by `running`.
-
-    Attributes
-    ----------
-    pid : int
-        Process id of the program.
-    """
+    """A running program, started by `running`."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], tree: ProcessTree, bounds: _Bounds, listener: Listener
@@ -285,13 +251,7 @@ class Program:
         return None if self._watcher.is_alive() else self._ended()
 
     def result(self) -> Ended:
-        """Wait until it has ended by itself or at a bound, and return how it ended.
-
-        Raises
-        ------
-        Exception
-            An error of `show`.
-        """
+        """Wait until it has ended by itself or at a bound, and return how it ended; an error of `show` is raised."""
         self._watcher.join()
         self.stop()
         ended = self._ended()
@@ -385,7 +345,6 @@ def _running(
     stderr: int,
     pass_fds: Sequence[int] = (),
 ) -> Iterator[tuple[subprocess.Popen[bytes], ProcessTree]]:
-    """Yield a process in its own session and end it in every case."""
     process = subprocess.Popen(  # noqa: S603 - no shell; callers name programs of their own
         arguments,
         env=environment,

@@ -9,7 +9,7 @@ import os
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
@@ -28,29 +28,27 @@ class _Process(NamedTuple):
 
 
 class ProcessTree:
-    """A session leader and its descendants.
+    """A session leader, given by its process id, and its descendants.
 
     A process once seen as a descendant stays one after its parents have ended. One that leaves the session *and* loses
     its parents between two looks is missed: only a PID namespace prevents that.
-
-    Parameters
-    ----------
-    root : int
-        Process id of the session leader.
     """
 
     def __init__(self, root: int) -> None:
         self.root = root
         # pid -> start time, because pids are reused.
-        self._seen = {pid: each.started for pid, each in _processes([str(root)]).items()}
+        self._seen = {pid: process.started for pid, process in _processes([str(root)]).items()}
 
     def look(self) -> dict[int, int]:
         """Return pid -> resident bytes of all running descendants."""
-        table = _all_processes()
+        try:
+            table = _processes(name for name in os.listdir("/proc") if name.isdecimal())  # noqa: PTH208 - five times a second
+        except OSError:
+            table = {}
         children = defaultdict(list)
-        for pid, each in table.items():
-            children[each.parent].append(pid)
-        todo = [pid for pid, each in table.items() if each.session == self.root]
+        for pid, process in table.items():
+            children[process.parent].append(pid)
+        todo = [pid for pid, process in table.items() if process.session == self.root]
         todo += [pid for pid, started in self._seen.items() if pid in table and table[pid].started == started]
         found: dict[int, int] = {}
         while todo:
@@ -90,16 +88,8 @@ def end_when_closed(stream: BinaryIO) -> None:
         tree.end()
 
 
-def _all_processes() -> Mapping[int, _Process]:
-    """Return the processes running on this machine."""
-    try:
-        return _processes(name for name in os.listdir("/proc") if name.isdecimal())  # noqa: PTH208 - five times a second
-    except OSError:
-        return {}
-
-
 def _processes(pids: Iterable[str]) -> dict[int, _Process]:
-    """Yield running processes; zombies are left out."""
+    """Return the running processes; zombies are left out."""
     found: dict[int, _Process] = {}
     for pid in pids:
         try:

@@ -1,1 +1,1 @@
-"""Fetch files once: from the disk, a mirror folder, or a server that a bringer of bytes (HTTP, S3) reads."""
+"""Fetch files once, from a mirror folder or a server, by HTTP or S3."""

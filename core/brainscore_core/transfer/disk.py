@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from brainscore_core.errors import DownloadError
 
@@ -30,25 +31,14 @@ def check_free_space(path: Path, needed_bytes: int, what: str) -> None:
 def progress_bar(description: str, size_bytes: int, arrived_bytes: int = 0) -> Iterator[Callable[[int], None]]:
     """Show the progress of a transfer; yield a function that adds bytes, for any thread.
 
-    Parameters
-    ----------
-    description : str
-        Text before the bar.
-    size_bytes, arrived_bytes : int
-        Size of the file and bytes at the start. Small files are shown on a terminal only.
+    It starts at ``arrived_bytes``. Files of up to 5 MB are shown on a terminal only.
     """
     from tqdm import tqdm
 
     hidden = size_bytes <= _ALWAYS_SHOW_PROGRESS_BYTES and not sys.stderr.isatty()
     lock = threading.Lock()  # parts of a file arrive in several threads
-    with tqdm(
-        total=size_bytes,
-        initial=arrived_bytes,
-        unit="B",
-        unit_scale=True,
-        desc=description,
-        disable=hidden,
-    ) as bar:
+    options: dict[str, Any] = {"unit": "B", "unit_scale": True, "desc": description, "disable": hidden}
+    with tqdm(total=size_bytes, initial=arrived_bytes, **options) as bar:
 
         def advance(arrived_bytes: int) -> None:
             with lock:

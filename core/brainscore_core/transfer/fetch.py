@@ -63,11 +63,6 @@ def fetch(source: RemoteFile, target: Path, bring: Callable[[PartialFile], bool]
     bring : callable
         ``bring(partial)`` downloads the missing bytes and returns whether earlier ones were continued.
 
-    Returns
-    -------
-    Path
-        `target`.
-
     Raises
     ------
     ChecksumError
@@ -98,7 +93,7 @@ def _is_usable(source: RemoteFile, target: Path) -> bool:
     if not target.is_file():
         return False
     facts = recall(target)
-    if not source.digests:  # then the version decides; a file that we have not fetched is trusted
+    if not source.digests:  # the version decides; a file that we have not fetched is trusted
         fetched = facts.get("version_id")
         is_other = bool(fetched and source.version_id and fetched != source.version_id)
         if is_other:

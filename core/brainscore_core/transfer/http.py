@@ -44,14 +44,9 @@ def fetch_url(url: str, target: str | Path, *, sha256: str | None) -> Path:
     Parameters
     ----------
     sha256 : str or None
-        Digest of the file, 64 hexadecimal digits, or its first digits, at least 8, if its publisher states no more.
-        None accepts any first copy. Unless all 64 digits are given, those of the first copy are written to
-        ``<name>.sha256``, and later copies must have them.
-
-    Returns
-    -------
-    Path
-        `target`.
+        Digest of the file, 64 hexadecimal digits, or at least its first 8 if its publisher states no more. None accepts
+        any first copy. Unless all digits are given, those of the first copy are written to ``<name>.sha256``, and later
+        copies must have them.
 
     Raises
     ------
@@ -128,7 +123,6 @@ class _Transfer:
         self._continued = False
 
     def run(self) -> bool:
-        """Download the missing bytes; return whether earlier ones were continued."""
         import httpx  # slow to import and only needed to download
 
         headers = {"Accept-Encoding": "identity", "User-Agent": "brainscore"}
@@ -140,7 +134,7 @@ class _Transfer:
                 try:
                     self._attempt(client)
                 except (httpx.TransportError, _RefusedForNowError) as error:
-                    # A connection that breaks after it got somewhere does not count as a failed attempt.
+                    # Progress resets the count of failed attempts.
                     failures = 1 if self._position - start >= _CHUNK_BYTES else failures + 1
                     if failures >= _ATTEMPTS:
                         raise DownloadError(
@@ -164,7 +158,11 @@ class _Transfer:
             self._continued = True
             if begin == size_bytes:
                 return
-            headers = _rest_of(answer, begin)
+            etag, modified = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified")
+            headers = {"Range": f"bytes={begin}-"}
+            # The whole file arrives if it was replaced. A weak ETag does not promise equal bytes.
+            if unchanged := etag if etag and not etag.startswith("W/") else modified:
+                headers["If-Range"] = unchanged
         with client.stream("GET", self._url, headers=headers) as answer:
             self._check(answer)
             if not answer.headers.get("Content-Range", "").startswith(f"bytes {begin}-"):
@@ -221,13 +219,6 @@ class _Transfer:
                 self._partial.discard()
             raise _RefusedForNowError(f"the server answers {answer.status_code} {answer.reason_phrase}")
         _raise_refused(self._url, answer.status_code, answer.reason_phrase)
-
-
-def _rest_of(answer: httpx.Response, begin: int) -> Mapping[str, str]:
-    """Return the headers that request the bytes from `begin`, or the whole file if it was replaced."""
-    etag, modified = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified")
-    unchanged = etag if etag and not etag.startswith("W/") else modified  # a weak one does not promise equal bytes
-    return {"Range": f"bytes={begin}-", **({"If-Range": unchanged} if unchanged else {})}
 
 
 def _raise_refused(url: str, status: int, phrase: str) -> NoReturn:

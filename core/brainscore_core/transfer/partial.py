@@ -21,11 +21,6 @@ class PartialFile:
 
     A part is listed after its last byte is written, so a killed process leaves no incomplete part in the list. The
     caller holds the lock on the target.
-
-    Parameters
-    ----------
-    target : Path
-        Final path of the file.
     """
 
     def __init__(self, target: Path) -> None:
@@ -34,19 +29,9 @@ class PartialFile:
         self._mutex = threading.Lock()  # parts arrive in several threads
 
     def start(self, identity: Mapping[str, object], size_bytes: int, part_bytes: int) -> list[tuple[int, int]]:
-        """Continue the earlier download of the same object, or start again.
+        """Continue the earlier download of the same object, or start again; return (first byte, end) of missing parts.
 
-        Parameters
-        ----------
-        identity : mapping
-            Bucket, key, version and the server's description of the content.
-        size_bytes, part_bytes : int
-            Size of the object and of each part but the last.
-
-        Returns
-        -------
-        list of (int, int)
-            First byte and end of each missing part.
+        The object is the same if its ``identity`` (address, version, the server's description) and sizes are.
         """
         header = json.dumps({**identity, "size_bytes": size_bytes, "part_bytes": part_bytes}, sort_keys=True)
         begins = range(0, size_bytes, part_bytes)

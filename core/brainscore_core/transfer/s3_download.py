@@ -35,19 +35,16 @@ _FIRST_PAUSE_S = 0.2
 _PART_BYTES = 8 * 2**20
 _PARTS_AT_ONCE = 8
 _QUESTIONS_AT_ONCE = 8
-# A broken connection loses at most this much.
-_CHUNK_BYTES = 2**16
-# A connection that breaks after this many bytes got somewhere: it does not count as a failed attempt.
-_PROGRESS_BYTES = 2**20
-# Answers to a signed request that an unsigned one may not get: expired, unknown or insufficient credentials.
-_CREDENTIAL_STATUSES = (400, 401, 403)
+_CHUNK_BYTES = 2**16  # lost at most by a broken connection
+_PROGRESS_BYTES = 2**20  # as many bytes reset the count of failed attempts
+_CREDENTIAL_STATUSES = (400, 401, 403)  # expired, unknown or insufficient credentials: an unsigned request may succeed
 _REPLACED_STATUS = 412
 
 
 def make_s3_clients() -> list[Any]:
-    """Return the clients to try in turn: signed if there are credentials, then unsigned.
+    """Return the clients to try in turn, signed if there are credentials, then unsigned; they repeat failed requests.
 
-    The variables ``AWS_ENDPOINT_URL_S3`` and ``AWS_ENDPOINT_URL`` set the endpoint. Failed requests are repeated.
+    The variables ``AWS_ENDPOINT_URL_S3`` and ``AWS_ENDPOINT_URL`` set the endpoint.
     """
     base = Config(
         retries={"mode": "standard", "max_attempts": _ATTEMPTS},
@@ -190,7 +187,7 @@ class _Transfer:
             try:
                 for future in as_completed(futures):
                     future.result()
-            except BaseException as error:  # also Ctrl-C: leaving the pool waits for the parts that are under way
+            except BaseException as error:  # also Ctrl-C: leaving the pool waits for running parts
                 self._failed.set()
                 for future in futures:
                     future.cancel()

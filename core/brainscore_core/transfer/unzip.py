@@ -25,19 +25,17 @@ _RATIO_FROM_BYTES = 2**30
 _RATIO_MOST = 200
 _COPY_BYTES = 2**20
 _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, zlib.error, struct.error)
-"""What `zipfile` raises for damaged archives, depending on where the damage is."""
+"""Raised by `zipfile` for damaged archives."""
 
 
 def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_ratio: float = _RATIO_MOST) -> Path:
-    """Extract an archive into a folder of its name next to it, once, and return the folder.
+    """Extract ``<folder>/<name>.zip`` into ``<folder>/<name>/``, once, and return that folder.
 
-    A new folder appears only when it is complete. If the folder is there already, members that are absent or have
-    another size are extracted into it; everything else in it is left alone.
+    A new folder appears only when it is complete. If the folder exists, absent members and those of another size are
+    extracted into it; everything else in it is left alone.
 
     Parameters
     ----------
-    zip_path : path-like
-        The archive ``<folder>/<name>.zip``; extracted to ``<folder>/<name>/``.
     most_bytes : int
         Refuse an archive whose members have more bytes than this in total.
     most_ratio : float
@@ -46,11 +44,11 @@ def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_
     Raises
     ------
     CorruptFileError
-        If it is no archive, is damaged, or holds anything but regular files below its own folder (absolute paths,
-        ``..``, links, devices, one name twice, encrypted members), or is too large. Nothing is extracted then. Names
-        that differ only by case are refused where the file system takes them for one.
+        If it is no archive, is damaged or too large, or holds anything but regular files below its own folder (absolute
+        paths, ``..``, links, devices, one name twice, encrypted members). Nothing is extracted then. Names that differ
+        only by case are refused where the file system takes them for one.
     DownloadError
-        If it does not fit on the disk, or the folder is absent and cannot be made.
+        If it does not fit on the disk, or the folder cannot be made.
     """
     zip_path = Path(zip_path)
     directory = zip_path.with_suffix("")
@@ -69,12 +67,9 @@ def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_
 
 
 def check_extracted(zip_path: str | Path) -> list[str]:
-    """Compare the folder that an archive was extracted to with the archive, byte by byte.
+    """Compare an extracted folder with its archive, byte by byte; return problems like ``'.../a.png is missing'``.
 
-    Returns
-    -------
-    list of str
-        Problems, such as ``'.../a.png differs from the archive'``. Empty if nothing is or if there is no folder.
+    There are none if there is no folder.
     """
     zip_path = Path(zip_path)
     directory = zip_path.with_suffix("")
@@ -192,14 +187,11 @@ def _folders(name: str) -> Iterator[str]:
 def _check_file_system(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], directory: Path) -> None:
     if sum(info.file_size for info in members) > shutil.disk_usage(directory).free:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory))
-    if _folds_case(directory) and (problems := _same_without_case(members)):
-        raise _unsafe(str(archive.filename), problems)
-
-
-def _folds_case(directory: Path) -> bool:
     with tempfile.NamedTemporaryFile(dir=directory, prefix=".case-") as probe:
-        name = Path(probe.name)
-        return name.with_name(name.name.upper()).exists()
+        path = Path(probe.name)
+        folds_case = path.with_name(path.name.upper()).exists()
+    if folds_case and (problems := _same_without_case(members)):
+        raise _unsafe(str(archive.filename), problems)
 
 
 def _same_without_case(infos: Iterable[zipfile.ZipInfo]) -> list[str]:
@@ -230,7 +222,7 @@ def _size_bytes(path: str) -> int | None:
 
 
 def _extract(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], directory: Path) -> None:
-    # One name for all processes, which the lock separates: remains of a killed one are removed first.
+    # One name for all processes, which the lock separates, so that remains of a killed one are removed.
     staging = directory.with_name(f".{directory.name}.unpacking")
     if staging.exists():
         shutil.rmtree(staging)

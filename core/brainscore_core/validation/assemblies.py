@@ -1,8 +1,6 @@
 """Check assemblies against the data standard: dims, coordinates, values, time bins, repetitions and stimuli.
 
-Assemblies validate themselves and packaging refuses what breaks the standard, so these checks lie below
-`brainscore_core.supported_data_standards` and know plain xarray and pandas only; the class of an array counts by its
-name.
+The class of an array counts by its name.
 """
 
 from __future__ import annotations
@@ -55,12 +53,7 @@ _IDS_TO_TEXT = "convert them: coords={'stimulus_id': ('presentation', [str(id) f
 def check_assembly(assembly: xr.DataArray, *, nans_expected: bool = False) -> list[Problem]:
     """Check an assembly: the standard of its class, values, stimulus identifiers, time bins, repetitions and units.
 
-    Parameters
-    ----------
-    assembly : xr.DataArray
-        Any dims; its class says which dims and coordinates are required.
-    nans_expected : bool
-        Whether missing values are part of the data; ``attrs['nans_expected']`` says so too.
+    ``nans_expected``, also in ``attrs``, says that missing values are part of the data.
     """
     if assembly.size == 0:
         what = f"there are no values; the sizes are {dict(assembly.sizes)}"
@@ -87,7 +80,12 @@ def check_standard(assembly: xr.DataArray) -> list[Problem]:
 def _check_required(assembly: xr.DataArray) -> list[Problem]:
     """Check the requirements of the class, except time bins; see `check_time_bins`."""
     standard = standard_of(type(assembly))
-    problems = _check_dims(assembly, standard) + _check_coordinates(assembly, standard)
+    problems = _check_dims(assembly, standard)
+    for along, names in standard.coords.items():
+        for name in names if along in assembly.dims else ():
+            if fault := _coordinate_fault(assembly, along, name):
+                what, fix = fault
+                problems.append(Problem(f"coordinate {name!r}", f"The coordinate {name!r} {what}", fix))
     for dim in assembly.dims:
         if dim != TIME_BIN:
             problems += _check_unique(assembly, standard, dim)
@@ -116,16 +114,6 @@ def _check_dims(assembly: xr.DataArray, standard: AssemblyStandard) -> list[Prob
         )
         for dim in assembly.dims
         if dim not in allowed
-    ]
-
-
-def _check_coordinates(assembly: xr.DataArray, standard: AssemblyStandard) -> list[Problem]:
-    required = [(dim, name) for dim, names in standard.coords.items() if dim in assembly.dims for name in names]
-    faults = ((name, _coordinate_fault(assembly, dim, name)) for dim, name in required)
-    return [
-        Problem(f"coordinate {name!r}", f"The coordinate {name!r} {fault[0]}", fault[1])
-        for name, fault in faults
-        if fault
     ]
 
 
@@ -173,7 +161,7 @@ def _check_edges(assembly: xr.DataArray) -> list[Problem]:
 
 
 def _time_bins(assembly: xr.DataArray) -> list[tuple[Any, Any]]:
-    """Return (start, end) of each time bin; empty without both edges, which is said where they are required."""
+    """Return (start, end) of each time bin; empty without both edges, which is reported where they are required."""
     edges = (TIME_BIN_START, TIME_BIN_END)
     if not all(name in assembly.coords and assembly.coords[name].dims == (TIME_BIN,) for name in edges):
         return []
@@ -316,7 +304,7 @@ def check_units(assembly: xr.DataArray) -> list[Problem]:
 def check_alignment(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[Problem]:
     """Check that every ``stimulus_id`` of an assembly is in the stimulus set, and (a hint) that every one was shown.
 
-    Properties of neurons, which were measured with all stimuli together, have no presentations and nothing to look up.
+    Properties of neurons are measured with all stimuli together: nothing is looked up.
     """
     if "neuronal_property" in assembly.dims:
         return []

@@ -18,10 +18,7 @@ _BOX_HEADER_BYTES = 8
 def file_problem(path: Path) -> str | None:
     """Return why a file is unusable as a stimulus, or None.
 
-    Parameters
-    ----------
-    path : Path
-        The ending states its format; files with other endings must not be empty.
+    The ending states its format; files with other endings must not be empty.
     """
     if not path.is_file():
         return f"{path} does not exist" if not path.exists() else f"{path} is no file"
@@ -34,17 +31,7 @@ def file_problem(path: Path) -> str | None:
 
 
 def stream_problem(name: str, stream: BinaryIO, size_bytes: int) -> str | None:
-    """Return why the content of a file is unusable as a stimulus, such as ``'is empty'``, or None.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file.
-    stream : binary file
-        Seekable stream at its start.
-    size_bytes : int
-        Size of the file.
-    """
+    """Return why the content of a file (seekable, at its start) is unusable, such as ``'is empty'``, or None."""
     if size_bytes == 0:
         return "is empty"
     suffix = PurePosixPath(name).suffix.lower()
@@ -59,7 +46,7 @@ def _image_problem(stream: BinaryIO) -> str | None:
 
     try:
         with Image.open(stream) as image:
-            # Reads every bit all the same; a JPEG then skips most of the arithmetic of a full-size picture.
+            # A JPEG then skips most of the arithmetic, though every bit is read.
             image.draft("L", (1, 1))
             image.load()
     except (
@@ -119,7 +106,7 @@ def _boxes(stream: BinaryIO, size_bytes: int) -> str | None:
         if kinds[0] not in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot", b"styp"):
             return _not_boxes([])
         if size == 1:
-            size = int.from_bytes(head[8:16], "big") or 1  # 1 is too small, as is right for a cut header
+            size = int.from_bytes(head[8:16], "big") or 1  # too small, as a cut header is refused
         size = size or size_bytes - position
         if size < _BOX_HEADER_BYTES or position + size > size_bytes:
             return f"is cut or damaged: its part {head[4:8].decode('ascii')!r} ends after the file"
@@ -161,4 +148,3 @@ _CONTAINERS: Mapping[str, Callable[[BinaryIO, int], str | None]] = MappingProxyT
         ".npy": _starts_with("a NumPy file", b"\x93NUMPY"),
     }
 )
-"""Ending -> function of stream and size that returns the problem."""

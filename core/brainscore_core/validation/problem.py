@@ -1,4 +1,4 @@
-"""Describe problems of data with place and remedy, as objects, as one message or as a table."""
+"""Describe problems of data with place and remedy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Problem:
     what : str
         Actual value and expectation.
     fix : str
-        What to do about it. Problems of one kind have the same.
+        Remedy. Problems of one kind have the same.
     is_hint : bool
         Whether it may be meant so. Packaging refuses errors only.
     """
@@ -53,16 +53,9 @@ def errors_of(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def raise_errors(problems: Iterable[Problem], error_class: type[Exception], headline: str) -> None:
-    """Raise one error that lists all problems that are no hints, if there are any.
+    """Raise one error below a headline that lists all problems that are no hints, if there are any.
 
-    Parameters
-    ----------
-    problems : iterable of Problem
-        Problems of the checks. The first few with the same fix are listed, the others counted.
-    error_class : type
-        What to raise.
-    headline : str
-        First line of the message.
+    The first few problems with the same fix are listed, the others counted.
     """
     by_fix: dict[str, list[Problem]] = {}
     for problem in errors_of(problems):

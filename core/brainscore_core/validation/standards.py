@@ -1,4 +1,4 @@
-"""Name the dimensions, coordinates and columns of the data and say which of them each class of assemblies requires."""
+"""Name the dimensions, coordinates and columns of the data that each class of assemblies requires."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class AssemblyStandard:
     Attributes
     ----------
     dims : tuple of str, or None
-        Dimensions that must be there, in any order; None means that any are welcome.
+        Required dimensions, in any order; None allows any.
     optional_dims : tuple of str
-        Further dimensions that may be there. Without meaning when ``dims`` is None.
+        Further allowed dimensions, if ``dims`` is not None.
     coords : mapping of str to tuple of str
         Dimension -> coordinates that it must carry if the assembly has the dimension.
     unique : tuple of str

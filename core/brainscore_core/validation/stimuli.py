@@ -1,8 +1,4 @@
-"""Check stimulus sets against the data standard: identifiers, columns and files.
-
-These checks lie below `brainscore_core.supported_data_standards`, whose packaging uses them: a stimulus set is a table
-of pandas here, with an attribute `stimulus_paths`.
-"""
+"""Check stimulus sets (tables of pandas with an attribute `stimulus_paths`): identifiers, columns and files."""
 
 from __future__ import annotations
 
@@ -35,7 +31,6 @@ __all__ = [
     "is_safe_name",
 ]
 
-# AuthorYear or a descriptive word; '_' between words, '.' before a sub-set: Mine2026.IT.
 _CONVENTIONAL = re.compile(r"[A-Z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*")
 Result = TypeVar("Result")
 
@@ -48,13 +43,8 @@ _TO_TEXT = "convert them: stimulus_set['stimulus_id'] = stimulus_set['stimulus_i
 def check_identifier(identifier: object, where: str = "identifier") -> list[Problem]:
     """Check that an identifier can name files and objects, and (a hint) that it follows the naming convention.
 
-    Parameters
-    ----------
-    identifier : object
-        Text without spaces, slashes or control characters; by convention ``AuthorYear`` or a descriptive word, sub-sets
-        after a ``.``, words joined by ``_``.
-    where : str
-        Kind of object.
+    It is a text without spaces, slashes or control characters; by convention ``AuthorYear`` or a descriptive word,
+    sub-sets after a ``.``, words joined by ``_``. ``where`` names the kind of object.
     """
     if not isinstance(identifier, str) or not identifier:
         fix = "give a text such as 'Mine2026.IT', or set stimulus_set.name = 'Mine2026'"
@@ -73,12 +63,7 @@ def check_identifier(identifier: object, where: str = "identifier") -> list[Prob
 def check_stimulus_set(stimulus_set: pd.DataFrame, *, is_packaged: bool = False) -> list[Problem]:
     """Check a stimulus set: identifiers, columns and files.
 
-    Parameters
-    ----------
-    stimulus_set : StimulusSet
-        A table with `stimulus_paths`; before it is packaged, or as it was loaded.
-    is_packaged : bool
-        Whether it comes out of a package, so that the column ``filename`` is the one that packaging adds.
+    ``is_packaged`` says that it comes out of a package, so that packaging has added the column ``filename``.
     """
     problems = check_stimulus_ids(stimulus_set) + check_stimulus_columns(stimulus_set, is_packaged=is_packaged)
     if list(stimulus_set.columns).count(STIMULUS_ID) != 1:
@@ -97,7 +82,7 @@ def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
         what = f"there is no column '{STIMULUS_ID}'{meant}; the columns are {list(stimulus_set.columns)}"
         return [Problem(column, what, "add it: one text per stimulus, no two the same")]
     if list(stimulus_set.columns).count(STIMULUS_ID) > 1:
-        return []  # `check_stimulus_columns` says so
+        return []  # see `check_stimulus_columns`
     if len(stimulus_set) == 0:
         return [Problem(column, "there are no stimuli", "add a row for each stimulus")]
     identifiers = stimulus_set[STIMULUS_ID].tolist()
@@ -181,7 +166,7 @@ def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
     the same size are read and compared by their SHA-256.
     """
     paths: Mapping[Hashable, str | Path] = getattr(stimulus_set, "stimulus_paths", None) or {}
-    identifiers = [each for each in dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()) if each in paths]
+    identifiers = [name for name in dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()) if name in paths]
     by_size: dict[int, list[Hashable]] = {}
     for identifier in identifiers:
         path = Path(paths[identifier])
@@ -237,7 +222,7 @@ def check_stimulus_files(stimulus_set: pd.DataFrame) -> list[Problem]:
 
 
 def _in_threads(function: Callable[[Path], Result], paths: Sequence[Path]) -> list[Result]:
-    """Apply a function that decodes or hashes, and so releases the interpreter lock, to files in bounded threads."""
+    """Apply a function that decodes or hashes, and so releases the interpreter lock, to files in threads."""
     # A task for each small file would take as long as reading it.
     batches = [paths[start : start + _FILES_PER_TASK] for start in range(0, len(paths), _FILES_PER_TASK)]
     with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS), thread_name_prefix="stimuli") as pool:

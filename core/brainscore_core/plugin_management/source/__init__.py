@@ -1,12 +1,12 @@
-"""Read plugin source without running it: what files register, load, import and run.
+"""Read plugin source without running it.
 
-================ ==========================================================================================
-`files`          a folder -> its files, read once and parsed when somebody asks; the modules of one plugin
+================ =========================================================================================
+`files`          a folder -> its files, read once and parsed on demand; the modules of one plugin
 `literals`       expressions -> values, as far as they are written
 `registrations`  ``__init__.py`` -> its registrations
 `facts`          a file -> its loads, imports and names
 `execution`      statements -> those that run when a module is imported
-================ ==========================================================================================
+================ =========================================================================================
 """
 
 from brainscore_core.plugin_management.source.execution import dotted, never_on_import, run_at_import

@@ -11,7 +11,7 @@ __all__ = ["dotted", "never_on_import", "run_at_import"]
 def run_at_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield every node that runs when a module with these statements is imported, in the order of the source.
 
-    Bodies of functions do not, nor what stands below ``if __name__ == "__main__"`` and ``if TYPE_CHECKING``; but
+    Bodies of functions do not, nor statements below ``if __name__ == "__main__"`` and ``if TYPE_CHECKING``; but
     decorators, default values and bodies of classes do.
     """
     waiting = list(body)[::-1]

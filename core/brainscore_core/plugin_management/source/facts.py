@@ -22,7 +22,7 @@ LOADERS: Mapping[str, str] = {
 """Function -> name of the kind of identifier it takes."""
 
 Pattern = tuple[str, ...]
-"""The literal pieces of a text; between two of them stands anything. A literal is one piece."""
+"""The literal pieces of a text, with anything between two of them. A literal is one piece."""
 
 _ANYTHING: Pattern = ("", "")
 _FIELD = re.compile(r"\{[^{}]*\}|%[^A-Za-z%\s]*[A-Za-z]")  # what str.format and % replace
@@ -71,7 +71,7 @@ class Import:
     Attributes
     ----------
     module : str
-        Dotted name; for a relative import what follows the dots.
+        Dotted name; for a relative import the part after the dots.
     level : int
         Number of leading dots.
     line : int
@@ -85,18 +85,7 @@ class Import:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """Loads, imports and names of one file.
-
-    Attributes
-    ----------
-    loads : tuple of Load
-        In the order of the lines.
-    imports : tuple of Import
-    texts : frozenset of str
-        Every literal text.
-    patterns : frozenset of tuple
-        Patterns of texts composed of literals and other values, see `fits`.
-    """
+    """Loads (by line), imports, literal texts, and patterns (see `fits`) of composed texts of one file."""
 
     loads: tuple[Load, ...] = ()
     imports: tuple[Import, ...] = ()
@@ -105,18 +94,12 @@ class SourceFacts:
 
 
 def read_facts(tree: ast.Module) -> SourceFacts:
-    """Return the loads, imports and names of a file.
-
-    Raises
-    ------
-    RecursionError
-        If the source is nested too deeply.
-    """
+    """Return the loads, imports and names of a file; raise `RecursionError` if it is nested too deeply."""
     imports: list[Import] = []
     texts: dict[str, int] = {}
     patterns: set[Pattern] = set()
     calls: list[ast.Call] = []
-    # Name in this file -> functions it may mean; another function of the file may import another one by that name.
+    # Name in this file -> functions it may mean: functions of the file may import different ones by that name.
     loaders: dict[str, set[str]] = {name: {name} for name in LOADERS}
     for node in [node for node in nodes_of(tree) if type(node) in _TELLING]:
         if isinstance(node, ast.Constant):
@@ -144,10 +127,7 @@ def read_facts(tree: ast.Module) -> SourceFacts:
 
 
 def read_texts(content: bytes) -> SourceFacts:
-    """Find everything in quotes without parsing, a hundred times faster; comments may count, nothing is missed.
-
-    Texts that span lines are not found: no identifier does.
-    """
+    """Find all one-line texts in quotes without parsing, a hundred times faster; comments may count."""
     texts = {text.decode("utf-8", "replace") for quoted in _QUOTED for text in quoted.findall(content)}
     patterns = {tuple(_FIELD.split(text)) for text in texts if _FIELD.search(text)}
     return SourceFacts(texts=frozenset(texts), patterns=frozenset(pattern for pattern in patterns if any(pattern)))
@@ -175,7 +155,6 @@ def _loads(call: ast.Call, loaders: Mapping[str, set[str]]) -> Iterator[Load]:
 
 
 def _pattern(node: ast.expr) -> Pattern:
-    """Return a pattern that every value of an expression fits."""
     match node:
         case ast.Constant(value=str(text)):
             return (text,)
@@ -199,14 +178,9 @@ def _joined(*patterns: Pattern) -> Pattern:
 
 
 def fits(pattern: Pattern, text: str) -> bool:
-    """Tell whether a text is of a pattern, in no more than linear time.
+    """Tell whether a text matches a pattern, in linear time.
 
-    Parameters
-    ----------
-    pattern : tuple of str
-        Pattern of a `Load` or of `SourceFacts`: ``('A.', '-pls')`` matches every text that starts and ends like that.
-    text : str
-        Such as an identifier.
+    ``('A.', '-pls')`` matches every text that starts and ends like that.
     """
     first, *others = pattern
     if not others:

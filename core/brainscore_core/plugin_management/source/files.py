@@ -29,14 +29,11 @@ _TEXTS = (".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib")
 def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
     """Return the syntax tree of a source in any encoding that it declares, without its warnings.
 
-    Raises
-    ------
-    SyntaxError
-        If it is no Python, or nested too deeply to be read.
+    Raises a `SyntaxError` if it is no Python, or nested too deeply.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # of code that is only read here; importing it shows them
+            warnings.simplefilter("ignore", SyntaxWarning)  # importing the code shows them
             return ast.parse(content, filename)
     except (ValueError, RecursionError, MemoryError) as error:
         raise SyntaxError(f"{type(error).__name__}: {error}") from error
@@ -53,9 +50,8 @@ class SourceFile:
     form : {'file', 'symlink', 'special'}
         Links are not followed; special is anything that is neither a file, a folder nor a link.
     size_bytes : int
-        Its length.
     content : bytes or None
-        None: it is no text, too large, or cannot be read.
+        None if it is no text, too large, or unreadable.
     """
 
     path: str
@@ -173,7 +169,7 @@ class PluginSource:
         return ".".join([*parents, node.module] if node.module else parents)
 
     def file_of(self, module: str) -> str | None:
-        """Return the path inside the plugin of a module of its own, given its absolute dotted name."""
+        """Return the path inside the plugin of its module of an absolute dotted name."""
         if module == self.module:
             return "__init__.py" if "__init__.py" in self.files else None
         if not module.startswith(f"{self.module}."):
@@ -182,7 +178,7 @@ class PluginSource:
         return next((path for path in (f"{inside}.py", f"{inside}/__init__.py") if path in self.files), None)
 
     def definition(self, file: str, name: str) -> tuple[str, ast.FunctionDef | ast.ClassDef] | None:
-        """Return where a class or function that a file uses by its name is defined in the plugin: file, statement."""
+        """Return file and statement that define a class or function that a file uses by its name."""
         file, name = self._origin(file, name)
         for statement in self._top(file):
             if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name == name:
@@ -202,7 +198,7 @@ class PluginSource:
         return None
 
     def _origin(self, file: str, name: str) -> tuple[str, str]:
-        """Return the file of the plugin that defines a name, ``''`` if none does, and its name there."""
+        """Return the file of the plugin that defines a name (``''`` if none does) and its name there."""
         imported = self.names_in(file).get(name)
         if imported is None:
             return file, name
@@ -228,7 +224,7 @@ def read_plugin(directory: Path, module: str) -> PluginSource:
 
 
 def read_files(directory: Path) -> dict[str, SourceFile]:
-    """Read a folder and its folders; never more than 5,000 files, nor those of interpreters and editors."""
+    """Read a folder and its folders, at most 5,000 files, without those in `LEFT_ALONE`."""
     sources: dict[str, SourceFile] = {}
     if directory.is_symlink():
         sources[""] = SourceFile("", "symlink")
@@ -263,12 +259,9 @@ def _read(entry: os.DirEntry[str], path: str) -> SourceFile:
         if not stat.S_ISREG(status.st_mode):
             return SourceFile(path, "special")
         is_text = path.lower().endswith(_TEXTS) and status.st_size <= LARGEST_FILE
-        content = _read_bytes(entry.path) if is_text else None
+        if not is_text:
+            return SourceFile(path, "file", status.st_size)
+        with open(entry.path, "rb") as stream:  # noqa: PTH123 - a Path for each of thousands of files doubles the time
+            return SourceFile(path, "file", status.st_size, stream.read())
     except OSError:
         return SourceFile(path)
-    return SourceFile(path, "file", status.st_size, content)
-
-
-def _read_bytes(path: str) -> bytes:
-    with open(path, "rb") as stream:  # noqa: PTH123 - a Path for each of thousands of files doubles the time
-        return stream.read()

@@ -25,15 +25,8 @@ _LONGEST = 100_000  # characters or elements: bounds a text that doubles line by
 def evaluate(node: ast.expr | None, names: Mapping[str, object]) -> object:
     """Return the value of an expression, or `UNKNOWN`.
 
-    Understood are literals, names of literals, f-strings with plain fields, and ``+`` of texts and of lists. Lists and
-    sets come back as tuples; elements that are unknown are `UNKNOWN` in their places.
-
-    Parameters
-    ----------
-    node : ast.expr or None
-        The expression; None is `UNKNOWN`.
-    names : mapping of str to object
-        Values of the variables.
+    Understood are literals, variables in ``names``, f-strings with plain fields, and ``+`` of texts and of lists. Lists
+    and sets come back as tuples; elements that are unknown are `UNKNOWN` in their places.
     """
     try:
         match node:
@@ -71,12 +64,7 @@ def _joined(*parts: object) -> object:
 def constants(tree: ast.Module, fixed: frozenset[str] | None = None) -> dict[str, object]:
     """Return the values of the names that the top of a file assigns once, as far as they are literal.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        Such as the ``tree`` of a `SourceFile`.
-    fixed : frozenset of str, optional
-        What `names_with_one_meaning` gives, where that is known already.
+    ``fixed`` is the result of `names_with_one_meaning`, if known already.
     """
     fixed = names_with_one_meaning(tree) if fixed is None else fixed
     values: dict[str, object] = {}
@@ -100,7 +88,7 @@ def bind(target: ast.expr, value: object, names: dict[str, object], fixed: froze
 
 
 def names_with_one_meaning(tree: ast.AST) -> frozenset[str]:
-    """Return the names that one statement of a file gives a value and none changes, and variables of loops alone."""
+    """Return the names that one statement of a file assigns and none changes, and variables of loops alone."""
     counts: Counter[str] = Counter()
     looped: set[str] = set()
     for node in nodes_of(tree):

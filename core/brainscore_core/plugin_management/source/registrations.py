@@ -28,9 +28,8 @@ class Registration:
     registry : str
         Name of the dictionary, such as ``'model_registry'``.
     identifier : str
-        The key.
     line : int
-        Where it stands, counted from 1.
+        Counted from 1.
     conditional : bool
         It is below ``if``, ``try`` or the like, so importing the plugin may not register it.
     """
@@ -43,15 +42,7 @@ class Registration:
 
 @dataclass(frozen=True)
 class Computed:
-    """One registration whose identifier is only known when the plugin runs.
-
-    Attributes
-    ----------
-    registry : str
-        Name of the dictionary.
-    line : int
-        Where it stands, counted from 1.
-    """
+    """One registration, on a line, whose identifier is only known when the plugin runs."""
 
     registry: str
     line: int
@@ -61,24 +52,12 @@ _MOST_TURNS = 20_000  # no plugin registers as much; loops within loops end
 
 
 def find_registrations(tree: ast.Module) -> tuple[list[Registration], list[Computed]]:
-    """Return what importing a source would register, in the order of the lines.
+    """Return one registration per registry and identifier, and one `Computed` per other line, by line.
 
-    Understood are assignments to ``<name>_registry['identifier']``, ``setdefault``, and ``update`` and ``|=`` with a
-    dictionary that is written out. Keys are literals, constants, or made of the variables of loops over literal lists.
-    Another name for a registry is followed. The bodies of ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not
-    count.
-
-    Returns
-    -------
-    registrations : list of Registration
-        One for each registry and identifier.
-    computed : list of Computed
-        One for each line whose identifier is not literal.
-
-    Raises
-    ------
-    RecursionError
-        If the source is nested too deeply.
+    Understood are assignments to ``<name>_registry['identifier']`` and to other names of a registry, ``setdefault``,
+    and ``update`` and ``|=`` with a literal dictionary. Keys are literals, constants, or made of the variables of loops
+    over literal lists. The bodies of ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not count. Source that
+    is nested too deeply raises a `RecursionError`.
     """
     reader = _Reader(tree)
     reader.read(tree.body)
@@ -94,7 +73,7 @@ class _Reader:
     tree: ast.Module
     found: dict[tuple[str, str], Registration] = field(default_factory=dict)
     computed: set[tuple[str, int]] = field(default_factory=set)
-    # Other names that stand for a registry; None where a name that looks like one is something of the plugin's own.
+    # Other names of a registry; None where a name that looks like one is the plugin's own.
     aliases: dict[str, str | None] = field(default_factory=dict)
     local: dict[str, object] = field(default_factory=dict)  # assigned by enclosing loops
     loops: int = 0  # enclosing loops
@@ -110,7 +89,7 @@ class _Reader:
         return names_with_one_meaning(self.tree)
 
     def _value(self, node: ast.expr) -> object:
-        if isinstance(node, ast.Constant):  # nearly always: the rest of the file need not be looked at
+        if isinstance(node, ast.Constant):  # nearly always, and needs no look at the rest of the file
             return node.value
         return evaluate(node, {**self._constants, **self.local})
 
@@ -208,7 +187,6 @@ class _Reader:
                 self._function(statement)
 
     def _perhaps(self, *blocks: Iterable[ast.stmt]) -> None:
-        """Read blocks that may not run."""
         self.conditions += 1
         for block in blocks:
             self.read(block)
@@ -230,7 +208,7 @@ class _Reader:
         self._perhaps(statement.orelse)
 
     def _function(self, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Take any registration inside as computed: it happens if and when the function is called."""
+        """Record any registration inside as computed: it happens if and when the function is called."""
         inside = _Reader(self.tree, aliases=dict(self.aliases))
         inside.read(statement.body)
         self.computed.update((registration.registry, registration.line) for registration in inside.found.values())

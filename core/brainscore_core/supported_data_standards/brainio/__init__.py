@@ -1,14 +1,8 @@
 """Hold stimuli and measurements in the formats that all benchmarks share.
 
-Where to look:
-
-- measurements: ``assemblies``, their vocabulary ``conventions``, functions on them ``transform``; inside, ``_index``
-  (fold, select, levels, groups)
+- measurements: ``assemblies``, their vocabulary ``conventions``, functions on them ``transform``
 - stimuli: ``stimuli``
-- from data to files: ``packaging``; inside, ``_files`` (formats, loaders, code to paste)
-- from S3 to data: ``s3``, ``fetch`` (cache, mirror), ``access`` (private data)
-
-``brainscore_core.validation`` checks data.
+- from data to files: ``packaging``; from S3 to data: ``s3``, ``fetch``, ``access`` (private data)
 """
 
 from __future__ import annotations
@@ -26,7 +20,7 @@ _FUNCTIONS = ("get_assembly", "get_stimulus_set")
 
 
 def __getattr__(name: str) -> Any:
-    # Submodules load when they are used: importing the package needs neither xarray nor boto3 (PEP 562).
+    # Importing the package needs neither xarray nor boto3 (PEP 562).
     if name in _FUNCTIONS:
         return getattr(importlib.import_module(f"{__name__}.fetch"), name)
     if name in __all__:

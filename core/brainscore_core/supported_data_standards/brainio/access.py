@@ -17,13 +17,6 @@ _ACCESS = re.compile(r"[.\-_]?(public|private)", re.IGNORECASE)
 def public_variant(identifier: str, known: Iterable[str]) -> str | None:
     """Return the identifier of the public variant of private data; None if there is none.
 
-    Parameters
-    ----------
-    identifier : str
-        Identifier of private data, such as ``'Mine2026'`` or ``'Yours2026.aperture-private'``.
-    known : iterable of str
-        All registered identifiers of that kind.
-
     Examples
     --------
     >>> public_variant('Mine2026', ['Mine2026.public', 'Mine2026.private', 'Other2026'])
@@ -42,14 +35,9 @@ def public_variant(identifier: str, known: Iterable[str]) -> str | None:
 
 @contextmanager
 def naming_public_variant(identifier: str, known: Callable[[], Iterable[str]]) -> Iterator[None]:
-    """Let an error about private data also name the public variant, if one is registered.
+    """Let a `PrivateDataError` of the block also name the public variant of the data, if there is one.
 
-    Parameters
-    ----------
-    identifier : str
-        Identifier of the data that the block loads.
-    known : callable
-        Returns all registered identifiers of that kind; called only if data are private.
+    ``known`` returns all registered identifiers of that kind; it is only called after such an error.
     """
     try:
         yield

@@ -68,36 +68,25 @@ __all__ = [
 ]
 
 BRAINIO_CHUNKS = "BRAINIO_CHUNKS"
-"""Environment variable by which the published loader lets dask read parts of a file, or not (``None``). Here it changes
-nothing: an assembly is in memory, or a map of its file where ``BRAINSCORE_MEMORY_MAP`` is 1, and has no chunks."""
+"""Environment variable by which the published loader reads parts of a file with dask; it changes nothing here."""
 
 DataPoint = namedtuple("DataPoint", ["stimulus_id", "neuroid_id"])
-"""One measurement: which stimulus, which neuroid."""
-
-
-_FEW_VALUES = 6  # that are shown on one line
+_FEW_VALUES = 6  # shown in ``repr``
 
 
 class DataAssembly(xr.DataArray):
     """A labelled array whose coordinates can all be selected, grouped and sorted by name.
 
-    All coordinates along a dimension become levels of one index (also a single one, which keeps its name). A
-    coordinate that is assigned later, ``assembly['x'] = 'neuroid', values``, joins them at once, and one that exists
-    is replaced. Arithmetic, comparison and reductions drop ``attrs``, which need not hold for the result; selecting,
-    ordering and masking keep them.
+    All coordinates along a dimension become levels of one index (also a single one, which keeps its name), at once when
+    they are assigned, as in ``assembly['x'] = 'neuroid', values``. Arithmetic, comparison and reductions drop
+    ``attrs``, which need not hold for the result; selecting, ordering and masking keep them.
 
     Parameters
     ----------
-    data : array-like
-        Values.
+    data, dims, name, attrs, indexes, fastpath
+        As for `xarray.DataArray`. Attrs can be read as attributes: ``assembly.identifier``.
     coords : mapping, optional
         Coordinate name -> (dimension, values).
-    dims : sequence of str, optional
-        Names of the dimensions.
-    name, attrs : optional
-        Anything worth keeping. ``stimulus_set`` and ``identifier`` are read as attributes: ``assembly.identifier``.
-    indexes, fastpath
-        For xarray's own use.
 
     Examples
     --------
@@ -159,9 +148,8 @@ class DataAssembly(xr.DataArray):
     # --- coordinates -------------------------------------------------------------------------------------------
 
     def _getitem_coord(self, key: Any) -> Any:
-        # If ``assembly['presentation']`` has one coordinate, return its values, not tuples of one. Values of a level
-        # are quick to read from the index, slow from xarray's view of it. All access to coordinates passes this hook of
-        # xarray; its tests fail if xarray renames it.
+        # Return the values of an index of one level, not tuples of one, and read levels from the index: xarray's view
+        # is slow. All access to coordinates passes this hook of xarray.
         coord = super()._getitem_coord(key)
         level = coordinates.only_level(self, key)
         if level is None and coord.ndim == 1 and key in coordinates.level_names(self, coord.dims[0]):
@@ -182,12 +170,7 @@ class DataAssembly(xr.DataArray):
         xr.DataArray.__init__(self, self.variable, variables, name=self.name, indexes=indexes, fastpath=True)
 
     def assign_coords(self, coords: Mapping[Any, Any] | None = None, **coords_kwargs: Any) -> Self:
-        """Return an assembly with more coordinates; those that exist already are replaced.
-
-        Parameters
-        ----------
-        coords, **coords_kwargs : mapping, optional
-            Coordinate name -> (dimension, values), array, or scalar.
+        """Return an assembly with coordinates added or replaced, each given as (dimension, values), array or scalar.
 
         Raises
         ------
@@ -210,12 +193,7 @@ class DataAssembly(xr.DataArray):
     def drop_vars(self, names: Any, *, errors: Literal["raise", "ignore"] = "raise") -> Self:
         """Return an assembly without some coordinates; dimensions and the other levels of an index stay.
 
-        Parameters
-        ----------
-        names : str or sequence of str
-            Coordinates. The name of a dimension means all coordinates of its index.
-        errors : {'raise', 'ignore'}
-            Whether an absent coordinate raises.
+        The name of a dimension means all coordinates of its index. ``errors`` says whether an absent coordinate raises.
         """
         requested = names(self) if callable(names) else names
         listed = {requested} if isinstance(requested, str) else set(requested)
@@ -239,11 +217,10 @@ class DataAssembly(xr.DataArray):
         Parameters
         ----------
         indexers, **indexers_kwargs : mapping, optional
-            Name -> label. For a coordinate: one value (all entries that have it), several values (all entries that
-            have one of them, in the assembly's order) or a slice of values (both ends included). For a dimension: a
-            boolean mask, or any indexer of xarray.
+            Name -> label. For a coordinate: one value or several (all entries that have one of them, in the assembly's
+            order) or a slice of values (both ends included). For a dimension: a boolean mask, or any indexer of xarray.
         method, tolerance
-            For inexact matches, see `xarray.DataArray.sel`; a coordinate must have sorted values, each once.
+            For inexact matches, see `xarray.DataArray.sel`; the values of a coordinate must be sorted and unique.
         drop : bool
             Whether scalar coordinates of dimensions that vanish are dropped.
 
@@ -270,7 +247,7 @@ class DataAssembly(xr.DataArray):
         drop: bool = False,
         **indexers_kwargs: Any,
     ) -> Self:
-        """Select by labels like `sel` and keep the coordinates that were selected by one value, unless ``drop``."""
+        """Select like `sel` and keep the coordinates that were selected by one value, unless ``drop``."""
         labels = {**(indexers or {}), **indexers_kwargs}
         return select.multiselect(self, labels, method, tolerance, drop=drop)
 
@@ -300,19 +277,19 @@ class DataAssembly(xr.DataArray):
     # --- class and attrs ---------------------------------------------------------------------------------------
 
     def where(self, cond: Any, other: Any = xr.core.dtypes.NA, drop: bool = False) -> Self:
-        """Mask values; see `xarray.DataArray.where`. Class and attrs stay."""
+        """Mask values; see `xarray.DataArray.where`. Class and attrs stay, as they do for the next three methods."""
         return self._in_class(super().where(cond, other, drop))
 
     def fillna(self, value: Any) -> Self:
-        """Fill missing values; see `xarray.DataArray.fillna`. Class and attrs stay."""
+        """Fill missing values; see `xarray.DataArray.fillna`."""
         return self._in_class(super().fillna(value))
 
     def clip(self, *args: Any, **kwargs: Any) -> Self:
-        """Limit values; see `xarray.DataArray.clip`. Class and attrs stay."""
+        """Limit values; see `xarray.DataArray.clip`."""
         return self._in_class(super().clip(*args, **kwargs))
 
     def astype(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert values; see `xarray.DataArray.astype`. Class and attrs stay."""
+        """Convert values; see `xarray.DataArray.astype`."""
         return self._in_class(super().astype(*args, **kwargs))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -326,7 +303,7 @@ class DataAssembly(xr.DataArray):
         return fold.rebuilt(type(self), result, result.coords)
 
     def _binary_op(self, other: Any, f: Callable[..., Any], reflexive: bool = False) -> Self:
-        # The one place that all operators of two operands go through. Should xarray rename it, the tests of attrs fail.
+        # All operators of two operands pass this hook of xarray.
         result: Self | NotImplementedType = super()._binary_op(other, f, reflexive)
         if result is not NotImplemented and not _attrs_wanted(None):
             result.attrs = {}
@@ -357,17 +334,8 @@ class DataAssembly(xr.DataArray):
     ) -> Self:
         """Take the mean; see `xarray.DataArray.mean`.
 
-        Parameters
-        ----------
-        dim : str or sequence of str, optional
-            Dimensions to average over; None takes all. ``'repetition'`` averages the repetitions of each stimulus
-            also where repetition is a coordinate of presentation, see `transform.average_repetition`.
-        skipna : bool, optional
-            Whether NaN is left out; None does so for floats.
-        keep_attrs : bool, optional
-            Whether attrs stay; None keeps them for ``dim='repetition'`` only.
-        **kwargs
-            For the function that averages.
+        ``dim='repetition'`` averages the repetitions of each stimulus and keeps attrs, also where repetition is a
+        coordinate of presentation, see `transform.average_repetition`. Other means drop attrs unless ``keep_attrs``.
         """
         if dim in (REPETITION, [REPETITION], (REPETITION,)):
             keep_attrs = True if keep_attrs is None else keep_attrs
@@ -382,12 +350,8 @@ class DataAssembly(xr.DataArray):
     def multi_groupby(self, group_coord_names: Sequence[str], *args: Any, **kwargs: Any) -> GroupbyBridge:  # noqa: ARG002  # kept for callers that pass xarray's options
         """Group the entries of a dimension by the values of one or more of its coordinates.
 
-        The result has the methods ``mean sum min max prod var std count median reduce map``.
-
-        Raises
-        ------
-        GroupbyError
-            If the coordinates lie along different dimensions, or there is no such coordinate.
+        The result has the methods ``mean sum min max prod var std count median reduce map``. Coordinates that are
+        unknown or lie along different dimensions raise a `GroupbyError`.
         """
         return GroupbyBridge(self, group_coord_names)
 
@@ -397,7 +361,7 @@ class DataAssembly(xr.DataArray):
         Parameters
         ----------
         groups : sequence of str
-            Coordinates or dimensions; together they name every dimension exactly once.
+            Coordinates or dimensions; together they name every dimension exactly once, else a `GroupbyError` is raised.
         apply : callable
             ``apply(cells, **coords)``: ``cells`` is an array with one axis per group (a scalar if it is one value),
             ``coords`` the coordinates of these cells (scalars where there is one value). Its result is broadcast to
@@ -407,11 +371,6 @@ class DataAssembly(xr.DataArray):
         -------
         DataAssembly
             float64; same class, coordinates and order of entries.
-
-        Raises
-        ------
-        GroupbyError
-            If the groups do not name every dimension once.
         """
         return cast("Self", multi_dim_apply(self, groups, apply))
 
@@ -431,20 +390,7 @@ class DataAssembly(xr.DataArray):
 
     @classmethod
     def from_files(cls, file_path: str | Path, **kwargs: Any) -> Self:
-        """Read an assembly from a netCDF file, fully into memory.
-
-        Parameters
-        ----------
-        file_path : path-like
-            The file.
-        **kwargs
-            For the loader: ``stimulus_set``, ``stimulus_set_identifier``, ``group``.
-
-        Raises
-        ------
-        CorruptFileError
-            If the file is truncated or not netCDF.
-        """
+        """Read an assembly from a netCDF file; see `get_loader_class` for parameters, `read_netcdf` for errors."""
         loader = cls.get_loader_class()(cls=cls, file_path=file_path, **kwargs)
         return cast("Self", loader.load())
 
@@ -470,13 +416,10 @@ class MetadataAssembly(DataAssembly):
 
 
 class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
-    """Read one assembly and put the other groups of its file into its ``attrs`` as metadata assemblies."""
+    """Read one assembly and the other groups of its file."""
 
     def load(self) -> xr.DataArray:
-        """Return the assembly with an entry in ``attrs`` for every group of the file.
-
-        Groups are assemblies with the same stimulus set in ``attrs``.
-        """
+        """Return the assembly with the other groups, as metadata assemblies with its stimulus set, in ``attrs``."""
         assembly = super().load()
         for group in self.other_groups():
             assembly.attrs[group] = MetadataAssembly.from_files(
@@ -514,7 +457,6 @@ class SpikeTimesAssembly(NeuronRecordingAssembly):
 
 
 def _attrs_wanted(keep_attrs: bool | None) -> bool:
-    """Resolve a keep_attrs option: assemblies drop attrs by default."""
     if keep_attrs is not None:
         return keep_attrs
     return bool(xr.get_options()["keep_attrs"] is True)

@@ -1,8 +1,4 @@
-"""Define the names of the data standard, the requirements of each class of assemblies, and their checks.
-
-The names and standards live in `brainscore_core.validation.standards`, the checks in
-`brainscore_core.validation.assemblies`, both below this package: assemblies validate themselves with them.
-"""
+"""Offer the names of the data standard, the requirements of each class of assemblies, and their check."""
 
 from __future__ import annotations
 
@@ -45,14 +41,9 @@ __all__ = [
 
 
 def check_assembly(assembly: xr.DataArray, *, allow_nan: bool = True) -> list[str]:
-    """Return all problems of an assembly under the standard of its class, as sentences; see `STANDARDS`.
+    """Return all problems of an assembly as sentences, by the standard of its class; see `STANDARDS`.
 
-    Parameters
-    ----------
-    assembly : xr.DataArray
-        Assembly of a class in `STANDARDS` or derived from one; other arrays have no requirements.
-    allow_nan : bool
-        Whether missing values are fine.
+    Arrays of other classes have no requirements. ``allow_nan`` says whether missing values are fine.
     """
     problems = check_standard(assembly) + ([] if allow_nan else check_missing(assembly))
     return [f"{problem.what[:1].upper()}{problem.what[1:]}." for problem in problems]

@@ -35,7 +35,7 @@ __all__ = [
     "unzip",
 ]
 
-# None: ask the settings. Tests and scripts set a folder here.
+# Tests and scripts set a folder here; None asks the settings.
 _local_data_path: str | Path | None = None
 
 _FILES_AT_ONCE = 4
@@ -56,12 +56,7 @@ def fetch(source: S3Object, target: str | Path) -> Path:
     """Return the verified local copy of a file in S3; see `brainscore_core.transfer.fetch.fetch`.
 
     A mirror folder holds it at ``<bucket>/<key>``. A copy without digests is replaced if it is known to be another
-    version.
-
-    Raises
-    ------
-    PrivateDataError
-        A `DownloadError`: the file is private and no credentials here give access.
+    version. Private files without valid credentials raise a `PrivateDataError`, a `DownloadError`.
     """
     return _fetch(source, Path(target), threading.Event())
 
@@ -91,9 +86,9 @@ def fetch_all(files: Sequence[tuple[S3Object, str | Path]]) -> list[Path]:
 
 
 def sizes_of(sources: Sequence[S3Object]) -> list[int | None]:
-    """Return the sizes of files in S3 in bytes, without fetching them: of the mirror's copy, or as S3 says.
+    """Return the sizes of files in S3 in bytes without fetching them.
 
-    None for private and absent files, a server out of reach, or with ``BRAINSCORE_OFFLINE=1``.
+    None for private and absent files, an unreachable server, or with ``BRAINSCORE_OFFLINE=1``.
     """
     copies = map(fetching.mirrored_copy, sources)
     sizes = [copy.stat().st_size if copy else None for copy in copies]
@@ -125,13 +120,7 @@ def _s3_download() -> ModuleType:
 
 
 def resolve_assembly_class(name: str) -> type[DataAssembly]:
-    """Return the assembly class of a name, as it is written in a packaging script or a registration.
-
-    Raises
-    ------
-    AssemblyError
-        A `ValueError`: there is no assembly class of this name.
-    """
+    """Return the assembly class of a name; `AssemblyError`, a `ValueError`, if there is none."""
     from brainscore_core.supported_data_standards.brainio import assemblies  # xarray: not needed to fetch
 
     names = (

@@ -74,33 +74,31 @@ def package_stimulus_set_locally(
     stimulus_set_identifier: str | None = None,
     downloads_path: str | Path | None = None,
 ) -> dict[str, str]:
-    """Write a stimulus set to a table and an archive.
-
-    The same stimuli and columns, in any order, always give the same bytes.
+    """Write a stimulus set to a table and an archive: the same bytes for the same stimuli and columns, in any order.
 
     Parameters
     ----------
     proto_stimulus_set : StimulusSet
-        One row per stimulus, with the column ``stimulus_id`` (texts, no two the same; integers become texts, with a
-        warning) and `stimulus_paths`: images, videos, sounds or other files. An optional column
-        ``stimulus_path_within_store`` names the files within the archive (without their ending); otherwise they are
-        called after the ``stimulus_id``. It is not changed. Stimuli whose files are the same are named in a warning.
+        One row per stimulus, with `stimulus_paths` (files of any kind) and the column ``stimulus_id`` (unique texts;
+        integers become texts, with a warning). An optional column ``stimulus_path_within_store`` names the files within
+        the archive (without their ending); otherwise the ``stimulus_id`` does. The set is not changed. A warning names
+        stimuli with identical files.
     stimulus_set_identifier : str, optional
-        Unique name, such as ``'Mine2026'``; a ``.`` in it is a ``_`` in the names of the files. None is
-        ``proto_stimulus_set.identifier`` (which is its ``name`` too).
+        Unique name, such as ``'Mine2026'``; in file names each ``.`` becomes ``_``. None is
+        ``proto_stimulus_set.identifier``.
     downloads_path : path-like, optional
         Folder to write to. None is ``~/Downloads/brainscore_packages``.
 
     Returns
     -------
     dict
-        ``identifier``, ``csv_path``, ``zip_path``, ``csv_sha1``, ``zip_sha1``, ``csv_sha256``, ``zip_sha256``:
-        the arguments for registering the data, see `registration_code`.
+        ``identifier``, ``csv_path``, ``zip_path``, ``csv_sha1``, ``zip_sha1``, ``csv_sha256``, ``zip_sha256``, see
+        `registration_code`.
 
     Raises
     ------
     StimulusError
-        The stimulus set is invalid: all problems are listed and nothing is written.
+        The stimulus set is invalid: lists all problems; nothing is written.
     OSError
         The files cannot be written; nothing is left behind.
     """
@@ -143,80 +141,54 @@ def package_data_assembly_locally(
     stimulus_set: pd.DataFrame | None = None,
     nans_expected: bool = False,
 ) -> dict[str, str]:
-    """Write an assembly to a netCDF file.
-
-    The same values, coordinates and attrs give the same bytes, on every run and whatever the order of the attrs. The
-    order of the coordinates is kept: it is the order of the levels of the index.
+    """Write an assembly to a netCDF file: the same bytes for the same values, coordinates (in order) and attrs.
 
     Parameters
     ----------
     proto_data_assembly : xarray.DataArray
-        The measurements, with the dims and coordinates that the class requires. It is not changed.
+        With the dims and coordinates that the class requires. It is not changed.
     assembly_identifier : str, optional
-        Unique name, such as ``'Mine2026.IT'``; a ``.`` in it is a ``_`` in the name of the file. None is
+        Unique name, such as ``'Mine2026.IT'``; in the file name each ``.`` becomes ``_``. None is
         ``attrs['identifier']``, or the ``name`` of the assembly, or the identifier of its stimulus set.
     stimulus_set_identifier : str, optional
-        Identifier of the stimulus set that was shown; None for an assembly without stimuli. If it is left out, that of
-        the stimulus set (see ``stimulus_set``) or ``attrs['stimulus_set_identifier']``.
+        Stimulus set that was shown; None for an assembly without stimuli. If omitted, that of ``stimulus_set`` or
+        ``attrs['stimulus_set_identifier']``.
     assembly_class_name : str
-        One of those in `fetch.resolve_assembly_class`.
+        See `fetch.resolve_assembly_class`.
     downloads_path : path-like, optional
-        Folder to write to. None is ``~/Downloads/brainscore_packages``.
+        As for `package_stimulus_set_locally`.
     extras : mapping of str to xarray.DataArray, optional
         More arrays, each written to the netCDF group of its name.
     stimulus_set : pandas.DataFrame, optional
-        The stimuli that were shown: every ``stimulus_id`` of the assembly has to be among them. None is
-        ``attrs['stimulus_set']`` if that is set, else this is not checked.
+        The stimuli that were shown, which must include every ``stimulus_id`` of the assembly. None is
+        ``attrs['stimulus_set']``; if that is not set either, this is not checked.
     nans_expected : bool
-        Whether missing values are part of the data; otherwise they are refused. The file then says so in
-        ``attrs['nans_expected']``.
+        Accept missing values, and set ``attrs['nans_expected']`` in the file.
 
     Returns
     -------
     dict
-        ``identifier``, ``path``, ``sha1``, ``cls``, ``sha256``: the arguments for registering the data, see
-        `registration_code`.
+        ``identifier``, ``path``, ``sha1``, ``cls``, ``sha256``, see `registration_code`.
 
     Raises
     ------
     AssemblyError
-        Lists everything that is wrong with the assembly; nothing is written then.
+        The assembly is invalid: lists all problems; nothing is written.
     OSError
-        If the file cannot be written; nothing is left behind then.
+        The file cannot be written; nothing is left behind.
     """
-    folder = _downloads_folder(downloads_path)
     stimuli = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
-    link = (
-        _link(proto_data_assembly, stimuli)
-        if isinstance(stimulus_set_identifier, _Omitted)
-        else stimulus_set_identifier
+    identifier, link = assembly_identifier, stimulus_set_identifier
+    if identifier is None:
+        identifier = _assembly_identifier(proto_data_assembly, stimuli)
+    if link is _OMITTED:
+        link = _identifier_of(stimuli) or proto_data_assembly.attrs.get("stimulus_set_identifier") or _OMITTED
+    stimuli = None if stimuli is None else _with_stimulus_id(StimulusSet(stimuli))
+    assembly = _checked_assembly(
+        proto_data_assembly, identifier, link, assembly_class_name, extras or {}, stimuli, nans_expected=nans_expected
     )
-    identifier = (
-        _assembly_identifier(proto_data_assembly, stimuli) if assembly_identifier is None else assembly_identifier
-    )
-    assembly = _with_text_ids(resolve_assembly_class(assembly_class_name)(proto_data_assembly.copy(deep=False)))
-    stimuli = stimuli if stimuli is None else _with_stimulus_id(StimulusSet(stimuli))
-    raise_errors(
-        [
-            *check_identifier(identifier),
-            *_check_links(assembly, link, stimuli),
-            *check_assembly(assembly, nans_expected=nans_expected),
-            *_check_extras(extras),
-        ],
-        AssemblyError,
-        f"Assembly {identifier!r} cannot be packaged as {assembly_class_name}",
-    )
-    declared = {NANS_EXPECTED: True} if nans_expected else {}
-    assembly = _with_attrs(assembly, {**assembly.attrs, "stimulus_set_identifier": link, **declared})
-    path = folder / f"assy_{identifier.replace('.', '_')}.nc"
-    with writing(identifier, folder), atomic_path(path) as temporary:
-        check_room(folder, [assembly, *(extras or {}).values()])
-        write_netcdf(assembly, temporary)
-        for group, extra in sorted((extras or {}).items()):
-            write_netcdf(_with_attrs(extra, extra.attrs), temporary, append=True, group=group)
-        sha1, sha256 = file_digest(temporary), file_digest(temporary, "sha256")
-    logger.debug("Packaged assembly %s: %s", identifier, path)
-    return {"identifier": identifier, "path": str(path), "sha1": sha1, "cls": assembly_class_name, "sha256": sha256}
+    folder = _downloads_folder(downloads_path)
+    return _write_assembly(assembly, identifier, assembly_class_name, folder, extras or {})
 
 
 def package_stimulus_set(
@@ -233,7 +205,7 @@ def package_stimulus_set(
     -------
     dict
         ``identifier``, ``bucket``, ``csv_sha1``, ``zip_sha1``, ``csv_sha256``, ``zip_sha256``, ``csv_version_id``,
-        ``zip_version_id``; the versions are None in a bucket without versions.
+        ``zip_version_id``; versions are None in a bucket without them.
     """
     identifier = _identifier_of(proto_stimulus_set) if stimulus_set_identifier is None else stimulus_set_identifier
     package = package_stimulus_set_locally(proto_stimulus_set, identifier, _upload_folder("stimulus_", identifier))
@@ -265,8 +237,7 @@ def package_data_assembly(
     Returns
     -------
     dict
-        ``identifier``, ``version_id``, ``sha1``, ``sha256``, ``bucket``, ``cls``; the version is None in a bucket
-        without versions.
+        ``identifier``, ``version_id`` (None in a bucket without versions), ``sha1``, ``sha256``, ``bucket``, ``cls``.
     """
     if assembly_identifier is None:
         stimuli = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
@@ -295,7 +266,6 @@ def package_data_assembly(
 
 
 def _uploaded(path: str, bucket_name: str) -> str | None:
-    """Upload a file and return its version."""
     return upload_to_s3(path, bucket_name, Path(path).name).get("VersionId")
 
 
@@ -308,11 +278,6 @@ def _assembly_identifier(assembly: xr.DataArray, stimulus_set: object) -> Any:
     return named if named is not None else _identifier_of(stimulus_set)
 
 
-def _link(assembly: xr.DataArray, stimulus_set: object) -> Any:
-    identifier = _identifier_of(stimulus_set) or assembly.attrs.get("stimulus_set_identifier")
-    return _OMITTED if identifier is None else identifier
-
-
 def _downloads_folder(downloads_path: str | Path | None) -> Path:
     if downloads_path is None:
         return Path.home() / "Downloads" / "brainscore_packages"
@@ -323,7 +288,57 @@ def _upload_folder(prefix: str, identifier: object) -> Path:
     return get_local_data_path() / f"{prefix}{str(identifier).replace('.', '_')}"
 
 
-# Writing -------------------------------------------------------------------------------------------------------------
+# Checking and writing ------------------------------------------------------------------------------------------------
+
+
+def _checked_assembly(
+    proto_assembly: xr.DataArray,
+    identifier: str,
+    link: Any,
+    class_name: str,
+    extras: Mapping[str, xr.DataArray],
+    stimulus_set: pd.DataFrame | None,
+    *,
+    nans_expected: bool,
+) -> xr.DataArray:
+    """Return the assembly to write, or raise an `AssemblyError` that lists all problems."""
+    assembly = resolve_assembly_class(class_name)(proto_assembly.copy(deep=False))
+    ids = assembly.coords.get(STIMULUS_ID)
+    if ids is not None and _are_integers(ids):
+        _tell_conversion("assembly", ids.values.ravel())
+        assembly = assembly.assign_coords({STIMULUS_ID: (ids.dims, ids.values.astype(str))})
+    problems = check_identifier(identifier)
+    where = "stimulus_set_identifier"
+    if link is _OMITTED:
+        fix = "pass stimulus_set_identifier='<AuthorYear>', or None for an assembly without stimuli"
+        problems.append(Problem(where, "nothing says which stimulus set was shown", fix))
+    else:
+        problems += [] if link is None else check_identifier(link, where)
+        if stimulus_set is not None:
+            problems += check_alignment(assembly, stimulus_set)
+    problems += check_assembly(assembly, nans_expected=nans_expected)
+    problems += [
+        Problem("extras", f"extra {name!r} is a {type(extra).__name__}", "pass a DataArray or an assembly")
+        for name, extra in extras.items()
+        if not isinstance(extra, xr.DataArray)
+    ]
+    raise_errors(problems, AssemblyError, f"Assembly {identifier!r} cannot be packaged as {class_name}")
+    declared = {NANS_EXPECTED: True} if nans_expected else {}
+    return _with_attrs(assembly, {**assembly.attrs, "stimulus_set_identifier": link, **declared})
+
+
+def _write_assembly(
+    assembly: xr.DataArray, identifier: str, class_name: str, folder: Path, extras: Mapping[str, xr.DataArray]
+) -> dict[str, str]:
+    path = folder / f"assy_{identifier.replace('.', '_')}.nc"
+    with writing(identifier, folder), atomic_path(path) as temporary:
+        check_room(folder, [assembly, *extras.values()])
+        write_netcdf(assembly, temporary)
+        for group, extra in sorted(extras.items()):
+            write_netcdf(_with_attrs(extra, extra.attrs), temporary, append=True, group=group)
+        sha1, sha256 = file_digest(temporary), file_digest(temporary, "sha256")
+    logger.debug("Packaged assembly %s: %s", identifier, path)
+    return {"identifier": identifier, "path": str(path), "sha1": sha1, "cls": class_name, "sha256": sha256}
 
 
 def _with_stimulus_id(stimulus_set: StimulusSet) -> StimulusSet:
@@ -337,15 +352,6 @@ def _with_stimulus_id(stimulus_set: StimulusSet) -> StimulusSet:
         if paths is not None:
             copied.stimulus_paths = {str(stimulus_id): path for stimulus_id, path in paths.items()}
     return copied
-
-
-def _with_text_ids(assembly: Array) -> Array:
-    """Return the assembly with text identifiers of stimuli, a new one if they were integers."""
-    if STIMULUS_ID not in assembly.coords or not _are_integers(assembly[STIMULUS_ID]):
-        return assembly
-    ids = assembly[STIMULUS_ID]
-    _tell_conversion("assembly", ids.values.ravel())
-    return assembly.assign_coords({STIMULUS_ID: (ids.dims, ids.values.astype(str))})
 
 
 def _are_integers(values: Any) -> bool:
@@ -362,24 +368,7 @@ def _tell_conversion(what: str, values: Any) -> None:
 
 
 def _with_attrs(array: Array, attrs: Mapping[Any, Any]) -> Array:
-    """Return an array with attrs in the order of their names: that order would be part of the bytes of a file."""
+    """Return an array whose attrs are sorted by name, since their order would be part of the bytes of a file."""
     copied = array.copy(deep=False)
     copied.attrs = {key: attrs[key] for key in sorted(attrs, key=str) if attrs[key] is not None}
     return copied
-
-
-def _check_links(assembly: xr.DataArray, link: Any, stimulus_set: pd.DataFrame | None) -> list[Problem]:
-    where = "stimulus_set_identifier"
-    if link is _OMITTED:
-        fix = "pass stimulus_set_identifier='<AuthorYear>', or None for an assembly without stimuli"
-        return [Problem(where, "nothing says which stimulus set was shown", fix)]
-    problems = [] if link is None else check_identifier(link, where)
-    return problems if stimulus_set is None else problems + check_alignment(assembly, stimulus_set)
-
-
-def _check_extras(extras: Mapping[str, xr.DataArray] | None) -> list[Problem]:
-    return [
-        Problem("extras", f"extra {name!r} is a {type(extra).__name__}", "pass a DataArray or an assembly")
-        for name, extra in (extras or {}).items()
-        if not isinstance(extra, xr.DataArray)
-    ]

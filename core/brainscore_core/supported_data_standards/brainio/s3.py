@@ -1,7 +1,7 @@
-"""Turn a reference to an artefact in S3 into a file, an assembly or a stimulus set.
+"""Turn a reference to a file in S3 into a local file, an assembly or a stimulus set.
 
-Missing files are downloaded; all functions raise the errors of `fetch.fetch`. A ``bucket`` is ``name`` or
-``name/folder/sub``.
+All functions raise the errors of `fetch.fetch`. A ``bucket`` is ``name`` or ``name/folder/sub``. Version ids and
+digests are those that packaging and upload returned.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def get_path(
     Parameters
     ----------
     identifier : str
-        Identifier of the stimulus set or assembly; a ``.`` becomes a ``_`` in the file name.
+        Of the stimulus set or assembly; in the file name each ``.`` becomes ``_``.
     file_type : {'csv', 'zip', 'nc'}
         Ending of the file.
     bucket, version_id, sha1, sha256
@@ -74,7 +74,7 @@ def get_path(
     Returns
     -------
     Path
-        ``<data home>/<sha1>/<file name>``: files of one name and different content stay apart.
+        ``<data home>/<sha1>/<file name>``, so that files of one name and different content stay apart.
     """
     named = identifier, file_type, bucket, version_id, sha1, filename_prefix, folder_name
     source, target = locate(*named, sha256=sha256)
@@ -92,13 +92,7 @@ def locate(
     *,
     sha256: str | None = None,
 ) -> tuple[S3Object, Path]:
-    """Return source and target of `get_path`, with the same parameters, without downloading.
-
-    Raises
-    ------
-    ConfigurationError
-        If ``sha1`` is no SHA-1 digest, or ``sha256`` no SHA-256 digest.
-    """
+    """Return source and target of `get_path` without downloading; malformed digests raise a `ConfigurationError`."""
     for (algorithm, pattern), digest in zip(_DIGESTS.items(), (sha1, sha256), strict=True):
         if digest and not pattern.fullmatch(digest):
             digits = 40 if algorithm == "SHA-1" else 64
@@ -132,25 +126,17 @@ def load_assembly_from_s3(
     ----------
     identifier : str
         Identifier it was packaged under; becomes ``attrs['identifier']``.
-    version_id, sha1, bucket
-        As returned by packaging and upload; see `get_path`.
+    version_id, sha1, bucket, sha256
+        See `get_path`.
     cls : type
         Class of the assembly, such as `NeuroidAssembly`.
     stimulus_set_loader : callable, optional
-        Returns the stimulus set that was shown. None leaves the assembly without stimuli.
+        Returns the stimulus set that was shown, for ``attrs['stimulus_set']``. None leaves the assembly without.
     merge_stimulus_set_meta : bool
         Whether the columns of the stimulus set become coordinates of ``presentation``.
     memory_map : bool, optional
         Whether the values stay on the disk, for assemblies larger than the memory: they are written uncompressed to
         the cache once, and the operating system reads them on demand. None is the setting ``BRAINSCORE_MEMORY_MAP``.
-    sha256 : str, optional
-        As packaging returned it; verified beside the other.
-
-    Returns
-    -------
-    DataAssembly
-        Assembly of class ``cls``, with ``attrs['identifier']`` and, if there is a ``stimulus_set_loader``,
-        ``attrs['stimulus_set']`` and ``attrs['stimulus_set_identifier']``.
 
     Raises
     ------
@@ -187,23 +173,7 @@ def load_stimulus_set_from_s3(
     csv_sha256: str | None = None,
     zip_sha256: str | None = None,
 ) -> StimulusSet:
-    """Load a stimulus set.
-
-    Parameters
-    ----------
-    identifier : str
-        Identifier it was packaged under; becomes the identifier of the set.
-    bucket, csv_sha1, zip_sha1, csv_version_id, zip_version_id
-        As returned by packaging and upload; see `get_path`.
-    filename_prefix : str, optional
-        None is ``'stimulus_'``.
-    csv_sha256, zip_sha256 : str, optional
-        As packaging returned them; verified beside the others.
-
-    Returns
-    -------
-    StimulusSet
-        With `identifier` and `stimulus_paths` set.
+    """Load a stimulus set with its identifier and `stimulus_paths`; see `get_path` for the parameters.
 
     Raises
     ------
@@ -243,15 +213,7 @@ def load_file_from_s3(
     *,
     sha256: str | None = None,
 ) -> Path:
-    """Return ``local_filepath`` after making sure that it is a copy of a file in S3.
-
-    Parameters
-    ----------
-    bucket, path, sha1, version_id, sha256
-        As for `S3Object.below`.
-    local_filepath : path-like
-        Path of the copy; its folder is created.
-    """
+    """Return ``local_filepath`` after making sure that it is a copy of a file in S3; see `S3Object.below`."""
     return fetch(S3Object.below(bucket, path, version_id, sha1, sha256), local_filepath)
 
 
@@ -263,14 +225,9 @@ def load_file(bucket: str, relative_path: str, version_id: str | None, folder_na
     relative_path : str
         Path of the file below ``folder_name``.
     version_id : str, optional
-        Version of the object; None or ``''`` is the newest. A copy that is known to be another version is replaced.
+        None or ``''`` is the newest. A copy that is known to be another version is replaced.
     folder_name : str, optional
         Folder in the bucket and in ``BRAINSCORE_HOME``; None is ``BRAINSCORE_S3_WEIGHT_FOLDER`` or ``'models'``.
-
-    Returns
-    -------
-    Path
-        ``$BRAINSCORE_HOME/<folder_name>/<relative_path>``.
     """
     return load_weight_file(bucket, relative_path, version_id, None, folder_name)
 
@@ -297,15 +254,7 @@ def load_folder_from_s3(
     filename_version_sha: Iterable[tuple[str, str | None, str | None]],
     save_directory: str | Path,
 ) -> None:
-    """Download files of one folder of a bucket, several at once.
-
-    Parameters
-    ----------
-    filename_version_sha : iterable of (filename, version_id, sha1)
-        Files to download; version and digest may be None.
-    save_directory : path-like
-        Folder of the copies.
-    """
+    """Download files (filename, version_id or None, sha1 or None) of one folder of a bucket, several at once."""
     fetch_all(
         [
             (S3Object.below(bucket, f"{folder_path}/{filename}", version_id, sha1), Path(save_directory) / filename)

@@ -1,4 +1,4 @@
-"""Hold stimuli: a table with one row per stimulus that also knows its identifier and where each stimulus file is."""
+"""Hold stimuli: a table with one row per stimulus, its identifier and the paths of the stimulus files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from brainscore_core.supported_data_standards.brainio._files.stimulus_tables imp
 
 __all__ = ["StimulusSet", "StimulusSetLoader", "read_table"]
 
-# How many wrong entries an error message spells out.
 _EXAMPLES = 10
 _LONGEST_NAME, _LONGEST_PATH = 255, 3_000  # bytes; Linux and macOS take 255 for each part, and 4,096 for all
 
 
 class _SideAttribute:
-    """An attribute beside the table: unset (`AttributeError`) until somebody sets it, and unset again by None.
+    """An attribute beside the table: unset (`AttributeError`) until it is set, and unset again by None.
 
-    Pandas carries the names in ``_metadata`` from one table to the next as ``setattr(new, name, getattr(old, name,
-    None))``; because None means unset here, ``hasattr`` stays truthful on every copy.
+    Pandas copies those in ``_metadata`` by ``setattr(new, name, getattr(old, name, None))``; because None unsets,
+    ``hasattr`` stays truthful on every copy.
     """
 
     def __init__(self, remedy: str) -> None:
@@ -60,21 +59,20 @@ class StimulusSet(pd.DataFrame):
     """A table of stimuli with an identifier and the path of every stimulus file.
 
     The attributes below follow the table through masks, column subsets, copies, sorting, merging, concatenation,
-    groups, pickling and ``StimulusSet(other)``. An attribute that is not set raises `AttributeError`.
-    Concatenating (or merging) tables joins their paths; where the tables contradict each other (two identifiers, or
-    two files for one stimulus), the attribute is left unset rather than guessed.
+    groups, pickling and ``StimulusSet(other)``. An attribute that is not set raises `AttributeError`. Joined tables
+    join their paths; where they contradict each other (two identifiers, or two files for one stimulus), the attribute
+    is unset.
 
     Parameters
     ----------
     data, index, columns, dtype, copy
-        As for `pandas.DataFrame`. If ``data`` is a `StimulusSet`, its attributes are taken over.
+        As for `pandas.DataFrame`.
 
     Attributes
     ----------
     identifier : str
-        Unique name of the set. ``name`` is another name for it; a *column* called ``name`` or ``identifier`` is
-        reached as ``stimulus_set['name']`` only. (Inside a function given to ``groupby(...).apply``, pandas lets
-        ``name`` be the key of the group.)
+        Unique name of the set, also called ``name``; a *column* of either name is ``stimulus_set['name']`` only. (In
+        ``groupby(...).apply``, pandas lets ``name`` be the key of the group.)
     stimulus_paths : dict
         From `stimulus_id` to the path of the file (`pathlib.Path` or str). Shared, not copied, between tables.
     original_paths : dict
@@ -90,7 +88,7 @@ class StimulusSet(pd.DataFrame):
     ('MyExperiment2024', '/stimuli/a.png')
     """
 
-    # Pandas' documented ways to extend a table. Names in `_internal_names_set` are never looked up as columns.
+    # Names in `_internal_names_set` are never looked up as columns.
     _metadata: list[str] = ["identifier", "stimulus_paths", "original_paths"]  # noqa: RUF012 -- pandas' own declaration
     _internal_names_set: set[str] = {*pd.DataFrame._internal_names_set, "name"}  # type: ignore[attr-defined]  # noqa: RUF012, SLF001 -- documented extension point, absent from the stubs
 
@@ -118,8 +116,7 @@ class StimulusSet(pd.DataFrame):
 
     @name.setter
     def name(self, group_key: object) -> None:
-        # Only pandas comes here (`object.__setattr__(group, 'name', key)` in groupby.apply): an assignment in user
-        # code goes through `__setattr__` below. The group keeps the identifier of the whole set.
+        # Only pandas comes here, by `object.__setattr__(group, 'name', key)` in groupby.apply; others by `__setattr__`.
         self.__dict__["_group_key"] = group_key
 
     def __setattr__(self, name: str, value: Any) -> None:  # final in pandas, but `name` has two meanings
@@ -129,14 +126,14 @@ class StimulusSet(pd.DataFrame):
         super().__setattr__(name, value)
 
     def __finalize__(self, other: Any, method: str | None = None, **kwargs: Any) -> StimulusSet:
-        """Carry the attributes over from the table(s) that this one was made from (called by pandas)."""
+        """Carry the attributes over from the table(s) that this one was made from."""
         super().__finalize__(other, method=method, **kwargs)  # type: ignore[misc]  # public in pandas, absent from the stubs
         if not isinstance(other, pd.DataFrame):
             _take_over(self, _inputs(other))
         return self
 
     def get_stimulus(self, stimulus_id: Hashable) -> Any:
-        """Return the path of one stimulus, as it is stored in `stimulus_paths`; `UnknownIdentifierError` without it."""
+        """Return the path of one stimulus from `stimulus_paths`; raise `UnknownIdentifierError` if there is none."""
         try:
             return self.stimulus_paths[stimulus_id]
         except KeyError:
@@ -156,7 +153,7 @@ class StimulusSet(pd.DataFrame):
 
     @classmethod
     def from_files(cls, csv_path: str | Path, dir_path: str | Path, **kwargs: Any) -> StimulusSet:
-        """Load a stimulus set with its loader class, see `StimulusSetLoader`, which ``kwargs`` go to."""
+        """Load a stimulus set with its loader class, which gets ``kwargs``; see `StimulusSetLoader`."""
         return cls.get_loader_class()(cls=cls, csv_path=csv_path, stimuli_directory=dir_path, **kwargs).load()
 
 
@@ -193,24 +190,14 @@ def _joined(mappings: list[Mapping[Hashable, Any]]) -> Mapping[Hashable, Any] | 
     return joined
 
 
-def _is_too_long(name: str) -> bool:
-    return any(len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in re.split(r"[/\\]", name)) or (
-        len(name.encode("utf-8", "surrogatepass")) > _LONGEST_PATH
-    )
-
-
 class StimulusSetLoader:
     """Load a stimulus set from a table and a folder of files.
 
     Parameters
     ----------
-    cls : type
-        `StimulusSet` or a subclass of it.
     csv_path : path-like
-        Table with the columns ``stimulus_id`` (or ``image_id`` in older files) and ``filename``. In a table whose
-        header is quoted, as packaging writes it, quoted values are text (``"007"`` stays ``'007'``); in any other
-        table pandas infers the types, so that older integer identifiers stay integers. Text that a spreadsheet
-        program would evaluate (``=1+1``) is only text. A million rows of five columns take a few seconds.
+        Table with the columns ``stimulus_id`` (or ``image_id`` in older files) and ``filename``; see `read_table`. A
+        million rows of five columns take a few seconds.
     stimuli_directory : path-like
         Folder that the file names are relative to.
     """
@@ -226,9 +213,8 @@ class StimulusSetLoader:
         Raises
         ------
         StimulusError
-            If the table has no identifiers or no file names, in a column or in a row; gives one identifier to several
-            files; names files outside of the folder, or with names longer than systems take; or is damaged (a NUL byte,
-            not UTF-8, rows of different lengths, the header of an essential column twice).
+            If identifiers or file names are missing; an identifier has several files; a file lies outside of the folder
+            or its name is longer than systems take; or the table is damaged, see `read_table`.
         MissingStimulusError
             A `FileNotFoundError`: names the files that are listed but absent.
         """
@@ -263,11 +249,12 @@ class StimulusSetLoader:
             for column in ("stimulus_id", "filename")
             for row in (stimuli.reset_index(drop=True).index[stimuli[column].isna().to_numpy()] + 2).tolist()
         ]
-        problems += [
-            f"{name[:60]!r}...: a part of this file name is longer than {_LONGEST_NAME} bytes"
-            for name in names.dropna().astype(str)
-            if len(name) > _LONGEST_NAME // 4 and _is_too_long(name)
-        ]
+        for name in names.dropna().astype(str):
+            if len(name) <= _LONGEST_NAME // 4:
+                continue
+            sizes = [len(part.encode("utf-8", "surrogatepass")) for part in re.split(r"[/\\]", name)]
+            if max(sizes) > _LONGEST_NAME or sum(sizes) + len(sizes) - 1 > _LONGEST_PATH:
+                problems.append(f"{name[:60]!r}...: a part of this file name is longer than {_LONGEST_NAME} bytes")
         pairs = pd.DataFrame({"id": ids.to_numpy(), "name": names.to_numpy()}).dropna().drop_duplicates()
         twice = pairs[pairs["id"].duplicated(keep=False)]
         problems += [

@@ -29,7 +29,7 @@ def average_repetition(assembly: Array) -> Array:
     Parameters
     ----------
     assembly : xr.DataArray
-        Dims must include ``presentation``; numbers. Left alone.
+        Numbers, with the dim ``presentation``. Left alone.
 
     Returns
     -------
@@ -58,41 +58,34 @@ def average_repetition(assembly: Array) -> Array:
             "presentations belong together."
         )
     result = reduce_groups(assembly, names, "mean")
-    culprits = _differing(assembly, names) if result.sizes[PRESENTATION] == assembly.sizes[PRESENTATION] else []
+    if result.sizes[PRESENTATION] == assembly.sizes[PRESENTATION]:
+        _warn_about_differing(assembly, names)
+    result.attrs = dict(assembly.attrs)
+    return result
+
+
+def _warn_about_differing(assembly: xr.DataArray, names: Sequence[str]) -> None:
+    """Warn if there are repetitions of one stimulus that differ in other coordinates."""
+    if STIMULUS_ID not in names or REPETITION not in assembly.coords:
+        return
+    n_stimuli = len(coordinates.group_codes(assembly, [STIMULUS_ID])[1])
+    if n_stimuli == assembly.sizes[PRESENTATION]:
+        return
+    culprits = [name for name in names if len(coordinates.group_codes(assembly, [STIMULUS_ID, name])[1]) > n_stimuli]
     if culprits:
         warnings.warn(
             f"No repetition was averaged: repetitions of one stimulus differ in {', '.join(culprits)}. Leave that out "
             f"first: assembly.drop_vars({culprits}).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    result.attrs = dict(assembly.attrs)
-    return result
-
-
-def _differing(assembly: xr.DataArray, names: Sequence[str]) -> list[str]:
-    """Return the coordinates that differ between the repetitions of one stimulus, if there are repetitions."""
-    if STIMULUS_ID not in names or REPETITION not in assembly.coords:
-        return []
-    n_stimuli = len(coordinates.group_codes(assembly, [STIMULUS_ID])[1])
-    if n_stimuli == assembly.sizes[PRESENTATION]:
-        return []
-    return [name for name in names if len(coordinates.group_codes(assembly, [STIMULUS_ID, name])[1]) > n_stimuli]
 
 
 def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     """Join assemblies into one that has all their entries.
 
-    Parameters
-    ----------
-    data_arrays : sequence of DataAssembly
-        At least one. Where they overlap, they must agree or one of them must be NaN. Their coordinates may be in
-        different orders.
-
-    Returns
-    -------
-    DataAssembly
-        Class and attrs of the first; no name; NaN where none has a value.
+    Where they overlap, they must agree or one of them must be NaN. The order of their coordinates may differ. The
+    result has class and attrs of the first, no name, and NaN where none has a value.
     """
     if not data_arrays:
         raise AssemblyError("There is nothing to merge; pass at least one assembly.")
@@ -111,14 +104,14 @@ def subset(
     dims_must_match: bool = True,
     repeat: bool = False,
 ) -> Array:
-    """Pick the part of an assembly whose coordinate values another assembly has.
+    """Pick the part of an assembly whose coordinate values another assembly has; same class, name and attrs.
 
     Parameters
     ----------
     source_assembly : xr.DataArray
-        Source; a dimension may occur twice, as in a dissimilarity matrix.
+        A dimension may occur twice, as in a dissimilarity matrix.
     target_assembly : xr.DataArray
-        Whose coordinate values are wanted.
+        Has the coordinate values to pick.
     subset_dims : sequence of str, optional
         Dimensions or coordinates of the target to match on; None takes all dimensions of the target. For a
         dimension, all coordinates along it that both have are matched.
@@ -127,11 +120,6 @@ def subset(
     repeat : bool
         Repeat entries of the source as often as the target has their values, in the target's order. Otherwise the
         result has each matching entry of the source once, in the order of the source.
-
-    Returns
-    -------
-    xr.DataArray
-        Same class, name and attrs as the source.
 
     Raises
     ------
@@ -154,7 +142,7 @@ def subset(
 
 
 def _shared_coordinates(source: xr.DataArray, target: xr.DataArray, name: Hashable) -> tuple[Hashable, list[Any]]:
-    """Return the source's dimension and the coordinates to match on for the name of a dimension or coordinate."""
+    """Return the source's dimension and the coordinates to match on, by the name of a dimension or coordinate."""
     if (name in target.dims and coordinates.multi_index(target, name) is not None) or name not in target.coords:
         theirs = coordinates.coordinates_of(target, name)
     else:
@@ -212,20 +200,9 @@ def _mismatch(
 
 
 def index_efficient(source_values: npt.ArrayLike, target_values: npt.ArrayLike) -> list[int]:
-    """Return where in a source the values of a target are.
+    """Return the positions (in order) in a source (n,) of every value of a target (m,), in the target's order.
 
-    Parameters
-    ----------
-    source_values : (n,) array-like
-        Values may repeat.
-    target_values : (m,) array-like
-        Values may repeat; those that the source lacks are left out.
-
-    Returns
-    -------
-    list of int
-        For every value of the target, in the target's order, all positions of the source with that value (in the
-        source's order).
+    Values may repeat on both sides; those that the source lacks are left out.
 
     Examples
     --------

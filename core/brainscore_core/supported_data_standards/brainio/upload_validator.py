@@ -1,7 +1,7 @@
-"""Published code checks data from here before it packages them; these are the checks of packaging itself.
+"""Check data before packaging, for published code; packaging itself makes the same checks and raises the same errors.
 
-Packaging checks by itself and raises the same errors. A table with nothing but its ``stimulus_id`` passes, and columns
-that a stimulus set shares with an assembly may have other types there: the values of the assembly are those that count.
+A table with nothing but its ``stimulus_id`` passes. If a stimulus set and an assembly share a column, its types may
+differ: the values of the assembly count.
 """
 
 from __future__ import annotations
@@ -31,32 +31,21 @@ __all__ = [
 
 
 def validate_stimulus_set(stimulus_set: pd.DataFrame, identifier: str = "stimulus_set") -> bool:
-    """Return True if a stimulus set can be packaged.
-
-    Raises
-    ------
-    ValidationError
-        If it cannot; lists everything that is wrong with its identifiers, columns and files.
-    """
+    """Return True if a stimulus set can be packaged; otherwise raise a `ValidationError` that lists all problems."""
     return _valid(check_stimulus_set(stimulus_set), identifier)
 
 
 def validate_assembly(assembly: xr.DataArray, identifier: str = "assembly") -> bool:
-    """Return True if an assembly can be packaged.
+    """Return True if an assembly can be packaged; otherwise raise a `ValidationError` that lists all problems.
 
-    An array of a class without a standard of its own, such as `xarray.DataArray`, is judged like a
-    `BehavioralAssembly`: its presentations need a ``stimulus_id``.
-
-    Raises
-    ------
-    ValidationError
-        If it cannot; lists everything that is wrong with its dims, coordinates and values.
+    An array of a class without its own standard, such as `xarray.DataArray`, is judged like a `BehavioralAssembly`: its
+    presentations need a ``stimulus_id``.
     """
     return _valid(_assembly_problems(assembly), identifier)
 
 
 def validate_stimulus_set_assembly_compatibility(stimulus_set: pd.DataFrame, assembly: xr.DataArray) -> bool:
-    """Return True if every ``stimulus_id`` of an assembly is in a stimulus set; `ValidationError` otherwise."""
+    """Return True if a stimulus set has every ``stimulus_id`` of an assembly; otherwise raise a `ValidationError`."""
     return _valid(check_alignment(assembly, stimulus_set), "assembly and stimulus_set")
 
 
@@ -66,13 +55,7 @@ def validate_packaging_data(
     stimulus_set_identifier: str = "stimulus_set",
     assembly_identifier: str = "assembly",
 ) -> bool:
-    """Return True if a stimulus set and an assembly can be packaged and belong together.
-
-    Raises
-    ------
-    ValidationError
-        Otherwise; lists everything that is wrong with either, and the stimuli that the set lacks.
-    """
+    """Return True if a stimulus set and an assembly can be packaged and match; otherwise raise a `ValidationError`."""
     parts = [
         (stimulus_set_identifier, check_stimulus_set(stimulus_set)),
         (assembly_identifier, _assembly_problems(assembly)),

@@ -24,7 +24,7 @@ _TEXT_OVERHEAD_BYTES = 32
 @contextmanager
 def writing(identifier: str, folder: Path) -> Iterator[None]:
     """Turn an error of the disk into one `OSError` of the same number, and remove new folders."""
-    created = _missing_folders(folder)
+    created = [path for path in (folder, *folder.parents) if not path.exists()]  # innermost first
     try:
         yield
     # HDF5 raises RuntimeError if a full disk keeps it from closing a file.
@@ -53,8 +53,3 @@ def check_room(folder: Path, arrays: Iterable[xr.DataArray]) -> None:
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes < needed_bytes:
         raise OSError(errno.ENOSPC, f"up to {needed_bytes} bytes are needed and {free_bytes} are free")
-
-
-def _missing_folders(folder: Path) -> list[Path]:
-    """Return the missing folders, innermost first."""
-    return [path for path in (folder, *folder.parents) if not path.exists()]

@@ -1,4 +1,4 @@
-"""Refuse HDF5 files that refer to other files or claim to hold more than they can, before anything in them is read."""
+"""Refuse HDF5 files that refer to other files or claim to hold more than they can, before reading them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
 
 _CLASSIC = b"CDF"  # how files of the classic netCDF format begin, which refer to nothing
 _CLAIM_FROM_BYTES = 2**30
-# Deflate makes a file at the most 1032 times smaller; more than that was never written.
-_CLAIM_MOST = 2000
+_CLAIM_MOST = 2000  # deflate shrinks a file at most 1032 times
 
 
 def check_self_contained(path: str | Path) -> None:
     """Refuse a netCDF4 (HDF5) file whose values lie in other files, or that would fill the memory with nothing.
 
-    HDF5 can link to data sets of other files, take values from raw bytes of any file, and put together virtual data
-    sets. A file from outside could so make us read files of this machine, also one that begins with something
-    else before its signature. Files of the classic format are left alone.
+    HDF5 can link to data sets of other files, take values from raw bytes of any file, and assemble virtual data sets. A
+    file from outside could thus make us read files of this machine, even if something else precedes its signature.
+    Files of the classic format are left alone.
 
     Raises
     ------
     CorruptFileError
-        If there is any such data set, all of them together claim more than a file of this size can hold, or the file
-        is damaged.
+        If there is any such data set, all together claim more than a file of this size can hold, or the file is
+        damaged.
     """
     import h5py  # not needed to fetch
 
@@ -39,7 +38,7 @@ def check_self_contained(path: str | Path) -> None:
     problems: list[str] = []
     sizes: dict[str, int] = {}
     try:
-        with h5py.File(path, "r") as file:  # which finds the signature behind a user block too
+        with h5py.File(path, "r") as file:
             _check_group(file, problems, sizes, set())
     except UNREADABLE as error:
         raise corrupt(path, error) from error
@@ -53,13 +52,11 @@ def check_self_contained(path: str | Path) -> None:
 
 
 def is_classic(path: Path) -> bool:
-    """Tell whether a file is read as one of the classic netCDF format, and not as HDF5."""
     with path.open("rb") as stream:
         return stream.read(len(_CLASSIC)) == _CLASSIC
 
 
 def corrupt(path: Path, error: Exception) -> CorruptFileError:
-    """Return the error to raise for a file that a library could not read."""
     return CorruptFileError(
         f"{path} ({path.stat().st_size} bytes) is truncated or not a netCDF file: {error}. Delete it and fetch or "
         "write it again."
@@ -81,11 +78,8 @@ def _check_group(group: Any, problems: list[str], sizes: dict[str, int], seen: s
         if isinstance(item, h5py.Group):
             _check_group(item, problems, sizes, seen)
         elif isinstance(item, h5py.Dataset):
-            problems += _problems_of(item)
+            if item.external:
+                problems.append(f"{item.name!r} takes its values from another file")
+            elif item.is_virtual:
+                problems.append(f"{item.name!r} is put together from other files")
             sizes[str(item.name)] = (item.size or 0) * item.dtype.itemsize
-
-
-def _problems_of(dataset: Any) -> list[str]:
-    if dataset.external:
-        return [f"{dataset.name!r} takes its values from another file"]
-    return [f"{dataset.name!r} is put together from other files"] if dataset.is_virtual else []

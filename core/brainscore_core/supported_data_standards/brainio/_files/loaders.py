@@ -21,19 +21,7 @@ __all__ = ["AssemblyLoader", "StimulusMergeAssemblyLoader", "StimulusReferenceAs
 
 
 class AssemblyLoader:
-    """Read one assembly.
-
-    Parameters
-    ----------
-    cls : type
-        The class of the result.
-    file_path : path-like
-        A netCDF file.
-    group : str, optional
-        Which group of the file; None is its root.
-    memory_map : Path, optional
-        See `read_netcdf`.
-    """
+    """Read one assembly of class ``cls`` from a netCDF file; see `read_netcdf`."""
 
     def __init__(
         self,
@@ -48,7 +36,7 @@ class AssemblyLoader:
         self.memory_map = memory_map
 
     def load(self) -> xr.DataArray:
-        """Return the assembly, in memory unless it is mapped; a coordinate ``image_id`` is called ``stimulus_id``."""
+        """Return the assembly; a coordinate ``image_id`` is renamed ``stimulus_id``."""
         assembly = read_netcdf(self.file_path, self.assembly_class, group=self.group, memory_map=self.memory_map)
         return self.correct_stimulus_id_name(assembly)
 
@@ -58,7 +46,7 @@ class AssemblyLoader:
 
     @staticmethod
     def correct_stimulus_id_name(assembly: xr.DataArray) -> xr.DataArray:
-        """Return the assembly with ``image_id``, the name in old files, renamed unless there are both."""
+        """Return the assembly with ``image_id``, the name in old files, renamed unless both exist."""
         if LEGACY_STIMULUS_ID not in assembly.coords or STIMULUS_ID in assembly.coords:
             return assembly
         coords = {
@@ -71,11 +59,7 @@ class AssemblyLoader:
 
 
 class StimulusReferenceAssemblyLoader(AssemblyLoader):
-    """Read one assembly and name its stimulus set in ``attrs``.
-
-    ``stimulus_set_identifier`` and ``stimulus_set`` become attributes of these names, also if they are None; the other
-    parameters are those of `AssemblyLoader`.
-    """
+    """Read one assembly; put its stimulus set and that set's identifier into its ``attrs``, also if they are None."""
 
     def __init__(
         self,
@@ -108,8 +92,8 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
     def merge_stimulus_set_meta(self, assy: xr.DataArray, stimulus_set: pd.DataFrame) -> xr.DataArray:
         """Return the assembly with the columns of a stimulus set joined to its presentations by ``stimulus_id``.
 
-        Presentations stay in their order. Coordinates that the assembly has already keep its values; stimuli that the
-        set lacks get missing values.
+        Presentations stay in their order. Existing coordinates keep their values; stimuli that the set lacks get
+        missing values.
 
         Raises
         ------
@@ -138,17 +122,14 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
             repeated = keys[keys.duplicated()].unique()[:5].tolist()
             raise AssemblyError(f"The stimulus set lists a {STIMULUS_ID} more than once: {repeated}.")
         stimulus_ids = coordinates.values_of(assembly, STIMULUS_ID)
-        if (
-            stimulus_ids.dtype.kind in "OUS"
-            and keys.dtype.kind not in "OUS"
-            and not isinstance(keys.dtype, pd.StringDtype)
-        ):
+        is_text = keys.dtype.kind in "OUS" or isinstance(keys.dtype, pd.StringDtype)
+        if stimulus_ids.dtype.kind in "OUS" and not is_text:
             keys = keys.astype(str)  # a table read from text has numbers where the assembly has text
         return np.asarray(keys.get_indexer(pd.Index(stimulus_ids)), dtype=np.intp)
 
 
 def _take(column: pd.Series[Any], positions: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-    """Return the values at some positions; at -1 missing ones, in a dtype that can say so."""
+    """Return the values at some positions, missing ones at -1."""
     values = np.asarray(column.reset_index(drop=True).reindex(positions))
     is_text = values.dtype == object and values.size and all(isinstance(value, str) for value in values)
     return values.astype(str) if is_text else values

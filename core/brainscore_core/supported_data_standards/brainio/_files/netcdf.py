@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from collections.abc import Hashable, Mapping
@@ -29,8 +30,6 @@ __all__ = ["list_groups", "read_netcdf", "write_netcdf"]
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 VARIABLE = "data"
-"""Name of the variable that holds the values."""
-
 _MISSING_TEXT = "brainio_missing_text"
 """Attribute of a text coordinate: the text that stands for a missing value."""
 _COMPRESSION: dict[str, Any] = {"zlib": True, "complevel": 4, "shuffle": True}
@@ -47,30 +46,25 @@ def write_netcdf(
     group: str | None = None,
     compress: bool = True,
 ) -> str:
-    """Write an assembly to a netCDF4 file.
+    """Write an assembly to a netCDF4 file and return its SHA-1; the file appears whole or not at all.
 
-    The same assembly gives the same bytes, whenever it is written. The file appears whole or not at all.
+    The same assembly always gives the same bytes.
 
     Parameters
     ----------
     assembly : xr.DataArray
         Left alone. Attrs that are None, data frames, arrays with labels or assemblies are left out.
     append : bool
-        Add to the file if it is there instead of replacing it.
+        Add to an existing file instead of replacing it.
     group : str, optional
-        Which group to write to; None is the root.
+        Group to write to; None is the root.
     compress : bool
         Whether numbers are compressed (zlib, level 4, shuffled).
-
-    Returns
-    -------
-    str
-        SHA-1 of the file.
 
     Raises
     ------
     AssemblyError
-        If a coordinate or an attribute is of a kind that a netCDF file cannot hold.
+        If a netCDF file cannot hold a coordinate or an attribute.
     """
     path = Path(target_netcdf_file)
     dataset = _to_dataset(assembly)
@@ -86,18 +80,18 @@ def write_netcdf(
 def read_netcdf(
     path: str | Path, cls: type[Assembly], group: str | None = None, *, memory_map: Path | None = None
 ) -> Assembly:
-    """Read an assembly from a netCDF file, fully into memory unless a memory map is asked for.
+    """Read an assembly from a netCDF file, fully into memory unless ``memory_map`` is given.
 
     Parameters
     ----------
     path : path-like
         A netCDF4 file, or one in the classic format, with exactly one variable that is not a coordinate.
     group : str, optional
-        Which group to read; None is the root.
+        Group to read; None is the root.
     memory_map : Path, optional
-        Where uncompressed values are, or shall be written once, so that they can be larger than the memory: the
-        operating system then reads them on demand. The name must identify the content of the file. Changes of such
-        values stay in memory. Text is always read into memory.
+        File of the uncompressed values, written once, which the operating system reads on demand, so that they can be
+        larger than the memory. Its name must identify the content. Changes of such values stay in memory. Text is
+        always read into memory.
 
     Raises
     ------
@@ -106,7 +100,7 @@ def read_netcdf(
     CorruptFileError
         If the file is truncated, damaged or not netCDF.
     AssemblyError
-        If it holds no variable or more than one, or lacks the group.
+        If it lacks the group, or does not hold exactly one variable.
     """
     path = Path(path)
     if not path.is_file():
@@ -129,7 +123,7 @@ def read_netcdf(
 
 
 def _with_mapped_values(dataset: xr.Dataset, target: Path) -> xr.Dataset:
-    """Return the data set with its numbers mapped from a file, which is written if it is absent or incomplete."""
+    """Return the data set with its numbers mapped from ``target``, which is written if it is absent or incomplete."""
     replaced = {}
     for name, variable in dataset.data_vars.items():
         if variable.dtype.kind not in "biuf" or not variable.size:
@@ -145,7 +139,6 @@ def _with_mapped_values(dataset: xr.Dataset, target: Path) -> xr.Dataset:
 
 
 def _mapped(target: Path, variable: xr.DataArray) -> npt.NDArray[Any] | None:
-    """Return a variable's values from a file, or None if they are absent."""
     try:
         # Copy on write: changes stay in this process.
         values: npt.NDArray[Any] = np.load(target, mmap_mode="c", allow_pickle=False)
@@ -166,7 +159,7 @@ def _copy_in_blocks(variable: xr.DataArray, target: Path) -> None:
 
 
 def list_groups(path: str | Path) -> list[str]:
-    """Return the names of the groups directly below the root of a netCDF file; raises as `read_netcdf` does."""
+    """Return the names of the groups directly below the root; raises as `read_netcdf` does."""
     import h5netcdf
 
     path = Path(path)
@@ -184,7 +177,6 @@ def _engine(path: Path) -> str:
 
 
 def _to_dataset(assembly: xr.DataArray) -> xr.Dataset:
-    """Return the stored form: plain coordinates, one variable, storable attrs."""
     problems: list[str] = []
     attrs = {str(key): value for key, value in _storable_attrs(assembly.attrs, problems).items()}
     variables = {
@@ -200,7 +192,6 @@ def _to_dataset(assembly: xr.DataArray) -> xr.Dataset:
 
 
 def _storable(name: Hashable, dims: tuple[Hashable, ...], values: npt.NDArray[Any], problems: list[str]) -> xr.Variable:
-    """Return a variable of a dtype that netCDF has, or note the problem."""
     attrs: dict[str, str] = {}
     encoding: dict[str, Any] = {}
     if values.dtype == object:
@@ -225,7 +216,9 @@ def _storable_objects(
     kinds = {type(value) for value in values[~missing].ravel()}
     if kinds <= {str, np.str_}:
         texts = set(values[~missing].ravel())
-        stand_in = next(text for text in _stand_ins() if text not in texts)
+        # The empty text is the one that other programs understand.
+        candidates = itertools.chain(("", "nan"), (f"<missing {number}>" for number in itertools.count()))
+        stand_in = next(text for text in candidates if text not in texts)
         filled = values.copy()
         filled[missing] = stand_in
         return filled.astype(str), {_MISSING_TEXT: stand_in} if missing.any() else {}
@@ -240,16 +233,6 @@ def _storable_objects(
         f"{name!s}: holds objects of type {type_names}; convert them to one of text, numbers, bool or times."
     )
     return np.zeros(values.shape), {}
-
-
-def _stand_ins() -> Any:
-    """Yield texts that could stand for a missing value: the empty one, as others read it, if it is free."""
-    yield ""
-    yield "nan"
-    number = 0
-    while True:
-        yield f"<missing {number}>"
-        number += 1
 
 
 def _storable_attrs(attrs: Mapping[Any, Any], problems: list[str]) -> dict[Any, Any]:
@@ -279,8 +262,8 @@ def _storable_attrs(attrs: Mapping[Any, Any], problems: list[str]) -> dict[Any, 
 def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
     """Compress large variables that become smaller.
 
-    HDF5 keeps text of variable length outside the compressed chunks; as characters of fixed length it is compressed.
-    By the netCDF conventions, both are read as text.
+    HDF5 keeps text of variable length outside the compressed chunks; as characters of fixed length it is compressed
+    and, by the netCDF conventions, read as text too.
     """
     encoding: dict[Hashable, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():
@@ -288,16 +271,13 @@ def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
             continue
         if variable.dtype.kind in "biufMm":
             encoding[name] = dict(_COMPRESSION)
-        elif variable.dtype.kind == "U" and _fits_fixed_length(variable.values):
-            encoding[name] = {**_COMPRESSION, "shuffle": False, "dtype": "S1"}
+        elif variable.dtype.kind == "U":
+            lengths = np.strings.str_len(variable.values)
+            longest = int(lengths.max())
+            # A few long texts among short ones would blow up the rest while they are written.
+            if 0 < longest * lengths.size <= 16 * (int(lengths.sum()) + lengths.size):
+                encoding[name] = {**_COMPRESSION, "shuffle": False, "dtype": "S1"}
     return encoding
-
-
-def _fits_fixed_length(texts: npt.NDArray[Any]) -> bool:
-    lengths = np.strings.str_len(texts)
-    longest = int(lengths.max())
-    # A few long texts among short ones would blow up the rest while they are written.
-    return longest > 0 and longest * texts.size <= 16 * (int(lengths.sum()) + texts.size)
 
 
 def _to_assembly(array: xr.DataArray, cls: type[Assembly]) -> Assembly:

@@ -1,4 +1,4 @@
-"""Check that stimulus files are numbered one by one, as experiments are that a laboratory is asked to run."""
+"""Check that stimulus files are numbered one by one, as laboratories that run experiments need them."""
 
 from __future__ import annotations
 
@@ -18,33 +18,17 @@ _NUMBERED = re.compile(r"(?:[A-Za-z0-9]+_|[A-Za-z0-9]*[A-Za-z])?([1-9][0-9]*)\.(
 
 
 def check_stimulus_naming_convention(name: str) -> None:
-    """Check that a file is called by a number, with or without a word before it, and is a picture or a film.
+    """Raise a `StimulusError` unless a file is named like ``'image_1.png'``, ``'Nat300_12.jpg'`` or ``'7.mp4'``.
 
-    Parameters
-    ----------
-    name : str
-        Such as ``'image_1.png'``, ``'Nat300_12.jpg'`` or ``'7.mp4'``.
-
-    Raises
-    ------
-    StimulusError
-        If it is not, or the number begins with 0.
+    That is an optional word, a number without leading zeros, and the ending of a picture or film.
     """
     _number(name)
 
 
 def check_stimulus_numbers(stimulus_set: StimulusSet) -> None:
-    """Check that the files of a stimulus set have consecutive numbers, in any order and from any first one.
+    """Raise a `StimulusError` unless the files of a stimulus set, which need not exist, have consecutive numbers.
 
-    Parameters
-    ----------
-    stimulus_set : StimulusSet
-        With `stimulus_paths`; the files need not exist.
-
-    Raises
-    ------
-    StimulusError
-        If a number is missing between others or is there twice, or a file is not called by a number.
+    The order and the first number are free.
     """
     numbers = sorted(_number(Path(path).name) for path in stimulus_set.stimulus_paths.values())
     for previous, after in itertools.pairwise(numbers):

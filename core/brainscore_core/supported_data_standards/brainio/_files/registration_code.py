@@ -28,42 +28,28 @@ def registration_code(
 ) -> str:
     """Return the code to paste into the ``__init__.py`` of a data plugin.
 
+    Raises a `ConfigurationError` if there is neither package, or one lacks an entry.
+
     Parameters
     ----------
-    stimulus_set_package : mapping, optional
-        Result of `package_stimulus_set_locally` or `package_stimulus_set`; None if there is no new stimulus set.
-    assembly_package : mapping, optional
-        Result of `package_data_assembly_locally` or `package_data_assembly`; None if there is no assembly.
+    stimulus_set_package, assembly_package : mapping, optional
+        Results of packaging, with or without upload; None if there is nothing of that kind.
     bucket : str, optional
-        Where the files were uploaded to: ``name`` or ``name/folder/sub``. None is what the packages say; where they say
-        nothing, the code holds ``"..."`` to be filled in.
+        ``name`` or ``name/folder/sub``. None is that of the packages; without one, the code holds ``"..."`` to fill in.
     csv_version_id, zip_version_id, version_id : str, optional
-        Versions that the upload returned, of the table, the archive and the assembly. None is what the packages say,
-        and else the newest.
+        Versions of table, archive and assembly that the upload returned. None is that of the packages, else the newest.
     stimulus_set_identifier : str, optional
-        Key of the stimulus set that the assembly is linked to. None is the one of ``stimulus_set_package``; without
+        Key of the stimulus set that the assembly is linked to. None is that of ``stimulus_set_package``; without
         either, the assembly is registered without stimuli.
     bibtex : str, optional
-        Citation of the data; None leaves it out.
+        Citation of the data.
     library : str
-        Package that has the registries: that of the domain.
-
-    Returns
-    -------
-    str
-        Imports and registrations.
-
-    Raises
-    ------
-    ConfigurationError
-        If there is neither package, or one lacks an entry.
+        Package of the domain, which has the registries.
 
     Examples
     --------
     >>> package = {'identifier': 'A2024', 'path': 'assy_A2024.nc', 'sha1': '3c45', 'cls': 'PropertyAssembly'}
-    >>> code = registration_code(
-    ...     assembly_package=package, bucket='storage', version_id='v1', library='brainscore_mine')
-    >>> print(code)
+    >>> print(registration_code(assembly_package=package, bucket='storage', version_id='v1', library='brainscore_mine'))
     from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
     from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3
     from brainscore_mine import data_registry
@@ -80,17 +66,17 @@ def registration_code(
     if stimulus_set_package is None and assembly_package is None:
         raise ConfigurationError("There is nothing to register; pass what packaging returned.")
     blocks = []
+    if bibtex is not None:
+        escaped = bibtex.replace("\\", "\\\\").replace('"', '\\"')
+        blocks.append(f'BIBTEX = """{escaped}"""')
     if stimulus_set_package is not None:
-        _check_entries(stimulus_set_package, ("identifier", "csv_sha1", "zip_sha1"), "stimulus set")
         stimulus_set_identifier = stimulus_set_identifier or stimulus_set_package["identifier"]
         versions = {"csv_version_id": csv_version_id, "zip_version_id": zip_version_id}
         blocks.append(_stimulus_set_block(stimulus_set_package, bucket, versions))
     if assembly_package is not None:
-        _check_entries(assembly_package, ("identifier", "sha1", "cls"), "assembly")
         blocks.append(_assembly_block(assembly_package, bucket, version_id, stimulus_set_identifier))
     imports = _imports(stimulus_set_package is not None, assembly_package, stimulus_set_identifier is not None, library)
-    citation = [] if bibtex is None else [f"BIBTEX = {_long_literal(bibtex)}"]
-    return "\n\n".join([imports, *citation, *blocks]) + "\n"
+    return "\n\n".join([imports, *blocks]) + "\n"
 
 
 def _check_entries(package: Mapping[str, Any], required: tuple[str, ...], what: str) -> None:
@@ -119,6 +105,7 @@ def _imports(has_stimuli: bool, assembly: Mapping[str, Any] | None, is_linked: b
 
 
 def _stimulus_set_block(package: Mapping[str, Any], bucket: str | None, versions: Mapping[str, str | None]) -> str:
+    _check_entries(package, ("identifier", "csv_sha1", "zip_sha1"), "stimulus set")
     key = _literal(package["identifier"])
     arguments = {
         "identifier": key,
@@ -135,6 +122,7 @@ def _stimulus_set_block(package: Mapping[str, Any], bucket: str | None, versions
 def _assembly_block(
     package: Mapping[str, Any], bucket: str | None, version_id: str | None, stimulus_set_identifier: str | None
 ) -> str:
+    _check_entries(package, ("identifier", "sha1", "cls"), "assembly")
     key = _literal(package["identifier"])
     arguments = {
         "identifier": key,
@@ -162,12 +150,5 @@ def _bucket(package: Mapping[str, Any], bucket: str | None) -> str:
     return _literal(address) if address else _MISSING
 
 
-def _long_literal(text: str) -> str:
-    """Return a literal of a text of several lines, in three double quotes."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"""{escaped}"""'
-
-
 def _literal(value: object) -> str:
-    """Return a Python literal of a text, in double quotes, or ``None``."""
     return "None" if value is None else json.dumps(str(value))

@@ -1,4 +1,4 @@
-"""Write the archive of a stimulus set: the same bytes for the same stimuli every time."""
+"""Write the archive of a stimulus set."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["create_stimulus_zip", "write_stimulus_zip"]
 
-# One date for every member, the earliest that an archive can hold: the same stimuli make the same bytes every time.
-_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that an archive can hold
 
 
 def create_stimulus_zip(proto_stimulus_set: StimulusSet, target_zip_path: str | Path) -> tuple[str, list[str]]:
-    """Write the archive of a stimulus set, see `write_stimulus_zip`; return its SHA-1 and the names of the members."""
+    """Write an archive like `write_stimulus_zip`; return its SHA-1 and the names of the members."""
     digests, filenames = write_stimulus_zip(proto_stimulus_set, target_zip_path)
     return digests["sha1"], filenames
 
@@ -35,15 +34,15 @@ def write_stimulus_zip(
 ) -> tuple[dict[str, str], list[str]]:
     """Write the files of a stimulus set to an archive.
 
-    Members are stored uncompressed (images and videos are compressed already), sorted by name and with one fixed date,
-    so the same files give the same archive everywhere.
+    Members are stored uncompressed (images and videos are compressed already), sorted by name and with one fixed date:
+    the same files give the same bytes everywhere.
 
     Parameters
     ----------
     proto_stimulus_set : StimulusSet
         With the column ``stimulus_id``, `stimulus_paths` and optionally the column ``stimulus_path_within_store``.
     target_zip_path : path-like
-        Path of the archive, which appears when it is complete.
+        Appears when it is complete.
 
     Returns
     -------
@@ -72,17 +71,13 @@ def write_stimulus_zip(
     with atomic_path(target_zip_path) as temporary:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
             for filename, path in sorted(members.items()):
-                _add_member(archive, filename, path)
+                info = zipfile.ZipInfo(filename, date_time=_ZIP_DATE)
+                info.create_system = 3  # Unix, on every machine
+                info.external_attr = (stat.S_IFREG | 0o644) << 16
+                info.file_size = path.stat().st_size
+                with path.open("rb") as source, archive.open(info, "w") as member:
+                    shutil.copyfileobj(source, member, 2**20)
         algorithms = ("sha1", "sha256")
         with ThreadPoolExecutor(len(algorithms), thread_name_prefix="digest") as pool:
             digests = dict(zip(algorithms, pool.map(partial(file_digest, temporary), algorithms), strict=True))
     return digests, filenames
-
-
-def _add_member(archive: zipfile.ZipFile, filename: str, path: Path) -> None:
-    info = zipfile.ZipInfo(filename, date_time=_ZIP_DATE)
-    info.create_system = 3  # Unix, on every machine
-    info.external_attr = (stat.S_IFREG | 0o644) << 16
-    info.file_size = path.stat().st_size
-    with path.open("rb") as source, archive.open(info, "w") as member:
-        shutil.copyfileobj(source, member, 2**20)

@@ -1,4 +1,4 @@
-"""Write and read the table of a stimulus set: the same bytes for the same stimuli every time."""
+"""Write and read the table of a stimulus set."""
 
 from __future__ import annotations
 
@@ -22,25 +22,18 @@ __all__ = ["create_stimulus_csv", "read_table"]
 
 logger = logging.getLogger(__name__)
 
-# Columns that say where files are on this machine or how the archive is laid out; they are not published.
+# Where files are on this machine and how the archive is laid out is not published.
 _LOCAL_COLUMNS = ("stimulus_current_local_file_path", PATH_WITHIN_STORE)
 # One field of a comma separated line: in quotes (a quote inside is doubled) or bare.
 _CSV_FIELD = re.compile(r'("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n?|\n|\Z)')
 
 
 def create_stimulus_csv(proto_stimulus_set: pd.DataFrame, target_path: str | Path) -> str:
-    r"""Write the table of a stimulus set and return its SHA-1 digest.
+    r"""Write the table of a stimulus set and return its SHA-1 digest; the file appears when it is complete.
 
-    Columns: ``stimulus_id``, the others in alphabetical order, ``filename``; those that only matter on this machine
-    are left out. Texts are quoted and numbers are not, so that ``'007'`` does not become 7 when it is read again.
-    Missing values are empty. Encoding UTF-8, lines end with ``\n``.
-
-    Parameters
-    ----------
-    proto_stimulus_set : pandas.DataFrame
-        The table.
-    target_path : path-like
-        Where to write; appears when it is complete.
+    Columns: ``stimulus_id``, the others in alphabetical order, ``filename``, without those that only matter on this
+    machine. Texts are quoted and numbers are not, so that ``'007'`` does not become 7 when it is read again. Missing
+    values are empty. Encoding UTF-8, lines end with ``\n``.
     """
     first, last = [STIMULUS_ID], [FILENAME]
     columns = [column for column in proto_stimulus_set.columns if column not in _LOCAL_COLUMNS]
@@ -81,12 +74,19 @@ def read_table(path: Path) -> pd.DataFrame:
         If the table is damaged: a NUL byte, not UTF-8, rows of different lengths, an essential column twice.
     """
     text = _read_text(path)
-    header = _header(path, text)
+    records = _csv_records(text)
+    header = [name[1:-1].replace('""', '"') if name.startswith('"') else name for name in next(records, [])]
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if {"stimulus_id", "image_id", "filename"}.intersection(twice):
+        raise StimulusError(f"{path} has a column twice ({', '.join(twice)}); which one counts is not clear.")
+    if twice:
+        logger.warning("%s has columns twice; pandas numbers them ('name', 'name.1'): %s", path, twice)
     options: dict[str, Any] = {}
-    if _pandas_version() < (3, 1):
+    if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
         options["float_precision"] = "round_trip"  # numbers come back as they were written; later versions always do
     if text[:1] == '"':
-        options["dtype"] = dict.fromkeys(_quoted_columns(text), str)
+        quoted = {index for row in records for index, field in enumerate(row) if field[:1] == '"' and field != '""'}
+        options["dtype"] = {column: str for index, column in enumerate(header) if index in quoted}
         # In such a table only an empty field is a missing value; 'NA' or 'None' are words.
         options |= {"keep_default_na": False, "na_values": [""]}
     try:
@@ -108,33 +108,6 @@ def _read_text(path: Path) -> str:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise StimulusError(f"{path} is damaged: line {line} holds a NUL byte. Fetch or write it again.")
     return text
-
-
-def _header(path: Path, text: str) -> list[str]:
-    names = [_unquoted(field) for field in next(_csv_records(text), [])]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice & {"stimulus_id", "image_id", "filename"}:
-        raise StimulusError(f"{path} has a column twice ({', '.join(sorted(twice))}); which one counts is not clear.")
-    if twice:
-        logger.warning("%s has columns twice; pandas numbers them ('name', 'name.1'): %s", path, sorted(twice))
-    return names
-
-
-def _unquoted(field: str) -> str:
-    return field[1:-1].replace('""', '"') if field.startswith('"') else field
-
-
-def _pandas_version() -> tuple[int, int]:
-    major, minor = pd.__version__.split(".")[:2]
-    return int(major), int(minor)
-
-
-def _quoted_columns(text: str) -> list[str]:
-    """Return the columns with at least one value in quotes (empty ones do not count)."""
-    records = _csv_records(text)
-    header = [_unquoted(field) for field in next(records)]
-    quoted = {index for record in records for index, field in enumerate(record) if field[:1] == '"' and field != '""'}
-    return [column for index, column in enumerate(header) if index in quoted]
 
 
 def _csv_records(text: str) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""Read the coordinates of an assembly, and give their values numbers, whatever holds them: an index or not."""
+"""Read the coordinates of an assembly, in an index or not, and number their values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ __all__ = [
 
 
 def multi_index(array: xr.DataArray, dim: Hashable) -> pd.MultiIndex | None:
-    """Return the multi-index along a dimension, or None if it has another index or none."""
     index = array.xindexes.get(dim)
     return index.index if isinstance(index, PandasMultiIndex) else None
 
@@ -81,10 +80,7 @@ def _variable_values(array: xr.DataArray, name: Hashable, variable: xr.Variable)
 
 
 def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, ...], npt.NDArray[Any]]]:
-    """Yield (name, dims, values) of every coordinate; dims are empty for a scalar one.
-
-    Levels of an index appear under their own names; the index as a whole does not.
-    """
+    """Yield (name, dims, values) of every coordinate and level; dims are empty for a scalar one."""
     indexed = levels_by_dim(assembly)
     for name, variable in assembly.coords.variables.items():
         if name not in indexed:
@@ -92,10 +88,7 @@ def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, .
 
 
 def get_levels(assembly: xr.DataArray) -> list[str]:
-    """Return the names of the levels of all multi-indexes, dimension by dimension.
-
-    A coordinate that is alone along its dimension is an index of its own and no level; `all_levels` has it too.
-    """
+    """Return the names of the levels of all multi-indexes of two or more levels, dimension by dimension."""
     return [name for names in levels_by_dim(assembly).values() if len(names) > 1 for name in names]
 
 
@@ -110,7 +103,7 @@ def coords_for_dim(assembly: xr.DataArray, dim: Hashable) -> dict[str, tuple[tup
 
 
 def plain_coordinates(array: xr.DataArray) -> dict[Hashable, tuple[tuple[Hashable, ...], npt.NDArray[Any]]]:
-    """Return name -> (dims, values) for every coordinate, without indexes, for a constructor or a file."""
+    """Return name -> (dims, values) for every coordinate, without indexes."""
     return {name: (dims, values) for name, dims, values in walk_coords(array)}
 
 
@@ -134,7 +127,7 @@ def get_metadata(
     Parameters
     ----------
     dims : tuple of str, or sequence of such tuples, optional
-        Only coordinates with these dimensions (or with one of these tuples of dimensions); None takes all.
+        Only coordinates with (one of) these dimensions; None takes all.
     names_only : bool
         Yield names instead of (name, dims, values).
     include_coords, include_indexes, include_multi_indexes, include_levels : bool
@@ -161,7 +154,7 @@ def get_metadata(
 
 
 def codes_of(array: xr.DataArray, name: Hashable) -> tuple[Codes, npt.NDArray[Any]]:
-    """Give the values of a one-dimensional coordinate numbers in sorted order.
+    """Factorise the values of a one-dimensional coordinate in sorted order.
 
     Returns
     -------
@@ -180,12 +173,7 @@ def codes_of(array: xr.DataArray, name: Hashable) -> tuple[Codes, npt.NDArray[An
 
 
 def group_codes(array: xr.DataArray, names: Sequence[Hashable]) -> tuple[Codes, Codes]:
-    """Give the distinct combinations of several coordinates of one dimension numbers.
-
-    Parameters
-    ----------
-    names : sequence of str
-        At least one coordinate, all along the same dimension. Missing values equal each other.
+    """Factorise the distinct combinations of several coordinates of one dimension; missing values equal each other.
 
     Returns
     -------

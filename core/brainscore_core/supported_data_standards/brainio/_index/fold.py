@@ -1,11 +1,10 @@
 """Fold the coordinates of an assembly into multi-indexes, one per dimension, and change these.
 
 Every one-dimensional coordinate of a dimension that has no index of its own becomes a level of one
-`pandas.MultiIndex`, so that it can be selected, grouped and kept by name. An index of one level is one too: its
-coordinate keeps its name. A dimension with an index of its own name (``choice`` along ``choice``) keeps that index,
-and further coordinates along it stay ordinary coordinates, selectable as well; unless these say where its intervals
-begin and end (``time_bin_start`` and ``time_bin_end`` along ``time_bin``): then its own index, which numbers them, is a
-level like the others, ``time_bin_level_0``.
+`pandas.MultiIndex`, also a single one. A dimension with an index of its own name (``choice`` along ``choice``) keeps
+that index, and further coordinates along it stay ordinary coordinates. But where these say where its intervals begin
+and end (``time_bin_start`` and ``time_bin_end``), its own index, which numbers them, becomes the level
+``time_bin_level_0``.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from brainscore_core.supported_data_standards.brainio._index.coordinates import 
     only_level,
     values_of,
 )
-from brainscore_core.supported_data_standards.brainio._index.levels import Level, make_levels
+from brainscore_core.supported_data_standards.brainio._index.levels import make_levels
 
 __all__ = [
     "detached",
@@ -51,30 +50,28 @@ def prepared(coords: Any, dims: Any = None) -> Any:
 
     Lists of text become arrays of objects. A coordinate along its own dimension that comes from an assembly whose
     only coordinate there has another name (see `only_level`) brings that name along. The levels of a multi-index, which
-    ``assembly.coords`` lists beside it, go where the index goes: they are left out where it is given too, and where the
-    new array has no such dimension. (Published code copies ``assembly.coords`` from when xarray did not list levels.)
+    ``assembly.coords`` lists beside it, are left out where the index is given too, and where the new array has no such
+    dimension. (Published code copies ``assembly.coords`` from when xarray did not list levels.)
     """
     if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords
     ready: dict[Hashable, Any] = {}
     all_dims = {dims} if isinstance(dims, str) else set(dims) if dims is not None else None
     for name, value in coords.items():
-        if _is_level(name, value) and (
-            value.dims[0] in coords or (all_dims is not None and value.dims[0] not in all_dims)
-        ):
-            continue
-        level = only_level(value, name) if isinstance(value, xr.DataArray) else None
-        if level is not None:
-            ready.setdefault(level, (name, values_of(value, level)))
+        ready_value = value
+        if isinstance(value, xr.DataArray):
+            dim = value.dims[0] if value.ndim == 1 else None
+            unindexed = dim in coords or (all_dims is not None and dim not in all_dims)
+            if unindexed and name in level_names(value, dim):
+                continue
+            level = only_level(value, name)
+            if level is not None:
+                ready.setdefault(level, (name, values_of(value, level)))
+                continue
         elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], list) and _is_text(value[1]):
-            ready[name] = (value[0], np.array(value[1], dtype=object))
-        else:
-            ready[name] = value
+            ready_value = (value[0], np.array(value[1], dtype=object))
+        ready[name] = ready_value
     return ready
-
-
-def _is_level(name: Hashable, value: Any) -> bool:
-    return isinstance(value, xr.DataArray) and value.ndim == 1 and name in level_names(value, value.dims[0])
 
 
 def _is_text(values: list[Any]) -> bool:
@@ -82,14 +79,9 @@ def _is_text(values: list[Any]) -> bool:
 
 
 def set_aside(data: Any, coords: Any, dims: Any) -> tuple[Any, dict[Hashable, tuple[Hashable, Any]]]:
-    """Split a constructor's coordinates into those for xarray and those that only become levels.
+    """Split a constructor's coordinates into those for xarray, which copies each, and those that only become levels.
 
-    Returns
-    -------
-    rest : mapping or None
-        For xarray, which copies each coordinate.
-    aside : dict of str to (dim, values)
-        One-dimensional arrays along dimensions without an index of their own.
+    The latter are (dim, values) of one-dimensional arrays along dimensions without an index of their own.
     """
     is_array = hasattr(data, "shape") or isinstance(data, (list, tuple))
     if dims is None or not is_array or not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
@@ -98,8 +90,9 @@ def set_aside(data: Any, coords: Any, dims: Any) -> tuple[Any, dict[Hashable, tu
     aside: dict[Hashable, tuple[Hashable, Any]] = {}
     rest: dict[Hashable, Any] = {}
     for name, value in coords.items():
-        dim = _only_dim(value)
-        if dim in all_dims and dim not in coords and name not in all_dims:
+        named = value[0] if isinstance(value, tuple) and len(value) == 2 else None
+        dim = named[0] if isinstance(named, (list, tuple)) and len(named) == 1 else named
+        if isinstance(dim, str) and dim in all_dims and dim not in coords and name not in all_dims:
             values = np.asarray(value[1]) if isinstance(value[1], list) else value[1]
             if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "biufUO":
                 aside[name] = (dim, values)
@@ -107,15 +100,6 @@ def set_aside(data: Any, coords: Any, dims: Any) -> tuple[Any, dict[Hashable, tu
             value = (value[0], values)
         rest[name] = value
     return rest, aside
-
-
-def _only_dim(value: Any) -> Hashable | None:
-    if not (isinstance(value, tuple) and len(value) == 2):
-        return None
-    dims = value[0]
-    if isinstance(dims, (list, tuple)):
-        return dims[0] if len(dims) == 1 and isinstance(dims[0], str) else None
-    return dims if isinstance(dims, str) else None
 
 
 def fits(array: xr.DataArray, aside: Mapping[Hashable, tuple[Hashable, Any]]) -> bool:
@@ -166,7 +150,12 @@ def fold(
         added = make_levels(
             {name: new[name] if name in new else np.asarray(array.coords.variables[name].values) for name in names}
         )
-        folded[dim] = _append_levels(index, added)
+        old = ([], [], []) if index is None else (index.levels, index.codes, map(str, index.names))
+        folded[dim] = _assembled(
+            [*old[0], *(level.uniques for level in added.values())],
+            [*old[1], *(level.codes for level in added.values())],
+            [*old[2], *added],
+        )
         dtypes[dim] = _level_dtypes(array, dim) | {name: level.dtype for name, level in added.items()}
     if not folded:
         return None
@@ -174,15 +163,7 @@ def fold(
 
 
 def with_index(array: Array, dim: Hashable, index: pd.MultiIndex | None, dtypes: Mapping[Hashable, Any]) -> Array:
-    """Return the array with another multi-index along a dimension.
-
-    Parameters
-    ----------
-    index : pd.MultiIndex or None
-        As long as the dimension; None leaves it without coordinates.
-    dtypes : mapping of str to dtype
-        Dtype of each level's values.
-    """
+    """Return the array with another multi-index with levels of some dtypes along a dimension; None removes it."""
     coords = _replaced(array, {dim: index}, {dim: dict(dtypes)})
     return rebuilt(type(array), array, coords)
 
@@ -199,10 +180,7 @@ def gather_indexes(xr_data: Array) -> Array:
 
 
 def reorder_levels(array: Array, order: Sequence[Hashable]) -> Array:
-    """Return the array with the levels of each index in the order of a list of names, others last.
-
-    Indexes whose levels are in different orders cannot be joined.
-    """
+    """Return the array with the levels of each index in a given order, others last; joined indexes must agree in it."""
     rank = {name: position for position, name in enumerate(order)}
     for dim, names in levels_by_dim(array).items():
         ordered = sorted(names, key=lambda name: rank.get(name, len(rank)))
@@ -244,14 +222,6 @@ def drop_coordinates(array: Array, names: Iterable[Hashable]) -> Array:
     return xr.DataArray.drop_vars(array, rest) if rest else array
 
 
-def _append_levels(index: pd.MultiIndex | None, added: Mapping[str, Level]) -> pd.MultiIndex:
-    levels = [level.uniques for level in added.values()]
-    codes = [level.codes for level in added.values()]
-    if index is None:
-        return _assembled(levels, codes, list(added))
-    return _assembled([*index.levels, *levels], [*index.codes, *codes], [*map(str, index.names), *added])
-
-
 def _levels_subset(index: pd.MultiIndex | None, kept: Sequence[Hashable]) -> pd.MultiIndex | None:
     if index is None or not kept:
         return None
@@ -273,7 +243,6 @@ def _replaced(
     indexes: Mapping[Hashable, pd.MultiIndex | None],
     dtypes: Mapping[Hashable, Mapping[Hashable, Any]],
 ) -> xr.Coordinates:
-    """Return the coordinates with those along some dimensions replaced by multi-indexes."""
     variables: dict[Hashable, xr.Variable] = {}
     xindexes: dict[Hashable, Index] = {}
     present = array.xindexes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class GroupbyBridge:
 
     def __init__(self, assembly: xr.DataArray, group_coord_names: Sequence[str]) -> None:
         names = [group_coord_names] if isinstance(group_coord_names, str) else list(group_coord_names)
-        # The only coordinate of a dimension may be called by the name of the dimension, too.
+        # The name of a dimension also means its only coordinate.
         levels = [coordinates.only_level(assembly, name) for name in names]
         self._assembly = assembly
         self._names = [name if level is None else str(level) for name, level in zip(names, levels, strict=True)]
@@ -150,18 +150,16 @@ def multi_dim_apply(assembly: Any, groups: Sequence[str], apply: Callable[..., A
     for combination in itertools.product(*parts):
         cells = values[np.ix_(*combination)]
         at = dict(zip(dims, combination, strict=True))
-        described = {str(name): _cell_coordinate(array, where, at) for name, (where, array) in coords.items()}
+        described = {}
+        for coordinate, (along, array) in coords.items():
+            part = array[np.ix_(*(at[dim] for dim in along))] if along else array
+            described[str(coordinate)] = part.ravel()[0] if part.size == 1 else part
         scalar = cells.item() if cells.size == 1 else cells
         result[np.ix_(*combination)] = apply(scalar, **described)
     axes = [dims.index(dim) for dim in assembly.dims]
     final = assembly.copy(data=result.transpose(axes))
     final.attrs = {}
     return final
-
-
-def _cell_coordinate(values: npt.NDArray[Any], dims: Sequence[Hashable], at: Mapping[Hashable, Any]) -> Any:
-    part = values[np.ix_(*(at[dim] for dim in dims))] if dims else values
-    return part.ravel()[0] if part.size == 1 else part
 
 
 def _grouped_dim(assembly: xr.DataArray, names: Sequence[str]) -> Hashable:

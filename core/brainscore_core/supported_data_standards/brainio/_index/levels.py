@@ -30,7 +30,7 @@ class Level(NamedTuple):
     codes: Codes
     """(n,) positions; -1 for a missing value."""
     dtype: np.dtype[Any]
-    """The dtype of the values that users see."""
+    """Of the values that users see."""
 
 
 class _Groups(NamedTuple):
@@ -41,7 +41,7 @@ class _Groups(NamedTuple):
 
 
 def make_levels(coordinates: Mapping[str, npt.NDArray[Any]]) -> dict[str, Level]:
-    """Factorise coordinates (n,): most of the time of constructing an assembly.
+    """Factorise coordinates (n,), which takes most of the time of constructing an assembly.
 
     Most coordinates of presentations belong to the stimulus. Such a coordinate is constant wherever an earlier one is,
     so after a comparison only one value for each stimulus needs factorising.
@@ -90,7 +90,6 @@ def _letters(values: npt.NDArray[Any], dtype: type[np.unsignedinteger[Any]]) -> 
 
 
 def make_level(values: npt.NDArray[Any]) -> Level:
-    """Factorise the values (n,) of a coordinate."""
     if values.dtype == np.float16:
         values = values.astype(np.float32)  # pandas has no index of half precision
     codes, uniques = _factorized_text(values) if values.dtype.kind == "U" else _factorized(values)

@@ -18,7 +18,7 @@ Array = TypeVar("Array", bound=xr.DataArray)
 Reduction = Literal["mean", "sum", "min", "max", "prod", "var", "std", "count", "median"]
 
 _BLOCK_BYTES = 8 * 2**20
-"""How much of an array is rearranged at a time: grouping needs little more memory than its result."""
+"""How much of an array is rearranged at a time, so that grouping needs little more memory than its result."""
 
 
 def reduce_groups(
@@ -42,7 +42,7 @@ def reduce_groups(
     skipna : bool
         Whether NaN is left out. Callables decide for themselves.
     every_dim : bool
-        Whether the other dimensions are reduced too: all values of a group become one.
+        Whether the other dimensions are reduced too, so that all values of a group become one.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def reduce_groups(
         array = array.isel({other: 0 for other in array.dims if other != dim}, drop=True)
         axis = 0
     reduced = np.moveaxis(reduce_rows(rows, groups, len(first), how, skipna=skipna), 0, axis)
-    # Only labels are picked: the values of one entry of each group would take as much memory as the result.
+    # Pick labels without values, which would take as much memory as the result.
     template = array.copy(data=np.broadcast_to(np.int8(0), array.shape)).isel({dim: first})
     doomed = [name for name in coordinates.coordinates_of(array, dim) if name not in names]
     template = fold.drop_coordinates(template, doomed)
@@ -79,17 +79,12 @@ def reduce_rows(
     *,
     skipna: bool = True,
 ) -> npt.NDArray[Any]:
-    """Reduce the rows of each group to one.
+    """Reduce the rows (n, ...) of each group to one; see `reduce_groups`.
 
     Parameters
     ----------
-    rows : (n, ...) array
     groups : (n,) int array
         Number of each row's group, 0 .. n_groups - 1; every group has a row.
-    how : str or callable
-        See `reduce_groups`.
-    skipna : bool
-        Whether NaN is left out.
 
     Returns
     -------
@@ -124,7 +119,7 @@ def reduce_rows(
 def _group_blocks(bounds: npt.NDArray[np.intp], rows: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
     """Yield (first, last) of groups whose rows together fill a block; a larger group is a block of its own.
 
-    Values that lie on the disk are so read once, and in their order if that is the order of the groups.
+    Values that lie on the disk are thus read once, and in their order if that is the order of the groups.
     """
     most = max(1, _BLOCK_BYTES * len(rows) // max(1, rows.nbytes))
     first = 0

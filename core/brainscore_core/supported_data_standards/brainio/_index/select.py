@@ -101,7 +101,7 @@ def locate(
             asked = {str(name): label for name, label in indexers.items() if name in coordinates_of(array, dim)}
             raise KeyError(f"No {dim} has {asked} together; each value occurs, but never in the same {dim}.")
         positions[dim] = np.intersect1d(found, positions[dim]) if dim in positions else found
-        # A value for every level of a two-or-more-level index names one entry, like a full tuple of labels does.
+        # A value for every level names one entry, like a full tuple of labels does.
         names = level_names(array, dim)
         if len(names) > 1 and scalars.get(dim, set()).issuperset(names) and found.size == 1:
             positions[dim] = int(found[0])
@@ -113,12 +113,8 @@ def locate_near(
 ) -> tuple[dict[Hashable, Any], list[Hashable], dict[Hashable, Any]]:
     """Translate inexact labels into positions, like `locate`.
 
-    Raises
-    ------
-    KeyError
-        If no value is near enough, or there is no such coordinate.
-    ValueError
-        If the values of a coordinate are not sorted or repeat.
+    Raises a `KeyError` if no value is near enough, a `ValueError` if the values of a coordinate are not sorted or
+    repeat.
     """
     positions: dict[Hashable, Any] = {}
     used: list[Hashable] = []
@@ -181,7 +177,6 @@ def _along_dim(array: xr.DataArray, dim: Hashable, label: Any) -> Any:
     index = multi_index(array, dim)
     if index is None or index.nlevels > 1 or values.dtype == object:
         return None
-    # An index of one level is searched by its values, as if it were an ordinary index.
     level = index.get_level_values(0)
     positions = np.flatnonzero(level == values.item()) if values.ndim == 0 else level.get_indexer_for(pd.Index(values))
     missing = positions.size == 0 if values.ndim == 0 else bool((positions < 0).any())
@@ -191,7 +186,7 @@ def _along_dim(array: xr.DataArray, dim: Hashable, label: Any) -> Any:
 
 
 def _untupled(label: Any) -> Any:
-    """Return a label of an index of one level, or several, with values in place of tuples of one."""
+    """Return labels of an index of one level with values in place of tuples of one."""
     if isinstance(label, tuple):
         return label[0] if len(label) == 1 else label
     entries = getattr(label, "values", label)
@@ -233,7 +228,7 @@ def _matches(array: xr.DataArray, dim: Hashable, name: Hashable, label: Any) -> 
 def _place_of(level: pd.Index[Any], value: Any) -> int | None:
     """Return where a level holds a value, looked up in the table that pandas keeps with it.
 
-    None if it is not found like that: pandas searches dates by parts of them, and takes 1 and True for different.
+    None if that is not possible: pandas searches dates by parts of them, and takes 1 and True for different.
     """
     is_plain = level.dtype.kind in "iuf" or (level.dtype.kind == "O" and isinstance(value, str))
     if not is_plain or not level.is_unique:
