@@ -28,6 +28,9 @@ Result = TypeVar("Result")
 
 _logger = logging.getLogger(__name__)
 
+# Free bytes that this process has made in a cache with some limit and not used yet.
+_reserved_bytes: dict[tuple[Path, int], int] = {}
+
 
 def cache_limit_bytes() -> int:
     """Return the size limit of each cache: ``BRAINSCORE_CACHE_GB``, else a quarter of the disk."""
@@ -40,15 +43,7 @@ def cache_limit_bytes() -> int:
 
 @dataclass(frozen=True, order=True)
 class CacheEntry:
-    """A file, or a folder of files, of a cache; they sort by the time of their last use.
-
-    Attributes
-    ----------
-    used : float
-        Time of the last use, seconds since 1970.
-    size_bytes : int
-    path : Path
-    """
+    """A file, or a folder of files, of a cache; they sort by the time of their last use (seconds since 1970)."""
 
     used: float
     size_bytes: int
@@ -95,19 +90,9 @@ class Store:
     def make_room(
         self, incoming_bytes: int = 0, *, remove: Callable[[Path], bool] = lambda path: _remove(path)
     ) -> list[CacheEntry]:
-        """Remove the least recently used entries until the rest and `incoming_bytes` fit into the limit.
+        """Remove the least recently used entries until the rest and `incoming_bytes` fit into the limit; return them.
 
-        Parameters
-        ----------
-        incoming_bytes : int
-            Size of a new entry that is not in the folder yet.
-        remove : callable
-            ``remove(path)`` removes an entry and returns True, or keeps one that is in use and returns False.
-
-        Returns
-        -------
-        list of CacheEntry
-            Removed entries.
+        ``remove(path)`` removes an entry and returns True, or keeps one that is in use and returns False.
         """
         limit_bytes = cache_limit_bytes() if self._limit_bytes is None else self._limit_bytes
         entries = self.entries()
@@ -120,6 +105,18 @@ class Store:
                 removed.append(entry)
                 total_bytes -= entry.size_bytes
         return removed
+
+    def reserve(self, incoming_bytes: int) -> None:
+        """Make room for a new entry, and for a hundredth of the limit so that the next ones need no look at the folder.
+
+        Each process counts its own entries, so several may exceed the limit by a hundredth each.
+        """
+        limit_bytes = cache_limit_bytes() if self._limit_bytes is None else self._limit_bytes
+        key = self.folder, limit_bytes
+        if incoming_bytes > _reserved_bytes.get(key, 0):
+            _reserved_bytes[key] = max(incoming_bytes, limit_bytes // 100)
+            self.make_room(_reserved_bytes[key])
+        _reserved_bytes[key] -= incoming_bytes
 
     def read_json(self, name: str) -> object:
         """Return the content of an entry; None if it is absent or damaged, or caching is disabled."""
@@ -161,6 +158,8 @@ def cached_file(
 ) -> Result:
     """Return the cached result of a key; compute and store it the first time.
 
+    A full or read-only disk costs time and a warning, never the result.
+
     Parameters
     ----------
     kind : str
@@ -175,10 +174,6 @@ def cached_file(
         ``read(path)`` restores it; an entry that raises `OSError` or `ValueError` is computed again.
     compute : callable
         Computes the result, in one process at a time for each key if the disk has locks.
-
-    Notes
-    -----
-    A full or read-only disk costs time and a warning, never the result.
     """
     current = settings()
     if current.caching_disabled:
@@ -201,7 +196,7 @@ def cached_file(
         try:
             with atomic_path(path) as temporary:
                 write(result, temporary)
-                store.make_room(temporary.stat().st_size)
+                store.reserve(temporary.stat().st_size)
         except OSError as error:
             _logger.warning("%s is not cached, because %s cannot be written: %s", kind, path, error)
         return result

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from pathlib import Path
+from types import FrameType
+from typing import Any, Generic, TypeVar
 
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import FrameType
-
-    from brainscore_core.errors import PluginError
-
-    Owners = Mapping[str, Sequence[Path]]
+from brainscore_core.errors import PluginError
+from brainscore_core.plugin_management.registry import FOLDERS
 
 __all__ = ["OwnedRegistry"]
 
+Owners = Mapping[str, Sequence[Path]]
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 _MISSING: Any = object()
@@ -84,7 +82,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         """Return a factory; raise `PluginError` unless it was assigned through this registry."""
         factory = self[identifier]
         if self._accepted.get(identifier) is not factory:
-            raise _error(
+            raise PluginError(
                 f"The {self._label()} {identifier!r} was replaced past its registry: it is {factory!r}, which nobody "
                 "assigned. Find the plugin that does so among those that were loaded, and load it no more."
             )
@@ -101,7 +99,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
             self._known, self._known_to = self._owners(self._library, self._kind), plugin
         owners = self._strangers(plugin, identifier)
         if owners:
-            raise _error(
+            raise PluginError(
                 f"{file} changes the {self._label()} {identifier!r}, which {' and '.join(map(str, owners))} registers. "
                 "A plugin registers its own identifiers only: choose another one."
             )
@@ -111,21 +109,11 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         return () if any(owner.parent == plugin for owner in owners) else owners
 
 
-def _error(message: str) -> PluginError:
-    from brainscore_core.errors import PluginError  # a library with registries is imported in a moment
-
-    return PluginError(message)
-
-
 def _plugin_at_work(library: str) -> tuple[Path | None, str]:
     """Return folder and file of the innermost plugin whose code is running; (None, ``''``) if there is none.
 
     The tests of a plugin are not part of it, unless it calls them itself.
     """
-    from pathlib import Path  # as above
-
-    from brainscore_core.plugin_management.registry import FOLDERS
-
     module = sys.modules.get(library)
     roots = tuple(
         f"{Path(place).absolute() / folder}/" for place in getattr(module, "__path__", ()) for folder in FOLDERS

@@ -9,19 +9,12 @@ from brainscore_core.testing.machine import has_network
 
 __all__ = ["reason_of_absence"]
 
-# Class names of download errors raised by libraries that plugins use.
+# Errors of libraries that plugins use.
 _CONNECTION_ERRORS = frozenset(
     {
-        *(
-            "URLError",
-            "gaierror",
-            "ConnectionError",
-            "ConnectTimeout",
-            "ConnectionResetError",
-            "ConnectionRefusedError",
-        ),
-        *("EndpointConnectionError", "MaxRetryError", "NameResolutionError", "ConnectError", "LocalEntryNotFoundError"),
-        *("OfflineModeIsEnabled", "TimeoutError", "ReadTimeout"),
+        *("URLError", "gaierror", "ConnectionError", "ConnectTimeout", "ConnectionResetError", "ConnectError"),
+        *("ConnectionRefusedError", "EndpointConnectionError", "MaxRetryError", "NameResolutionError", "TimeoutError"),
+        *("LocalEntryNotFoundError", "OfflineModeIsEnabled", "ReadTimeout"),
     }
 )
 _MOST = 900  # characters
@@ -32,38 +25,28 @@ def reason_of_absence(
 ) -> str | None:
     """Return why a test's data are unavailable and how to get them; None if the error has another cause.
 
+    It starts with ``'private: '`` or ``'network: '``. A `PrivateDataError` always concerns data; a failed download does
+    only without a network or with ``BRAINSCORE_OFFLINE=1``, otherwise the download itself is broken.
+
     Parameters
     ----------
-    error : BaseException
-        Error of the test. A `PrivateDataError` always concerns data; a failed download does only without a network or
-        with ``BRAINSCORE_OFFLINE=1``, otherwise the download itself is broken.
     private : bool
         Whether the test marks its data as private.
     why : str
         Reason why downloads are off.
-
-    Returns
-    -------
-    str or None
-        Starts with the kind, ``'private: '`` or ``'network: '``.
     """
     if isinstance(error, PrivateDataError):
         return f"private: {error}"[:_MOST]
-    if not _is_connection_error(error) or not (settings().offline or not has_network()):
+    causes = list(chain(error))
+    classes = {parent.__name__ for cause in causes for parent in type(cause).__mro__}
+    is_download = any(isinstance(cause, DownloadError) for cause in causes) or classes & _CONNECTION_ERRORS
+    if not is_download or not (settings().offline or not has_network()):
         return None
     kind = "private" if private else "network"
-    absent = next((each.absent for each in chain(error) if isinstance(each, OfflineError)), "")
+    absent = next((cause.absent for cause in causes if isinstance(cause, OfflineError)), "")
     if not absent:
         return f"{kind}: {why}: {type(error).__name__}: {error}"[:_MOST]
     access = ", with AWS credentials that give access (ask the Brain-Score team, then `aws configure`)"
     remedy = f"Put the file there, or run the test where it may be downloaded{access if private else ''}."
-    told = "" if type(error) is OfflineError else f" {error}"
-    return f"{kind}: {absent}; {why}. {remedy}{told}"[:_MOST]
-
-
-def _is_connection_error(error: BaseException) -> bool:
-    for each in chain(error):
-        classes = {parent.__name__ for parent in type(each).__mro__}
-        if isinstance(each, DownloadError) or classes & _CONNECTION_ERRORS:
-            return True
-    return False
+    message = "" if type(error) is OfflineError else f" {error}"
+    return f"{kind}: {absent}; {why}. {remedy}{message}"[:_MOST]

@@ -88,7 +88,7 @@ class Contract:
         return self.once("loaded", self.load)
 
     def once(self, what: str, make: Any) -> Any:
-        """Return the result of a function called once per class; its error is raised again too."""
+        """Return the result of a function called once per class, or raise its error again."""
         if what not in self._loaded:
             try:
                 with data_available():
@@ -103,15 +103,7 @@ class Contract:
         return value
 
     def broken(self, problem: str, fix: str) -> NoReturn:
-        """Fail a test with the problem and its remedy.
-
-        Parameters
-        ----------
-        problem : str
-            Continues 'The model <identifier>', such as ``"has the version '1'; expected an int"``.
-        fix : str
-            Remedy, such as ``"pass version=1"``.
-        """
+        """Fail a test with a problem, which continues 'The model <identifier>', and its fix, such as 'pass version=1'."""
         __tracebackhide__ = True
         lines = [f"The {self.kind} {self.identifier!r} {problem}.", f"Fix: {fix}."]
         if self.registered_at:
@@ -125,12 +117,7 @@ class Contract:
     def unfit(self, reason: str, remedy: str) -> NoReturn:
         """Skip a test that this contract cannot make for the plugin on its own.
 
-        Parameters
-        ----------
-        reason : str
-            Such as ``'its factory needs arguments'``.
-        remedy : str
-            Code for a derived class that makes the test possible.
+        ``remedy`` is code for a derived class that makes the test possible.
         """
         pytest.skip(f"other: {reason}; {remedy} in a class derived from {self.base}")
 

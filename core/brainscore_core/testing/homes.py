@@ -13,18 +13,10 @@ __all__ = ["lend_weights"]
 
 
 def lend_weights(caller: Settings, home: Path) -> None:
-    """Link the caller's weights into a test home, so that downloads are kept there.
-
-    Parameters
-    ----------
-    caller : Settings
-        Settings of the caller.
-    home : Path
-        ``BRAINSCORE_HOME`` of the tests; existing weight folders stay.
-    """
+    """Link the caller's weights into ``BRAINSCORE_HOME`` of tests, so that downloads are kept."""
     for name in ("weights", caller.s3_weight_folder):
-        kept, lent = caller.home / name, home / name
+        source, link = caller.home / name, home / name
         with contextlib.suppress(OSError):  # it exists, or this system has no links: tests then download themselves
-            kept.mkdir(parents=True, exist_ok=True)
-            lent.parent.mkdir(parents=True, exist_ok=True)
-            lent.symlink_to(kept)
+            source.mkdir(parents=True, exist_ok=True)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(source)

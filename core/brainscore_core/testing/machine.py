@@ -16,10 +16,10 @@ from typing import Literal, get_args
 __all__ = ["Conditions", "SkipKind", "available_memory_gb", "has_gpu", "has_network", "kind_of_reason", "skip_reason"]
 
 SkipKind = Literal["private", "slow", "gpu", "network", "memory", "other"]
-"""Why a test did not run: it stands before the colon of the reason."""
+"""Why a test did not run, before the colon of the reason."""
 
 MEMORY_GB = 3.0
-"""What a test marked ``memory_intense`` needs at least."""
+"""Least memory for tests marked ``memory_intense``."""
 
 _KIND_OF_MARKER: Mapping[str, SkipKind] = {
     "private_access": "private",
@@ -40,8 +40,8 @@ class Conditions:
     ----------
     private : bool
         Whether tests may try private data; access is only known when a test asks for them.
-    slow : bool
-        Whether to run tests marked ``slow``.
+    slow, gpu : bool
+        Whether to run tests with these markers.
     memory_gb : float or None
         Free memory; None: unknown.
     """
@@ -53,16 +53,9 @@ class Conditions:
 
 
 def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Collection[str] = ()) -> str | None:
-    """Return why a test does not run, or None if it does.
+    """Return why a test with some markers does not run, or None if it does.
 
-    Parameters
-    ----------
-    markers : collection of str
-        Markers of the test.
-    conditions : Conditions
-        Available resources.
-    wanted : collection of str
-        Markers requested by name, such as with ``-m slow``: those tests run.
+    Markers ``wanted`` by name, such as with ``-m slow``, are not a reason.
 
     Examples
     --------
@@ -109,10 +102,7 @@ def available_memory_gb() -> float | None:
 def has_network(timeout_s: float = 1.5) -> bool:
     """Whether the public data store is reachable, or a proxy or mirror is configured that only a download can test.
 
-    Parameters
-    ----------
-    timeout_s : float
-        Longest name look-up; without a network it may hang.
+    ``timeout_s`` bounds the name look-up, which may hang without a network.
     """
     elsewhere = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
     if any(os.environ.get(name) for name in elsewhere):

@@ -1,7 +1,7 @@
 """Run a marked test where its requirements are met; skip it with the reason elsewhere.
 
-A marker states what a test needs, not whether it runs. Required data and weights (`private_access`, `network`) are
-taken from the caller's homes, verified by digest, or downloaded where that is allowed; otherwise the test is skipped.
+Required data and weights (`private_access`, `network`) are taken from the caller's homes, verified by digest, or
+downloaded where that is allowed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ MARKERS = {
     "requires_gpu": "name of 'gpu' in plugins written for the published system",
     "contract": "checks what every plugin of a kind promises",
 }
-"""What each marker says about a test."""
 
 _OF_DATA = ("private_access", "network")
 _NAMED = "brainscore_named"  # passed to workers of pytest-xdist
@@ -46,19 +45,15 @@ def needs_data(item: pytest.Item) -> bool:
 class MarkedTests:
     """Applies the markers of all tests of a run.
 
-    Parameters
-    ----------
-    config : pytest.Config
-        A run that names files, folders or tests on its command line, or data with ``-m``, may download; one of a whole
-        repository uses local data only.
+    A run that names files, folders or tests on its command line, or data with ``-m``, may download; one of a whole
+    repository uses local data only.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._wanted = frozenset(re.findall(r"\w+", config.getoption("markexpr", "") or ""))
         named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS or bool(self._wanted & set(_OF_DATA))
-        told = getattr(config, "workerinput", {})
-        self._named: bool = told.get(_NAMED, named)
+        self._named: bool = getattr(config, "workerinput", {}).get(_NAMED, named)
         self._may_download = self._named
 
     @pytest.hookimpl(optionalhook=True)

@@ -1,7 +1,4 @@
-"""Store the results of a plugin's tests.
-
-The file comes from the process that ran the tests, so it may hold anything.
-"""
+"""Store the results of a plugin's tests; the file comes from the process that ran them, so it may hold anything."""
 
 from __future__ import annotations
 
@@ -54,10 +51,8 @@ class TestOutcome(Untrusted):
         Duration, including set-up.
     reason : str
         Reason of the skip, or text of the error.
-    file : str or None
-        Path of the test file.
-    line : int or None
-        Counted from 1.
+    file, line : str, int or None
+        Place of the test; lines count from 1.
     traceback : str
         As printed by pytest, for the first failures.
     """
@@ -84,10 +79,10 @@ _OUTCOMES = TypeAdapter(Annotated[tuple[TestOutcome, ...], at_most(MOST_TESTS)])
 
 def write_outcomes(path: Path, outcomes: Iterable[TestOutcome]) -> None:
     """Write outcomes as JSON, whole or not at all; long texts are cut to stay readable."""
-    entries, told = [], 0
+    entries, n_tracebacks = [], 0
     for outcome in outcomes:
-        told += bool(outcome.traceback)
-        traceback = outcome.traceback[-_MOST_TRACEBACK:] if told <= _MOST_TOLD else ""
+        n_tracebacks += bool(outcome.traceback)
+        traceback = outcome.traceback[-_MOST_TRACEBACK:] if n_tracebacks <= _MOST_TOLD else ""
         short = replace(outcome, test=outcome.test[:MOST_NAME], reason=outcome.reason[:MOST_MESSAGE])
         entries.append(asdict(replace(short, traceback=traceback)))
     with atomic_path(path) as temporary:
@@ -95,13 +90,7 @@ def write_outcomes(path: Path, outcomes: Iterable[TestOutcome]) -> None:
 
 
 def read_outcomes(path: Path) -> tuple[TestOutcome, ...]:
-    """Read what `write_outcomes` wrote.
-
-    Raises
-    ------
-    CorruptFileError
-        If the file is absent or holds anything else.
-    """
+    """Read what `write_outcomes` wrote; `CorruptFileError` if the file is absent or holds anything else."""
     try:
         if not path.is_file():  # regular files only, whatever the tests put there
             raise FileNotFoundError(path)

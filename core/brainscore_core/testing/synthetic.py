@@ -1,25 +1,22 @@
-"""Make small stimulus sets, assemblies and images for tests, determined by their arguments.
-
-Every ``seed`` determines all random numbers of its function.
-"""
+"""Make small stimulus sets, assemblies and images for tests; ``seed`` determines all random numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
-if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio.assemblies import (
-        BehavioralAssembly,
-        NeuroidAssembly,
-        PropertyAssembly,
-        SpikeTimesAssembly,
-    )
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.supported_data_standards.brainio.assemblies import (
+    BehavioralAssembly,
+    NeuroidAssembly,
+    PropertyAssembly,
+    SpikeTimesAssembly,
+)
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 __all__ = [
     "assembly_of",
@@ -41,22 +38,10 @@ def make_stimulus_ids(n_stimuli: int) -> list[str]:
 
 
 def make_images(folder: str | Path, n_images: int = 8, *, size_px: int = 16, seed: int = 0) -> dict[str, Path]:
-    """Write small PNG images of random colours.
+    """Write PNG images of random colours, as wide as high; return stimulus id -> file, see `make_stimulus_ids`.
 
-    Parameters
-    ----------
-    folder : path-like
-        Output folder, created if absent.
-    size_px : int
-        Width and height.
-
-    Returns
-    -------
-    dict of str to Path
-        Stimulus id -> file, in the order of `make_stimulus_ids`.
+    The folder is created if absent.
     """
-    from PIL import Image
-
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng(seed)
@@ -76,23 +61,11 @@ def make_stimulus_set(
     size_px: int = 16,
     seed: int = 0,
 ) -> StimulusSet:
-    """Make a stimulus set with an image per stimulus.
+    """Make a stimulus set with an image per stimulus, see `make_images`.
 
-    Parameters
-    ----------
-    folder : path-like
-        Output folder of the images.
-    size_px : int
-        Width and height of the images.
-
-    Returns
-    -------
-    StimulusSet
-        Columns ``stimulus_id`` (text), ``object_name`` (text, four objects in turn), ``background_id`` (int), ``s``
-        (float in [0.5, 1.5], the size of the object).
+    Its columns are ``stimulus_id`` (text), ``object_name`` (text, four objects in turn), ``background_id`` (int) and
+    ``s`` (float in [0.5, 1.5], the size of the object).
     """
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-
     paths = make_images(folder, n_stimuli, size_px=size_px, seed=seed)
     generator = np.random.default_rng([seed, 1])
     stimulus_set = StimulusSet(
@@ -123,8 +96,8 @@ def make_neuroid_assembly(
 
     Parameters
     ----------
-    n_stimuli, n_neuroids, n_repetitions : int
-        Sizes; each repetition shows all stimuli once.
+    n_repetitions : int
+        Each repetition shows all stimuli once.
     time_bins : sequence of (start, end), optional
         Edges in ms; None leaves the dimension out.
     noise : float
@@ -140,15 +113,15 @@ def make_neuroid_assembly(
         Dims (presentation, neuroid[, time_bin]); presentation coordinates ``stimulus_id``, ``object_name``,
         ``repetition``; neuroid coordinates ``neuroid_id``, ``region``, ``subject``.
     """
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-
     generator = np.random.default_rng(seed)
     bins = [(70.0, 170.0)] if time_bins is None else list(time_bins)
     signal = generator.standard_normal((n_stimuli, n_neuroids, len(bins)))
     shape = (n_stimuli * n_repetitions, n_neuroids, len(bins))
     values = np.tile(signal, (n_repetitions, 1, 1)) + noise * generator.standard_normal(shape)
     coords: dict[str, tuple[str, Any]] = {
-        **_presentations(n_stimuli, n_repetitions),
+        "stimulus_id": ("presentation", np.tile(make_stimulus_ids(n_stimuli), n_repetitions)),
+        "object_name": ("presentation", np.tile(_objects(n_stimuli), n_repetitions)),
+        "repetition": ("presentation", np.repeat(np.arange(n_repetitions), n_stimuli)),
         "neuroid_id": ("neuroid", [f"neuroid_{number:03d}" for number in range(n_neuroids)]),
         "region": ("neuroid", [regions[number % len(regions)] for number in range(n_neuroids)]),
         "subject": ("neuroid", [f"subject_{number % 2}" for number in range(n_neuroids)]),
@@ -169,7 +142,6 @@ def assembly_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coo
     Parameters
     ----------
     values : array-like, shape (n_presentations, n_neuroids) or (n_presentations, n_neuroids, n_time_bins)
-        Responses.
     **coords
         Coordinates in addition to, or instead of, ``stimulus_id`` (s00, s01, ...), ``object_name`` (one for all),
         ``neuroid_id`` (n0, n1, ...) and ``region`` (IT). A pair is (dimension, values); anything else is along
@@ -180,11 +152,9 @@ def assembly_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coo
     >>> assembly_of([[1.0, 2.0], [3.0, 4.0]], subject=("neuroid", ["a", "b"]))["subject"].values.tolist()
     ['a', 'b']
     """
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-
     array = np.asarray(values)
     n_presentations, n_neuroids = array.shape[:2]
-    given: dict[str, Any] = {
+    entries: dict[str, Any] = {
         "stimulus_id": [f"s{number:02d}" for number in range(n_presentations)],
         "object_name": ["o"] * n_presentations,
         "neuroid_id": ("neuroid", [f"n{number}" for number in range(n_neuroids)]),
@@ -193,7 +163,7 @@ def assembly_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coo
     }
     placed = {
         name: entry if isinstance(entry, tuple) else ("presentation", entry)
-        for name, entry in given.items()
+        for name, entry in entries.items()
         if entry is not None
     }
     return NeuroidAssembly(array, coords=placed, dims=["presentation", "neuroid", "time_bin"][: array.ndim])
@@ -213,13 +183,11 @@ def make_behavioral_assembly(
     Parameters
     ----------
     n_stimuli, n_subjects : int
-        Sizes; each subject sees every stimulus once.
+        Each subject sees every stimulus once.
     accuracy : float
         Probability of the right choice; the wrong ones are equally likely.
     probabilities : bool
         Whether the values are probabilities (then there are no subjects).
-    identifier : str
-        As for `make_neuroid_assembly`.
 
     Returns
     -------
@@ -227,8 +195,6 @@ def make_behavioral_assembly(
         Choices: text, dims (presentation,), coordinates ``stimulus_id``, ``truth``, ``subject``. Probabilities: dims
         (presentation, choice), coordinates ``stimulus_id``, ``truth`` and ``choice``.
     """
-    from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-
     generator = np.random.default_rng(seed)
     ids, truth = np.array(make_stimulus_ids(n_stimuli)), np.array(_objects(n_stimuli))
     wrong = (1 - accuracy) / (len(_OBJECTS) - 1)
@@ -254,8 +220,6 @@ def make_property_assembly(
     n_neuroids: int = 20, *, property_name: str = "preferred_orientation", seed: int = 0
 ) -> PropertyAssembly:
     """Make one property, uniform in [0, 1), per neuroid: dims (neuroid, neuronal_property)."""
-    from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
-
     values = np.random.default_rng(seed).random((n_neuroids, 1))
     coords = {
         "neuroid_id": ("neuroid", [f"neuroid_{number:03d}" for number in range(n_neuroids)]),
@@ -267,20 +231,10 @@ def make_property_assembly(
 
 def make_spike_times_assembly(n_events: int = 50, *, n_neuroids: int = 4, seed: int = 0) -> SpikeTimesAssembly:
     """Make sorted spike times in ms, uniform in [0, 1000): dims (event,), coordinate ``neuroid_id``."""
-    from brainscore_core.supported_data_standards.brainio.assemblies import SpikeTimesAssembly
-
     generator = np.random.default_rng(seed)
     times = np.sort(generator.uniform(0, 1000, n_events))
     neuroids = [f"neuroid_{number:03d}" for number in generator.integers(0, n_neuroids, n_events)]
     return SpikeTimesAssembly(times, {"neuroid_id": ("event", neuroids)}, ["event"])
-
-
-def _presentations(n_stimuli: int, n_repetitions: int) -> dict[str, tuple[str, npt.NDArray[Any]]]:
-    return {
-        "stimulus_id": ("presentation", np.tile(make_stimulus_ids(n_stimuli), n_repetitions)),
-        "object_name": ("presentation", np.tile(_objects(n_stimuli), n_repetitions)),
-        "repetition": ("presentation", np.repeat(np.arange(n_repetitions), n_stimuli)),
-    }
 
 
 def _objects(n_stimuli: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from brainscore_core.errors import ConfigurationError, UploadError
 from brainscore_core.transfer.disk import progress_bar
@@ -16,19 +17,10 @@ logger = logging.getLogger(__name__)
 
 
 def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: str) -> dict[str, Any]:
-    """Upload a file and return S3's description of it.
+    """Upload a file to a bucket, ``name`` or ``name/folder/sub``, and return S3's description of it.
 
-    Parameters
-    ----------
-    bucket_name : str
-        ``name`` or ``name/folder/sub``.
-    target_s3_key : str
-        Name below that folder.
-
-    Returns
-    -------
-    dict
-        Answer of ``head_object`` with ``ETag``, ``ContentLength`` and, in a bucket with versions, ``VersionId``.
+    The name ``target_s3_key`` is below that folder. The result is the answer of ``head_object`` with ``ETag``,
+    ``ContentLength`` and, in a bucket with versions, ``VersionId``.
 
     Raises
     ------
@@ -37,48 +29,37 @@ def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: 
     UploadError
         An `OSError`: the upload failed.
     """
-    import boto3  # slow to import and only needed to upload
-    from boto3.exceptions import Boto3Error
-    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+    import boto3.exceptions  # slow to import and only needed to upload
+    import botocore.exceptions
 
+    refusals = (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError)
     path = Path(source_file_path)
     bucket, key = split_bucket(bucket_name, target_s3_key)
     session = boto3.session.Session()
     try:
+        tag = {"Tagging": urlencode({"uploadedBy": get_user_info(session.client("sts"))[1]})}
+    except refusals as error:
+        # Servers other than AWS may not tell who we are; the tag is a courtesy, the upload is not.
+        logger.debug("Uploading without a tag that names the uploader: %s", error)
+        tag = {}
+    try:
         client = session.client("s3")
         with progress_bar(f"upload {path.name}", path.stat().st_size) as advance:
-            client.upload_file(str(path), bucket, key, ExtraArgs=_uploader_tag(session), Callback=advance)
+            client.upload_file(str(path), bucket, key, ExtraArgs=tag, Callback=advance)
         return dict(client.head_object(Bucket=bucket, Key=key))
-    except NoCredentialsError as error:
+    except botocore.exceptions.NoCredentialsError as error:
         raise ConfigurationError(
             f"Cannot upload {path.name}: there are no AWS credentials here. Run `aws configure`, or package with "
             "package_stimulus_set_locally and package_data_assembly_locally and upload the files on the website."
         ) from error
-    except (BotoCoreError, Boto3Error, ClientError) as error:
+    except (*refusals, boto3.exceptions.Boto3Error) as error:
         raise UploadError(f"Cannot upload {path} to s3://{bucket}/{key}: {error}. The local file is kept.") from error
-
-
-def _uploader_tag(session: Any) -> dict[str, str]:
-    from urllib.parse import urlencode
-
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
-        _, user = get_user_info(session.client("sts"))
-    except (BotoCoreError, ClientError) as error:
-        # Servers other than AWS may not tell who we are; the tag is a courtesy, the upload is not.
-        logger.debug("Uploading without a tag that names the uploader: %s", error)
-        return {}
-    return {"Tagging": urlencode({"uploadedBy": user})}
 
 
 def get_user_info(sts_client: Any) -> tuple[str, str]:
     """Return the number of the AWS account that is used and the name of its user or role session.
 
-    Parameters
-    ----------
-    sts_client : botocore client
-        ``boto3.client('sts')``. Its errors are passed on.
+    ``sts_client`` is ``boto3.client('sts')``, whose errors are passed on.
     """
     identity = sts_client.get_caller_identity()
     user: str = identity["Arn"].rpartition("/")[2].rpartition(":")[2]

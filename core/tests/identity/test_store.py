@@ -19,7 +19,7 @@ from brainscore_core.config import settings as current_settings
 from brainscore_core.files import atomic_directory, atomic_path, locked
 from brainscore_core.identity import store
 from brainscore_core.identity.digest import content_digest, file_digest
-from brainscore_core.identity.store import cached_file
+from brainscore_core.identity.store import Store, cached_file
 
 
 def test_file_digest(tmp_path):
@@ -285,6 +285,27 @@ def test_computed_once(get, computed, own_homes):
     assert [get("k1", "first"), get("k1", "second"), get("k2", "other")] == ["first", "first", "other"]
     assert computed == ["k1", "k2"]
     assert (own_homes / "brain-score" / "cache" / "results" / "k1" / "k1.txt").read_text() == "first"
+
+
+def test_a_write_looks_at_the_folder_only_after_a_share_of_the_limit(tmp_path, monkeypatch):
+    store, looks = Store(tmp_path, 10_000, pattern="*.bin"), []
+    monkeypatch.setattr(store, "entries", lambda: looks.append(1) or Store.entries(store))
+    for number in range(40):
+        store.reserve(50)
+        (tmp_path / f"{number}.bin").write_bytes(bytes(50))
+    assert len(looks) == 20  # a hundredth of the limit holds two of them
+
+
+def test_reserved_room_never_exceeds_the_limit(tmp_path):
+    store = Store(tmp_path, 1_000, pattern="*.bin")
+    for number in range(60):
+        store.reserve(30)
+        path = tmp_path / f"{number}.bin"
+        path.write_bytes(bytes(30))
+        os.utime(path, (number, number))
+        assert store.size_bytes() <= 1_000
+    assert [path.stem for path in sorted(tmp_path.iterdir(), key=lambda path: int(path.stem))][-1] == "59"
+    assert not (tmp_path / "0.bin").exists()
 
 
 def test_disabled(get, computed, monkeypatch, own_homes):

@@ -33,11 +33,10 @@ def registration_code(
     Parameters
     ----------
     stimulus_set_package, assembly_package : mapping, optional
-        Results of packaging, with or without upload; None if there is nothing of that kind.
-    bucket : str, optional
-        ``name`` or ``name/folder/sub``. None is that of the packages; without one, the code holds ``"..."`` to fill in.
-    csv_version_id, zip_version_id, version_id : str, optional
-        Versions of table, archive and assembly that the upload returned. None is that of the packages, else the newest.
+        Results of packaging, with or without upload.
+    bucket, csv_version_id, zip_version_id, version_id : str, optional
+        Place of the files and versions of table, archive and assembly. None is that of the packages; else the code
+        holds ``"..."`` to fill in for the bucket, and the newest version.
     stimulus_set_identifier : str, optional
         Key of the stimulus set that the assembly is linked to. None is that of ``stimulus_set_package``; without
         either, the assembly is registered without stimuli.
