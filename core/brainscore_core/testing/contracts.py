@@ -103,7 +103,7 @@ class Contract:
         return value
 
     def broken(self, problem: str, fix: str) -> NoReturn:
-        """Fail a test with a problem, which continues 'The model <identifier>', and its fix, such as 'pass version=1'."""
+        """Fail a test with a problem, which continues 'The model <identifier>', and its fix, such as 'pass x=1'."""
         __tracebackhide__ = True
         lines = [f"The {self.kind} {self.identifier!r} {problem}.", f"Fix: {fix}."]
         if self.registered_at:
