@@ -65,15 +65,6 @@ def test_error_estimates_the_standard_error_over_subjects():
     assert score.attrs["error"] == pytest.approx(expected, rel=0.25)
 
 
-def test_ceiling_of_two_halves():
-    _, target, right = experiment()
-    first = target["subject"].values < 5
-    deltas = right[:, :40].mean(axis=1) - right[:, 40:].mean(axis=1)
-    one, two = deltas[:4].mean(), deltas[4:].mean()
-    ceiling = metric().compute_ceiling(target.isel(presentation=first), target.isel(presentation=~first), TYPES)
-    assert ceiling == pytest.approx(1 - abs(one - two) / two)
-
-
 def test_ceiling_is_the_score_of_all_people():
     """Alternately right and wrong answers give a model the exact cost."""
     _, target, right = experiment(n_subjects=10)

@@ -1,7 +1,3 @@
-import csv
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.stats import sem
@@ -10,8 +6,6 @@ from sklearn.metrics import cohen_kappa_score
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import load_metric
-
-SHARED = Path(os.environ.get("BRAINSCORE_SHARED_DATA", Path(__file__).resolve().parents[5] / "shared" / "data"))
 
 
 def trials(values, **coords):
@@ -97,28 +91,6 @@ def test_error_of_the_ceiling_leaves_out_people():
     assert load_metric("error_consistency").ceiling(target).attrs["error"] == pytest.approx(expected)
 
 
-def test_ceiling_is_the_mean_over_pairs():
-    _, target, _, people = experiment(subjects=3)
-    ceiling = load_metric("error_consistency").ceiling(target)
-    expected = [cohen_kappa_score(people[i], people[j]) for i, j in [(0, 1), (0, 2), (1, 2)]]
-    np.testing.assert_allclose(ceiling.attrs["raw"].values, [expected], atol=1e-12)
-    assert float(ceiling) == pytest.approx(np.mean(expected))
-    assert ceiling.attrs["raw"]["subject_left"].values.tolist() == ["p0", "p0", "p1"]
-    assert ceiling.attrs["raw"]["subject_right"].values.tolist() == ["p1", "p2", "p2"]
-
-
-def test_kappa_is_computed_within_conditions():
-    source, target, model, people = experiment(conditions=2)
-    score = load_metric("error_consistency")(source, target)
-    expected = [[cohen_kappa_score(model[c::2], person[c::2]) for person in people] for c in range(2)]
-    np.testing.assert_allclose(score.attrs["raw"].values, expected, atol=1e-12)
-    assert float(score) == pytest.approx(np.mean(expected))
-    without = trials(source.values, stimulus_id=source["stimulus_id"].values, trial=np.arange(60))
-    np.testing.assert_array_equal(
-        load_metric("error_consistency")(without, target).attrs["raw"].values, score.raw.values
-    )
-
-
 def test_order_choice_coordinate_and_choice_dimension_do_not_matter():
     source, target, _, _ = experiment()
     metric = load_metric("error_consistency")
@@ -176,23 +148,3 @@ def test_mismatches_raise():
         metric.ceiling(target.isel(presentation=slice(60)))
     with pytest.raises(AssemblyError, match="'truth'"):
         metric(source, trials(target.values, **{n: target[n].values for n in ("stimulus_id", "subject")}))
-
-
-@pytest.mark.parametrize(("name", "accuracy", "kappa"), [("silhouette", ".753", ".476"), ("edge", ".871", ".318")])
-def test_people_of_geirhos_2019(name, accuracy, kappa):
-    """Known answers of ten observers for 160 stimuli; 'na' is no label and so counts as wrong."""
-    path = SHARED / f"geirhos_{name}" / "behavior.csv"
-    if not path.is_file():
-        pytest.skip(
-            f"The data are not at {path.parent}; set BRAINSCORE_SHARED_DATA to the folder that holds geirhos_{name}."
-        )
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    columns = {column: [row[column] for row in rows] for column in ("stimulus_id", "subject", "truth", "choice")}
-    people = trials(columns["choice"], **columns)
-    ceiling = load_metric("error_consistency").ceiling(people)
-    assert f"{float(ceiling):.3f}"[1:] == kappa
-    assert ceiling.attrs["raw"].sizes["subject"] == 45
-    truth = trials(columns["truth"], **columns)
-    right = load_metric("accuracy")(people.values, truth.values)
-    assert f"{float(right):.3f}"[1:] == accuracy

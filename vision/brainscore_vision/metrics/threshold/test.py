@@ -94,17 +94,6 @@ def test_the_error_of_an_elevation_holds_both_conditions():
     assert exact.attrs["error_over"] == ["subject"]
 
 
-@pytest.mark.parametrize(
-    ("seed", "mean", "at_75", "at_inflection"),
-    [(0, 30.0, 34.693014660507416, 33.67623679825485), (1, 40.0, 38.94657386640964, 36.52216266748617)],
-)
-def test_published_thresholds(seed, mean, at_75, at_inflection):
-    metric = threshold(threshold_accuracy=0.75)
-    assert metric(model(seed, mean), [30.0]).attrs["threshold"] == pytest.approx(at_75, rel=1e-6)
-    assert metric.read_threshold(model(seed, mean))[1] == 0.75
-    assert threshold().read_threshold(model(seed, mean))[0] == pytest.approx(at_inflection, rel=1e-6)
-
-
 def test_threshold_by_itself():
     metric = threshold(threshold_accuracy=0.75)
     answers = model(0, 30)
