@@ -92,43 +92,87 @@ def on_paper():
     return look
 
 
-@pytest.fixture
-def open_page(browser, tmp_path):
-    """Return the function that opens an address in a new window; arguments are those of `Browser.new_context`.
+class Window:
+    """A page of its own context, opened anew for one test after the other; collects what went wrong in it."""
 
-    What the console calls an error, an exception that nobody caught, and a request to another place than the first
-    one's fail the test at its end. Pages are closed before `tmp_path`, which they may lie in, is removed.
-    """
-    contexts, wrong = [], []
-
-    def watch(page, origin):
-        page.on(
-            "console", lambda message: wrong.append(f"console: {message.text}") if message.type == "error" else None
-        )
-        page.on("pageerror", lambda error: wrong.append(f"exception: {error}"))
-        allowed = (origin, "blob:" + origin, "data:")
-        page.on("request", lambda it: None if it.url.startswith(allowed) else wrong.append(f"foreign: {it.url}"))
+    def __init__(self, browser, options):
+        self.context = browser.new_context(**options)
+        self.context.set_default_timeout(60_000)  # two busy cores
+        self.page = self.context.new_page()
+        self.size, self.theme = self.page.viewport_size, options.get("color_scheme", "light")
+        self.allowed, self.wrong = (), []
+        self.page.wait_for_function = partial(wait_until, self.page)
+        self.page.on("console", lambda it: self.wrong.append(f"console: {it.text}") if it.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.wrong.append(f"exception: {error}"))
+        self.page.on("request", self.look_at)
         # A policy that is broken is told here even where the console says nothing.
-        page.add_init_script(
+        self.page.add_init_script(
             "addEventListener('securitypolicyviolation', (event) => console.error('policy', event.violatedDirective))"
         )
 
-    def open_(address, *, expected_errors=(), **options):
-        context = browser.new_context(**options)
-        contexts.append((context, tuple(expected_errors)))
-        context.set_default_timeout(60_000)  # two busy cores
-        page = context.new_page()
-        page.wait_for_function = partial(wait_until, page)
+    def look_at(self, request):
+        if not request.url.startswith((*self.allowed, "about:")):
+            self.wrong.append(f"foreign: {request.url}")
+
+    def open(self, address):
         origin = "file:///" if address.startswith("file:") else "/".join(address.split("/")[:3]) + "/"
-        watch(page, origin)
-        page.goto(address)
-        return page
+        self.allowed = (origin, "blob:" + origin, "data:")
+        self.page.goto(address)
+        return self.page
+
+    def reset(self):
+        """Forget the test that ends and return what went wrong in it."""
+        if self.page.url != "about:blank":
+            self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.page.goto("about:blank")
+        self.page.set_viewport_size(self.size)
+        self.page.emulate_media(media="null", color_scheme=self.theme, reduced_motion="null")
+        wrong, self.wrong = self.wrong, []
+        return wrong
+
+
+@pytest.fixture(scope="session")
+def windows(browser):
+    """Keep windows for all tests, by their options."""
+    return {}
+
+
+@pytest.fixture
+def open_page(browser, windows, tmp_path):
+    """Return the function that opens an address in a window; arguments are those of `Browser.new_context`.
+
+    What the console calls an error, an exception that nobody caught, and a request to another place than the first
+    one's fail the test at its end. Pages are left before `tmp_path`, which they may lie in, is removed.
+    """
+    used, expected = [], []
+
+    def open_(address, *, expected_errors=(), **options):
+        key = repr(sorted(options.items()))
+        free = [each for each in windows.setdefault(key, []) if each not in used]
+        if not free:
+            free = [Window(browser, options)]
+            windows[key] += free
+        used.append(free[0])
+        expected.extend(expected_errors)
+        return free[0].open(address)
 
     yield open_
-    expected = [text for _, texts in contexts for text in texts]
-    for context, _ in contexts:
-        context.close()
+    wrong = [message for window in used for message in window.reset()]
     assert [each for each in wrong if not any(text in each for text in expected)] == []
+
+
+@pytest.fixture(scope="session")
+def violations():
+    """Return the function that says which rules of accessibility an open page breaks; names what is left out."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+
+    def look(page, *, only=None, without="no-such-thing"):
+        rules = {"type": "rule", "values": [only]} if only else {"type": "tag", "values": tags}
+        found = axe.run(page, {"exclude": [[without]]}, {"runOnly": rules}).response["violations"]
+        return [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found]
+
+    return look
 
 
 @pytest.fixture(scope="session")
