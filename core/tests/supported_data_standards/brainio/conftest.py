@@ -1,12 +1,14 @@
 """Stand in for S3: a whole server, and one that answers with faults on request."""
 
 import contextlib
+import functools
 import http.server
 import re
 import threading
 import time
 import zlib
 
+import botocore.session
 import pytest
 from moto.server import ThreadedMotoServer
 
@@ -101,6 +103,15 @@ class FaultyHandler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+@pytest.fixture(autouse=True)
+def one_loader(monkeypatch):
+    """Let boto3 read its descriptions of services once for all tests, not once for each client."""
+    monkeypatch.setattr(botocore.session, "create_loader", one_loader_for)
+
+
+one_loader_for = functools.cache(botocore.session.create_loader)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import xarray as xr
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio import assemblies
-from brainscore_core.supported_data_standards.brainio._index import coordinates, levels
+from brainscore_core.supported_data_standards.brainio._index import coordinates
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
@@ -219,13 +219,6 @@ class TestSelection:
         with pytest.raises(KeyError, match="'d'"):
             assembly.sel(presentation=("d",))
 
-    def test_label_of_a_dimension_with_a_single_coordinate(self):
-        assembly = DataAssembly([1, 2, 3], {"stimulus_id": ("presentation", ["a", "b", "c"])}, ["presentation"])
-        assert assembly.sel(presentation="b").item() == 2
-        assert assembly.sel(presentation=["c", "a"]).values.tolist() == [3, 1]
-        with pytest.raises(KeyError, match="'z'"):
-            assembly.sel(presentation="z")
-
     @pytest.mark.parametrize(
         ("indexers", "message"),
         [
@@ -393,10 +386,6 @@ class TestClassAndAttrs:
             assert (make() + 1).attrs == {"identifier": "Made2026"}
         assert make().mean("repetition", keep_attrs=False).attrs == {}
 
-    def test_mask_keeps_levels(self):
-        masked = make().where(make()["region"] == "IT", drop=True)
-        assert masked.sel(neuroid_id="k").sizes["neuroid"] == 1
-
     def test_concat_along_index_and_new_dimension(self):
         assembly = make()
         longer = xr.concat([assembly, assembly.assign_coords(repetition=("presentation", [7] * 6))], "presentation")
@@ -554,54 +543,15 @@ class TestInexactSelection:
         with pytest.raises(ValueError, match="sorted"):
             make().sel(stimulus_id="a", method="nearest")
 
-    def test_ordinary_index(self):
-        plain = DataAssembly([1.0, 2.0], {"x": [0, 10]}, ["x"])
-        assert plain.sel(x=8, method="nearest").item() == 2.0
-
 
 class TestManyCoordinates:
     """The quick ways to read coordinates give what the plain ones would."""
-
-    @pytest.mark.parametrize("as_given", [list, np.array, lambda values: np.array(values, dtype=object)])
-    @pytest.mark.parametrize("n", [3, 1200])
-    def test_text(self, as_given, n):
-        texts = [f"{'äß中'[number % 3]}{number % 7}" * (number % 5) for number in range(n)]
-        made = DataAssembly(np.arange(n), {"text": ("x", as_given(texts)), "n": ("x", list(range(n)))}, ["x"])
-        assert made["text"].values.tolist() == texts
-        assert made["text"].dtype.kind == "U"
-        assert made.indexes["x"].levels[0].tolist() == sorted(set(texts))
-        wanted = [number for number, text in enumerate(texts) if text == texts[2]]
-        assert made.sel(text=texts[2]).values.tolist() == wanted
-
-    def test_texts_with_equal_sums(self, monkeypatch):
-        # With such factors the sum of 'ab' and of 'ba' (padded) is the same: the check has to notice.
-        monkeypatch.setattr(levels, "_FACTORS", np.zeros(64, dtype=np.uint64))
-        texts = np.array(["abcd", "dcba", "abcd"] * 500)
-        assert DataAssembly(np.zeros(1500), {"text": ("x", texts)}, ["x"])["text"].values.tolist() == texts.tolist()
 
     def test_array_may_change_afterwards(self):
         numbers = np.arange(4)
         made = DataAssembly(np.zeros(4), {"n": ("x", numbers)}, ["x"])
         numbers[:] = 9
         assert made["n"].values.tolist() == [0, 1, 2, 3]
-
-    def test_objects(self):
-        mixed = np.array(["a", 1, None, 2.5], dtype=object)
-        times = np.array([pd.Timestamp("2020-01-01"), pd.NaT], dtype=object)
-        made = DataAssembly(np.zeros(4), {"mixed": ("x", mixed)}, ["x"])
-        assert made["mixed"].values[:2].tolist() == ["a", 1]
-        assert pd.isna(made["mixed"].values[2])
-        assert DataAssembly([1, 2], {"time": ("x", times)}, ["x"])["time"].dtype.kind == "M"
-
-    def test_order_of_levels_is_that_of_the_coordinates(self):
-        coords = {"b": ("x", [1, 2]), "t": ("x", np.array(["2020", "2021"], "M8[ns]")), "a": (["x"], ["p", "q"])}
-        assert get_levels(DataAssembly([1, 2], coords, ["x"])) == ["b", "t", "a"]
-
-    def test_wrong_length_and_unknown_dimension(self):
-        with pytest.raises(ValueError, match="conflicting sizes"):
-            DataAssembly([1, 2], {"n": ("x", [1, 2, 3])}, ["x"])
-        with pytest.raises(ValueError, match="y"):
-            DataAssembly([1, 2], {"n": ("y", [1, 2])}, ["x"])
 
 
 class TestNotebook:
@@ -908,11 +858,6 @@ class TestHelpers:
     def test_second_coordinate_of_a_dimension_comes_last(self):
         assembly = DataAssembly([1, 2], {"z": ("x", [3, 4])}, ["x"])
         assert get_levels(assembly.assign_coords(a=("x", [5, 6]))) == ["z", "a"]
-
-    def test_get_metadata_of_one_dimension(self):
-        expected = ["neuroid_id", "region", "animal"]
-        assert list(get_metadata(make(), dims=("neuroid",), names_only=True)) == expected
-        assert list(get_metadata(make(), dims=[("neuroid",)], names_only=True)) == expected
 
     def test_array_is_element(self):
         assert array_is_element(["a"], "a")

@@ -406,11 +406,3 @@ def test_file_that_claims_to_be_huge(tmp_path, monkeypatch):
         data.dims[0].attach_scale(scale)
     with pytest.raises(CorruptFileError, match="'/data' claims to hold 80000000000000 bytes"):
         load_from_mirror(tmp_path / "a.nc", monkeypatch)
-
-
-@pytest.mark.parametrize("kept", [0.05, 0.5, 0.9])
-def test_truncated_netcdf(tmp_path, monkeypatch, kept):
-    path = write_values(tmp_path / "a.nc", values=tuple(range(1000)))
-    os.truncate(path, int(path.stat().st_size * kept))
-    with pytest.raises(CorruptFileError, match="truncated"):
-        load_from_mirror(path, monkeypatch)

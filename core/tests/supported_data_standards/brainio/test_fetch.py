@@ -426,10 +426,6 @@ def test_fetch_all_raises_the_real_error_and_stops(server, tmp_path):
     assert all((tmp_path / str(n)).read_bytes() == CONTENT for n in range(30) if (tmp_path / str(n)).exists())
 
 
-def test_fetch_all_of_nothing():
-    assert fetch_all([]) == []
-
-
 # --- mirror -----------------------------------------------------------------------------------------------------------
 
 
@@ -527,10 +523,10 @@ def start(sha1, target):
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def test_ten_processes_download_once(server, tmp_path):
-    processes = [start(SHA1, tmp_path / "assy.nc") for _ in range(10)]
+def test_several_processes_download_once(server, tmp_path):
+    processes = [start(SHA1, tmp_path / "assy.nc") for _ in range(4)]
     sizes = [process.communicate()[0].strip() for process in processes]
-    assert sizes == [str(len(CONTENT))] * 10
+    assert sizes == [str(len(CONTENT))] * 4
     assert len(server.downloads()) == 1
     assert visible(tmp_path) == ["assy.nc"]
 
@@ -590,11 +586,6 @@ def test_resolve_assembly_class(name):
 def test_only_assembly_classes_are_resolved(name):
     with pytest.raises(AssemblyError, match="There are: BehavioralAssembly"):
         resolve_assembly_class(name)
-
-
-def test_near_names_are_suggested():
-    with pytest.raises(ValueError, match="Did you mean 'NeuroidAssembly'"):
-        resolve_assembly_class("NeuroidAsembly")
 
 
 @pytest.mark.parametrize("function", [get_assembly, get_stimulus_set])

@@ -5,7 +5,9 @@ import copy
 import errno
 import functools
 import hashlib
+import itertools
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -161,14 +163,6 @@ def test_stimulus_package_changes_with_its_content(stimuli, tmp_path):
     assert first["zip_sha1"] == second["zip_sha1"]
     Image.new("RGB", (8, 8)).save(stimuli.get_stimulus("007"))
     assert package_stimulus_set_locally(stimuli, "A", tmp_path / "third")["zip_sha1"] != first["zip_sha1"]
-
-
-def test_default_folder(stimuli, tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    package = package_stimulus_set_locally(stimuli, "A")
-    folder = tmp_path / "home" / "Downloads" / "brainscore_packages"
-    assert package["csv_path"] == str(folder / "stimulus_A.csv")
-    assert package_data_assembly_locally(make_neural(), "A", "A")["path"] == str(folder / "assy_A.nc")
 
 
 def test_names_within_the_archive_can_be_chosen(stimuli, tmp_path):
@@ -333,24 +327,12 @@ def test_assembly_package(tmp_path):
     assert loaded.attrs["sampling_rate"] == 280000
 
 
-def test_assembly_package_is_the_same_bytes_every_time(tmp_path):
-    sha1s = {package_data_assembly_locally(make_neural(), "A", "A", downloads_path=tmp_path / n)["sha1"] for n in "12"}
-    assert len(sha1s) == 1
-
-
 def test_assembly_without_stimuli(tmp_path):
     assembly = PropertyAssembly(
         [[1.0, 2.0]], coords={"neuroid_id": ("neuroid", ["a"])}, dims=["neuroid", "neuronal_property"]
     )
     package = package_data_assembly_locally(assembly, "A", None, "PropertyAssembly", tmp_path)
-    with xr.open_dataset(package["path"], engine="h5netcdf") as stored:
-        assert "stimulus_set_identifier" not in {**stored.attrs, **stored["data"].attrs}
-
-
-def test_stimulus_set_identifier_is_stored(tmp_path):
-    package = package_data_assembly_locally(make_neural(), "A", "S2024", downloads_path=tmp_path)
-    with xr.open_dataset(package["path"], engine="h5netcdf") as stored:
-        assert "S2024" in {**stored.attrs, **stored["data"].attrs}.values()
+    assert "stimulus_set_identifier" not in stored_attrs(package)
 
 
 def test_extras_are_groups(tmp_path):
@@ -370,7 +352,10 @@ def test_nans_have_to_be_declared(tmp_path):
     with pytest.raises(AssemblyError, match=r"3 of 48 values are NaN \(in 3 of 8 presentation, 1 of 3 neuroid, 1 of 2"):
         package_data_assembly_locally(assembly, "A", "A", downloads_path=tmp_path)
     package = package_data_assembly_locally(assembly, "A", "A", downloads_path=tmp_path, nans_expected=True)
-    np.testing.assert_array_equal(NeuroidAssembly.from_files(package["path"]).values, assembly.values)
+    assert stored_attrs(package)["nans_expected"] == 1
+    again = NeuroidAssembly.from_files(package["path"])
+    np.testing.assert_array_equal(again.values, assembly.values)
+    assert package_data_assembly_locally(again, "A", "A", downloads_path=tmp_path)["sha1"] == package["sha1"]
 
 
 def test_stimuli_have_to_be_in_the_stimulus_set(stimuli, tmp_path):
@@ -429,8 +414,7 @@ def s3_client(local_s3):
     client.delete_bucket(Bucket=BUCKET)
 
 
-@pytest.mark.parametrize("folder", ["", "/brainscore-vision/data"])
-@pytest.mark.parametrize("versioned", [False, True])
+@pytest.mark.parametrize(("folder", "versioned"), [("", False), ("/brainscore-vision/data", True)])
 def test_round_trip(s3_client, stimuli, folder, versioned):
     if versioned:
         s3_client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
@@ -589,17 +573,6 @@ def test_without_any_identifier_the_error_says_what_to_set(stimuli, tmp_path):
     assert list(tmp_path.glob("*.nc")) == []
 
 
-def test_expected_nans_are_declared_in_the_file(tmp_path):
-    assembly = make_neural()
-    assembly.values[0, 0, 0] = np.nan
-    package = package_data_assembly_locally(assembly, "A", "A", downloads_path=tmp_path, nans_expected=True)
-    assert stored_attrs(package)["nans_expected"] == 1
-    again = package_data_assembly_locally(
-        NeuroidAssembly.from_files(package["path"]), "A", "A", downloads_path=tmp_path
-    )
-    assert again["sha1"] == package["sha1"]
-
-
 # --- the same bytes everywhere ----------------------------------------------------------------------------------------
 
 PACKAGE_IN_ANY_ORDER = """
@@ -632,9 +605,9 @@ print(json.dumps([first["csv_sha1"], first["zip_sha1"], second["sha1"]]))
 def test_the_same_bytes_in_every_process(tmp_path):
     folder = make_images(tmp_path / "stimuli", ["a.png", "b.png"])
     found = set()
-    for seed in (0, 1, 2):
+    for seed in (1, 2):
         command = [sys.executable, "-c", PACKAGE_IN_ANY_ORDER, str(folder), str(tmp_path / f"out{seed}"), str(seed)]
-        environment = {**os.environ, "PYTHONHASHSEED": str(seed), "TZ": ["UTC", "Asia/Tokyo", "America/Lima"][seed]}
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed), "TZ": ["", "Asia/Tokyo", "America/Lima"][seed]}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         found.add(tuple(json.loads(done.stdout)))
     assert len(found) == 1
@@ -704,26 +677,18 @@ def test_videos_and_sounds_package_as_images_do(tmp_path):
 
 # --- faults -----------------------------------------------------------------------------------------------------------
 
-PACKAGE_FOR_EVER = """
-import sys, itertools
-from pathlib import Path
-import numpy as np
-from brainscore_core.supported_data_standards.brainio import packaging
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-folder, target = Path(sys.argv[1]), Path(sys.argv[2])
-ids = [path.stem for path in sorted(folder.iterdir())]
-stimuli = StimulusSet({"stimulus_id": ids})
-stimuli.stimulus_paths = {path.stem: path for path in folder.iterdir()}
-assembly = NeuroidAssembly(
-    np.random.default_rng(0).random((len(ids), 20000)), dims=["presentation", "neuroid"],
-    coords={"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", [f"n{i}" for i in range(20000)])})
-print("ready", flush=True)
-for number in itertools.count():
-    packaging.package_stimulus_set_locally(stimuli.assign(number=number), "A2024", target)
-    packaging.package_data_assembly_locally(assembly + number, "A2024", "A2024", downloads_path=target)
-"""
+def package_for_ever(folder, target, ready):
+    ids = [path.stem for path in sorted(folder.iterdir())]
+    stimuli = StimulusSet({"stimulus_id": ids})
+    stimuli.stimulus_paths = {path.stem: path for path in folder.iterdir()}
+    coords = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", [f"n{i}" for i in range(20000)])}
+    values = np.random.default_rng(0).random((len(ids), 20000))
+    assembly = NeuroidAssembly(values, dims=["presentation", "neuroid"], coords=coords)
+    ready.set()
+    for number in itertools.count():
+        package_stimulus_set_locally(stimuli.assign(number=number), "A2024", target)
+        package_data_assembly_locally(assembly + number, "A2024", "A2024", downloads_path=target)
 
 
 def kill_while_packaging(tmp_path, trials):
@@ -731,12 +696,15 @@ def kill_while_packaging(tmp_path, trials):
     folder = make_images(tmp_path / "stimuli", [f"s{number}.bin" for number in range(6)])
     target = tmp_path / "out"
     rng, seen = np.random.default_rng(0), 0
+    forked = multiprocessing.get_context("fork")  # a process that imports all of it again takes seconds
     for _ in range(trials):
-        command = [sys.executable, "-c", PACKAGE_FOR_EVER, str(folder), str(target)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(rng.uniform(0, 0.3))
-            process.kill()
+        ready = forked.Event()
+        process = forked.Process(target=package_for_ever, args=(folder, target, ready))
+        process.start()
+        assert ready.wait(timeout=60)
+        time.sleep(rng.uniform(0, 0.3))
+        process.kill()
+        process.join()
         names = {path.name for path in target.glob("[!.]*")} if target.exists() else set()
         assert names <= {"stimulus_A2024.csv", "stimulus_A2024.zip", "assy_A2024.nc"}
         seen += len(names)
@@ -846,10 +814,8 @@ def clean_registries():
         registry.update(content)
 
 
-@pytest.mark.parametrize("versioned", [False, True])
-def test_registration_code_loads_the_data(s3_client, stimuli, tmp_path, clean_registries, versioned):
-    if versioned:
-        s3_client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+def test_registration_code_loads_the_data(s3_client, stimuli, tmp_path, clean_registries):
+    s3_client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
     bucket = f"{BUCKET}/brainscore-vision/data/user_1"
     first = package_stimulus_set_locally(stimuli, downloads_path=tmp_path)
     second = package_data_assembly_locally(make_neural(stimulus_set=stimuli), downloads_path=tmp_path)
@@ -869,12 +835,13 @@ def test_registration_code_loads_the_data(s3_client, stimuli, tmp_path, clean_re
     assert loaded.identifier == loaded.stimulus_set.identifier == "MyExperiment2024.first"
     stimulus_set = clean_registries.load_stimulus_set("MyExperiment2024.first")
     assert stimulus_set["stimulus_id"].tolist() == IDS
-    assert ("None" in code) is not versioned
+    assert "None" not in code
 
 
 def test_registration_code_of_uploads(s3_client, stimuli, clean_registries):
     first = package_stimulus_set(None, stimuli, "A2024", BUCKET)
     second = package_data_assembly(None, make_neural(), "A2024.IT", "A2024", "NeuroidAssembly", BUCKET)
+    assert "None" in registration_code(first)  # the bucket has no versions
     run_registration(registration_code(first))
     run_registration(registration_code(assembly_package=second, stimulus_set_identifier="A2024"))
     assert clean_registries.load_dataset("A2024.IT").stimulus_set.identifier == "A2024"

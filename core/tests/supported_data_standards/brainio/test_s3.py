@@ -13,7 +13,6 @@ from brainscore_core.errors import (
     ChecksumError,
     ConfigurationError,
     CorruptFileError,
-    DownloadError,
     MissingStimulusError,
     StimulusError,
 )
@@ -111,12 +110,6 @@ def test_load_folder(storage, tmp_path):
     assert {path.name: path.read_bytes() for path in (tmp_path / "new").glob("?.bin")} == {"a.bin": b"a", "b.bin": b"b"}
 
 
-def test_load_folder_with_an_absent_file(storage, tmp_path):
-    put(storage, "folder/a.bin", b"a")
-    with pytest.raises(DownloadError, match=r"key 'folder/absent\.bin'"):
-        s3.load_folder_from_s3(BUCKET, "folder", [("a.bin", None, None), ("absent.bin", None, None)], tmp_path / "new")
-
-
 def test_download_file_if_not_exists(storage, tmp_path):
     put(storage, "tests/features.nc", b"features")
     s3.download_file_if_not_exists(tmp_path / "features.nc", bucket=BUCKET, remote_filepath="tests/features.nc")
@@ -124,16 +117,6 @@ def test_download_file_if_not_exists(storage, tmp_path):
     (tmp_path / "mine.nc").write_bytes(b"mine")
     s3.download_file_if_not_exists(str(tmp_path / "mine.nc"), bucket=BUCKET, remote_filepath="tests/features.nc")
     assert (tmp_path / "mine.nc").read_bytes() == b"mine"
-
-
-def test_absent_file(storage):
-    with pytest.raises(DownloadError, match=r"'brainscore-storage', key 'models/absent\.pth'.*no such file"):
-        s3.load_file(BUCKET, "absent.pth", None)
-
-
-def test_sha1_hash(tmp_path):
-    (tmp_path / "abc").write_bytes(b"abc")
-    assert s3.sha1_hash(str(tmp_path / "abc")) == "a9993e364706816aba3e25717850c26c9cd0d89d"  # FIPS 180-4, appendix
 
 
 # --- stimulus sets ----------------------------------------------------------------------------------------------------
@@ -159,8 +142,9 @@ CSV = "stimulus_id,filename,object_name\nb,b.png,car\na,a.png,face\n"
 MEMBERS = {"a.png": b"A", "b.png": b"B"}
 
 
-@pytest.mark.parametrize("folder", ["", "brainscore-vision/data/"])
-@pytest.mark.parametrize("prefix", [None, "stimulus_", "image_"])
+@pytest.mark.parametrize(
+    ("folder", "prefix"), [("", None), ("brainscore-vision/data/", "stimulus_"), ("brainscore-vision/data/", "image_")]
+)
 def test_load_stimulus_set(storage, tmp_path, own_homes, folder, prefix):
     reference = put_stimulus_set(
         storage, tmp_path, csv_text=CSV, members=MEMBERS, prefix=prefix or "stimulus_", folder=folder
@@ -171,13 +155,6 @@ def test_load_stimulus_set(storage, tmp_path, own_homes, folder, prefix):
     assert stimuli["object_name"].tolist() == ["car", "face"]
     assert {key: path.read_bytes() for key, path in stimuli.stimulus_paths.items()} == {"a": b"A", "b": b"B"}
     assert all(path.is_relative_to(own_homes / "brainio") for path in stimuli.stimulus_paths.values())
-
-
-def test_stimulus_set_is_there_offline_afterwards(storage, tmp_path, monkeypatch):
-    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
-    s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
-    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
-    assert len(s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)) == 2
 
 
 def test_deleted_stimulus_is_restored(storage, tmp_path):

@@ -202,11 +202,6 @@ def test_from_files(tmp_path):
     assert not hasattr(stimuli, "identifier")
 
 
-def test_from_files_takes_strings(tmp_path):
-    csv_path, folder = write_files(tmp_path / "set", "stimulus_id,filename\na,a.png\n", ["a.png"])
-    assert StimulusSet.from_files(str(csv_path), str(folder)).get_stimulus("a") == folder / "a.png"
-
-
 def test_older_integer_ids_stay_integers(tmp_path):
     # Published benchmarks compare them with integer coordinates of their assemblies.
     csv_path, folder = write_files(tmp_path / "set", "stimulus_id,filename\n7,7.png\n", ["7.png"])

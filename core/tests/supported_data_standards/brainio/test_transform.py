@@ -13,11 +13,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     NeuroidAssembly,
     get_levels,
 )
-from brainscore_core.supported_data_standards.brainio.transform import (
-    average_repetition,
-    index_efficient,
-    subset,
-)
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition, index_efficient, subset
 from brainscore_core.testing.synthetic import make_neuroid_assembly
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from brainscore_core.errors import AssemblyError, CorruptFileError
+from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio import assemblies
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import (
@@ -134,12 +134,6 @@ def test_classes_and_their_loaders():
     assert SpikeTimesAssembly.get_loader_class() is assemblies.GroupAppendAssemblyLoader
 
 
-def test_group(tmp_path):
-    write_netcdf(DataAssembly([1], {"a": ("x", [1])}, ["x"]), tmp_path / "a.nc")
-    write_netcdf(DataAssembly([2], {"a": ("x", [1])}, ["x"]), tmp_path / "a.nc", append=True, group="g")
-    assert DataAssembly.from_files(tmp_path / "a.nc", group="g").values.tolist() == [2]
-
-
 @pytest.mark.parametrize("chunks", ["None", "{}", "{'presentation': 2}"])
 def test_chunks_of_the_published_loader(path, monkeypatch, chunks):
     expected = NeuroidAssembly.from_files(path)
@@ -154,12 +148,6 @@ def test_unknown_option(path):
         NeuroidAssembly.from_files(path, stimuli=None)
 
 
-def test_corrupt_file(path, tmp_path):
-    (tmp_path / "assy_X.nc").write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(CorruptFileError, match=r"assy_X\.nc"):
-        NeuroidAssembly.from_files(tmp_path / "assy_X.nc")
-
-
 def test_package_is_light_and_lazy():
     program = (
         "import sys\n"
@@ -170,14 +158,6 @@ def test_package_is_light_and_lazy():
         "assert 'boto3' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-@pytest.mark.parametrize("name", ["get_assembly", "get_stimulus_set"])
-def test_catalogues_are_gone(name):
-    from brainscore_core.supported_data_standards import brainio
-
-    with pytest.raises(NotImplementedError, match="load_"):
-        getattr(brainio, name)("MajajHong2015")
 
 
 def test_unknown_name_of_the_package():

@@ -98,13 +98,6 @@ def test_codes_are_sorted_after_any_reordering(values, order):
     assert (uniques[1:] > uniques[:-1]).all()
 
 
-def test_codes_after_concat_are_sorted():
-    joined = xr.concat([make(a=["c", "d"], b=[0, 0]), make(a=["a", "d"], b=[0, 0])], "x")
-    codes, uniques = coordinates.codes_of(joined, "a")
-    assert uniques[codes].tolist() == ["c", "d", "a", "d"]
-    assert codes.argmin() == 2
-
-
 def test_codes_of_values_without_order():
     mixed = np.array([1, "b", 1], dtype=object)
     codes, uniques = coordinates.codes_of(make(a=mixed, b=[0, 0, 0]), "a")
@@ -112,9 +105,7 @@ def test_codes_of_values_without_order():
 
 
 @settings(deadline=None)  # the machine may be busy
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.sampled_from("xyz"), st.booleans()), min_size=1, max_size=30),
-)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("xyz"), st.booleans()), min_size=1, max_size=30))
 def test_groups_are_those_of_pandas(rows):
     table = pd.DataFrame(rows, columns=["a", "b", "c"])
     groups, first = coordinates.group_codes(make(**{name: table[name].to_numpy() for name in table}), ["a", "b", "c"])
