@@ -39,14 +39,12 @@ class Module:
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
 
-def modules_of(folders: Mapping[str, Path], *, plugins: bool = False) -> dict[str, Module]:
-    """Read all modules of packages (package -> folder that holds it), with or without plugins."""
+def modules_of(folders: Mapping[str, Path]) -> dict[str, Module]:
+    """Read all modules of packages (package -> folder that holds it)."""
     found = {}
     for package, folder in folders.items():
         for file in sorted((folder / package).rglob("*.py")):
             parts = file.relative_to(folder).with_suffix("").parts
-            if not plugins and package == DOMAIN and parts[1] in PLUGIN_FOLDERS and len(parts) > 3:
-                continue
             is_package = parts[-1] == "__init__"
             name = ".".join(parts[:-1] if is_package else parts)
             found[name] = Module(name, is_package, ast.parse(file.read_bytes()))
@@ -54,8 +52,15 @@ def modules_of(folders: Mapping[str, Path], *, plugins: bool = False) -> dict[st
 
 
 @pytest.fixture(scope="module")
-def tree():
+def with_plugins():
     return modules_of({package: ROOT / folder for package, folder in PACKAGES.items()})
+
+
+@pytest.fixture(scope="module")
+def tree(with_plugins):
+    """Leave out what lies in folders of plugins."""
+    folders = tuple(f"{DOMAIN}.{folder}." for folder in PLUGIN_FOLDERS)
+    return {name: module for name, module in with_plugins.items() if not name.startswith(folders)}
 
 
 @pytest.fixture
@@ -115,9 +120,10 @@ def is_hidden(name: str) -> bool:
 def reaching_in(tree: Mapping[str, Module]) -> list[str]:
     """Return the imports of a hidden module from outside of the package that holds it, or of a hidden name."""
     found = []
+    packages = {each.partition(".")[0] for each in tree}
     for module in tree.values():
         for source, name in imports_of(module, tree):
-            if source.partition(".")[0] not in {each.partition(".")[0] for each in tree}:
+            if source.partition(".")[0] not in packages:
                 continue
             parts = source.split(".")
             holders = [".".join(parts[:depth]) for depth, part in enumerate(parts) if is_hidden(part)]
@@ -127,8 +133,7 @@ def reaching_in(tree: Mapping[str, Module]) -> list[str]:
     return sorted(set(found))
 
 
-def test_no_room_reaches_into_another(tree):
-    with_plugins = modules_of({package: ROOT / folder for package, folder in PACKAGES.items()}, plugins=True)
+def test_no_room_reaches_into_another(tree, with_plugins):
     assert len(with_plugins) > len(tree) > 200
     assert reaching_in(with_plugins) == []
 
@@ -169,7 +174,7 @@ def names_in(module: Module, names: frozenset[str]) -> set[str]:
     texts += [part for node in ast.walk(module.tree) if isinstance(node, ast.Import) for part in _parts(node)]
     texts += [node.module for node in ast.walk(module.tree) if isinstance(node, ast.ImportFrom) and node.module]
     words = {word for text in texts if isinstance(text, str) for word in re.findall(r"[\w-]+(?:\.[\w-]+)*", text)}
-    return {name for name in names if any(word == name or word.startswith(f"{name}.") for word in words)}
+    return names & {_first_names(word, depth) for word in words for depth in range(1, word.count(".") + 2)}
 
 
 def _parts(node: ast.Import) -> list[str]:

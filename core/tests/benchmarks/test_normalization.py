@@ -141,10 +141,7 @@ def test_what_is_no_number_is_not_normalised(normalize, raw, found):
 KINDS = get_args(Quantity)
 LAWFUL = {
     ceil_score: {(kind, kind) for kind in KINDS},
-    explained_variance: {
-        ("correlation", "reliability"),
-        ("dissimilarity_correlation", "dissimilarity_reliability"),
-    },
+    explained_variance: {("correlation", "reliability"), ("dissimilarity_correlation", "dissimilarity_reliability")},
 }
 
 

@@ -163,7 +163,7 @@ NUMBERS = st.floats(-2, 3, allow_nan=False)
 SCORES = st.lists(st.tuples(st.none() | NUMBERS, st.none() | st.floats(0, 0.5)), min_size=1, max_size=8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(SCORES)
 def test_every_interval_lies_within_the_axes_and_around_its_score(drawn):
     many = [record(f"m{place}", score=score, error=error) for place, (score, error) in enumerate(drawn)]

@@ -44,8 +44,7 @@ def test_unknown_identifier_points_to_the_other_kind():
 
 
 @pytest.mark.parametrize(
-    ("kind", "ending"),
-    [("data", "Data live in lib/data."), ("stimulus_set", "Stimulus sets live in lib/data.")],
+    ("kind", "ending"), [("data", "Data live in lib/data."), ("stimulus_set", "Stimulus sets live in lib/data.")]
 )
 def test_where_plugins_live(kind, ending):
     assert str(unknown_identifier(KINDS[kind], "x", library="lib", known=[])).endswith(ending)

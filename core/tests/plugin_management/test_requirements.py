@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -50,8 +51,8 @@ class Interpreter:
     def __init__(self, folder: Path, wheels: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         self.python = folder / "bin" / "python"
-        (site_packages,) = folder.glob("lib/python*/site-packages")
-        (site_packages / "parent.pth").write_text("\n".join(path for path in sys.path if Path(path).is_dir()))
+        (self.site_packages,) = folder.glob("lib/python*/site-packages")
+        (self.site_packages / "parent.pth").write_text("\n".join(path for path in sys.path if Path(path).is_dir()))
         self.environment = {
             **os.environ,
             "BS_INSTALL_DEPENDENCIES": "yes",
@@ -73,6 +74,10 @@ class Interpreter:
     def pip(self, *arguments: str) -> None:
         command = [self.python, "-m", "pip", "--quiet", *arguments]
         subprocess.run(command, env=self.environment, check=True)
+
+    def remove(self, module: str) -> None:
+        for path in self.site_packages.glob(f"{module}*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     @staticmethod
     def finish(process: subprocess.Popen) -> tuple[str, str]:
@@ -305,8 +310,11 @@ def test_missing_requirements_are_installed_once_and_told(tmp_path, interpreter)
     directory = plugin(tmp_path, "bs-example<2\nnumpy\n")
     assert interpreter.install(directory) == ("True", "Installing what plugin example_plugin requires: bs-example<2\n")
     assert interpreter.version("bs_example") == "1.0"
-    interpreter.environment["PIP_FIND_LINKS"] = "/nowhere"  # another installation would fail
-    assert interpreter.install(directory) == ("False", "")
+    links, interpreter.environment["PIP_FIND_LINKS"] = interpreter.environment["PIP_FIND_LINKS"], "/nowhere"
+    assert interpreter.install(directory) == ("False", "")  # another installation would fail
+    interpreter.environment["PIP_FIND_LINKS"] = links
+    interpreter.remove("bs_example")
+    assert interpreter.install(directory)[0] == "True"
 
 
 def test_the_files_of_the_folder_itself_are_installed_from_where_they_lie(tmp_path, interpreter):
@@ -317,13 +325,6 @@ def test_the_files_of_the_folder_itself_are_installed_from_where_they_lie(tmp_pa
     # Whether a file is satisfied cannot be told, so only the stamp keeps it from being installed again.
     assert interpreter.install(directory) == ("False", "")
     next((settings().cache_home / "requirements").glob("*.json")).write_text("damaged")
-    assert interpreter.install(directory)[0] == "True"
-
-
-def test_what_was_removed_is_installed_again(tmp_path, interpreter):
-    directory = plugin(tmp_path, "bs-example==1.0\n")
-    interpreter.install(directory)
-    subprocess.run([interpreter.python, "-m", "pip", "uninstall", "-qy", "bs-example"], check=True)
     assert interpreter.install(directory)[0] == "True"
 
 
@@ -402,12 +403,13 @@ def test_a_build_for_another_torch_is_not_installed(tmp_path, interpreter):
 
 
 @pytest.mark.usefixtures("torch_for_cpu")
-@pytest.mark.parametrize("requirement", ["torchvision", "bs-uses", "torchvision==0.9"])
-def test_the_build_for_this_torch_is_installed(tmp_path, interpreter, wheels, requirement):
+def test_the_build_for_this_torch_is_installed(tmp_path, interpreter, wheels):
     make_wheel(wheels, "torchvision", "0.9+cpu", requires=("torch==9.0",))
     make_wheel(wheels, "bs-uses", requires=("torchvision",))
-    assert interpreter.install(plugin(tmp_path, f"{requirement}\n"))[0] == "True"
-    assert interpreter.version("torchvision") == "0.9+cpu"
+    for requirement in ("torchvision", "bs-uses", "torchvision==0.9"):
+        assert interpreter.install(plugin(tmp_path, f"{requirement}\n", name=requirement[:11]))[0] == "True"
+        assert interpreter.version("torchvision") == "0.9+cpu"
+        interpreter.remove("torchvision")
 
 
 def test_a_torchvision_from_where_torch_came_from_is_installed(tmp_path, interpreter, wheels):

@@ -27,10 +27,7 @@ def test_what_is_written_is_read(tmp_path_factory, outcomes):
     assert read_outcomes(file) == tuple(outcomes)
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["", "{}x", "[1]", "[{}]", "[[]]", "null", "[" * 100_000],
-)
+@pytest.mark.parametrize("content", ["", "{}x", "[1]", "[{}]", "[[]]", "null", "[" * 100_000])
 def test_anything_else_is_refused(tmp_path, content):
     (tmp_path / "outcomes.json").write_text(content)
     with pytest.raises(CorruptFileError):

@@ -260,7 +260,4 @@ def test_check_extracted(tmp_path):
     assert check_extracted(path) == []
     (folder / "a.png").write_bytes(b"FIRST")  # of the same size
     (folder / "sub" / "c.png").unlink()
-    assert check_extracted(path) == [
-        f"{folder}/a.png differs from the archive",
-        f"{folder}/sub/c.png is missing",
-    ]
+    assert check_extracted(path) == [f"{folder}/a.png differs from the archive", f"{folder}/sub/c.png is missing"]
