@@ -1,8 +1,12 @@
 """Provide small repositories of plugins, and what a job finds that installs in seconds."""
 
+import os
+import runpy
+import sys
 import textwrap
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from packaging.requirements import Requirement
@@ -34,6 +38,27 @@ class Tree:
             self.write(f"vision/brainscore_vision/{name}/test.py", test)
         for file, text in files.items():
             self.write(f"vision/brainscore_vision/{name}/{file.replace('__', '.')}", text)
+
+
+@pytest.fixture
+def script(capfd):
+    """Return the function that runs a file of scripts/ in this process, without what GitHub would have set."""
+
+    def run(name, *arguments, cwd=".", **environment):
+        capfd.readouterr()
+        with pytest.MonkeyPatch.context() as patch:
+            for variable in [each for each in os.environ if each.startswith("GITHUB")]:
+                patch.delenv(variable)
+            for variable, value in environment.items():
+                patch.setenv(variable, str(value))
+            patch.chdir(cwd)
+            patch.setattr(sys, "argv", [name, *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                runpy.run_path(str(LIGHT.parent / name), run_name="__main__")
+        out, err = capfd.readouterr()
+        return SimpleNamespace(returncode=ended.value.code, stdout=out, stderr=err)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -5,15 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from brainscore_ci.__main__ import main
+
 ROOT = Path(__file__).parents[2]
 
 
-def run(*arguments, cwd=None):
-    command = [sys.executable, "-m", "brainscore_ci", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=cwd)
-
-
-def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path):
+def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path, monkeypatch, capsys):
     pair = {"reasons": [], "minutes": 1, "memory_gb": 4, "private": False}
     benchmarks = ["SimulatedCortex2026.V1-pls"]
     groups = [
@@ -23,7 +20,8 @@ def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path):
     plan = {"base": None, "head": None, "event": "push", "changed": [], "tests": [], "skipped": [], "refused": []}
     (tmp_path / "plan.json").write_text(json.dumps({**plan, "pairs": groups, "previews": groups, "notes": []}))
     options = ["--plan", str(tmp_path / "plan.json"), "--records", str(tmp_path / "records"), "--previews"]
-    done = run("score_pairs", *options, "--results", str(tmp_path / "results"), cwd=ROOT)
+    command = [sys.executable, "-m", "brainscore_ci", "score_pairs", *options, "--results", tmp_path / "results"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT)
     assert done.returncode == 1, done.stderr  # one of them failed
     folder = tmp_path / "records/SimulatedCortex2026.V1-pls"
     scored, failed = (json.loads((folder / f"{model}.json").read_text()) for model in ("pixels", "no_such_model"))
@@ -37,6 +35,6 @@ def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path):
         ("pixels", "scored"),
         ("no_such_model", "failed:UnknownIdentifierError"),
     }
-    done = run("score_pairs", *options, "--shard", "7", cwd=ROOT)
-    assert done.returncode == 2
-    assert "there is no job 7" in done.stderr
+    monkeypatch.chdir(ROOT)
+    assert main(["score_pairs", *options, "--shard", "7"]) == 2
+    assert "there is no job 7" in capsys.readouterr().err

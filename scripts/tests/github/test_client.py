@@ -46,11 +46,7 @@ def server():
     return Server()
 
 
-PULL = {
-    "number": 7,
-    "head": {"sha": "a" * 40, "ref": "branch", "repo": {"id": 12}},
-    "labels": [{"name": "ci-full"}],
-}
+PULL = {"number": 7, "head": {"sha": "a" * 40, "ref": "branch", "repo": {"id": 12}}, "labels": [{"name": "ci-full"}]}
 RUN = {
     "id": 5, "run_number": 3, "run_attempt": 2, "head_sha": "a" * 40, "head_branch": "branch", "event": "pull_request",
     "head_repository": {"id": 12}, "status": "completed", "conclusion": "success", "html_url": "https://github.com/o/r/5",
@@ -98,10 +94,7 @@ def test_changed_paths_have_old_names(server):
 def test_comments(server):
     entries = [{"id": 1, "user": {"login": "x"}, "body": "text"}, {"id": 2, "user": None, "body": None}]
     server.add("GET", f"{BASE}/issues/7/comments", entries)
-    assert server.github().comments(7) == [
-        Comment(id=1, author="x", body="text"),
-        Comment(id=2, author="", body=""),
-    ]
+    assert server.github().comments(7) == [Comment(id=1, author="x", body="text"), Comment(id=2, author="", body="")]
 
 
 def page(entries, following=None):

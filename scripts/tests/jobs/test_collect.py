@@ -2,9 +2,7 @@
 
 import dataclasses
 import json
-import os
 import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -360,17 +358,11 @@ def push_main(tree):
     git(tree.path, "push", "-q", "--force", "origin", "HEAD:main")
 
 
-def run_script(checkout, folder):
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GITHUB")}
-    arguments = ("--plan", folder / "plan.json", "--records", folder / "records")
-    return subprocess.run(
-        [sys.executable, ROOT / "scripts/collect.py", *arguments],
-        cwd=checkout,
-        env={**environment, "GITHUB_STEP_SUMMARY": str(folder / "summary.md")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def run_script(script, tmp_path):
+    """Return the function that collects in a checkout what lies beside it."""
+    arguments = ("--plan", tmp_path / "plan.json", "--records", tmp_path / "records")
+    return lambda checkout: script("collect.py", *arguments, cwd=checkout, GITHUB_STEP_SUMMARY=tmp_path / "summary.md")
 
 
 class TestLate:
@@ -395,39 +387,39 @@ class TestLate:
         }
         return record("pixels", "Unrelated", score=score, **{**revisions, **changes})
 
-    def test_it_does_not_take_the_place_of_a_newer_score(self, tree, origin, late, tmp_path):
+    def test_it_does_not_take_the_place_of_a_newer_score(self, tree, origin, late, run_script):
         tree.write("vision/brainscore_vision/models/pixels/model.py", "x = 2\n")
         push_main(tree)
         newer = self.record(tree.path, 0.9)
         publish([newer], tree.path, "scores", message="the second merge\n")
-        done = run_script(late, tmp_path)
+        done = run_script(late)
         assert published(origin) == {"Unrelated/pixels.json": newer}
         assert done.returncode == 0, done.stderr
         assert "not published: `pixels` on `Unrelated`" in done.stdout
 
-    def test_nor_does_it_come_first(self, tree, origin, late, tmp_path):
+    def test_nor_does_it_come_first(self, tree, origin, late, run_script):
         tree.write("vision/brainscore_vision/models/pixels/model.py", "x = 2\n")
         push_main(tree)
-        assert run_script(late, tmp_path).returncode == 0
+        assert run_script(late).returncode == 0
         assert git(origin, "branch", "--list", "scores") == ""
 
-    def test_a_merge_of_something_else_is_no_matter(self, tree, origin, late, tmp_path):
+    def test_a_merge_of_something_else_is_no_matter(self, tree, origin, late, run_script):
         tree.write("vision/brainscore_vision/models/network/model.py", "x = 2\n")
         push_main(tree)
-        done = run_script(late, tmp_path)
+        done = run_script(late)
         assert done.returncode == 0, done.stderr
         assert published(origin)["Unrelated/pixels.json"].score == 0.1
 
-    def test_the_library_is_newer(self, tree, origin, late, tmp_path):
+    def test_the_library_is_newer(self, tree, origin, late, run_script):
         tree.write("core/brainscore_core/_version.py", '__version__ = "999.0"\n')
         push_main(tree)
         newer = self.record(tree.path, 0.9, version_class="999.0")
         publish([newer], tree.path, "scores", message="the second merge\n")
-        assert run_script(late, tmp_path).returncode == 0
+        assert run_script(late).returncode == 0
         assert published(origin) == {"Unrelated/pixels.json": newer}
 
     @pytest.mark.parametrize("says", ["older", "newer", "unknown", "an option"])
-    def test_the_library_is_newer_in_a_release_of_its_class(self, tree, origin, late, tmp_path, says):
+    def test_the_library_is_newer_in_a_release_of_its_class(self, tree, origin, late, tmp_path, says, run_script):
         """Plugins and release are the same: which code is older is known by the history of main alone."""
         older = git(tree.path, "rev-parse", "HEAD")
         tree.write("core/brainscore_core/somewhere.py", "x = 2\n")
@@ -437,7 +429,7 @@ class TestLate:
         publish([there], tree.path, "scores", message="the second merge\n")
         given = {"older": older, "newer": newer, "unknown": None, "an option": "--octopus"}[says]
         write(tmp_path / "records/records-0", self.record(tree.path, 0.1, source_revision=given))
-        done = run_script(late, tmp_path)
+        done = run_script(late)
         assert done.returncode == 0, done.stderr
         assert published(origin)["Unrelated/pixels.json"].score == (0.9 if says == "older" else 0.1)
 
@@ -459,9 +451,9 @@ class TestLate:
         assert [each.score for each in collected.outdated] == [0.1]
         assert published(origin)["Unrelated/pixels.json"].score == 0.9
 
-    def test_a_remote_without_the_branch(self, origin, late, tmp_path):
+    def test_a_remote_without_the_branch(self, origin, late, run_script):
         git(origin, "branch", "-m", "main", "trunk")
-        done = run_script(late, tmp_path)
+        done = run_script(late)
         assert done.returncode == 2
         assert "has no branch 'main'" in done.stderr
 
@@ -472,7 +464,7 @@ def clone_at(source, target, origin):
     return target
 
 
-def test_script(tree, origin, tmp_path):
+def test_script(tree, origin, tmp_path, run_script):
     """From the checkout of a plan to the branch and the summary of the step."""
     git(tree.path, "init", "-q", "-b", "main")
     git(tree.path, "remote", "add", "origin", str(origin))
@@ -484,7 +476,7 @@ def test_script(tree, origin, tmp_path):
     }
     write(tmp_path / "records/records-0", record("pixels", "Unrelated", score=0.5, **revisions))
     (tmp_path / "plan.json").write_text(plan(("pixels", "Unrelated"), ("network", "Unrelated")).to_json())
-    done = run_script(tree.path, tmp_path)
+    done = run_script(tree.path)
     assert done.returncode == 1, done.stderr  # one is missing
     assert "1 of 2 pairs scored" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert "`network`" in done.stdout

@@ -6,11 +6,7 @@ import zipfile
 import pytest
 
 from brainscore_ci.jobs.credentials import start_again_without_credentials, without_credentials
-from brainscore_ci.jobs.plugin_tests import (
-    TestOptions,
-    environment_of_tests,
-    run_plugin_tests,
-)
+from brainscore_ci.jobs.plugin_tests import TestOptions, environment_of_tests, run_plugin_tests
 from brainscore_core.errors import ConfigurationError, PluginError, RequirementsError, UnknownIdentifierError
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.named import plugin_at, plugins_named

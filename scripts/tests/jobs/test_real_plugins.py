@@ -23,6 +23,7 @@ def offline(monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
 
 
+@pytest.mark.slow  # runs the contracts of whole plugins
 def test_a_model_and_a_metric_keep_their_contracts(tmp_path):
     done, rows = run("models/pixels", "rdm", "--ci", "-m", "contract", folder=tmp_path)
     assert done.returncode == 0, done.stdout

@@ -113,9 +113,7 @@ def test_what_cannot_be_read_takes_nothing_down(tree):
 
 
 @pytest.mark.parametrize(
-    "hostile",
-    ["x: " + "[" * 30 + "]" * 30, "a: &a [x]\nb: *a", "# long\n" * 20_000],
-    ids=["deep", "alias", "long"],
+    "hostile", ["x: " + "[" * 30 + "]" * 30, "a: &a [x]\nb: *a", "# long\n" * 20_000], ids=["deep", "alias", "long"]
 )
 def test_metadata_that_could_take_minutes_or_gigabytes_are_not_loaded(tree, hostile):
     (tree.library / "benchmarks/experiment/metadata.yml").write_text(f"minutes: 7\n{hostile}\n")

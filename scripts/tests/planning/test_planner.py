@@ -1,9 +1,7 @@
 """Test planning in real repositories, and the script that people and CI run."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -176,27 +174,24 @@ def test_wrong_events_get_the_nearest():
 
 
 class TestScript:
-    def run(self, tree, *arguments, **environment):
-        command = [sys.executable, ROOT / "scripts/plan.py", *arguments]
-        known = {key: value for key, value in os.environ.items() if not key.startswith("GITHUB")}
-        return subprocess.run(
-            command, cwd=tree.path, env={**known, **environment}, capture_output=True, text=True, check=False
-        )
+    @pytest.fixture
+    def run(self, script):
+        return lambda tree, *arguments, **environment: script("plan.py", *arguments, cwd=tree.path, **environment)
 
-    def test_for_people(self, repository):
+    def test_for_people(self, run, repository):
         repository.write(f"{V}/metrics/similarity/metric.py", "x = 1\n")
-        done = self.run(repository)
+        done = run(repository)
         assert done.returncode == 0, done.stderr
         assert "Tests of 2 plugins, about 3 min" in done.stdout
         assert "<- changed: metric.py added" in done.stdout
         assert "network, network_small, pixels x E" in done.stdout
 
-    def test_json_and_files(self, repository, tmp_path):
+    def test_json_and_files(self, run, repository, tmp_path):
         repository.write(f"{V}/metrics/similarity/metric.py", "x = 1\n")
         git(repository.path, "add", "-A")
         git(repository.path, "commit", "-qm", "change")
         files = {"plan": tmp_path / "plan.json", "outputs": tmp_path / "outputs"}
-        done = self.run(
+        done = run(
             repository,
             *("--event", "pull_request", "--base", "HEAD~1", "--head", "HEAD", "--labels", '["x"]', "--json"),
             *("--output", files["plan"]),
@@ -210,9 +205,9 @@ class TestScript:
         assert (outputs["tests"], outputs["pairs"], outputs["previews"], outputs["refused"]) == ("2", "3", "0", "0")
         assert json.loads(outputs["test_shards"]) == [{"index": 0, "name": "benchmarks/experiment and 1 more"}]
 
-    def test_refused(self, repository, tmp_path):
+    def test_refused(self, run, repository, tmp_path):
         repository.write(f"{V}/models/x$(touch pwned)/__init__.py", "")
-        done = self.run(repository, GITHUB_OUTPUT=str(tmp_path / "outputs"))
+        done = run(repository, GITHUB_OUTPUT=str(tmp_path / "outputs"))
         assert done.returncode == 1
         assert "REFUSED" in done.stdout
         assert {"tests=0", "refused=1"} <= set((tmp_path / "outputs").read_text().splitlines())
@@ -226,14 +221,14 @@ class TestScript:
             (["--unknown"], "No such option: --unknown"),
         ],
     )
-    def test_wrong_usage(self, repository, arguments, message):
-        done = self.run(repository, *arguments)
+    def test_wrong_usage(self, run, repository, arguments, message):
+        done = run(repository, *arguments)
         assert done.returncode == 2
         assert message in done.stderr
         assert "Traceback" not in done.stderr
 
-    def test_missing(self, repository, tmp_path):
-        done = self.run(repository, "--missing", tmp_path / "missing.json")
+    def test_missing(self, run, repository, tmp_path):
+        done = run(repository, "--missing", tmp_path / "missing.json")
         assert done.returncode == 0, done.stderr
         assert {tuple(pair) for pair in json.loads((tmp_path / "missing.json").read_text())} == ALL
         assert "6 pairs have no record" in done.stderr

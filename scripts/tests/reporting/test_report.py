@@ -1,10 +1,7 @@
 """Test what people are told, and that hostile text in it stays text."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -385,13 +382,7 @@ def test_at_most_ten_annotations():
 # -- scripts -----------------------------------------------------------------------------------------------------------
 
 
-def script(name, *arguments, **environment):
-    environment = {**{key: value for key, value in os.environ.items() if not key.startswith("GITHUB")}, **environment}
-    command = [sys.executable, ROOT / "scripts" / name, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, encoding="utf-8")
-
-
-def test_report_script(tmp_path):
+def test_report_script(script, tmp_path):
     (tmp_path / "plan.json").write_text(PLAN.to_json())
     (tmp_path / "results/shard-1").mkdir(parents=True)
     (tmp_path / "results/shard-1/a.json").write_text(RESULTS.to_json())
@@ -409,7 +400,7 @@ def test_report_script(tmp_path):
 
 
 @pytest.mark.parametrize("only", [True, False])
-def test_static_checks_are_missed_where_they_belong_to_the_run(tmp_path, only):
+def test_static_checks_are_missed_where_they_belong_to_the_run(script, tmp_path, only):
     fine = tuple(PluginResult(plugin=task.plugin, status="passed", n_passed=1) for task in PLAN.tests)
     (tmp_path / "plan.json").write_text(replace(PLAN, previews=()).to_json())
     (tmp_path / "results").mkdir()
@@ -420,7 +411,7 @@ def test_static_checks_are_missed_where_they_belong_to_the_run(tmp_path, only):
     assert ("static checks: no result" in told) != only
 
 
-def test_report_script_without_a_plan(tmp_path):
+def test_report_script_without_a_plan(script, tmp_path):
     done = script("report.py", "--plan", tmp_path / "none.json", "--results", tmp_path)
     assert done.returncode == 2
     assert "none.json" in done.stderr
@@ -444,7 +435,7 @@ NEEDS = {"plan": {"result": "success", "outputs": {}}, "test": {"result": "succe
         ({}, {}, 1),
     ],
 )
-def test_gate_script(needs, counts, code):
+def test_gate_script(script, needs, counts, code):
     done = script("gate.py", NEEDS=json.dumps(needs), COUNTS=json.dumps(counts))
     assert done.returncode == code, done.stdout + done.stderr
     assert ("::error::" in done.stdout) == bool(code)
@@ -452,7 +443,7 @@ def test_gate_script(needs, counts, code):
 
 
 @pytest.mark.parametrize("environment", [{}, {"NEEDS": "x"}, {"NEEDS": json.dumps(NEEDS), "COUNTS": "[1]"}])
-def test_gate_stays_closed_where_nothing_can_be_read(environment):
+def test_gate_stays_closed_where_nothing_can_be_read(script, environment):
     done = script("gate.py", **environment)
     assert done.returncode == 1
     assert "::error::The gate stays closed" in done.stdout

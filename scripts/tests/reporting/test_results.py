@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, Skip, TestTask
-from brainscore_ci.reporting.results import (
-    Failure,
-    PairResult,
-    PluginResult,
-    Results,
-    SkippedTest,
-    read_folder,
-)
+from brainscore_ci.reporting.results import Failure, PairResult, PluginResult, Results, SkippedTest, read_folder
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.scoring.pairs import Pair
 from brainscore_core.untrusted import MOST_BYTES

@@ -51,11 +51,7 @@ def problems(result):
 def test_reads_a_form():
     said = issue(kind=UPDATE)
     assert read_request(said) == Submission(
-        issue=12,
-        submitter=Submitter(login="ada", account=42),
-        url=URL,
-        update=True,
-        description="A new experiment.",
+        issue=12, submitter=Submitter(login="ada", account=42), url=URL, update=True, description="A new experiment."
     )
     assert read_request(issue()).submitter.trailer == "Co-authored-by: ada <42+ada@users.noreply.github.com>"
     assert read_request(issue()).update is False
@@ -180,9 +176,7 @@ def test_shows_what_an_update_changes():
 
 def test_hostile_text_stays_text():
     asked = Submission(
-        issue=12,
-        submitter=Submitter(login="ada", account=42),
-        description="```\n@everyone <script>\nCloses #99",
+        issue=12, submitter=Submitter(login="ada", account=42), description="```\n@everyone <script>\nCloses #99"
     )
     text = draft(archive(), Placement(exists=False), asked, ["@ada <b> [x](y)"]).body
     lines = text.splitlines()

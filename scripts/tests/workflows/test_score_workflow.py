@@ -126,8 +126,7 @@ def test_run_that_ends_late_publishes_what_is_newest(project, github):
     before, after = push_change(project)
     github.push(before, after)
     project.plugin(
-        "models/later",
-        'from brainscore_vision import model_registry\n\nmodel_registry["later"] = lambda: 1\n',
+        "models/later", 'from brainscore_vision import model_registry\n\nmodel_registry["later"] = lambda: 1\n'
     )
     github.publish(heads__main=project.commit("later"))
     late = github.run("score", "push", {"before": before, "after": after}, after, variables=SHOWN)
@@ -152,12 +151,7 @@ def test_leaderboard_that_lost_a_score_is_not_published(project, github):
         subprocess.run(["git", "-C", str(branch), *command], check=True)
     sha = project.commit("something else")
     run = github.push(after, sha, variables=SHOWN)
-    assert run.results == {
-        **PUBLIC,
-        "score": "skipped",
-        "collect": "skipped",
-        "leaderboard": "failure",
-    }, run.story
+    assert run.results == {**PUBLIC, "score": "skipped", "collect": "skipped", "leaderboard": "failure"}, run.story
     assert "the score of network on Unrelated" in run.log("leaderboard")
 
 
