@@ -1,6 +1,7 @@
 """Give every test its own empty homes, those that need data what the caller has of them, and some a small library."""
 
 import contextlib
+import itertools
 import os
 import sys
 from textwrap import dedent
@@ -41,14 +42,27 @@ def settings_of_caller():
     return settings()
 
 
+@pytest.fixture(scope="session")
+def new_home(tmp_path_factory):
+    """Return the function that makes a folder; `mktemp` would look at all there are to number each of thousands."""
+    folder, numbers = tmp_path_factory.mktemp("homes"), itertools.count()
+
+    def make():
+        home = folder / str(next(numbers))
+        home.mkdir()
+        return home
+
+    return make
+
+
 @pytest.fixture(autouse=True)
-def own_homes(request, settings_of_caller, tmp_path_factory, monkeypatch):
+def own_homes(request, settings_of_caller, new_home, monkeypatch):
     """Point every home at a fresh folder and let no plugin install anything.
 
     Tests that need data (by their markers, or as contract of a plugin) read those that lie in the caller's homes, and
     download to there.
     """
-    base = tmp_path_factory.mktemp("homes")
+    base = new_home()
     home = base / "brain-score"
     if needs_data(request.node):
         lend_weights(settings_of_caller, home)
