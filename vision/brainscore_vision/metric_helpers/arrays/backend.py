@@ -214,12 +214,7 @@ def resolve(backend: str | Backend | None = None) -> Backend:
     backend : str, Backend or None
         ``'numpy'``; ``'torch'`` or ``'torch:cpu'``; ``'torch:cuda'``, ``'torch:cuda:1'``; ``'torch:mps'``, which
         computes on the CPU, since Metal has no float64. None: the setting ``BRAINSCORE_ARRAY_BACKEND``, ``'numpy'`` if
-        unset. A `Backend` is returned unchanged.
-
-    Raises
-    ------
-    ConfigurationError
-        If the name is unknown, or torch or the device is missing. (It also is a ValueError.)
+        unset. An unknown name, or a missing torch or device, raises ConfigurationError, which also is a ValueError.
     """
     if backend is not None and not isinstance(backend, str):
         return backend
@@ -236,7 +231,7 @@ def resolve(backend: str | Backend | None = None) -> Backend:
 
 def _torch_backend(device: str) -> Backend:
     try:
-        import torch  # a heavy import, for those who ask for it
+        import torch  # a heavy import
     except ImportError as error:
         raise ConfigurationError(
             f"The backend 'torch:{device}' needs the package torch, which cannot be imported ({error}). Install it, "
@@ -244,7 +239,7 @@ def _torch_backend(device: str) -> Backend:
         ) from error
     kind, _, number = device.partition(":")
     if kind == "mps":
-        return TorchBackend(torch, "cpu")  # Metal has no float64
+        return TorchBackend(torch, "cpu")
     if kind == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if count == 0:

@@ -92,14 +92,8 @@ def correlate_parts(
 ) -> Floats:
     """Correlate predictions that arrive in parts with the responses, shape (n_splits, n_neuroids).
 
-    Parameters
-    ----------
-    parts : iterable of (split number, columns, prediction of shape (n_test, width))
-        As from a `BlockPredictor`: columns are those of the blocks of `target`.
-    target : array-like or ColumnBlocks, shape (n_stimuli, n_neuroids)
-        Read in one pass if parts come block by block, otherwise in one pass for each split.
-    tests : sequence of array-like of int
-        Positions of the test stimuli of each split.
+    Parts are those of a `BlockPredictor`, for blocks of `target`; this is read in one pass if parts come block by
+    block, otherwise in one pass for each split. `tests` are positions of the test stimuli of each split.
     """
     blocks = ColumnBlocks.of(target)
     rows = [np.asarray(test, dtype=np.intp) for test in tests]

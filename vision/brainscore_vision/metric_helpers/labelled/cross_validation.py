@@ -268,9 +268,9 @@ class CartesianProduct(Transformation):
 
 
 def expand(assembly: Assembly, target_dims: Sequence[str]) -> Assembly:
-    """Turn scalar coordinates, with or without the suffix ``_source`` or ``_target``, into dimensions of length one.
+    """Turn scalar coordinates, with or without a suffix ``_source`` or ``_target``, into last dimensions of length one.
 
-    The new dimensions come last, in the order of the coordinates. Attrs are dropped.
+    Attrs are dropped.
 
     Examples
     --------

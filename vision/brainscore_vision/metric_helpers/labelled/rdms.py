@@ -167,11 +167,8 @@ class RDMSimilarity:
     def __call__(self, rdm_assembly1: DataAssembly, rdm_assembly2: DataAssembly) -> Score:
         """Compute the Spearman correlation above the diagonal of square assemblies, see the module.
 
-        Returns
-        -------
-        Score
-            0-d, in [-1, 1]. NaN if a constant pattern leaves a stimulus without dissimilarities; ``undefined_stimuli``
-            in attrs names them. Attrs also: ``n_stimuli``, ``quantity``.
+        NaN if a constant pattern leaves a stimulus without dissimilarities; ``undefined_stimuli`` in attrs names them.
+        Attrs also: ``n_stimuli``, ``quantity``.
         """
         rdms = [read_square(rdm, stimulus_coord=self._comparison_coord) for rdm in (rdm_assembly1, rdm_assembly2)]
         first, second, notes = paired_rdms(rdms[0], rdms[1], stimulus_coord=self._comparison_coord)

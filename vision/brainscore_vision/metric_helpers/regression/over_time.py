@@ -91,7 +91,7 @@ class PerTimeRegression:
     def predict(self, source: xr.DataArray) -> xr.DataArray:
         """Predict responses in every time bin by its own regression, in the order of the target of `fit`.
 
-        RuntimeError before `fit`; AssemblyError if the time bins are not those of `fit`.
+        Before `fit`, this raises RuntimeError.
         """
         if not self._fitted:
             raise RuntimeError("The regression has not been fitted yet: call fit(source, target) first.")

@@ -104,8 +104,8 @@ def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
 def attach_split_error(score: Score, values: ArrayLike) -> Score:
     """Write the standard error of a mean over splits of one data set into the score's attributes, as ``split_error``.
 
-    It measures the dependence on the draw of splits. Splits share data, so that it is much smaller than the error of
-    the score.
+    It measures the dependence on the draw of splits, and is much smaller than the error of the score, since splits
+    share data.
     """
     errors = np.where(np.isnan(score.values), np.nan, standard_errors(values))
     score.attrs["split_error"] = shaped_like(score, errors)

@@ -2,10 +2,10 @@ r"""Estimate the uncertainty of a score over newly sampled stimuli and neuroids.
 
 Most metrics report it from influences (`statistics.influence`). For all other statistics, `half_sample_interval`
 recomputes them on halves of stimuli and neuroids, drawn *without* replacement (Politis, Romano & Wolf 1999,
-Subsampling, doi:10.1007/978-1-4612-1554-7). A half varies around the whole as much as a bootstrap sample, because
-:math:`(1/m - 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2` (Friedman & Hall 2007, doi:10.1016/j.jspi.2006.06.002,
-section 3), but holds every stimulus once: no copies are in training and test, nor put zeros into a dissimilarity
-matrix. Only the spread is used, around the score on all data.
+doi:10.1007/978-1-4612-1554-7). A half varies around the whole as much as a bootstrap sample, because :math:`(1/m -
+1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2` (Friedman & Hall 2007, doi:10.1016/j.jspi.2006.06.002, section 3), but
+holds every stimulus once: no copies are in training and test, nor put zeros into a dissimilarity matrix. Only the
+spread is used, around the score on all data.
 
 Halves of stimuli vary with stimuli and with the noise of cells, halves of neuroids with neuroids and the same noise,
 halves of both hold that noise three times (Owen 2007, doi:10.1214/07-AOAS122). Draws of each kind give
@@ -66,10 +66,7 @@ class HoldsOut(Protocol):
     """A metric that correlates predictions of held-out stimuli: median over neuroids, mean over splits."""
 
     def held_out(self, source: xr.DataArray, target: xr.DataArray) -> Sequence[HeldOut]:
-        """Return predictions and measurements of the test stimuli of every split.
-
-        NotImplementedError if a subclass or an argument replaced the predictor.
-        """
+        """Return predictions and measurements of every split; NotImplementedError if they are unknown."""
 
 
 def half_sample_interval(

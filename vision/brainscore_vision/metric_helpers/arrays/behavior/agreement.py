@@ -78,16 +78,8 @@ def error_consistency(first: ArrayLike, second: ArrayLike, counted: ArrayLike | 
 def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = None) -> Floats:
     """Compute the error consistency of every pair of observers by three matrix products.
 
-    Parameters
-    ----------
-    correct, judged : array-like of bool, shape (n_observers, n_stimuli)
-        Whether an observer was right, and whether they judged a stimulus; None: all did. Only stimuli that both judged
-        count.
-
-    Returns
-    -------
-    ndarray, shape (n_observers (n_observers - 1) / 2,)
-        Pairs in the order (0, 1), (0, 2), ..., (1, 2), ...
+    Observers, on the first axis, were right about some of the stimuli that they judged (None: all); only stimuli that
+    both judged count. Pairs have the order (0, 1), (0, 2), ..., (1, 2), ...
     """
     right = np.asarray(correct, dtype=bool)
     seen = np.ones_like(right) if judged is None else np.asarray(judged, dtype=bool)
@@ -150,16 +142,8 @@ def relative_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
 def pairwise_accuracies(right: ArrayLike, judged: ArrayLike) -> Floats:
     """Compute the accuracy of every observer on the stimuli of every other one.
 
-    Parameters
-    ----------
-    right, judged : array-like, shape (n_observers, n_stimuli)
-        Numbers of right answers and of all answers.
-
-    Returns
-    -------
-    ndarray, shape (n_observers, n_observers)
-        Entry ``(i, j)`` is the accuracy of ``i`` on the stimuli that ``j`` judged too, weighted by the answers of
-        ``j``. NaN where they share no stimulus.
+    From numbers of right and of all answers, shape (n_observers, n_stimuli), entry ``(i, j)`` is the accuracy of ``i``
+    on the stimuli that ``j`` judged too, weighted by the answers of ``j``. NaN where they share no stimulus.
 
     Examples
     --------

@@ -144,7 +144,8 @@ def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Flo
 def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Floats:
     """Compute how well each pair of objects is discriminated (O2 of Rajalingham et al., 2018), as `image_dprimes`.
 
-    ``d'[a, b] = z(1 - rate(b taken for a)) - z(rate(a taken for b))``; rates are averaged over the images of an object.
+    ``d'[a, b] = z(1 - rate(b taken for a)) - z(rate(a taken for b))``, with rates averaged over the images of an
+    object.
     """
     means = object_means(rates, truth)
     with np.errstate(invalid="ignore"):

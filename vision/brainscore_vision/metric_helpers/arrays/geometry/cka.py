@@ -117,12 +117,8 @@ class GramSide:
 class GramPair:
     """Two sides, a Gram matrix first, and what all quantities computed from them share.
 
-    Attributes
-    ----------
-    cross : ndarray
-        X^T Y, shape (p, q), of features; K Y, shape (n, q), of a Gram matrix and features; L of two Gram matrices.
-    total : float
-        Sum of K_ij L_ij over all pairs of stimuli.
+    `cross` is X^T Y, shape (p, q), of features; K Y, shape (n, q), of a Gram matrix and features; L of two Gram
+    matrices. `total` is the sum of K_ij L_ij over all pairs of stimuli.
     """
 
     one: GramSide

@@ -61,8 +61,8 @@ def noise_covariance(
     (rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage). N independent residuals would halve it for two
     repetitions, whose residuals are copies of each other.
 
-    Correlations between neuroids shrink towards zero by the amount of least expected squared error, or are set to zero
-    (kind 'diagonal'). Variances do not change. The share removed, in [0, 1], is returned too.
+    Correlations between neuroids shrink by the amount of least expected squared error or, kind 'diagonal', to zero. The
+    share removed, in [0, 1], is returned too.
     """
     values = np.asarray(responses, dtype=np.float64)
     recorded = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)

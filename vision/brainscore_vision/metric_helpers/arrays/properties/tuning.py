@@ -220,12 +220,8 @@ def calc_size_tuning(size_curve: ArrayLike, radius: ArrayLike) -> tuple[PerCurve
 def calc_texture_modulation(response: ArrayLike) -> tuple[PerCurve, Floats]:
     """Compare mean responses to noise and to textures with the same spectrum, shape (..., 2, n_families).
 
-    Returns
-    -------
-    modulation : float or ndarray, shape (...)
-        Mean over families, in [-1, 1] for responses that are not negative.
-    by_family : ndarray, shape (..., n_families)
-        ``(texture - noise) / (texture + noise)``; NaN without any response, which the mean ignores.
+    The index ``(texture - noise) / (texture + noise)`` is returned as a mean over families, in [-1, 1] for responses
+    that are not negative, and for each; NaN without any response, which the mean ignores.
     """
     values = np.asarray(response, dtype=np.float64)
     noise, texture = values[..., 0, :], values[..., 1, :]

@@ -134,8 +134,8 @@ def banded_fit(
 def variance_by_band(parts: Floats, measured: Floats) -> Floats:
     """Divide the explained variance among bands by the product measure, shape (n_bands, n_neuroids).
 
-    Parts are those of a `BandedPrediction`. They sum over bands to ``R^2 = 1 - sum (y - prediction)^2 / sum y^2`` of
-    centred responses and predictions. NaN where responses do not vary.
+    The shares of `parts`, as in a `BandedPrediction`, sum to ``R^2 = 1 - sum (y - prediction)^2 / sum y^2`` of centred
+    responses and predictions; NaN where responses do not vary.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def briefly_decoded_probabilities(
     final = [part.copy() for part in state]
     going = np.arange(n_bins)
     adam = Adam(state)
-    shuffled = np.random.RandomState(0)  # the published order of stimuli
+    shuffled = np.random.RandomState(0)
     for _ in range(_EPOCHS):
         order = np.arange(n_train)
         shuffled.shuffle(order)

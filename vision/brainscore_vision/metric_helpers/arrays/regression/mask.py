@@ -46,7 +46,7 @@ class MaskSettings:
     tolerance : float
         Training ends after an epoch whose last batch has a smaller norm of residuals.
     seed : int
-        Of the initial masks and weights (standard normal; offsets are 0) and of the order of stimuli, for each split.
+        Draws the initial masks and weights (standard normal; offsets are 0) and the order of stimuli, for each split.
     """
 
     learning_rate: float = 0.01

@@ -161,14 +161,8 @@ def _products(
 class _Block:
     """Original (`raw`) and centred responses of source neuroids, shape (n_stimuli, width), and sums over stimuli.
 
-    Attributes
-    ----------
-    squares : ndarray, shape (width,)
-        Sums of squares of x; 0 for constants up to rounding.
-    crossed : ndarray, shape (n_neuroids, width)
-        Sums of products with the centred target.
-    sums, squared : ndarray, shape (n_splits, width)
-        Sums of x and of its squares over the stimuli that each split leaves out.
+    These are sums of squares (0 for constants up to rounding) and of products with the centred target over all stimuli,
+    and sums of x and of its squares over the stimuli that each split leaves out.
     """
 
     raw: NDArray[Any]

@@ -54,7 +54,7 @@ def pooled_correlation(prediction: ArrayLike, response: ArrayLike, folds: Sequen
 
     :math:`r = \sum_i f_i y_i / \sqrt{\sum_i f_i^2 \sum_i y_i^2}` after removing the means of folds; NaN where either
     side is constant within all. The influence is the derivative of r by the weight of each stimulus, with fixed fits:
-    ``z_f z_y - r (z_f^2 + z_y^2) / 2`` with both sides of unit length. It sums to 0 over stimuli.
+    ``z_f z_y - r (z_f^2 + z_y^2) / 2`` with both sides of unit length.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def pooled_correlation(prediction: ArrayLike, response: ArrayLike, folds: Sequen
 def signal_products(
     predictions: tuple[ArrayLike, ArrayLike], responses: tuple[ArrayLike, ArrayLike], folds: Sequence[Indices]
 ) -> Shares:
-    r"""Estimate the explained signal by products in which noise never meets itself.
+    r"""Estimate the explained signal by products of measurements with independent noise.
 
     With halves A and B of the repetitions, and :math:`f_A` predicted from the responses :math:`y_A` to other stimuli,
 
@@ -84,8 +84,7 @@ def signal_products(
 
     whose sums have the expected values :math:`\sum_i s_i^2 - \sum_i (s_i - g_i)^2` and :math:`\sum_i s_i^2`, with the
     signal :math:`s` and the mean prediction :math:`g` over training noise, for any regression. Fold means are removed
-    from each (see `within_folds`). Predictions and responses are those of half A and half B, in the units of the
-    responses; only sums of the result over stimuli are meaningful.
+    from each (see `within_folds`); only sums of the result over stimuli are meaningful.
     """
     f_a, f_b, y_a, y_b = (within_folds(values, folds) for values in (*predictions, *responses))
     return Shares(f_a * y_b + f_b * y_a - f_a * f_b, y_a * y_b)
