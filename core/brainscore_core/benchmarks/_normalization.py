@@ -236,17 +236,10 @@ def _advice(score: str, ceiling: str) -> str:
 
 @dataclass(frozen=True)
 class LazyCeiling:
-    """Estimate a ceiling when it is first needed, with its quantity known before.
+    """Estimate the ceiling of a loaded measurement when it is first needed, with its quantity known before.
 
     As ``ceiling_func`` it lets designs of benchmarks refuse an unlawful pair of metric and ceiling (`validate_pair`)
     without loading the measurement.
-
-    Parameters
-    ----------
-    ceiler : Ceiling or callable
-        Returns the `Score` of a measurement.
-    load : callable
-        Returns the measurement with separate repetitions or subjects.
 
     Examples
     --------

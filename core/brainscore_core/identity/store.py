@@ -51,16 +51,9 @@ class CacheEntry:
 
 
 class Store:
-    """Cached results in a folder; the least recently used ones go when they exceed a size.
+    """Cached results in a folder, which may be absent; the least recently used ones go when they exceed a size.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the cache, which may be absent.
-    limit_bytes : int, optional
-        Size limit; None is `cache_limit_bytes`.
-    pattern : str
-        Glob pattern of its entries; hidden files and locks are none.
+    ``limit_bytes`` of None is `cache_limit_bytes`; entries match ``pattern`` and are neither hidden nor locks.
     """
 
     def __init__(self, folder: Path, limit_bytes: int | None = None, *, pattern: str = "*") -> None:

@@ -34,18 +34,10 @@ _FORMER_MODULES = frozenset({"asynchat", "asyncore", "distutils", "imp", "smtpd"
 
 @dataclass(frozen=True)
 class RequirementLine:
-    """One thing that a plugin requires.
+    """One thing that a plugin requires, as an installer reads it, without comments and variables.
 
-    Attributes
-    ----------
-    text : str
-        One line as an installer reads it, without comments and variables of the environment.
-    requirement : Requirement or None
-        The parsed line; None for options and lines that only an installer understands.
-    file : str
-        Relative to the folder of the plugin, with ``/``.
-    number : int
-        Line of that file, counted from 1.
+    ``requirement`` is None for options and lines that only an installer understands; ``file`` is relative to the folder
+    of the plugin, with ``/``.
     """
 
     text: str

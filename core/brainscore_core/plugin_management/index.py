@@ -32,15 +32,9 @@ _SETTLED_AFTER_NS = 2_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class PluginRoot:
-    """A folder whose folders are plugins.
+    """A folder of plugins of one kind (``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``).
 
-    Attributes
-    ----------
-    folder : str
-        Kind of its plugins: ``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``.
-    path : Path
-    package : str
-        Name under which its plugins are imported, such as ``'mylibrary.models'``.
+    They are imported under ``package``, such as ``'mylibrary.models'``.
     """
 
     folder: str
@@ -50,19 +44,10 @@ class PluginRoot:
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """A plugin as its source describes it, without importing it.
+    """A plugin, the folder ``name`` in ``root``, as its source describes it, without importing it.
 
-    Attributes
-    ----------
-    name : str
-        Name of its folder.
-    root : PluginRoot
-        Folder that holds it.
-    registrations : tuple of Registration
-    computed : tuple of Computed
-        Registrations whose identifiers the plugin computes.
-    problem : str or None
-        Why its ``__init__.py`` cannot be read, with path and line.
+    ``computed`` are registrations whose identifiers it computes; ``problem`` says why its ``__init__.py`` cannot be
+    read, with path and line.
     """
 
     name: str

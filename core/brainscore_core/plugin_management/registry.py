@@ -13,14 +13,12 @@ __all__ = ["FOLDERS", "KINDS", "Kind", "duplicate_identifier", "kind_named", "ki
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of thing that plugins register.
+    """One kind of thing that plugins register, such as ``'model'``.
 
     Attributes
     ----------
-    name : str
-        Singular, such as ``'model'``.
     label : str
-        The same in the words of a message, such as ``'stimulus set'``.
+        The name in a message, such as ``'stimulus set'``.
     folder : str
         Folder of the library that holds its plugins, such as ``'models'``.
     registry : str

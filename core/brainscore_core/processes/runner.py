@@ -1,11 +1,8 @@
 """Run other programs with bounds on time, memory and output, and end all their descendants.
 
 A program gets no shell, no input and its own session, which ends with it even if this process is interrupted or
-killed (`processes.guard`). Untrusted code runs through here in a box (`brainscore_core.scoring.isolation`).
-
-**Order of output.** Standard output and standard error share one pipe; each keeps the order of its lines. Across the
-two, lines appear in the order in which they reached the pipe: Python, like most programs, buffers standard output
-unless it runs in a terminal or flushes.
+killed (`processes.guard`). Standard output and standard error share one pipe, so their lines interleave as they are
+flushed: Python, like most programs, buffers standard output unless it runs in a terminal.
 """
 
 from __future__ import annotations
@@ -55,9 +52,8 @@ class Ended:
         Bound at which it was ended; None if it ended by itself.
     output : str
         Start and end of its standard output and standard error together.
-    seconds : float
     peak_memory_bytes : int, optional
-        Largest resident memory seen of the program and its descendants; None if unmeasured, see `RunOptions`.
+        As in `RunOptions`; None if unmeasured.
     """
 
     command: tuple[str, ...] = ()
@@ -93,17 +89,13 @@ class RunOptions(TypedDict, total=False):
 
     Attributes
     ----------
-    environment : mapping of str to str, optional
-        All of its environment variables; None: those of this process.
-    folder : Path, optional
-        Working directory; None: that of this process.
-    timeout_s : float, optional
-        Longest duration; None: unlimited.
+    environment, folder : optional
+        All of its environment variables, and its working directory; None: those of this process.
+    timeout_s, most_processes : float, optional
+        Longest duration and largest number of processes including descendants; None: unlimited.
     memory_bytes : float, optional
         Largest resident memory of the program and its descendants together, checked five times a second; unlimited if
         None or without ``/proc`` (macOS, Windows).
-    most_processes : float, optional
-        Largest number of processes including descendants, checked like the memory; None: unlimited.
     secrets : sequence of str
         Texts to remove from the collected output.
     show : callable, optional

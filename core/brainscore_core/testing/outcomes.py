@@ -46,13 +46,11 @@ class TestOutcome(Untrusted):
     part : 'contract' or 'test.py'
         Whether it belongs to the contract of the plugin's kind or to the plugin's own tests.
     outcome : str
-        'passed', 'failed', 'error' (it could not run), 'skipped' or 'deselected' (by ``-k`` or ``-m``).
+        'error' if it could not run, 'deselected' by ``-k`` or ``-m``.
     seconds : float
         Duration, including set-up.
     reason : str
         Reason of the skip, or text of the error.
-    file, line : str, int or None
-        Place of the test; lines count from 1.
     traceback : str
         As printed by pytest, for the first failures.
     """

@@ -51,17 +51,9 @@ def fetch(source: RemoteFile, target: Path, bring: Callable[[PartialFile], bool]
     """Return the verified local copy of a file, fetching it if it is absent, damaged or another version.
 
     A copy with the right digest is used; an unchanged one is not hashed again. Otherwise the mirror folder
-    (``BRAINSCORE_MIRROR``) is tried, then the server. An interrupted download continues at the next call. Concurrent
-    processes download once. The file appears under its name only when it is whole and verified.
-
-    Parameters
-    ----------
-    source : RemoteFile
-        Address, version and digests of the file.
-    target : Path
-        Path of the local copy; its folder is created.
-    bring : callable
-        ``bring(partial)`` downloads the missing bytes and returns whether earlier ones were continued.
+    (``BRAINSCORE_MIRROR``) is tried, then ``bring(partial)``, which downloads the missing bytes and returns whether
+    earlier ones were continued. An interrupted download continues at the next call. Concurrent processes download once.
+    The file appears under its name only when it is whole and verified.
 
     Raises
     ------

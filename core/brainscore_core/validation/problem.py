@@ -15,18 +15,9 @@ _TITLES = ("KIND", "WHERE", "WHAT", "FIX")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with data, or that looks as if.
+    """One thing that is wrong with a part of data (such as ``"column 'filename'"``), or that looks as if: a hint.
 
-    Attributes
-    ----------
-    where : str
-        The part of the data, such as ``"column 'filename'"``.
-    what : str
-        Actual value and expectation.
-    fix : str
-        Remedy. Problems of one kind have the same.
-    is_hint : bool
-        Whether it may be meant so. Packaging refuses errors only.
+    Problems of one kind have the same fix. Packaging refuses errors only.
     """
 
     where: str

@@ -61,10 +61,8 @@ class AssemblyStandard:
 
     Attributes
     ----------
-    dims : tuple of str, or None
-        Required dimensions, in any order; None allows any.
-    optional_dims : tuple of str
-        Further allowed dimensions, if ``dims`` is not None.
+    dims, optional_dims : tuple of str
+        Required dimensions, in any order, and further allowed ones; ``dims`` of None allows any.
     coords : mapping of str to tuple of str
         Dimension -> coordinates that it must carry if the assembly has the dimension.
     unique : tuple of str

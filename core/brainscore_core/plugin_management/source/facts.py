@@ -34,19 +34,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[\w-]+){2,}")
 
 @dataclass(frozen=True)
 class Load:
-    """One call that loads something by its identifier.
-
-    Attributes
-    ----------
-    function : str
-        Such as ``'load_metric'``.
-    kind : str
-        Such as ``'metric'``, a key of `KINDS`.
-    pattern : tuple of str
-        Known parts of the identifier, see `fits`.
-    line : int
-        Counted from 1.
-    """
+    """One call that loads something by its identifier, such as ``load_metric``; see `fits` for the pattern."""
 
     function: str
     kind: str
@@ -68,14 +56,7 @@ class Load:
 class Import:
     """One module that is imported, also by ``import_module('...')`` or another dotted text.
 
-    Attributes
-    ----------
-    module : str
-        Dotted name; for a relative import the part after the dots.
-    level : int
-        Number of leading dots.
-    line : int
-        Counted from 1.
+    A relative import has the number of leading dots as its ``level``.
     """
 
     module: str

@@ -41,17 +41,10 @@ def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a plugin.
+    """One file of a plugin, by its path inside the folder, with ``/``.
 
-    Attributes
-    ----------
-    path : str
-        Inside the plugin folder, with ``/``.
-    form : {'file', 'symlink', 'special'}
-        Links are not followed; special is anything that is neither a file, a folder nor a link.
-    size_bytes : int
-    content : bytes or None
-        None if it is no text, too large, or unreadable.
+    ``form`` is 'special' for anything that is neither a file, a folder nor a link; links are not followed. ``content``
+    is None if it is no text, too large, or unreadable.
     """
 
     path: str
@@ -99,14 +92,9 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class PluginSource:
-    """The files of one plugin, and how its modules refer to each other.
+    """The files of one plugin, by sorted path inside its folder, and how its modules refer to each other.
 
-    Attributes
-    ----------
-    module : str
-        Dotted name of the plugin, such as ``'mylibrary.models.mymodel2024'``.
-    files : mapping of str to SourceFile
-        Path inside the folder -> file, sorted.
+    ``module`` is its dotted name, such as ``'mylibrary.models.mymodel2024'``.
     """
 
     module: str

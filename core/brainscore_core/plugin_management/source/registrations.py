@@ -21,17 +21,9 @@ __all__ = ["Computed", "Registration", "find_registrations"]
 
 @dataclass(frozen=True)
 class Registration:
-    """One identifier that a plugin assigns to a registry.
+    """One identifier that a plugin assigns to a registry, such as ``'model_registry'``, on a line.
 
-    Attributes
-    ----------
-    registry : str
-        Name of the dictionary, such as ``'model_registry'``.
-    identifier : str
-    line : int
-        Counted from 1.
-    conditional : bool
-        It is below ``if``, ``try`` or the like, so importing the plugin may not register it.
+    A conditional one is below ``if``, ``try`` or the like, so importing the plugin may not register it.
     """
 
     registry: str

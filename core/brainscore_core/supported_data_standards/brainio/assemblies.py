@@ -217,8 +217,8 @@ class DataAssembly(xr.DataArray):
         Parameters
         ----------
         indexers, **indexers_kwargs : mapping, optional
-            Name -> label. For a coordinate: one value or several (all entries that have one of them, in the assembly's
-            order) or a slice of values (both ends included). For a dimension: a boolean mask, or any indexer of xarray.
+            Name -> label. For a coordinate: one value, several, or a slice of values (both ends included), which
+            selects in the assembly's order. For a dimension: a boolean mask, or any indexer of xarray.
         method, tolerance
             For inexact matches, see `xarray.DataArray.sel`; the values of a coordinate must be sorted and unique.
         drop : bool
@@ -227,9 +227,9 @@ class DataAssembly(xr.DataArray):
         Returns
         -------
         DataAssembly
-            Same class and attrs. One value for a coordinate keeps the dimension with its name, even with a single
-            entry, and removes the coordinate, which has become constant. One value for every level of an index of
-            two or more levels, if it names exactly one entry, removes the dimension, as a tuple of labels does.
+            Same class and attrs. One value for a coordinate keeps the dimension, even with a single entry, and removes
+            the coordinate, which has become constant. One value for every level of an index of two or more levels, if
+            it names exactly one entry, removes the dimension, as a tuple of labels does.
 
         Raises
         ------

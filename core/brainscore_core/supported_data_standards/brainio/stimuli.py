@@ -59,14 +59,8 @@ class StimulusSet(pd.DataFrame):
     """A table of stimuli with an identifier and the path of every stimulus file.
 
     The attributes below follow the table through masks, column subsets, copies, sorting, merging, concatenation,
-    groups, pickling and ``StimulusSet(other)``. An attribute that is not set raises `AttributeError`. Joined tables
-    join their paths; where they contradict each other (two identifiers, or two files for one stimulus), the attribute
-    is unset.
-
-    Parameters
-    ----------
-    data, index, columns, dtype, copy
-        As for `pandas.DataFrame`.
+    groups, pickling and ``StimulusSet(other)``; unset ones raise `AttributeError`. Joined tables join their paths;
+    where they contradict each other (two identifiers, or two files for one stimulus), the attribute is unset.
 
     Attributes
     ----------
@@ -74,9 +68,9 @@ class StimulusSet(pd.DataFrame):
         Unique name of the set, also called ``name``; a *column* of either name is ``stimulus_set['name']`` only. (In
         ``groupby(...).apply``, pandas lets ``name`` be the key of the group.)
     stimulus_paths : dict
-        From `stimulus_id` to the path of the file (`pathlib.Path` or str). Shared, not copied, between tables.
+        `stimulus_id` -> path of the file. Shared, not copied, between tables.
     original_paths : dict
-        Optional: from `stimulus_id` to the path before a conversion.
+        Optional: `stimulus_id` -> path before a conversion.
 
     Examples
     --------

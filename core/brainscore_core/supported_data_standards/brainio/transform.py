@@ -21,21 +21,10 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 
 def average_repetition(assembly: Array) -> Array:
-    """Average over the repetitions of each stimulus.
+    """Average over repetitions: entries that agree in all presentation coordinates but ``repetition``.
 
-    For each distinct combination g of all presentation coordinates but ``repetition``, the result holds
-    ``mean_{i in g} assembly[i]``, skipping NaN.
-
-    Parameters
-    ----------
-    assembly : xr.DataArray
-        Numbers, with the dim ``presentation``. Left alone.
-
-    Returns
-    -------
-    xr.DataArray
-        Same class, dims and attrs; presentations sorted by their coordinates (in the order of the coordinates),
-        without ``repetition``. Integers become floats. All-NaN groups stay NaN.
+    Same class, dims and attrs; presentations are sorted by their coordinates, in the order of these. NaN is skipped,
+    all-NaN groups stay NaN, integers become floats.
 
     Warns
     -----
@@ -110,11 +99,9 @@ def subset(
     ----------
     source_assembly : xr.DataArray
         A dimension may occur twice, as in a dissimilarity matrix.
-    target_assembly : xr.DataArray
-        Has the coordinate values to pick.
     subset_dims : sequence of str, optional
-        Dimensions or coordinates of the target to match on; None takes all dimensions of the target. For a
-        dimension, all coordinates along it that both have are matched.
+        Dimensions (all coordinates along them that both have) or coordinates of the target to match on; None takes all
+        its dimensions.
     dims_must_match : bool
         Raise unless the result has as many entries along the dimension as the target.
     repeat : bool

@@ -32,17 +32,10 @@ def create_stimulus_zip(proto_stimulus_set: StimulusSet, target_zip_path: str | 
 def write_stimulus_zip(
     proto_stimulus_set: StimulusSet, target_zip_path: str | Path
 ) -> tuple[dict[str, str], list[str]]:
-    """Write the files of a stimulus set to an archive.
+    """Write the files of a stimulus set to an archive, which appears when it is complete.
 
     Members are stored uncompressed (images and videos are compressed already), sorted by name and with one fixed date:
-    the same files give the same bytes everywhere.
-
-    Parameters
-    ----------
-    proto_stimulus_set : StimulusSet
-        With the column ``stimulus_id``, `stimulus_paths` and optionally the column ``stimulus_path_within_store``.
-    target_zip_path : path-like
-        Appears when it is complete.
+    the same files give the same bytes everywhere. The column ``stimulus_path_within_store``, if present, names them.
 
     Returns
     -------

@@ -112,21 +112,10 @@ def fold(
     aside: Mapping[Hashable, tuple[Hashable, Any]] | None = None,
     order: Iterable[Hashable] = (),
 ) -> xr.Coordinates | None:
-    """Return the coordinates of an array with those along each dimension folded into one multi-index.
+    """Return the coordinates of an array with those along each dimension folded into one multi-index, or None.
 
-    Parameters
-    ----------
-    array : xr.DataArray
-        Any dims. Left alone.
-    aside : mapping of str to (dim, values), optional
-        Further coordinates, which the array does not have yet.
-    order : iterable of str
-        Order of the levels; that of the array by default.
-
-    Returns
-    -------
-    xr.Coordinates or None
-        None if there is nothing to fold. An existing multi-index keeps its levels; new ones are appended.
+    An existing multi-index keeps its levels; new ones are appended. ``aside`` are further coordinates, name -> (dim,
+    values), which the array does not have yet; ``order`` is that of the levels, by default the array's.
     """
     further = aside or {}
     rank = {name: position for position, name in enumerate(order)}

@@ -29,26 +29,19 @@ def reduce_groups(
     skipna: bool = True,
     every_dim: bool = False,
 ) -> Array:
-    """Reduce the entries of one dimension that agree in some coordinates to one entry each.
+    """Reduce the entries of a dimension that agree in some coordinates to one each; others of its coordinates go.
+
+    The result has the same class and dims (one with `every_dim`), no attrs, and groups in lexicographic order of the
+    coordinates' values.
 
     Parameters
     ----------
-    array : xr.DataArray
-        Left alone.
-    names : sequence of str
-        Coordinates along one dimension. The other coordinates of that dimension are dropped.
     how : str or callable
         A `Reduction`, or ``how(values, axis=0)`` that reduces an array of shape (entries of the group, ...).
     skipna : bool
         Whether NaN is left out. Callables decide for themselves.
     every_dim : bool
         Whether the other dimensions are reduced too, so that all values of a group become one.
-
-    Returns
-    -------
-    xr.DataArray
-        Same class and dims (one dimension with `every_dim`), without attrs; groups in lexicographic order of the
-        coordinates' values.
     """
     dims = {array.coords[name].dims for name in names}
     dim = next(iter(dims))[0]
