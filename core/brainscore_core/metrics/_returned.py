@@ -41,21 +41,11 @@ def described(value: object) -> str:
 
 
 def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
-    """Return the result of a metric or benchmark if it is one score, else raise.
+    """Return the result of a metric or benchmark if it is one score, else raise a `ContractError`.
 
-    Parameters
-    ----------
-    returned : object
-        A labelled array without dimensions becomes a `Score` with the same attributes.
-    by : str
-        Origin, for the message, such as ``"benchmark 'Mine2026-accuracy'"``.
-    remedy : str
-        A sentence to add.
-
-    Raises
-    ------
-    ContractError
-        If it is not a labelled array, has dimensions, or is not a finite or NaN real number.
+    It must be a labelled array (which becomes a `Score` with the same attributes) without dimensions that holds a
+    finite or NaN real number. ``by`` is its origin, such as ``"benchmark 'Mine2026-accuracy'"``; ``remedy`` a sentence
+    to add.
     """
     if not isinstance(returned, xr.DataArray):
         hint = "Return Score(value), with what it was computed from in attrs['raw']."

@@ -18,16 +18,10 @@ __all__ = ["Expected", "make"]
 
 @dataclass(frozen=True)
 class Expected:
-    """The result that factories of one kind must return.
+    """The result that factories of one kind must return, such as ``'a model, which has a method look_at'``.
 
-    Attributes
-    ----------
-    what : str
-        Description, such as ``'a model, which has a method look_at'``.
-    fits : callable
-        Returns whether an object is one; not called for classes and None.
-    remedy : str
-        Advice for factories with another result.
+    ``fits`` tells whether an object is one; it is not called for classes and None. ``remedy`` is advice for other
+    results.
     """
 
     what: str

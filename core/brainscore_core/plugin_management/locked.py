@@ -53,22 +53,11 @@ def read_lock(lock: str) -> dict[str, str]:
 
 
 def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
-    """Return the interpreter of an environment with exactly the distributions of a lock.
+    """Return the interpreter of an environment with exactly the distributions of a lock, see `read_lock`.
 
     It is made once, below ``locked-environments`` in the cache home under the digest of the lock, the running
-    interpreter and the folders.
-
-    Parameters
-    ----------
-    lock : str
-        See `read_lock`. Distributions of the libraries themselves are those that are here.
-    library_folders : sequence of Path
-        Where the libraries are imported from, if that is a checkout.
-
-    Raises
-    ------
-    RequirementsError
-        A distribution of the lock is not available; the message names it.
+    interpreter and ``library_folders``, which the libraries are imported from instead, if they are a checkout. A
+    `RequirementsError` names distributions that are not available.
     """
     versions = read_lock(lock)
     checkouts = [str(path) for path in library_folders if not path.is_relative_to(sys.prefix)]

@@ -60,14 +60,8 @@ def _refuse_without_init(index: PluginIndex, name: str) -> None:
 def plugin_at(folder: Path, library: str) -> Plugin:
     """Return the plugin in a folder, inside a library such as ``'mylibrary'`` or elsewhere.
 
-    The parent of the folder is named like its kind: ``/anywhere/benchmarks/mine``.
-
-    Raises
-    ------
-    PluginError
-        It has no ``__init__.py``.
-    ConfigurationError
-        The name of its parent is not that of a kind.
+    The parent of the folder is named like its kind (``/anywhere/benchmarks/mine``), else a `ConfigurationError` is
+    raised; a `PluginError` without ``__init__.py``.
     """
     folder = folder.resolve()
     kind = folder.parent.name

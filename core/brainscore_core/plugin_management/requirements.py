@@ -69,14 +69,7 @@ LAYER_MARKER = "brainscore-environment.json"
 
 
 def install_requirements(plugin: str, directory: Path) -> bool:
-    """Install missing requirements of a plugin into the running interpreter; return whether there were any.
-
-    Parameters
-    ----------
-    plugin : str
-        Its name, for messages.
-    directory : Path
-        Its folder; ``setup.py`` is read, never run.
+    """Install missing requirements of the plugin in a folder into this interpreter; return whether there were any.
 
     Raises
     ------
@@ -129,19 +122,9 @@ def run_installer(
 ) -> Ended:
     """Run the installer on some requirements, without the credentials of this process: it may run anybody's code.
 
-    Parameters
-    ----------
-    python : path-like
-        The interpreter to install into.
-    constraints : sequence of str
-        Requirements that hold if those distributions are installed at all.
-    layered : bool
-        See `install_command`.
-
-    Raises
-    ------
-    RequirementsError
-        The only available build is for another torch than the installed one. Nothing was installed.
+    ``constraints`` hold if those distributions are installed at all; see `install_command` for ``layered``. Raises a
+    `RequirementsError`, with nothing installed, if the only available build is for another torch than the installed
+    one.
     """
     into = partial(_run, lines, python=python, layered=layered)
     if "+" in (installed_version("torch") or ""):  # otherwise the index of torch has fitting builds

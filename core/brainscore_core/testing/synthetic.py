@@ -178,12 +178,10 @@ def make_behavioral_assembly(
     identifier: str = "Synthetic2026",
     seed: int = 0,
 ) -> BehavioralAssembly:
-    """Make choices among four objects, or a distribution over them per stimulus.
+    """Make choices of each subject among four objects for every stimulus, or a distribution over them per stimulus.
 
     Parameters
     ----------
-    n_stimuli, n_subjects : int
-        Each subject sees every stimulus once.
     accuracy : float
         Probability of the right choice; the wrong ones are equally likely.
     probabilities : bool

@@ -17,18 +17,10 @@ class StoppedError(DownloadError):
 
 @dataclass(frozen=True, kw_only=True)
 class S3Object:
-    """A file in S3.
+    """A file in S3; see `split_bucket` for buckets with folders.
 
-    Attributes
-    ----------
-    bucket : str
-        Name of the bucket, without folders (see `split_bucket`).
-    key : str
-        Path within the bucket.
-    version_id : str, optional
-        None or ``''`` is the newest version; ``'null'`` the one stored before versioning was switched on.
-    sha1, sha256 : str, optional
-        Expected hexadecimal digests; None or ``''`` is not verified.
+    A ``version_id`` of None or ``''`` is the newest version, ``'null'`` the one stored before versioning was switched
+    on. Digests of None or ``''`` are not verified.
     """
 
     bucket: str

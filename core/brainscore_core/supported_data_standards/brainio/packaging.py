@@ -81,11 +81,9 @@ def package_stimulus_set_locally(
     proto_stimulus_set : StimulusSet
         One row per stimulus, with `stimulus_paths` (files of any kind) and the column ``stimulus_id`` (unique texts;
         integers become texts, with a warning). An optional column ``stimulus_path_within_store`` names the files within
-        the archive (without their ending); otherwise the ``stimulus_id`` does. The set is not changed. A warning names
-        stimuli with identical files.
+        the archive (without their ending); otherwise the ``stimulus_id`` does. The set is not changed.
     stimulus_set_identifier : str, optional
-        Unique name, such as ``'Mine2026'``; in file names each ``.`` becomes ``_``. None is
-        ``proto_stimulus_set.identifier``.
+        Unique name, such as ``'Mine2026'``. None is ``proto_stimulus_set.identifier``.
     downloads_path : path-like, optional
         Folder to write to. None is ``~/Downloads/brainscore_packages``.
 
@@ -98,7 +96,7 @@ def package_stimulus_set_locally(
     Raises
     ------
     StimulusError
-        The stimulus set is invalid: lists all problems; nothing is written.
+        Lists all problems; nothing is written.
     OSError
         The files cannot be written; nothing is left behind.
     """
@@ -148,8 +146,8 @@ def package_data_assembly_locally(
     proto_data_assembly : xarray.DataArray
         With the dims and coordinates that the class requires. It is not changed.
     assembly_identifier : str, optional
-        Unique name, such as ``'Mine2026.IT'``; in the file name each ``.`` becomes ``_``. None is
-        ``attrs['identifier']``, or the ``name`` of the assembly, or the identifier of its stimulus set.
+        Unique name, such as ``'Mine2026.IT'``. None is ``attrs['identifier']``, or the ``name`` of the assembly, or the
+        identifier of its stimulus set.
     stimulus_set_identifier : str, optional
         Stimulus set that was shown; None for an assembly without stimuli. If omitted, that of ``stimulus_set`` or
         ``attrs['stimulus_set_identifier']``.
@@ -160,8 +158,8 @@ def package_data_assembly_locally(
     extras : mapping of str to xarray.DataArray, optional
         More arrays, each written to the netCDF group of its name.
     stimulus_set : pandas.DataFrame, optional
-        The stimuli that were shown, which must include every ``stimulus_id`` of the assembly. None is
-        ``attrs['stimulus_set']``; if that is not set either, this is not checked.
+        Must include every ``stimulus_id`` of the assembly. None is ``attrs['stimulus_set']``; without that, this is not
+        checked.
     nans_expected : bool
         Accept missing values, and set ``attrs['nans_expected']`` in the file.
 
@@ -172,10 +170,8 @@ def package_data_assembly_locally(
 
     Raises
     ------
-    AssemblyError
-        The assembly is invalid: lists all problems; nothing is written.
-    OSError
-        The file cannot be written; nothing is left behind.
+    AssemblyError, OSError
+        As for `package_stimulus_set_locally`.
     """
     stimuli = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
     identifier, link = assembly_identifier, stimulus_set_identifier

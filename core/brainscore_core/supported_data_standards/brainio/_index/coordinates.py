@@ -178,7 +178,7 @@ def group_codes(array: xr.DataArray, names: Sequence[Hashable]) -> tuple[Codes, 
     Returns
     -------
     groups : (n,) int array
-        The group of each position; groups are in lexicographic order of the coordinates' values.
+        In lexicographic order of the coordinates' values.
     first : (k,) int array
         Where each group occurs first.
     """

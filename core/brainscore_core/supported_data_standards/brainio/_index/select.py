@@ -60,7 +60,7 @@ def multiselect(
 def locate(
     array: xr.DataArray, indexers: Mapping[Hashable, Any]
 ) -> tuple[dict[Hashable, Any], list[Hashable], dict[Hashable, Any]]:
-    """Translate labels into positions.
+    """Translate labels into positions; `KeyError` if nothing has the label, or there is no such coordinate.
 
     Returns
     -------
@@ -70,11 +70,6 @@ def locate(
         Coordinates that were selected by one value and hence carry no information any more.
     rest : dict
         Indexers along ordinary indexes, which xarray understands itself.
-
-    Raises
-    ------
-    KeyError
-        If nothing has the label, or there is no such coordinate.
     """
     masks: dict[Hashable, npt.NDArray[np.bool_]] = {}
     positions: dict[Hashable, Any] = {}
@@ -186,7 +181,6 @@ def _along_dim(array: xr.DataArray, dim: Hashable, label: Any) -> Any:
 
 
 def _untupled(label: Any) -> Any:
-    """Return labels of an index of one level with values in place of tuples of one."""
     if isinstance(label, tuple):
         return label[0] if len(label) == 1 else label
     entries = getattr(label, "values", label)
@@ -253,7 +247,7 @@ def _is_scalar(label: Any) -> bool:
 
 
 def _item(value: Any) -> Any:
-    """Return a value in comparable form: a plain Python object, times at full precision."""
+    """Return a plain Python object, with times at full precision."""
     if isinstance(value, xr.DataArray):
         value = value.values
     if isinstance(value, np.ndarray) and value.ndim == 0:
