@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ def box_of_tests(
     environment: Mapping[str, str],
     network: bool,
 ) -> Box:
-    """Return the box for the tests of a plugin; they share no writable folder with other plugins except public data.
+    """Return the box for the tests of a plugin, which share no writable folder with other plugins.
 
     Parameters
     ----------
@@ -36,22 +37,32 @@ def box_of_tests(
     own : Path
         Temporary folder for their home, files and outcomes.
     data : Path
-        Data they can read and extend: public data, or a copy of the private data they need.
+        Data they can read: public data, or a copy of the private data they need. They see links to these files in a
+        folder of their own, where they may add others.
     environment : mapping of str to str
         Environment variables without credentials.
     network : bool
         Whether they have network; never with private data.
     """
+    own, data = own.resolve(), data.resolve()
     home = own / "home"
-    for folder in (home, data):
-        folder.mkdir(parents=True, exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)
+    data.mkdir(parents=True, exist_ok=True)
+    own_data = own / "data"
+    if not own_data.exists():
+        shutil.copytree(data, own_data, symlinks=True, copy_function=_link, ignore=shutil.ignore_patterns(".*.lock"))
     # Somebody could replace shared byte code; that of installed packages lies beside them.
     variables = {name: value for name, value in environment.items() if name != "PYTHONPYCACHEPREFIX"}
-    homes = {"HOME": home, "BRAINSCORE_HOME": home, "TMPDIR": own, "BRAINIO_HOME": data}
+    homes = {"HOME": home, "BRAINSCORE_HOME": home, "TMPDIR": own, "BRAINIO_HOME": own_data}
+    here = (repository, plugin.root.path, plugin.directory)
     return Box(
-        readable=(repository, plugin.root.path, plugin.directory, *interpreter_paths(python)),
-        writable=(own, data),
+        readable=(data, *(path.resolve() for path in here), *interpreter_paths(python)),
+        writable=(own,),
         network=network,
         environment={**variables, **{name: str(path) for name, path in homes.items()}},
-        folder=repository,
+        folder=repository.resolve(),
     )
+
+
+def _link(source: str, target: str) -> None:
+    Path(target).symlink_to(source)

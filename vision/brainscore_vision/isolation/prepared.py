@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from brainscore_core.config import settings
@@ -24,6 +24,7 @@ from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 from brainscore_core.scoring.isolation.box import Box, run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for, built_python_for
+from brainscore_core.scoring.isolation.handover import take_over
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
 __all__ = ["Prepared", "box_of", "plugin_folder", "prepare", "prepared_before", "weights_of"]
@@ -109,7 +110,6 @@ def prepare(model: str) -> Prepared:
     with locked(prepared.home):
         if not marker.is_file():
             shutil.rmtree(prepared.home, ignore_errors=True)  # from an interrupted attempt
-            prepared.home.mkdir(parents=True)
             if _fetch(prepared):
                 with atomic_path(marker) as temporary:
                     temporary.touch()
@@ -135,18 +135,28 @@ def prepared_before(model: str) -> Prepared | None:
 def _home(model: str, folder: Path) -> Path:
     revision = re.sub(r"\W", "", sources.folder_revision(folder))[:32]
     name = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', model)[:80]}-{revision}"
-    return settings().cache_home / "candidates" / name
+    return settings().cache_home.resolve() / "candidates" / name
 
 
 def _fetch(prepared: Prepared) -> bool:
-    ended = run_boxed(
-        [prepared.python, "-P", "-m", f"{_LIBRARY}.isolation.candidate", "--model", prepared.model, "--fetch"],
-        box_of(prepared, network=True),
-        timeout_s=_FETCH_S,
-    )
-    if ended.problem is not None:  # without the network it fails too, with the reason
-        _logger.warning("%s could not be loaded in the phase with the network: %s", prepared.model, ended.tail)
-    return ended.problem is None
+    """Load a model in a box with the network and take over what it wrote to its home; return whether it succeeded."""
+    writable = prepared.home.with_name(f"{prepared.home.name}.fetching")
+    shutil.rmtree(writable, ignore_errors=True)
+    writable.mkdir(mode=0o700, parents=True)
+    try:
+        ended = run_boxed(
+            [prepared.python, "-P", "-m", f"{_LIBRARY}.isolation.candidate", "--model", prepared.model, "--fetch"],
+            box_of(replace(prepared, home=writable), network=True),
+            timeout_s=_FETCH_S,
+        )
+        if ended.problem is None:
+            take_over(writable, prepared.home)
+            return True
+    finally:
+        shutil.rmtree(writable, ignore_errors=True)
+    # Without the network it fails too, with the reason.
+    _logger.warning("%s could not be loaded in the phase with the network: %s", prepared.model, ended.tail)
+    return False
 
 
 def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = False) -> Box:
@@ -174,7 +184,7 @@ def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = F
 
 def weights_of(prepared: Prepared) -> Path | None:
     """Return the folder of weights, the candidate's own or the shared public one; None if there is none."""
-    for folder in (prepared.home / "brain-score" / "weights", settings().home / "weights"):
+    for folder in (prepared.home / "brain-score" / "weights", (settings().home / "weights").resolve()):
         if folder.is_dir():
             return folder
     return None

@@ -20,6 +20,7 @@ from typing import IO, Literal, TypedDict, Unpack
 from brainscore_core.errors import IsolationError
 from brainscore_core.processes import Ended, Program, running
 from brainscore_core.scoring.isolation.bubblewrap import PROGRAMS, Box, arguments_of, files_of, limits_of
+from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 from brainscore_core.scoring.isolation.system_calls import MACHINES, refused_calls
 
 __all__ = ["Box", "BoxOptions", "kind_of_box", "run_boxed", "start_boxed", "why_no_box"]
@@ -169,11 +170,13 @@ def _checked(box: Box) -> Box:
         tuple(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))  # noqa: PTH100 - keeps links as they are
         for paths in (box.readable, box.writable, box.hidden, box.devices)
     )
-    homes = _homes()
+    homes, own = _homes(), interpreter_paths()  # whose links are the system's or the user's
     for path in (*readable, *writable, *devices):
         if not path.exists():
             raise IsolationError(f"A box cannot have {path}: it does not exist.")
         home = next((home for home in homes if home.is_relative_to(path.resolve())), None)
+        if path.resolve() != path and path not in own:
+            raise IsolationError(f"A box cannot have {path}: it leads over a link to {path.resolve()}.")
         if home is not None:
             raise IsolationError(
                 f"A box must not see {path}: it contains the home folder {home}. Name the folders that are "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +12,11 @@ from pathlib import Path
 from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import RequirementsError
+from brainscore_core.files import atomic_path, locked
 from brainscore_core.plugin_management.environment import requirements_of
 from brainscore_core.plugin_management.requirements import LAYER_MARKER
 from brainscore_core.scoring.isolation.box import Box, run_boxed
+from brainscore_core.scoring.isolation.handover import take_over
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
 __all__ = ["boxed_python_for", "built_python_for"]
@@ -24,6 +27,7 @@ _BUILD = f"""
 import sys
 from pathlib import Path
 from brainscore_core.errors import RequirementsError
+from brainscore_core.files import atomic_path, locked
 from brainscore_core.plugin_management.environment import environment_for
 try:
     print(environment_for([Path(name) for name in sys.argv[1:]]))
@@ -33,11 +37,10 @@ except RequirementsError as error:
 
 
 def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
-    """Return an interpreter that has what some plugins require: this one if it has, else that of an environment.
+    """Return an interpreter with the requirements of plugins: this one, or that of an environment built in a box.
 
-    The environment is that of `plugin_management.environment.environment_for`, built in a box that has the network, and
-    sees nothing but the library, the plugins and the environment. Each set of requirements has a folder of its own, so
-    that what is installed for one changes nothing of another.
+    The box has the network and sees only the library, the plugins and the environment. Afterwards the environment is
+    copied (see `take_over`) and never writable to a box again. Each set of requirements has a folder of its own.
 
     Parameters
     ----------
@@ -49,13 +52,58 @@ def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
     RequirementsError
         If the requirements cannot be read or installed.
     IsolationError
-        If there is no box here.
+        If there is no box here, or the environment holds what is not taken over.
     """
     lines, missing = requirements_of(plugin_folders)
     if not missing:
         return Path(sys.executable)
     home = _home(lines)
-    home.mkdir(parents=True, exist_ok=True)
+    with locked(home):
+        python = _python_of(home)
+        if python is None:
+            _build(home, plugin_folders)
+            python = _python_of(home)
+    if python is None:
+        raise RequirementsError(f"There is not one environment below {home}. Remove that folder and try again.")
+    return python
+
+
+def built_python_for(plugin_folders: Sequence[Path]) -> Path | None:
+    """Return what `boxed_python_for` has built before, and build nothing; None if there is no such environment.
+
+    Raises
+    ------
+    RequirementsError
+        If the requirements cannot be read.
+    """
+    lines, missing = requirements_of(plugin_folders)
+    return _python_of(_home(lines)) if missing else Path(sys.executable)
+
+
+def _build(home: Path, plugin_folders: Sequence[Path]) -> None:
+    """Install in a box, and take over what is there afterwards."""
+    shutil.rmtree(home, ignore_errors=True)  # of an attempt that was interrupted
+    home.mkdir(mode=0o700, parents=True)
+    try:
+        _install(home, plugin_folders)
+        left = home.with_name(f"{home.name}.left")  # an environment holds its path: the copy has to be at that path
+        shutil.rmtree(left, ignore_errors=True)
+        home.rename(left)
+        take_over(left, home)
+    except BaseException:
+        shutil.rmtree(home, ignore_errors=True)
+        raise
+    for folder in _environments(home):
+        for name in ("python", "python3", f"python3.{sys.version_info.minor}"):  # links do not arrive
+            (folder / "bin" / name).unlink(missing_ok=True)
+            (folder / "bin" / name).symlink_to(sys.executable)
+        if not (folder / "lib64").exists():
+            (folder / "lib64").symlink_to("lib")
+    with atomic_path(_marker(home)) as temporary:
+        temporary.touch()
+
+
+def _install(home: Path, plugin_folders: Sequence[Path]) -> None:
     surroundings = environment_of(os.environ)
     ended = run_boxed(
         [sys.executable, "-c", _BUILD, *plugin_folders],
@@ -67,41 +115,29 @@ def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
         ),
         timeout_s=_LONGEST_S,
     )
-    if ended.problem is not None:
-        names = " and ".join(folder.name for folder in plugin_folders)
-        _, is_refused, why = ended.output.rpartition(_REFUSED)
-        if is_refused:
-            raise RequirementsError(why.strip())
-        raise RequirementsError(f"What {names} require cannot be installed into an environment.\n{ended}")
-    return _below(home, ended.tail.rpartition("\n")[2])
-
-
-def built_python_for(plugin_folders: Sequence[Path]) -> Path | None:
-    """Return what `boxed_python_for` has returned before, and build nothing; None if it is not known which that was.
-
-    Raises
-    ------
-    RequirementsError
-        If the requirements cannot be read.
-    """
-    lines, missing = requirements_of(plugin_folders)
-    if not missing:
-        return Path(sys.executable)
-    environments = _home(lines) / "cache" / "environments"
-    built = [folder.parent for folder in environments.glob(f"*/{LAYER_MARKER}")]
-    return built[0] / "bin" / "python" if len(built) == 1 else None
+    if ended.problem is None:
+        return
+    _, is_refused, why = ended.output.rpartition(_REFUSED)
+    if is_refused:
+        raise RequirementsError(why.strip())
+    names = " and ".join(folder.name for folder in plugin_folders)
+    raise RequirementsError(f"What {names} require cannot be installed into an environment.\n{ended}")
 
 
 def _home(lines: Sequence[str]) -> Path:
     key = hashlib.sha256("\0".join(lines).encode()).hexdigest()[:32]
-    return settings().cache_home / "boxed-environments" / key
+    return settings().cache_home.resolve() / "boxed-environments" / key
 
 
-def _below(home: Path, said: str) -> Path:
-    """Return the interpreter that was built below a folder; where it lies is said, and made, by strangers' code too."""
-    folder = Path(said).parent.parent
-    environments = home / "cache" / "environments"
-    # A link would expose its target to the boxes that use it.
-    if folder.parent != environments or folder.resolve() != environments.resolve() / folder.name:
-        raise RequirementsError(f"{said!a} is no environment below {environments}. Remove {home} and try again.")
-    return folder / "bin" / "python"
+def _marker(home: Path) -> Path:
+    """Return the file that says that an environment is ours; strangers cannot write where it lies."""
+    return home.with_name(f"{home.name}.built")
+
+
+def _environments(home: Path) -> list[Path]:
+    return [marker.parent for marker in (home / "cache" / "environments").glob(f"*/{LAYER_MARKER}")]
+
+
+def _python_of(home: Path) -> Path | None:
+    built = _environments(home) if _marker(home).is_file() else []
+    return built[0] / "bin" / "python" if len(built) == 1 else None

@@ -67,16 +67,14 @@ def test_of_what_is_hidden_a_part_can_be_shown(python, in_box, tmp_path):
     assert "Read-only file system" in ended.output
 
 
-def test_links_of_the_machine_lead_where_they_lead_outside(python, in_box, tmp_path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "real" / "file").write_text("content")
+@pytest.mark.parametrize("path", ["link", "link/below", "real/out"])
+def test_nothing_is_given_over_a_link(in_box, tmp_path, path):
+    (tmp_path / "real/below").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")
-    for path in ("link", "real"):
-        box = in_box(readable=(tmp_path / path,))
-        assert (
-            python("import sys; print(open(sys.argv[1]).read())", box, arguments=(tmp_path / path / "file",)).status
-            == 0
-        )
+    (tmp_path / "real/out").symlink_to("/etc/shadow")
+    for access in ("readable", "writable"):
+        with pytest.raises(IsolationError, match="leads over a link"):
+            run_boxed(["/usr/bin/env", "true"], in_box(**{access: (tmp_path / path,)}))
 
 
 def test_it_is_spoken_to_over_an_open_file(in_box):

@@ -128,13 +128,22 @@ def test_what_is_here_needs_no_environment(tmp_path):
     assert boxed_python_for([tmp_path]) == Path(sys.executable)
 
 
-def test_a_link_in_the_place_of_an_environment_is_refused(tmp_path):
+@pytest.mark.parametrize("at", ["cache/environments", "cache/environments/x", "cache"])
+def test_no_link_takes_the_place_of_an_environment(tmp_path, monkeypatch, at):
     """A box that can read an environment would else read what the link leads to."""
-    place = tmp_path / "home/cache/environments"
-    (tmp_path / "secret/bin").mkdir(parents=True)
-    (place / "good/bin").mkdir(parents=True)
-    (place / "bad").symlink_to(tmp_path / "secret")
-    assert environments._below(tmp_path / "home", str(place / "good/bin/python")) == place / "good/bin/python"
-    for said in (place / "bad/bin/python", tmp_path / "secret/bin/python", place / "../x/bin/python", ""):
-        with pytest.raises(RequirementsError, match="no environment below"):
-            environments._below(tmp_path / "home", str(said))
+    secret = tmp_path / "secret"
+    for folder in ("", "x", "environments/x"):
+        (secret / folder / "bin").mkdir(parents=True)
+        (secret / folder / environments.LAYER_MARKER).write_text("{}")
+
+    def install(home, folders):
+        (home / at).parent.mkdir(parents=True, exist_ok=True)
+        (home / at).symlink_to(secret)
+
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(environments, "requirements_of", lambda folders: (("x",), ("x",)))
+    monkeypatch.setattr(environments, "_install", install)
+    with pytest.raises(RequirementsError, match="not one environment"):
+        boxed_python_for([tmp_path])
+    assert not list((secret / "bin").iterdir())
+    assert environments.built_python_for([tmp_path]) is None

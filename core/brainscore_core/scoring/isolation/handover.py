@@ -1,0 +1,148 @@
+"""Copy what a stranger has written into a folder that only we write, so that no later box is given a stranger's path.
+
+Everything is opened relative to an open folder and without following links, so nothing that was left behind can lead
+elsewhere. Only regular files arrive, as plain copies; sockets, pipes, devices and set-user-id bits stay behind.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import posixpath
+import shutil
+import stat
+import unicodedata
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brainscore_core.errors import IsolationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["take_over"]
+
+_MOST_FILES, _MOST_DEPTH, _MOST_LINKS = 200_000, 64, 40
+_MOST_BYTES = 256 * 2**30
+_CHUNK = 2**22
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_logger = logging.getLogger(__name__)
+
+
+def take_over(source: Path, target: Path, *, most_bytes: int = _MOST_BYTES, most_files: int = _MOST_FILES) -> None:
+    """Copy the regular files below a folder that a stranger wrote, and remove that folder.
+
+    A link to a regular file within the folder becomes that file, as in the cache of Hugging Face; other links and
+    special files are left out, and the log names them.
+
+    Parameters
+    ----------
+    source : Path
+        Nothing may write to it any more.
+    target : Path
+        Does not exist yet; its parent is ours. Folders get mode 0700, files 0600, or 0700 if they are programs.
+    most_bytes, most_files : int
+        Limits of all files together.
+
+    Raises
+    ------
+    IsolationError
+        If there is too much, too deep, or under a name that is no plain text; nothing is left at `target`.
+    OSError
+        If it cannot be read or written.
+    """
+    target.mkdir(mode=0o700)
+    try:
+        with _opened(source) as theirs, _opened(target) as ours:
+            copy = _Copy(most_bytes, most_files)
+            copy.folder(theirs, ours, ())
+            copy.make_links(ours)
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    if copy.left_out:
+        _logger.warning("Not taken over from a box: %s", ", ".join(map(ascii, sorted(copy.left_out)[:20])))
+    shutil.rmtree(source, ignore_errors=True)
+
+
+@contextmanager
+def _opened(path: str | Path, folder: int | None = None) -> Iterator[int]:
+    number = os.open(path, _FOLDER, dir_fd=folder)
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+class _Copy:
+    """Copy folders between two open ones, counting what they take."""
+
+    def __init__(self, most_bytes: int, most_files: int) -> None:
+        self._bytes_left, self._files_left = most_bytes, most_files
+        self._files: set[str] = set()
+        self._links: dict[str, str] = {}
+        self.left_out: set[str] = set()
+
+    def folder(self, theirs: int, ours: int, place: tuple[str, ...]) -> None:
+        """Copy a folder; `place` are the names that lead to it."""
+        if len(place) > _MOST_DEPTH:
+            raise IsolationError(f"A box left folders that are nested more than {_MOST_DEPTH} times.")
+        for name in sorted(os.listdir(theirs)):
+            path = "/".join((*place, _checked_name(name)))
+            self._files_left -= 1
+            if self._files_left < 0:
+                raise IsolationError("A box left more files than are taken over.")
+            mode = os.stat(name, dir_fd=theirs, follow_symlinks=False).st_mode
+            if stat.S_ISDIR(mode):
+                os.mkdir(name, 0o700, dir_fd=ours)
+                with _opened(name, theirs) as below, _opened(name, ours) as new:
+                    self.folder(below, new, (*place, name))
+            elif stat.S_ISREG(mode):
+                self._file(name, theirs, ours)
+                self._files.add(path)
+            elif stat.S_ISLNK(mode):
+                self._links[path] = os.readlink(name, dir_fd=theirs)
+            else:
+                self.left_out.add(path)
+
+    def _file(self, name: str, theirs: int, ours: int) -> None:
+        with os.fdopen(os.open(name, _FILE, dir_fd=theirs), "rb") as source:
+            mode = os.fstat(source.fileno()).st_mode
+            if not stat.S_ISREG(mode):  # it was one a moment ago
+                raise IsolationError(f"{name!a} was replaced while it was taken over.")
+            is_program = bool(mode & stat.S_IXUSR)
+            with os.fdopen(os.open(name, _NEW, 0o700 if is_program else 0o600, dir_fd=ours), "wb") as copy:
+                while chunk := source.read(_CHUNK):
+                    self._bytes_left -= len(chunk)
+                    if self._bytes_left < 0:
+                        raise IsolationError("A box left larger files than are taken over.")
+                    copy.write(chunk)
+
+    def make_links(self, ours: int) -> None:
+        """Make each link to a copied file another name of that file."""
+        for path in self._links:
+            end = self._end_of(path)
+            if end in self._files:
+                os.link(end, path, src_dir_fd=ours, dst_dir_fd=ours, follow_symlinks=False)
+            else:
+                self.left_out.add(path)
+
+    def _end_of(self, path: str) -> str | None:
+        """Return the path that a chain of links ends at, as text; None if it leaves the folder or never ends."""
+        for _ in range(_MOST_LINKS):
+            if path not in self._links:
+                return path
+            goal = self._links[path]
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(path), goal))
+            if goal.startswith("/") or path == ".." or path.startswith("../"):
+                return None
+        return None
+
+
+def _checked_name(name: str) -> str:
+    if any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in name):
+        raise IsolationError(f"A box left a file whose name is no plain text: {ascii(name)[:200]}.")
+    return name
