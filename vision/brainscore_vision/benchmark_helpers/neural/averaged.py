@@ -145,15 +145,8 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
     """The mean over subjects, each with a benchmark of its own stimuli and neuroids.
 
     Use it if subjects saw different stimuli; if all saw the same, ``TrainTestNeuralBenchmark(alpha_coord='subject')``
-    records the model once.
-
-    Parameters
-    ----------
-    per_subject_factory : callable
-        ``per_subject_factory(subject)`` builds the benchmark of a subject, such as a `TrainTestNeuralBenchmark`. The
-        first is built at once, to read version, parent (its region if it has none) and reference.
-    peak_aggregation : float
-        Accepted for benchmarks of the published system; nothing here estimates memory.
+    records the model once. ``per_subject_factory(subject)`` builds the benchmark of a subject; the first is built at
+    once, to read version, parent (its region if it has none) and reference. `peak_aggregation` has no effect.
     """
 
     _dim = "subject"

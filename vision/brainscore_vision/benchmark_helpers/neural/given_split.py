@@ -33,15 +33,7 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 @dataclass(frozen=True, kw_only=True)
 class GivenSplit:
-    """Recordings registered as ``<dataset>_train`` and ``<dataset>_test``, and the benchmarks on them.
-
-    Attributes
-    ----------
-    dataset : str
-        Prefix of the identifiers of the recordings and the benchmarks.
-    above : (str, float), optional
-        See `of_region`.
-    """
+    """Recordings registered as ``<dataset>_train`` and ``<dataset>_test``, and the benchmarks on them."""
 
     dataset: str
     version: int
@@ -60,8 +52,7 @@ class GivenSplit:
     ) -> TrainTestNeuralBenchmark:
         """Make the benchmark ``<dataset>.<region>-<name>``, which predicts the responses of each subject separately.
 
-        The metric takes a given split, such as ``load_metric("ridge_split")``; `kwargs` are further arguments of
-        `train_test_benchmark`, overriding those set here.
+        The metric takes a given split, such as ``load_metric("ridge_split")``; `kwargs` override what is set here.
         """
         settings = {
             "version": self.version,
@@ -124,17 +115,8 @@ def of_region(assembly: Array, region: str, *, above: tuple[str, float] | None =
 def all_stimuli(train: NeuroidAssembly, test: NeuroidAssembly, identifier: str) -> NeuroidAssembly:
     """Join training and test stimuli, for benchmarks that fit nothing.
 
-    Parameters
-    ----------
-    train, test : NeuroidAssembly, dims (presentation, neuroid)
-        Repetitions averaged, of the same neuroids, with the attribute ``stimulus_set``; not changed.
-    identifier : str
-        Identifier of the joint stimulus set.
-
-    Returns
-    -------
-    NeuroidAssembly
-        Training stimuli first; coordinates that both have, neuroids as in `train`.
+    Repetitions are averaged, and the assemblies have the same neuroids and the attribute ``stimulus_set``; they are not
+    changed. Training stimuli come first; neuroids are as in `train`, coordinates those that both have.
     """
     names = [_names(assembly) for assembly in (train, test)]
     test = test[{"neuroid": matching_order(*names, what="neuroid")}]
@@ -175,13 +157,8 @@ def train_test_benchmark(
 ) -> TrainTestNeuralBenchmark:
     """Make a `TrainTestNeuralBenchmark` from single repetitions, which are averaged after estimating their reliability.
 
-    Parameters
-    ----------
-    load : callable
-        ``load("train")`` and ``load("test")`` return single repetitions of one region. Assemblies without the
-        coordinate ``repetition`` count as averaged.
-    ceiler : callable, optional
-        Maps the repetitions of the test stimuli to a `Score`; None: ``internal_consistency``.
+    ``load("train")`` and ``load("test")`` return repetitions of one region; without ``repetition`` they count as
+    averaged. `ceiler` maps those of the test stimuli to a `Score`; None: ``internal_consistency``.
     """
     repetitions = cache(lambda: load("test"))  # shared by comparison and ceiling
     return TrainTestNeuralBenchmark(

@@ -65,15 +65,11 @@ def benchmark_of_repetitions(
         Compares a model with the average; or its identifier.
     crossvalidation_kwargs : mapping, optional
         For a regression given by its identifier, such as ``{'stratification_coord': 'object_name'}``.
-    average : callable
-        Maps the repetitions to the target of the comparison.
-    ceiler : callable, optional
-        Maps the repetitions to a `Score`; None: the one of the table.
+    average, ceiler : callable
+        Map the repetitions to the target of the comparison, and to a `Score`; None: the one of the table.
     compat : bool
-        For benchmarks with published numbers and a metric given by its identifier: draw splits as the published system
-        does, from the stimuli in the order of the average (see `labelled.splits`).
-    **kwargs
-        Of `NeuralBenchmark`.
+        For a metric given by its identifier: draw splits as the published system does, from the stimuli in the order of
+        the average (see `labelled.splits`).
     """
     repetitions = cache(load)
     metric, ceiling, normalization = _pattern(similarity_metric, crossvalidation_kwargs, compat, of=identifier)

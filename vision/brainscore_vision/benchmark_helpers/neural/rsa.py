@@ -48,11 +48,11 @@ class RSABenchmark(BenchmarkBase):
     assembly : NeuroidAssembly or LazyLoad
         Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``subject`` on neuroid and
         the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject). All
-        subjects have responses to all stimuli; `neuroid_concat` keeps those that all of them saw.
+        subjects have responses to all stimuli (see `neuroid_concat`).
     ceiler : callable, optional
         Maps the assembly to a `Score`; None: `RSACeiling`, whose upper bound no model exceeds.
     parent : str, optional
-        Node of the hierarchy; None: the region.
+        None: the region.
     rdm : callable, optional
         Maps responses to the inputs of `similarity`; None: `RDM`. Not applied to dissimilarities.
     similarity : callable, optional

@@ -56,8 +56,6 @@ class PropertiesBenchmark(BenchmarkBase):
         stimuli and to the blank are firing rates, dims (neuroid, presentation).
     timebins : list of (int, int)
         One window to record, ms after stimulus onset.
-    gratings : GratingSets
-        Stimulus sets that map receptive fields and measure response strength.
     **kwargs
         ``ceiling_func``, which is called with the assembly, and those of `BenchmarkBase`.
     """

@@ -26,13 +26,8 @@ __all__ = ["PrecomputedFeatures"]
 class PrecomputedFeatures(BrainModel):
     """A model that answers every `look_at` with stored features, in the order of the stimuli.
 
-    Parameters
-    ----------
-    features : assembly or mapping
-        Dims at least (presentation, ...) with the coordinate ``stimulus_id``; or such assemblies by identifier of the
-        stimulus set. For a repeated stimulus, its first presentation is returned.
-    visual_degrees : float
-        Field of view to report; the features do not depend on it.
+    Features have dims at least (presentation, ...) and ``stimulus_id``; or there are such assemblies by identifier of
+    the stimulus set. For a repeated stimulus, its first presentation is returned. The field of view is only reported.
     """
 
     def __init__(self, features: DataAssembly | Mapping[str, DataAssembly], visual_degrees: float) -> None:

@@ -16,18 +16,9 @@ VISUAL_DEGREES = 8.8
 
 
 def accuracy_delta(kind: str, orientation: str, disturbed: str, *, published: bool = False) -> AgreementWithPeople:
-    """Compare the cost in accuracy of a model with that of people.
+    """Compare the cost in accuracy of a model with that of people; the disturbance is Frankenstein or fragmented.
 
-    Parameters
-    ----------
-    kind : str
-        ``'frankenstein'``, ``'fragmented'`` or ``'inverted'``.
-    orientation : {'normal', 'inverted'}
-        Upright or upside down.
-    disturbed : {'f', 'o'}
-        Frankenstein or fragmented.
-    published : bool
-        Use the published halves of people, and the published ceiling.
+    With `published`, the published halves of people, and the published ceiling.
     """
     return AgreementWithPeople(
         f"Baker2022{kind}-accuracy_delta",

@@ -94,8 +94,8 @@ class ConditionWiseAccuracySimilarity(BenchmarkBase):
 def accuracies(assembly, is_right):
     """Return subjects and their accuracies in the conditions with an occluder, shape (n_subjects, n_conditions).
 
-    The assembly has ``subject``, ``occluder_type``, ``occluder_color`` and ``visibility`` (1: not occluded); `is_right`
-    is 1 for right answers, 0 for wrong ones. `AssemblyError` if a subject lacks a condition.
+    `is_right` is 1 for right answers, 0 for wrong ones; a ``visibility`` of 1 is not occluded. `AssemblyError` if a
+    subject lacks a condition.
     """
     occluded = coordinate(assembly, "visibility").astype(float) < 1
     names = [coordinate(assembly, name).astype(str)[occluded] for name in ("occluder_type", "occluder_color")]

@@ -31,8 +31,7 @@ class DicarloKar2019OST(BenchmarkBase):
     """Correlate the solution times of a model with those of IT.
 
     A model whose answer to the first image is the same in all time bins cannot solve images one after another: its
-    score is NaN, with ``attrs['not_applicable']``, before it sees the other images; so is that of a model that solves
-    no image.
+    score is NaN, before it sees the other images; so is that of a model that solves no image.
     """
 
     def __init__(self) -> None:

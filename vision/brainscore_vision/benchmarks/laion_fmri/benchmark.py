@@ -1,15 +1,14 @@
 """Compare models with fMRI of five people who looked at images of LAION-fMRI, voxel by voxel (Zerbe et al. 2026).
 
 ``-tau-ridgecv`` and ``-ood-ridgecv`` predict the voxels of each subject; test images are similar to the training
-images, or shapes, Gabor patches, illusions and other non-photographs. ``Zerbe2026_fmri_persubject`` uses all images of
-a subject, ``Zerbe2026_fmri`` those that all five saw; with these, ``-rdm-pearson`` and ``-cka`` compare geometries.
-Voxels with a noise ceiling of 30 % or less are excluded.
+images, or non-photographs such as shapes and illusions. ``Zerbe2026_fmri_persubject`` uses all images of a subject,
+``Zerbe2026_fmri`` those that all five saw; with these, ``-rdm-pearson`` and ``-cka`` compare geometries. Voxels with a
+noise ceiling of 30 % or less are excluded.
 
 The published ceilings derive from the noise ceiling of the mean over twelve repetitions, although most images were
 shown four times, and squared correlations are divided by its root. Here they are divided by the reliability of the test
-images over their actual repetitions, and geometries by the best that one geometry can reach for all subjects. Models of
-time are recorded from 70 to 170 ms, as for other fMRI; the published window is 0 to 0 ms. ``published=True`` gives the
-published ceilings.
+images over their actual repetitions, and geometries by the best that one geometry can reach for all subjects. The
+published window for models of time is 0 to 0 ms, here 70 to 170 ms.
 """
 
 from __future__ import annotations

@@ -8,13 +8,9 @@ SOURCE = "git+https://github.com/ViCCo-Group/LAION-fMRI.git@eee8400aa3214f310b84
 def train_and_test_ids(split: str, pool: str) -> dict[str, set[str]]:
     """Return ``stimulus_id`` of training and of test images; `RequirementsError` without the package.
 
-    Parameters
-    ----------
-    split : str
-        ``tau`` (test images are like training images, but far from each), ``ood`` (non-photographs), ``ood_<kind>``
-        (one of its nine kinds), ``cluster_k5_<0 to 4>`` (a cluster of its own).
-    pool : str
-        ``shared``, or a subject such as ``sub-01``.
+    The split is ``tau`` (test images are like training images, but far from each), ``ood`` (non-photographs),
+    ``ood_<kind>`` (one of its nine kinds) or ``cluster_k5_<0 to 4>`` (a cluster of its own); the pool is ``shared``, or
+    a subject.
     """
     try:
         from laion_fmri.splits import get_train_test_ids

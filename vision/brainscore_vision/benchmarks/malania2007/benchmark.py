@@ -1,9 +1,8 @@
 """Ask a model for the side to which a vernier is offset, and compare its threshold with that of people.
 
-Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1: the two bars of a vernier were offset by some seconds of arc,
-with or without flanking lines. Flankers raise the offset that people need for 75 % right answers, less so if they form
-a separate group. Compared are the ratio of thresholds with and without flankers, for each kind of flankers, and the
-threshold without any.
+Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1: the two bars of a vernier were offset by some seconds of arc.
+Flanking lines raise the offset that people need for 75 % right answers, less so if they form a separate group. Compared
+are the ratio of thresholds with and without flankers, for each kind of flankers, and the threshold without any.
 
 A model learns left and right from drawings of its own, 500 for each kind of flankers. Each drawing is shown ten times
 with small eye movements, as single answers of a deterministic model say little about a threshold.

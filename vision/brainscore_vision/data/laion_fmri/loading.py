@@ -31,12 +31,8 @@ def without_trials(assembly: NeuroidAssembly, subject: str) -> NeuroidAssembly:
 def load_stimuli(identifier: str) -> StimulusSet:
     """Load all images of the experiment from the folder that holds them and `TABLE`.
 
-    The folder is ``LAION_FMRI_STIMULI_DIR`` if set, else `FOLDER`, else the private copy in S3 for those with access.
-
-    Raises
-    ------
-    MissingStimulusError
-        If none of these places has them; says how to get them.
+    The folder is ``LAION_FMRI_STIMULI_DIR`` if set, else `FOLDER`, else the private copy in S3 for those with access;
+    `MissingStimulusError` says how to get them.
     """
     folder = _folder()
     stimuli = StimulusSet.from_files(folder / TABLE, folder)

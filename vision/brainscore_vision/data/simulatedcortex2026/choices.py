@@ -34,9 +34,8 @@ def load_fitting_stimuli() -> StimulusSet:
 def load_choices(*, noise_free: bool = False) -> BehavioralAssembly:
     """Load people's choices, or their probability of each photograph.
 
-    Choices have dims (presentation): the photograph chosen in each of 180,000 trials, with ``stimulus_id``,
-    ``sample_obj``, ``truth``, ``dist_obj``, ``correct`` and ``simulated``. If `noise_free`, dims (presentation,
-    choice): 250 patches x 10 photographs, probabilities.
+    Choices have dims (presentation): the photograph chosen in each of 180,000 trials. If `noise_free`, dims
+    (presentation, choice): probabilities of 10 photographs for 250 patches.
     """
     truth = dataset.load_assembly(noise_free=True)
     responses = truth.values[:, truth["region"].values == "IT", 0]

@@ -154,9 +154,9 @@ def normalized_amplitude(energy: np.ndarray, parameters: PopulationParameters) -
 def v1_drive(energy: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
     """Return the drive of the V1-like population: complex cells of one hypercolumn at the centre of the patch.
 
-    All cells pool energy (see `quadrature_energy`, in units of a typical energy) with the same Gaussian window, as
-    cells of one column share their place in the visual field; they differ in orientation and spatial frequency. Shape
-    (n_images, n_orientations * n_frequencies * v1_per_type), at least 0; cells of one type are adjacent.
+    All cells pool energy (see `quadrature_energy`, in units of a typical energy) with the same Gaussian window; they
+    differ in orientation and spatial frequency. Shape (n_images, n_orientations * n_frequencies * v1_per_type), at
+    least 0; cells of one type are adjacent.
     """
     distance = (np.arange(parameters.grid) + 0.5) / parameters.grid - 0.5
     window = np.exp(-(distance**2) / (2 * parameters.pool_width**2))
@@ -213,8 +213,8 @@ def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.n
 def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndarray:
     """Turn the pattern of responses from an early to a late one, at equal strides.
 
-    Expected spikes in the whole window, shape (n_images, n_neuroids), become those in each bin, the last axis: as many
-    as in the window, so that bins are as reliable as the window.
+    Expected spikes in the whole window, shape (n_images, n_neuroids), become those in each bin, the last axis: as many,
+    so that bins are as reliable as the window.
     """
     share = np.linspace(0, 1, n_bins)
     return early[..., np.newaxis] * (1 - share) + late[..., np.newaxis] * share
