@@ -49,16 +49,9 @@ def named_choices(
 ) -> BehavioralAssembly:
     """Let a model name stimuli with given labels, at least two: the task ``label``.
 
-    Returns
-    -------
-    BehavioralAssembly, dims (presentation)
-        The label of each stimulus, in the order of `stimuli` and with their columns; trial after trial if the model
-        answers each presentation.
-
-    Raises
-    ------
-    AssemblyError
-        If the model answers to other stimuli, to some more often than to others, or with other labels.
+    Return the label of each stimulus, dims (presentation), in the order of `stimuli` and with their columns; trial
+    after trial if the model answers each presentation. `AssemblyError` if it answers to other stimuli, to some more
+    often than to others, or with other labels.
     """
     names = choice_labels(labels)
     candidate.start_task(BrainModel.Task.label, names)
@@ -84,15 +77,9 @@ def learned_probabilities(
 ) -> BehavioralAssembly:
     """Let a model learn ``image_label`` from some stimuli and apply it to others: the task ``probabilities``.
 
-    Returns
-    -------
-    BehavioralAssembly, dims (presentation, choice)
-        In the order of `stimuli`, with their columns; answers to the same stimulus are averaged.
-
-    Raises
-    ------
-    AssemblyError
-        If the model answers to other stimuli, in other dimensions, or with numbers that are not finite.
+    Return dims (presentation, choice), in the order of `stimuli`, with their columns; answers to the same stimulus are
+    averaged. `AssemblyError` if the model answers to other stimuli, in other dimensions, or with numbers that are not
+    finite.
     """
     if "image_label" not in fitting_stimuli.columns:
         raise StimulusError(
@@ -157,7 +144,6 @@ def _look_at(
 
 
 def _order(ids: NDArray[Any], stimuli: StimulusSet, candidate: BrainModel) -> Indices:
-    """Return the positions of the stimuli, trial after trial, among the answers; an error lists both differences."""
     own = stimuli["stimulus_id"].to_numpy().astype(str)
     try:
         return matching_order(np.tile(own, max(len(ids) // len(own), 1)), np.asarray(ids).astype(str))

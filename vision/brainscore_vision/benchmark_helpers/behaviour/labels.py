@@ -116,12 +116,8 @@ def label_accuracy(
 ) -> Score:
     """Compare the labels given by a model with the correct ones; several answers to a stimulus are averaged.
 
-    Parameters
-    ----------
-    answers : BehavioralAssembly, dims (choice, presentation) of size (1, n), or (presentation)
-        With the coordinate ``stimulus_id``; in any order.
-    stimuli : StimulusSet
-        Each ``stimulus_id`` once, with the columns `truth`, `conditions` and `unit`, see `LabelAccuracy`.
+    Answers have dims (presentation) or (choice, presentation) with one choice, in any order; each stimulus, listed
+    once, has the columns `truth`, `conditions` and `unit`, see `LabelAccuracy`.
 
     Returns
     -------

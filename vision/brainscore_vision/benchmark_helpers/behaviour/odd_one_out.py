@@ -43,7 +43,7 @@ class OddOneOutBenchmark(BenchmarkBase):
     ceiling : float, optional
         Highest possible share of agreement, above 1/3; None: `highest_agreement`.
     n_triplets : int, optional
-        Use only the first judgements, for a trial. None: all.
+        Use only the first judgements, for a trial.
     """
 
     def __init__(

@@ -75,11 +75,7 @@ def compare(metric: Callable[..., Any], *assemblies: Any, benchmark: str, **name
 
 
 def name_tested(score: Score, assembly: xr.DataArray) -> None:
-    """Write the identifiers of the measurements into a score, so that averages know which data scores share.
-
-    They are the attributes ``stimulus_set`` and ``assembly``, as far as the assembly states ``stimulus_set_identifier``
-    and ``identifier``.
-    """
+    """Write the identifiers of the measurements into a score, so that averages know which data scores share."""
     for key, source in (("stimulus_set", "stimulus_set_identifier"), ("assembly", "identifier")):
         if assembly.attrs.get(source):
             score.attrs[key] = str(assembly.attrs[source])
@@ -120,8 +116,7 @@ def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataAr
     """Return NaN, with the reason, for a model that answers the same to all stimuli; None for any other.
 
     Such a comparison would compare rounding errors: regression predictions from constant sources differ in their last
-    digits only, which correlate with anything. `sources` are the model's answers to each stimulus set, dims
-    (presentation, ...).
+    digits only, which correlate with anything.
     """
     rows_of = [np.moveaxis(source.values, source.get_axis_num("presentation"), 0) for source in sources]
     # Comparing stops at the first difference.

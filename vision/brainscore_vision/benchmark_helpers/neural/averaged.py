@@ -53,8 +53,6 @@ _HEAVY = (
 
 
 class _MeanOverChildren(BenchmarkBase, Generic[Key]):
-    """The mean over benchmarks that a factory builds on demand."""
-
     _dim: ClassVar[str]
 
     def __init__(
@@ -88,9 +86,9 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate on every child, and return the mean.
 
-        Attributes also hold ``raw_subjects`` or ``raw_folds`` and their standard error, ``sem_...``; for subjects the
-        score of each under its name, for folds ``folds``, the list of scores. For ``error`` see `note_error_over_units`
-        and `note_error_over_folds`.
+        Attributes also hold ``raw_subjects`` or ``raw_folds`` and their standard error, ``sem_...``; the score of each
+        subject under its name, or the list ``folds``. For ``error`` see `note_error_over_units` and
+        `note_error_over_folds`.
         """
         scores, ceilings = [], []
         for child in self.children():

@@ -253,7 +253,6 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         return note_error_over_units(score, scores, coord)
 
     def _values_of(self, coord: str, train: NeuroidAssembly, test: NeuroidAssembly) -> list[str]:
-        """Return the values of a coordinate of neuroids, which training and test recordings share."""
         levels = [set(np.unique(assembly[coord].values).tolist()) for assembly in (train, test)]
         if levels[0] != levels[1]:
             differing = [sorted(map(str, one - other)) for one, other in (levels, reversed(levels))]
@@ -273,7 +272,6 @@ def _recorded(assembly: NeuroidAssembly, coord: str, value: str) -> NeuroidAssem
 
 
 def _shown_in(source: NeuroidAssembly, target: NeuroidAssembly) -> NeuroidAssembly:
-    """Return the model's answers to the stimuli of a part of the recordings."""
     if source.sizes["presentation"] == target.sizes["presentation"]:
         return source
     answered = np.isin(source["stimulus_id"].values, target["stimulus_id"].values)

@@ -98,10 +98,9 @@ class PropertiesBenchmark(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; attributes also hold ``n_model_units`` (with a receptive field at the stimuli).
 
-        The candidate sees five stimulus sets: the blank (three times), gratings that map receptive fields, gratings
-        that measure response strength, and those of the experiment. A `SharedCandidate` is recorded once for all
-        benchmarks on the same experiment. `NotApplicableError` if no unit responds to gratings, or has its receptive
-        field at the stimuli.
+        The candidate sees the blank, gratings that map receptive fields, gratings that measure response strength, and
+        the stimuli of the experiment; a `SharedCandidate` once for all benchmarks on the same experiment.
+        `NotApplicableError` if no unit responds to gratings, or has its receptive field at the stimuli.
         """
         stimulus_set = self._assembly.stimulus_set
         candidate.start_recording(self.region, time_bins=self.timebins)
@@ -120,7 +119,6 @@ class PropertiesBenchmark(BenchmarkBase):
         return score
 
     def _measure(self, candidate: BrainModel) -> tuple[PropertyAssembly, int]:
-        """Return the property of the units that cover the stimuli, and their number."""
         stimulus_set = self._assembly.stimulus_set
         gratings, names = self._gratings, astuple(self._gratings)
         centres = once(candidate, "receptive fields", lambda: map_receptive_fields(candidate, gratings).centres, *names)

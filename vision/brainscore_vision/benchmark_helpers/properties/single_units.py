@@ -56,14 +56,8 @@ RESP_THRESH = {"V1": 5}
 class GratingSets:
     """Registered stimulus sets that map receptive fields and measure response strength.
 
-    Attributes
-    ----------
-    blank : str
-        One uniform image.
-    receptive_field : str
-        Small gratings: every position, row by row, with the same conditions at each.
-    orientation : str
-        Gratings at one position, in the order of `require_gratings`.
+    ``blank`` is one uniform image; ``receptive_field`` small gratings at every position, row by row, with the same
+    conditions at each; ``orientation`` gratings at one position, in the order of `require_gratings`.
     """
 
     blank: str
@@ -91,7 +85,6 @@ def record_from_model(model: BrainModel, stimuli: str | StimulusSet, number_of_t
 
 
 def _rectified(model: BrainModel, stimuli: str | StimulusSet, number_of_trials: int) -> NeuroidAssembly:
-    """Record responses, dims (neuroid, presentation), negative ones set to 0."""
     activations = record_from_model(model, stimuli, number_of_trials).transpose("neuroid", "presentation")
     return activations.copy(data=np.maximum(np.asarray(activations.values, dtype=np.float64), 0.0))
 

@@ -39,9 +39,8 @@ def filter_reliable_neuroids(assembly: Array, reliab_threshold: float, reliab_co
 def flatten_timebins_into_neuroids(assembly: Array) -> Array:
     """Treat every pair of neuroid and time bin as a neuroid.
 
-    Dims (presentation, neuroid, time_bin), in this order, keep their names; the shape becomes (P, N * T, 1), the time
-    bin running fastest. Neuroids have ``recording_time``, the start of their bin; the one time bin spans from the first
-    start to the last end.
+    The dims stay (presentation, neuroid, time_bin); the shape becomes (P, N * T, 1), the time bin running fastest.
+    Neuroids have ``recording_time``, the start of their bin; the one time bin spans them all.
     """
     expected = ("presentation", "neuroid", "time_bin")
     if tuple(assembly.dims) != expected:

@@ -78,10 +78,7 @@ def region_of(assembly: xr.DataArray, benchmark: str) -> str:
 
 
 def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None = None) -> list[tuple[float, float]]:
-    """Return the windows to record, ms after stimulus onset.
-
-    These are those given, else those of the assembly, else `DEFAULT_TIMEBINS`.
-    """
+    """Return the windows to record: those given, else of the assembly, else `DEFAULT_TIMEBINS`."""
     if given is not None:
         return [(start, end) for start, end in given]
     try:
@@ -166,9 +163,7 @@ def describe(
 ) -> None:
     """Attach to a score the facts that its summary shows.
 
-    These are ``n_stimuli``, ``n_neuroids``, ``n_trials`` and ``simulated``, and if available ``seed``, ``layers``,
-    ``layer_origin``, ``stimulus_set`` and ``assembly`` (identifiers). Different stimuli are counted over all
-    assemblies, neuroids in the last; the seed is that of the first.
+    Different stimuli are counted over all assemblies, neuroids in the last; the seed is that of the first.
     """
     stimulus_ids = {stimulus_id for assembly in assemblies for stimulus_id in assembly["stimulus_id"].values.tolist()}
     score.attrs.update(

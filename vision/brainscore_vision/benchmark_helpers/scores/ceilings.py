@@ -80,11 +80,7 @@ def over_time(metric: Callable[..., Score]) -> Callable[[xr.DataArray, xr.DataAr
 
 
 def ceiling_over_time(reliabilities: Score) -> Score:
-    """Average the reliabilities of all time bins, for `over_time`.
-
-    They have dims (time_bin), such as those of ``internal_consistency_temporal``; NaN in excluded bins. They are kept
-    as ``per_time_bin``.
-    """
+    """Average the reliabilities of all time bins, kept as ``per_time_bin``, for `over_time`; NaN in excluded bins."""
     ceiling = Score(np.nanmean(reliabilities.values))
     ceiling.attrs.update({key: value for key, value in reliabilities.attrs.items() if key not in _OF_BINS})
     ceiling.attrs["per_time_bin"] = reliabilities
@@ -105,7 +101,6 @@ def _attach(score: Score, per_bin: Score, weights: Floats) -> Score:
 
 
 def _medians(per_bin: Score) -> Floats | None:
-    """Return medians over neuroids, shape (splits, bins); NaN in empty bins."""
     raw = per_bin.attrs.get("raw")
     if raw is None or set(raw.dims) != {"split", "time_bin", "neuroid"}:
         return None

@@ -27,9 +27,8 @@ __all__ = ["note_error_over_folds", "note_error_over_units"]
 def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) -> Score:
     """Attach the error of a mean over sampled units, such as subjects, to that mean.
 
-    If all scores state how single stimuli influence them, ``error`` and ``interval`` are over new stimuli and new units
-    (`mean_over_units`); otherwise ``error`` is the standard error over the units, which lacks the effect of shared
-    stimuli. For a single unit it is NaN, with ``error_nan_reason``.
+    If all scores state how single stimuli influence them, it is over new stimuli and new units (`mean_over_units`);
+    otherwise the standard error over the units, which lacks the effect of shared stimuli. For a single unit it is NaN.
     """
     if len(scores) > 1 and all(
         isinstance(unit_score.attrs.get("influence"), Influence) for unit_score in scores.values()
@@ -43,9 +42,8 @@ def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) 
 def note_error_over_folds(score: Score, scores: Sequence[Score]) -> Score:
     """Attach the error of a mean over folds of one data set to that mean.
 
-    ``split_error`` is the standard error over folds. If all scores state how single stimuli and units influence them,
-    ``error`` and ``interval`` follow from the mean influence; otherwise ``error`` is NaN, because folds share their
-    data.
+    If all scores state how single stimuli and units influence them, ``error`` and ``interval`` follow from the mean
+    influence; otherwise ``error`` is NaN, because folds share their data. ``split_error`` is over folds.
     """
     attach_split_error(score, np.array([float(fold_score) for fold_score in scores]))
     influences = [fold_score.attrs.get("influence") for fold_score in scores]

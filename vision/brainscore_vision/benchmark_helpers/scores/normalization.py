@@ -34,10 +34,10 @@ _ERRORS: dict[Callable[..., Any], Callable[..., float]] = {
 
 
 def bound_score(score: Score) -> None:
-    """Clip the values of a score to [0, 1] in place.
+    """Clip the values of a score to [0, 1] in place; NaN stays NaN.
 
     Attributes stay as they are: ``raw`` keeps the value before normalisation, ``error`` and ``interval`` those before
-    clipping. NaN stays NaN.
+    clipping.
     """
     score.data = np.clip(np.asarray(score.data), 0, 1)
 
@@ -95,7 +95,6 @@ def neuroid_wise_explained_var(
 
 
 def _paired(per_neuroid: xr.DataArray, ceilings: xr.DataArray) -> tuple[Floats, Floats]:
-    """Return scores and ceilings in the order of the scores; `AssemblyError` if they are about other neuroids."""
     ids, ceiling_ids = per_neuroid["neuroid_id"].values, ceilings["neuroid_id"].values
     if len(set(ids)) != len(ids) or set(ids) != set(ceiling_ids) or len(ids) != len(ceiling_ids):
         raise AssemblyError(

@@ -40,10 +40,9 @@ def place_on_screen(
     -------
     StimulusSet
         `stimulus_set` itself if no stimulus changes. Otherwise a new one, identifier
-        ``<identifier>--target<degrees>--source<degrees>``, with ``degrees`` set to the target, `stimulus_paths` (str;
-        unconverted stimuli keep their path) and `original_paths`. Converted files lie in
-        ``<BRAINSCORE_HOME>/stimuli_on_screen/`` under the digest of their source and geometry; only absent ones are
-        written.
+        ``<identifier>--target<degrees>--source<degrees>``, with ``degrees`` set to the target, `stimulus_paths` and
+        `original_paths`. Converted files lie in ``<BRAINSCORE_HOME>/stimuli_on_screen/`` under the digest of their
+        source and geometry.
 
     Raises
     ------
@@ -114,7 +113,6 @@ def _source_degrees(
 
 
 def _first_per_stimulus(stimulus_set: StimulusSet, sources: npt.NDArray[np.float64]) -> list[float]:
-    """Return the degrees of each stimulus in order of first occurrence."""
     degrees: dict[Hashable, float] = {}
     for stimulus_id, source in zip(stimulus_set["stimulus_id"], sources.tolist(), strict=True):
         if degrees.setdefault(stimulus_id, source) != source:

@@ -119,8 +119,6 @@ class _LookedAtError(Exception):
 
 
 class _Onlooker(PrecomputedFeatures):
-    """Records the stimuli it is shown, then stops the benchmark."""
-
     seen: tuple[StimulusSet, int] | None = None
 
     def look_at(self, stimuli: StimulusSet, number_of_trials: int = 1) -> NoReturn:
@@ -139,7 +137,6 @@ def _look_at_call(benchmark: Benchmark, candidate_degrees: float) -> tuple[Stimu
 
 
 def _with_stimulus_columns(features: Assembly, stimulus_set: StimulusSet) -> Assembly:
-    """Attach the columns of a stimulus set to features, matched by file name."""
     id_of = {
         Path(stimulus_set.get_stimulus(stimulus_id)).name: stimulus_id for stimulus_id in stimulus_set["stimulus_id"]
     }

@@ -169,8 +169,7 @@ def n_distractors(image_number):
 def accuracies(block, distractors, subject, right, lapse_rate: float):
     """Return the accuracy of each subject, corrected for a share of guesses; shape (2, 3, n_subjects).
 
-    The first four arguments say for each trial which of `BLOCKS` and `DISTRACTORS` it had, the subject, and whether the
-    answer was right. NaN for subjects without trials; `AssemblyError` if nobody has any.
+    NaN for subjects without trials in a block with a number of distractors; `AssemblyError` if nobody has any.
     """
     names, code = np.unique(subject, return_inverse=True)
     result = np.empty((len(BLOCKS), len(DISTRACTORS), len(names)))

@@ -1,8 +1,7 @@
 """Ask a model to name images with the shape of one object and the texture of another, as in Hermann et al. (2020).
 
 With the shares ``s`` of answers that name the shape and ``t`` of those that name the texture, shape match is ``s`` and
-shape bias ``s / (s + t)`` (Geirhos et al., 2019, doi:10.48550/arXiv.1811.12231). There are no data of people: the
-ceiling is 1.
+shape bias ``s / (s + t)`` (Geirhos et al., 2019, doi:10.48550/arXiv.1811.12231). The ceiling is 1.
 """
 
 from typing import Literal

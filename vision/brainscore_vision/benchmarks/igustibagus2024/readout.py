@@ -116,7 +116,6 @@ def splits_of(
 
 
 def _drawn(rows: Positions, labels: NDArray[np.str_], rng: np.random.Generator) -> Positions:
-    """Draw an equal number of test images of each object."""
     if len(rows) <= N_TEST:
         return rows
     classes = np.unique(labels[rows])
@@ -135,6 +134,5 @@ def outputs_of(features: Floats, labels: NDArray[np.str_], train: Positions) -> 
 
 
 def _accuracy(outputs: Floats, classes: NDArray[np.str_], labels: NDArray[np.str_]) -> float:
-    """Return how often the output for the right class exceeds that for another."""
     right = outputs[np.arange(len(labels)), np.searchsorted(classes, labels)]
     return float((right[:, None] > outputs).sum(axis=1).mean() / (len(classes) - 1))

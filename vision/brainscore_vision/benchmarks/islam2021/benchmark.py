@@ -2,7 +2,7 @@
 
 Each image is the first of one pair: the second shows the same picture in another texture, or another shape in the same
 texture. The metric ``factor_dimensionality`` derives the number of units of each factor from the agreement within
-pairs. There are no data of a brain: the ceiling is 1.
+pairs. The ceiling is 1.
 """
 
 import random

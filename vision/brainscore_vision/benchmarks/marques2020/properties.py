@@ -162,7 +162,6 @@ def _by_condition(responses: NeuroidAssembly) -> Array:
 
 
 def _first_harmonic(rates: Array) -> Array:
-    """Return the amplitude of responses at the phase of a grating, over the last axis."""
     n = rates.shape[-1]
     amplitude: Array = np.abs(rates @ np.exp(-2j * np.pi * np.arange(n) / n)) * 2 / n
     return amplitude

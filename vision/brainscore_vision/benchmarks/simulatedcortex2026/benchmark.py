@@ -2,8 +2,7 @@
 
 The benchmarks run everywhere without a download and check the whole chain, because the truth behind the data is known:
 the population that generated the spikes reaches 1 within the stated interval, shuffled stimuli reach about 0. The same
-holds for beliefs and choices of people, and for the orientations preferred by other cells and the recorded ones, with
-chance level given by an even distribution.
+holds for choices of people and preferred orientations of cells.
 
 Sizes are ordinary: 500 stimuli, 72 and 96 neuroids, 20 repetitions of about 5 spikes, with a split-half reliability of
 .96 (V1) and .94 (IT). A regression with 25 components, learned from 450 stimuli, cannot predict a population with many

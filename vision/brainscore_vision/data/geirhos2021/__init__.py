@@ -1,7 +1,7 @@
 """Register images and human choices of Geirhos et al. (2021): 17 manipulations, 16 categories.
 
 The column ``truth`` of the images holds the category. Choices have one presentation per trial; values are the chosen
-categories. Keys are literals, so that the plugin is found without running it.
+categories.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly

@@ -9,7 +9,7 @@ from .dataset import load_assembly, load_stimuli
 stimulus_set_registry["SimulatedCortex2026"] = load_stimuli
 # Spike counts, dims (presentation = stimulus x repetition, neuroid, time_bin), regions V1, V2, V4 and IT.
 data_registry["SimulatedCortex2026"] = load_assembly
-# Expected counts of the spikes, dims (presentation = stimulus, neuroid, time_bin).
+# Expected counts of the spikes.
 data_registry["SimulatedCortex2026.truth"] = lambda: load_assembly(noise_free=True)
 # Spikes of IT in five time bins, and their expected counts.
 data_registry["SimulatedCortex2026.temporal"] = lambda: load_assembly(temporal=True)

@@ -59,8 +59,7 @@ def load_assembly(*, noise_free: bool = False, temporal: bool = False) -> Neuroi
     """Load the responses of all populations, simulating them on first use.
 
     Spikes from 70 to 170 ms, or expected counts if `noise_free`; if `temporal`, IT in five bins of 20 ms. Dims
-    (presentation, neuroid, time_bin): presentations are stimuli x repetitions (stimuli only if `noise_free`) with the
-    stimulus columns and ``repetition``; neuroids have ``neuroid_id``, ``region``, ``subject`` and ``simulated``.
+    (presentation, neuroid, time_bin); presentations are stimuli x repetitions (stimuli only if `noise_free`).
     Attributes also hold ``simulated`` (True), ``seed``, ``number_of_trials`` and ``units``.
     """
     stimuli = load_stimuli()

@@ -171,8 +171,7 @@ def it_drive(energy: np.ndarray, parameters: PopulationParameters, rng: np.rando
 
     Each subunit adds :math:`k` randomly chosen inputs from a 3 x 3 neighbourhood of the normalised maps with random
     signs, is thresholded at every place, and averaged over all places; features are divided by their mean over
-    subunits. Each neuroid adds :math:`k` features with random weights and is thresholded again. Energy is that of
-    `v1_drive`; the drive has shape (n_images, it_neuroids), at least 0.
+    subunits. Each neuroid adds :math:`k` features with random weights and is thresholded again.
 
     References
     ----------

@@ -16,9 +16,7 @@ the same conditions hard as people do.
   the standard deviation over people.
 - When: to compare how hard conditions are, beside `error_consistency`, which compares single stimuli.
 
-References
-----------
-Used by Coggan & Tong (2024); Lonnqvist et al. (2025), arXiv:2504.05253.
+Used by Coggan & Tong (2024) and Lonnqvist et al. (2025), arXiv:2504.05253.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import AccuracyDistance

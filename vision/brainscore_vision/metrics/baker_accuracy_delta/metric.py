@@ -151,13 +151,13 @@ def _accuracies(
     names, code = np.unique(group, return_inverse=True)
     types = image_type.astype(str)
     result = np.empty((2, len(names)))
-    for row, wanted in zip(result, image_types, strict=True):
-        in_condition = types == str(wanted)
+    for row, name in zip(result, image_types, strict=True):
+        in_condition = types == str(name)
         number = np.bincount(code[in_condition], minlength=len(names))
         if not number.all() or not len(names):
             lacking = [str(name) for name in names[number == 0][:5]]
             raise AssemblyError(
-                f"{int((number == 0).sum())} of {len(names)} values of {what!r} have no images of type {wanted!r} "
+                f"{int((number == 0).sum())} of {len(names)} values of {what!r} have no images of type {name!r} "
                 f"({', '.join(map(repr, lacking))}); the types are {sorted(set(types.tolist()))}."
             )
         row[:] = np.bincount(code[in_condition], weights=right[in_condition], minlength=len(names)) / number

@@ -18,8 +18,7 @@ they sum to R^2. It is below 0 for a band that misleads, and where two bands say
 - Invariances: order of stimuli and of neuroids; rotations, shifts and scaling of each band as a whole; shift and
   positive scaling of each neuroid of the target.
 - When: features are of several kinds or sizes, and you ask how much each explains. With one band it is `ridgecv`, whose
-  alphas have the unit of the features. The 15 candidates for four bands take seven to nine times as long
-  (`perf/costs.py`); bands may come from files.
+  alphas have the unit of the features. Four bands take seven to nine times as long (`perf/costs.py`).
 - Ceiling: `internal_consistency`, as for `ridge`.
 
 References

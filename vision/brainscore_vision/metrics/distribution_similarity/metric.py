@@ -172,7 +172,7 @@ def _column(assembly: DataAssembly, name: str, *, role: str) -> Floats:
         raise AssemblyError(
             f"The {role} assembly has dimensions {tuple(assembly.dims)}; expected (neuroid, {_PROPERTY_DIM})."
         )
-    names = [str(known) for known in coordinate(assembly, _PROPERTY_DIM)]
+    names = coordinate(assembly, _PROPERTY_DIM).astype(str).tolist()
     if name not in names:
         hint = did_you_mean(name, names)
         raise AssemblyError(f"The {role} assembly has no property {name!r}; it has {', '.join(names)}.{hint}")

@@ -269,11 +269,9 @@ class InternalConsistency(Ceiling):
         self, score: Score, influences: Sequence[tuple[Influence | None, NDArray[np.bool_], float]]
     ) -> Score:
         """Average the influences of the scores of halves, each times the slope of its stepped-up value."""
-        if not getattr(self._consistency_metric, "symmetric", False) or any(each is None for each, _, _ in influences):
+        if not getattr(self._consistency_metric, "symmetric", False) or any(one is None for one, _, _ in influences):
             return declare_no_error(score, _NOT_TOLD)
-        together = [
-            on_both_sides(each) * (self._slope(r, half) / len(influences)) for each, half, r in influences if each
-        ]
+        together = [on_both_sides(one) * (self._slope(r, half) / len(influences)) for one, half, r in influences if one]
         return attach_influence(score, reduce(Influence.__add__, together), scale="fisher")
 
     def _slope(self, r: float, half: NDArray[np.bool_]) -> float:
@@ -309,7 +307,7 @@ class _Reliabilities:
         return influence_on_medians(influence, self.stimuli, self.neuroids.names[used])
 
     def attach(self, score: Score) -> Score:
-        """Write error, interval and influences into a ceiling."""
+        """Attach the error to a ceiling."""
         return attach_influence(score, self.influence(), scale="fisher")
 
 

@@ -292,8 +292,8 @@ def _averaged(assembly: DataAssembly) -> DataAssembly:
 
 def _shared(*assemblies: DataAssembly) -> list[DataAssembly]:
     """Keep the stimuli that all have."""
-    ids = [coordinate(each, Defaults.stimulus_coord) for each in assemblies]
-    common = set(ids[0].tolist()).intersection(*(each.tolist() for each in ids[1:]))
+    ids = [coordinate(assembly, Defaults.stimulus_coord) for assembly in assemblies]
+    common = set(ids[0].tolist()).intersection(*(names.tolist() for names in ids[1:]))
     return [
         assembly.isel(presentation=np.flatnonzero([name in common for name in names.tolist()]))
         for assembly, names in zip(assemblies, ids, strict=True)

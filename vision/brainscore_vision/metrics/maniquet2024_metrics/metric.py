@@ -78,7 +78,6 @@ class _PatternCorrelation(Metric):
         return score
 
     def _highest(self, correlations: ArrayLike, sizes: tuple[int, int]) -> ArrayLike:
-        """Turn the correlation of parts of these sizes into the highest one with the whole."""
         return correlations if self._compat else np.sqrt(np.maximum(step_up(correlations, *sizes), 0))
 
     def _ceiling(self, correlations: Floats, sizes: tuple[int, int], error: float, notes: dict[str, object]) -> Score:
@@ -187,7 +186,6 @@ class TasksConsistency(_PatternCorrelation):
 
 
 def _correlations(pattern: Floats, others: Floats) -> Floats:
-    """Correlate one pattern, shape (n,), with each of several, shape (m, n)."""
     correlations: Floats = pearson_columns(np.broadcast_to(pattern[:, None], others.T.shape), others.T)
     return correlations
 

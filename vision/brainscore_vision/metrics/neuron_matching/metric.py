@@ -19,8 +19,7 @@ Common to both:
 - When: single neuroids are to correspond, not a population. `neuron_to_neuron` is content with a few good units, which
   many neuroids of the target share; `one_to_one` needs as many as were recorded; `soft_matching` is lower for models
   with units that the recording lacks.
-- Time: `one_to_one` takes at most twice as long as `neuron_to_neuron`; `soft_matching` some twenty times
-  (`perf/costs.py`).
+- Time: twice and some twenty times that of `neuron_to_neuron` (`perf/costs.py`).
 - Ceiling: `internal_consistency`, with `explained_variance`: 1 for a model that holds the average responses of the
   recorded neuroids, and nothing else.
 
@@ -80,9 +79,9 @@ class SoftMatching(Metric):
         """Compare; the source may be `StreamedFeatures`."""
         x, y = Side.of(source, "source"), Side.of(target, "target")
         neuroids = y.neuroids()
-        stimuli, given = (coordinate(side.labels, Defaults.stimulus_coord) for side in (y, x))
+        stimuli, shown_to_model = (coordinate(side.labels, Defaults.stimulus_coord) for side in (y, x))
         plan = self.cross_validation.plan(y.labels)
-        features = take_rows(x.finite(), matching_order(stimuli, given))
+        features = take_rows(x.finite(), matching_order(stimuli, shown_to_model))
         (features,) = in_ordinary_units([features], "source", self)
         (responses,) = in_ordinary_units([as_array(y.columns(neuroids.used))], "target", self)
         splits = plan.presentations(y.labels)

@@ -119,8 +119,8 @@ class NoiseCeiling(Ceiling):
             quantity=self.quantity,
             estimator=self.estimator,
         )
-        found = median_of_columns(raw, reliability_influence(responses, self._n_averaged))
-        influence = influence_on_medians(found, stimuli, by_key[Defaults.neuroid_coord].values[used])
+        medians = median_of_columns(raw, reliability_influence(responses, self._n_averaged))
+        influence = influence_on_medians(medians, stimuli, by_key[Defaults.neuroid_coord].values[used])
         return attach_influence(score, influence, scale="fisher")
 
     def _responses(self, assembly: xr.DataArray, values: Floats) -> tuple[Labels, RepeatedResponses]:

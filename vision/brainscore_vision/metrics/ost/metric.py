@@ -17,9 +17,9 @@ bins, reaches the given one.
 - When: models whose responses change over time; of others the score is NaN.
 
 Published differences: the published decoder is trained for 40 passes of small steps (1e-4), too few for it to learn
-much from few neuroids or stimuli; most images are then never solved. Here it is the minimum of the same objective, that
-of scikit-learn's `LogisticRegression` with ``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the
-published steps; the first weights are other draws.
+much from few neuroids or stimuli. Here it is the minimum of the same objective, that of scikit-learn's
+`LogisticRegression` with ``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the published steps;
+the first weights are other draws.
 
 References
 ----------
@@ -103,8 +103,8 @@ class OSTCorrelation(Metric):
         Attrs also hold ``n_undefined`` (splits with fewer than two images, or no two different times: NaN in ``raw``)
         and ``n_unsolved`` (images that the model does not solve, summed over splits).
         """
-        for given in (source_recordings, target_osts):
-            require_assembly(given)
+        for assembly in (source_recordings, target_osts):
+            require_assembly(assembly)
         if "time_bin" not in source_recordings.dims:
             raise AssemblyError(
                 f"Solution times need responses in several time bins; the source has dimensions "

@@ -9,7 +9,7 @@ with scores t and loadings l of the components c, which all neuroids share.
 
 - Input, Output, Invariances, Ceiling: as for `pls`.
 - When: reliability differs between neuroids, or there are so few stimuli or features that 25 components are too many.
-  Six fits for one of `pls` take four to seven times as long (`perf/costs.py`).
+  It takes four to seven times as long as `pls` (`perf/costs.py`).
 """
 
 from __future__ import annotations

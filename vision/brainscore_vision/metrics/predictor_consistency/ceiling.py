@@ -112,8 +112,8 @@ class SplitHalfPredictorConsistency(Ceiling):
             return declare_no_error(score, f"fewer than {_FEWEST_PUBLISHED} stimuli")
         slopes = correlation_slopes(lambda correlations: self._step_up(correlations, counts), r)
         parts = ((*pair, np.arange(n_stimuli)) for pair in halves)
-        found = median_of_correlations(parts, n_stimuli, raw_values[:, neuroids.used], slopes)
-        influence = influence_on_medians(found, stimuli, neuroid_names(assembly)[neuroids.used])
+        influences = median_of_correlations(parts, n_stimuli, raw_values[:, neuroids.used], slopes)
+        influence = influence_on_medians(influences, stimuli, neuroid_names(assembly)[neuroids.used])
         return attach_influence(score, influence, scale="fisher")
 
     def _repetition_means(self, assembly: DataAssembly, values: Floats) -> tuple[Labels, Floats, Integers]:
@@ -155,7 +155,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         if self._compat:
             return spearman_brown(r)
         first = counts // 2
-        sizes = [1 / np.mean(1 / each) for each in (first, counts - first, counts)]
+        sizes = [1 / np.mean(1 / numbers) for numbers in (first, counts - first, counts)]
         return spearman_brown(single_reliability(r, sizes[0], sizes[1]), sizes[2])
 
 

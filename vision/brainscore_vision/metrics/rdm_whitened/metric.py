@@ -6,7 +6,7 @@ that estimated distances of independent measurements have:
     ``score = d_s^T V^-1 d_t / sqrt(d_s^T V^-1 d_s d_t^T V^-1 d_t)``
 
 with the mean over pairs subtracted from both first (``comparison='correlation'``) or not (``'cosine'``). V^-1 counts
-once what the errors of distances with a common stimulus share, which makes better use of the data.
+once what the errors of distances with a common stimulus share.
 
 - Input: two assemblies. A side with several values of `repetition` has its distances estimated by products across
   repetitions, which noise does not bias; others are averaged over the presentations of each stimulus. Either may be a

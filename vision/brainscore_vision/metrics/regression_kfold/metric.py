@@ -37,9 +37,8 @@ fit.
   errors, the score is NaN, and ``attrs['not_applicable']`` says why.
 - Invariances: order of presentations and of neuroids; shifts and positive scaling of each neuroid of the target
   (``pls``, whose components are common to all neuroids: of all together); rotations and shifts of the source.
-- When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5. With many reliable neuroids
-  and stimuli all of them agree with `pls`, `ridge` and `ridgecv`; ``docs/explanation/ceilings.md`` lists the bias of
-  each.
+- When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5.
+  ``docs/explanation/ceilings.md`` lists the bias of each.
 
 References
 ----------

@@ -18,8 +18,7 @@ at the levels of the independent variable; the threshold ``s`` is where it reach
   (over people alone, if the threshold is given).
 - Published differences: the accuracy at the inflection is found for each model (the published metric keeps that of the
   first model it sees); levels weigh by their numbers of trials, and the ceiling leaves out every person once
-  (`compat=True`: levels weigh alike, persons are drawn with replacement). Thresholds agree where the best fit is
-  unique, not for a step between two levels.
+  (`compat=True`: levels weigh alike, persons are drawn with replacement).
 - When: a task with a stimulus strength, and thresholds known of people.
 
 References
@@ -256,10 +255,11 @@ class ThresholdElevation(ClosenessToPeople):
         return test / baseline
 
     def _elevations_without(self, source: Mapping[str, DataArray]) -> Floats:
-        """Leave groups of stimuli out of both conditions, which may share them."""
         baseline, test = self._conditions
         baselines, accuracies = np.array(list(self._baseline.read_without_groups(source[baseline]))).T
-        tests = np.array([each for each, _ in self._test.read_without_groups(source[test], accuracies.tolist())])
+        tests = np.array(
+            [threshold for threshold, _ in self._test.read_without_groups(source[test], accuracies.tolist())]
+        )
         return tests / baselines[: len(tests)]
 
 
@@ -267,5 +267,4 @@ Source = TypeVar("Source")
 
 
 def _number_or(read: Callable[[Source], float], source: Source | float) -> float:
-    """Return a number as it is; read it from anything else."""
     return float(source) if isinstance(source, Real) else read(cast("Source", source))

@@ -66,7 +66,7 @@ class ValueDelta(Metric):
         of_difference = spread_of_sum(*stated)
         ends = np.array(t_interval(difference, of_difference))
         nearest = 0.0 if ends[0] <= 0 <= ends[1] else np.abs(ends).min()
-        interval = tuple(float(np.exp(-self._scale * each)) for each in (np.abs(ends).max(), nearest))
+        interval = tuple(float(np.exp(-self._scale * distance)) for distance in (np.abs(ends).max(), nearest))
         spread = Spread(self._scale * float(score) * of_difference.error, of_difference.df)
         over = sorted({name for side in sides for name in getattr(side, "attrs", {}).get("error_over", [])})
         return attach_spread(score, spread, over=over, interval=interval)
