@@ -306,13 +306,3 @@ def test_who_stops_asking_ends_what_runs_and_starts_nothing_more():
     outcomes.close()
     assert ended.is_set()
     assert started == ["a"]
-
-
-def test_together(tmp_path):
-    def run(batch, *_, **__):
-        yield from map(of, batch.pairs)
-
-    pairs = [pair_of(model, f"b{number}") for model in "abc" for number in range(4)]
-    made, unscored = run_pairs(pairs, tmp_path, partial(run_here, library="x", jobs=2, run=run))
-    assert len(made) == len(list(FolderStore(tmp_path))) == 12
-    assert unscored == {}

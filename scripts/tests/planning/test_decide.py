@@ -133,11 +133,6 @@ def test_nested_file_and_more_than_300_files(tree):
     )
 
 
-def test_other_file_in_the_same_change(tree):
-    made = plan(tree, change(f"{V}/models/network/model.py"), change("README.md"))
-    assert planned(made) == ["models/network"]
-
-
 @pytest.mark.parametrize("name", ["x$(touch pwned)", "line\nbreak", ".hidden", "-rf", "a b", "ä"])
 def test_odd_folder_names_are_refused(tree, name):
     made = plan(tree, change(f"{V}/models/{name}/__init__.py", "added"))

@@ -334,15 +334,15 @@ def test_annotation():
     assert line == "::warning file=a%2Cb%3Ac%25.py,line=3,title=x::100 %25%0D%0Anext: a,b"
 
 
-@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"])
 @pytest.mark.parametrize("command", ["::error::x", "  ::stop-commands::x", "##[error]x"])
-def test_no_line_of_a_log_is_a_command_wherever_it_ends(end, command):
-    shown = for_log(f"fine{end}{command}{end}")
-    assert "fine" in shown
-    assert "error" in shown or "stop" in shown
-    for line in re.split(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", shown):
-        assert not line.lstrip().startswith("::")
-        assert "##[" not in line
+def test_no_line_of_a_log_is_a_command_wherever_it_ends(command):
+    for end in ("\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"):
+        shown = for_log(f"fine{end}{command}{end}")
+        assert "fine" in shown
+        assert "error" in shown or "stop" in shown
+        for line in re.split(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", shown):
+            assert not line.lstrip().startswith("::")
+            assert "##[" not in line
 
 
 @given(hostile, hostile, hostile)

@@ -74,18 +74,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_attributes_survive(stimuli, operation):
-    result = operation(stimuli)
-    assert type(result) is StimulusSet
-    assert result.identifier == result.name == "Made2024"
-    assert result.stimulus_paths == PATHS
-    assert not hasattr(result, "original_paths")
-    stimuli.original_paths = {"a": "/before/a.png"}
-    assert operation(stimuli).original_paths == {"a": "/before/a.png"}
-
-
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_unset_attributes_stay_unset(stimuli, operation):
+def test_attributes_survive_and_those_unset_stay_unset(stimuli, operation):
     bare = StimulusSet(pd.DataFrame(stimuli))
     result = operation(bare)
     for attribute in ("identifier", "name", "stimulus_paths", "original_paths"):
@@ -93,6 +82,13 @@ def test_unset_attributes_stay_unset(stimuli, operation):
         assert not hasattr(result, attribute)
     with pytest.raises(AttributeError, match=r"stimulus_set\.identifier = "):
         _ = result.identifier
+    result = operation(stimuli)
+    assert type(result) is StimulusSet
+    assert result.identifier == result.name == "Made2024"
+    assert result.stimulus_paths == PATHS
+    assert not hasattr(result, "original_paths")
+    stimuli.original_paths = {"a": "/before/a.png"}
+    assert operation(stimuli).original_paths == {"a": "/before/a.png"}
 
 
 def test_new_identifier_does_not_reach_the_original(stimuli):
