@@ -40,10 +40,8 @@ def registration_code(
     stimulus_set_identifier : str, optional
         Key of the stimulus set that the assembly is linked to. None is that of ``stimulus_set_package``; without
         either, the assembly is registered without stimuli.
-    bibtex : str, optional
-        Citation of the data.
-    library : str
-        Package of the domain, which has the registries.
+    bibtex, library : str
+        Citation of the data; package of the domain, which has the registries.
 
     Examples
     --------
