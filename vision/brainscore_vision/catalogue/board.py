@@ -35,17 +35,9 @@ _MOST = 1_000  # characters of a text on the board
 
 
 def board_catalogue(tell: Callable[[str], None] | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Return all registered models and benchmarks, and the hierarchy of benchmarks.
+    """Return ``models``, ``benchmarks`` and ``nodes`` of the hierarchy of benchmarks; unknown facts are omitted.
 
-    Parameters
-    ----------
-    tell
-        Called with a message before a slow look-up, see `facts.benchmark_facts`.
-
-    Returns
-    -------
-    dict of str to list of dict
-        ``models``, ``benchmarks`` and ``nodes``; unknown facts are omitted.
+    See `facts.benchmark_facts` for `tell`.
     """
     return {
         "models": [entry for plugin in plugin_index().plugins("models") for entry in _models(plugin)],
@@ -63,20 +55,16 @@ def board_nodes() -> Iterator[dict[str, Any]]:
         if node in _ROOTS:
             entry["name"] = node.capitalize()
         if path[1] == "neural" and len(path) > 2:
-            entry["region"] = (
-                path[2] if path[2] in hierarchy.children("neural") and not _is_experiment(path[2]) else None
-            )
+            is_experiment = re.search(r"\d{4}$", path[2])  # of several regions: its name ends in a year
+            is_region = path[2] in hierarchy.children("neural") and not is_experiment
+            entry["region"] = path[2] if is_region else None
         yield {name: value for name, value in entry.items() if value is not None}
-
-
-def _is_experiment(node: str) -> bool:
-    """Return whether a neural node is an experiment with several regions, whose name ends in a year."""
-    return re.search(r"\d{4}$", node) is not None
 
 
 def _models(plugin: Plugin) -> Iterator[dict[str, Any]]:
     source, metadata = read_plugin(plugin.directory, plugin.module), metadata_of(plugin.directory)
     about = _about(plugin, source, metadata)
+    year = _YEAR.search(str(metadata.get("citation") or about.get("bibtex") or ""))
     for name in dict.fromkeys(plugin.identifiers(KINDS["model"])):
         yield {
             "identifier": name,
@@ -85,7 +73,7 @@ def _models(plugin: Plugin) -> Iterator[dict[str, Any]]:
             **about,
             **_stated(
                 family=_line(metadata.get("family")),
-                year=_year(metadata, about.get("bibtex")),
+                year=int(year.group()) if year else None,
                 training=_line(metadata.get("training_data")),
                 parameters=_of_identifier(metadata.get("parameters"), name),
                 imagenet=_of_identifier(metadata.get("imagenet_top1"), name),
@@ -148,11 +136,6 @@ def _about(plugin: Plugin, source: PluginSource, metadata: Mapping[str, object])
 
 def _folder(directory: Path) -> str:
     return "/".join(directory.parts[-3:])
-
-
-def _year(metadata: Mapping[str, object], bibtex: str | None) -> int | None:
-    match = _YEAR.search(str(metadata.get("citation") or bibtex or ""))
-    return int(match.group()) if match else None
 
 
 def _of_identifier(value: object, identifier: str) -> object:

@@ -43,26 +43,9 @@ class Description:
 def describe(
     identifier: str, kinds: tuple[str, ...] = tuple(KINDS), tell: Callable[[str], None] | None = None
 ) -> list[Description]:
-    """Describe an identifier, or all identifiers of the plugin folder with this name.
+    """Describe an identifier of some kinds, or all identifiers of the plugin folder with this name.
 
-    Parameters
-    ----------
-    identifier
-        For example ``'pls'`` or ``'majajhong2015'``.
-    kinds
-        Registries to search.
-    tell
-        See `facts.benchmark_facts`.
-
-    Returns
-    -------
-    list of Description
-        One per kind; for a folder, one per identifier.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        If neither an identifier nor a plugin has this name.
+    `UnknownIdentifierError` if neither exists; see `facts.benchmark_facts` for `tell`.
     """
     index = plugin_index()
     everything = [
@@ -115,7 +98,9 @@ def _lines(
 
 
 def _costs(directory: Path, metadata: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    if requirements := _requirements(directory):
+    path = directory / "requirements.txt"
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    if requirements := ", ".join(bare for line in lines if (bare := line.partition("#")[0].strip())):
         yield "requires", requirements
     costs = [f"{metadata[key]} {unit}" for key, unit in _COSTS.items() if key in metadata]
     if costs:
@@ -175,8 +160,12 @@ def _ceiling(benchmark: str) -> str:
 
 def licence_of(directory: Path, source: PluginSource, metadata: Mapping[str, object]) -> str | None:
     """Return the licence that a plugin states in its source, in ``metadata.yml`` or in a file."""
-    licence = constant(source, "LICENSE", "LICENCE") or metadata.get("licence") or _licence_file(directory)
-    return str(licence) if licence else None
+    if licence := constant(source, "LICENSE", "LICENCE") or metadata.get("licence"):
+        return str(licence)
+    for path in sorted(directory.glob("LICEN[SC]E*")):
+        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return f"{lines[0] if lines else ''} ({path})"
+    return None
 
 
 def first_sentence(source: PluginSource) -> str | None:
@@ -187,19 +176,6 @@ def first_sentence(source: PluginSource) -> str | None:
         return None
     line = re.sub(r"^Registers? (?:the )?(?=.)", "", " ".join(text.split("\n\n")[0].split())).replace("`", "")
     return line[:1].upper() + line[1:]
-
-
-def _requirements(directory: Path) -> str:
-    path = directory / "requirements.txt"
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
-    return ", ".join(bare for line in lines if (bare := line.partition("#")[0].strip()))
-
-
-def _licence_file(directory: Path) -> str | None:
-    for path in sorted(directory.glob("LICEN[SC]E*")):
-        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        return f"{lines[0] if lines else ''} ({path})"
-    return None
 
 
 def _text(value: object) -> str:

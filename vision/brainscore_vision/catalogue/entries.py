@@ -53,7 +53,7 @@ class StoredFile:
 
     @property
     def size_bytes(self) -> int:
-        """Size of the copy on disk, including the files extracted from it."""
+        """Size of the copy on disk, with the files extracted from it."""
         if not self.is_cached:
             return 0
         return self.path.stat().st_size + (
@@ -67,7 +67,7 @@ class Entry:
 
     Attributes
     ----------
-    files : tuple of StoredFile
+    files
         Files that the registration names; empty for generated data, or if only the running plugin knows them.
     stimulus_set
         Identifier of an assembly's stimuli, if the registration states it.
@@ -81,7 +81,7 @@ class Entry:
 
     @property
     def is_public(self) -> bool:
-        """Whether it is public, see `is_public`."""
+        """See `is_public`."""
         return is_public(self.identifier, self.plugin.directory)
 
     @property
@@ -99,13 +99,7 @@ class Entry:
 
 
 def is_public(identifier: str, directory: Path) -> bool:
-    """Return whether data are public, by their identifier or ``access: public`` in ``metadata.yml``.
-
-    Parameters
-    ----------
-    directory
-        Folder of the plugin that registers the identifier.
-    """
+    """Return whether data are public, by their identifier or ``access: public`` in the plugin's ``metadata.yml``."""
     name = identifier.lower()
     if "public" in name or "private" in name:
         return "private" not in name
@@ -120,15 +114,8 @@ def plugin_index() -> PluginIndex:
 def entries(identifier: str | None = None) -> list[Entry]:
     """Return the data that plugins register, without importing these.
 
-    Parameters
-    ----------
-    identifier
-        Identifier of an assembly, a stimulus set, or both. None: all.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        If no plugin registers the identifier literally.
+    `identifier` is that of an assembly, a stimulus set, or both; `UnknownIdentifierError` if no plugin registers it
+    literally.
     """
     index = plugin_index()
     result = []
@@ -149,13 +136,7 @@ def entries(identifier: str | None = None) -> list[Entry]:
 
 
 def entries_of(plugin: str) -> list[Entry]:
-    """Return the data that one plugin registers, without importing it; `UnknownIdentifierError` if it does not exist.
-
-    Parameters
-    ----------
-    plugin
-        Folder of the plugin.
-    """
+    """Return the data that one plugin registers, without importing it; `UnknownIdentifierError` if it is absent."""
     plugins = [plugin.name for plugin in plugin_index().plugins("data")]
     if plugin not in plugins:
         raise UnknownIdentifierError(f"There is no data plugin {plugin!r}.{did_you_mean(plugin, plugins)}")
@@ -209,33 +190,22 @@ def _folder_bytes(folder: Path) -> int:
 def verify(found: Iterable[Entry] | None = None) -> tuple[int, list[str]]:
     """Hash cached files again, and compare extracted archives byte by byte.
 
-    Parameters
-    ----------
-    found
-        Entries to verify. None: every file with a known digest in the data home, registered or not.
-
-    Returns
-    -------
-    int, list of str
-        Number of verified files, and one line for each damaged one.
+    Return the number of verified files, and one line for each damaged one. None: every file with a known digest in the
+    data home, registered or not.
     """
     if found is None:
-        digests = _digests_by_path()
+        # The cache stores a file in a folder named after its digest.
+        digests = {
+            path: folder.name
+            for folder in _digest_folders(_data_home())
+            for path in folder.iterdir()
+            if path.is_file() and not path.name.startswith(".") and path.suffix != ".lock"
+        }
     else:
         files = [file for entry in found for file in entry.files if file.is_cached]
         digests = {file.path: file.source.sha1.lower() for file in files if file.source.sha1}
     problems = [problem for path, sha1 in sorted(digests.items()) for problem in _problems(path, sha1)]
     return len(digests), problems
-
-
-def _digests_by_path() -> dict[Path, str]:
-    # The cache stores a file in a folder named after its digest.
-    return {
-        path: folder.name
-        for folder in _digest_folders(_data_home())
-        for path in folder.iterdir()
-        if path.is_file() and not path.name.startswith(".") and path.suffix != ".lock"
-    }
 
 
 def _digest_folders(home: Path) -> list[Path]:
@@ -260,17 +230,9 @@ def _problems(path: Path, sha1: str) -> list[str]:
 
 
 def clean(found: Iterable[Entry] | None = None, *, dry_run: bool = False) -> list[tuple[Path, int]]:
-    """Remove cached files and the files extracted from them, only inside the data home.
+    """Remove cached files and the files extracted from them; return folders and their sizes in bytes.
 
-    Parameters
-    ----------
-    found
-        Entries to remove. None: every file cached by its digest, registered or not.
-
-    Returns
-    -------
-    list of (Path, int)
-        Each folder and its size in bytes.
+    None: every file cached by its digest, registered or not. Nothing outside the data home is removed.
     """
     home = _data_home()
     if found is None:

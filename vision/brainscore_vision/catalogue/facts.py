@@ -1,7 +1,7 @@
-"""Region, kind, access and data of each benchmark, cached between calls.
+"""Region, kind, access and data of each benchmark, cached until its plugin or the library changes.
 
-To find its data, a benchmark is built once without data (see `needs`); the result is cached until its plugin or the
-library changes. Nothing is installed: if a plugin cannot be imported, its data are unknown.
+To find its data, a benchmark is built once without data (see `needs`). Nothing is installed: if a plugin cannot be
+imported, its data are unknown.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ class BenchmarkFacts:
 
     Attributes
     ----------
-    identifier
-        Key in ``benchmark_registry``.
     plugin
         Plugin that registers it.
     parent
@@ -50,7 +48,7 @@ class BenchmarkFacts:
         ``'neural'``, ``'behavior'`` or ``'engineering'``.
     public
         Whether its data are public.
-    data : tuple of Entry or None
+    data
         Data it loads; None if the benchmark cannot be built here.
     """
 
@@ -74,14 +72,9 @@ class BenchmarkFacts:
 
 
 def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] | None = None) -> list[BenchmarkFacts]:
-    """Return the facts about all benchmarks, sorted by identifier, or about one.
+    """Return the facts about all benchmarks, sorted by identifier, or about one, if a plugin registers it literally.
 
-    Parameters
-    ----------
-    identifier
-        A benchmark; the list is empty if no plugin registers it literally.
-    tell
-        Called with a message before benchmarks are built, which takes a while.
+    `tell` is called with a message before benchmarks are built, which takes a while.
     """
     cached = Store(settings().cache_home / "benchmark-facts", _MOST_BYTES)
     library = library_digest(Path(hierarchy.__file__).parent, FOLDERS)
@@ -92,7 +85,8 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
         names = [name for name in plugin.identifiers(KINDS["benchmark"]) if identifier in (None, name)]
         if not names:
             continue
-        file_name = _cache_name(plugin, library)
+        key = json.dumps([_FORMAT, str(plugin.directory), list(folder_stamps(plugin.directory)), library])
+        file_name = f"{text_digest(key)[:32]}.json"
         content = cached.read_json(file_name)
         stored: dict[str, dict[str, object]] = content if isinstance(content, dict) else {}
         missing = [name for name in names if name not in stored]
@@ -135,8 +129,13 @@ def _installing_nothing() -> Iterator[None]:
 def _facts(
     identifier: str, plugin: Plugin, kept: Mapping[str, object], entry_of: Mapping[tuple[str, str], Entry]
 ) -> BenchmarkFacts:
-    path, asked = _path_to(kept.get("parent")), kept.get("data")
-    data = _with_stimuli(asked, entry_of) if isinstance(asked, list) else None
+    parent, asked = kept.get("parent"), kept.get("data")
+    data: tuple[Entry, ...] | None = None
+    path = hierarchy.path_to(parent) if isinstance(parent, str) and parent in hierarchy.nodes() else ()
+    if isinstance(asked, list):
+        named = [entry_of[kind, name] for kind, name in asked if (kind, name) in entry_of]
+        stimulus_sets = [entry_of.get(("stimulus_set", entry.stimulus_set or "")) for entry in named]
+        data = tuple(dict.fromkeys([*named, *filter(None, stimulus_sets)]))
     return BenchmarkFacts(
         identifier=identifier,
         plugin=plugin,
@@ -149,12 +148,7 @@ def _facts(
     )
 
 
-def _path_to(parent: object) -> Sequence[str]:
-    return hierarchy.path_to(parent) if isinstance(parent, str) and parent in hierarchy.nodes() else ()
-
-
 def _region(identifier: str, path: Sequence[str], plugin: Plugin) -> str | None:
-    """Return the region in the identifier, else that of the parent node, else the only one in the metadata."""
     said = metadata_of(plugin.directory).get("region")
     regions = [str(region) for region in said] if isinstance(said, list) else [str(said)] if said else []
     named = identifier.rpartition(".")[2].partition("-")[0].partition("_")[0]
@@ -170,14 +164,3 @@ def _kind(plugin: Plugin) -> str | None:
     if "region" in metadata and "behaviour" not in metadata:
         return "neural"
     return "behavior" if "behaviour" in metadata and "region" not in metadata else None
-
-
-def _with_stimuli(data: Sequence[Sequence[str]], entry_of: Mapping[tuple[str, str], Entry]) -> tuple[Entry, ...]:
-    named = [entry_of[kind, name] for kind, name in data if (kind, name) in entry_of]
-    stimulus_sets = [entry_of.get(("stimulus_set", entry.stimulus_set or "")) for entry in named]
-    return tuple(dict.fromkeys([*named, *(entry for entry in stimulus_sets if entry is not None)]))
-
-
-def _cache_name(plugin: Plugin, library: str) -> str:
-    parts = [_FORMAT, str(plugin.directory), list(folder_stamps(plugin.directory)), library]
-    return f"{text_digest(json.dumps(parts))[:32]}.json"

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from brainscore_core import command_line
+from brainscore_core.errors import DownloadError
 from brainscore_core.supported_data_standards.brainio.fetch import fetch_all, sizes_of
+from brainscore_vision.catalogue.describe import size_text
+from brainscore_vision.catalogue.entries import Entry, entries, entries_of
 from brainscore_vision.loading import load_dataset, load_stimulus_set
 
-if TYPE_CHECKING:
-    from brainscore_vision.catalogue.entries import Entry
-
-__all__ = ["FetchPlan", "fetch_entry", "plan_of"]
+__all__ = ["FetchPlan", "fetch_data", "fetch_entry", "plan_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FetchPlan:
-    """The absent files of one entry.
-
-    Attributes
-    ----------
-    n_files
-        Number of absent files.
-    size_bytes
-        Download size of those with known size.
-    n_unknown
-        Number of those with unknown size.
-    """
+    """The absent files of one entry, their size if known, and the number of those with unknown size."""
 
     entry: Entry
     n_files: int
     size_bytes: int
     n_unknown: int
+
+    def __str__(self) -> str:
+        known = [size_text(self.size_bytes)] if self.n_files > self.n_unknown else []
+        unknown = [f"{self.n_unknown} files of unknown size"] if self.n_unknown else []
+        return " + ".join([*known, *unknown]) or "-"
 
 
 def plan_of(wanted: Sequence[Entry]) -> list[FetchPlan]:
@@ -54,15 +50,8 @@ def plan_of(wanted: Sequence[Entry]) -> list[FetchPlan]:
 def fetch_entry(entry: Entry, *, load: bool) -> str:
     """Fetch the absent files of an entry, resuming partial downloads; return a description of the data.
 
-    Parameters
-    ----------
-    load
-        Load it once, too. Data whose files only the running plugin knows are always loaded.
-
-    Raises
-    ------
-    DownloadError
-        If a file is not available.
+    `load` loads it once, too, as always if only the running plugin knows the files; `DownloadError` if one is not
+    available.
     """
     if entry.files and not load:
         fetch_all([(file.source, file.path) for file in entry.files])
@@ -70,3 +59,42 @@ def fetch_entry(entry: Entry, *, load: bool) -> str:
     loaded = {"data": load_dataset, "stimulus_set": load_stimulus_set}[entry.kind](entry.identifier)
     shape = getattr(loaded, "sizes", None) or {"stimuli": len(loaded)}
     return ", ".join([type(loaded).__name__, *(f"{size} {name}" for name, size in shape.items())])
+
+
+def fetch_data(
+    identifiers: Sequence[str], benchmarks: Sequence[str], plugins: Sequence[str], *, public: bool, dry_run: bool
+) -> int:
+    """Fetch data for ``brainscore data fetch`` and return its exit code; data named by identifiers are loaded too."""
+    named = [entry for identifier in identifiers for entry in entries(identifier)]  # raises before anything is fetched
+    requested = [*named, *_of_benchmarks(benchmarks)]
+    requested += [entry for name in plugins for entry in entries_of(name) if entry.files]
+    requested += [entry for entry in entries() if entry.is_public and entry.files] if public else []
+    plans = plan_of(list({(entry.kind, entry.identifier): entry for entry in requested}.values()))
+    rows = [(plan.entry.identifier, plan.entry.kind, plan.entry.cached, str(plan)) for plan in plans]
+    command_line.print_table(("IDENTIFIER", "KIND", "HERE", "TO FETCH"), rows)
+    missing, n_unknown = sum(plan.size_bytes for plan in plans), sum(plan.n_unknown for plan in plans)
+    unknown = f" and {n_unknown} files of unknown size" if n_unknown else ""
+    command_line.say(f"To fetch: {size_text(missing)}{unknown}, {sum(plan.n_files for plan in plans)} files in all.")
+    failed = 0
+    for entry in () if dry_run else [plan.entry for plan in plans]:
+        try:
+            described = fetch_entry(entry, load=entry in named)
+        except DownloadError as error:
+            if len(plans) == 1:
+                raise
+            command_line.say(f"Not fetched: {entry.identifier} ({entry.kind}). {error}")
+            failed += 1
+        else:
+            print(f"{entry.identifier} ({entry.kind}): {described}, {size_text(entry.size_bytes)}")  # noqa: T201 - output
+    if failed:
+        command_line.say(f"{failed} of {len(plans)} could not be fetched. Finished files stay; try again later.")
+    return command_line.NOT_AVAILABLE if failed else 0
+
+
+def _of_benchmarks(benchmarks: Sequence[str]) -> list[Entry]:
+    if not benchmarks:
+        return []
+    from brainscore_vision.catalogue.needs import data_of  # heavy: xarray
+
+    command_line.say(f"Looking up the data of {', '.join(benchmarks)} ...")
+    return [entry for name in benchmarks for entry in data_of(name)]

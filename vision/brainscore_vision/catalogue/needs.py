@@ -29,16 +29,8 @@ logger = logging.getLogger(__name__)
 def data_of(benchmark_identifier: str) -> list[Entry]:
     """Return the data that a benchmark loads when it is built, and those behind its `LazyLoad`.
 
-    Parameters
-    ----------
-    benchmark_identifier
-        Key in ``benchmark_registry``.
-
-    Returns
-    -------
-    list of Entry
-        Assemblies, their stimuli, and stimulus sets, each once. Loads that depend on the content of other data, or
-        happen during scoring, are missed.
+    Assemblies, their stimuli, and stimulus sets, each once. Loads that depend on the content of other data, or happen
+    during scoring, are missed.
 
     Raises
     ------
@@ -100,7 +92,6 @@ def _entries(kind: str, identifier: str) -> list[Entry]:
 
 
 def _lazies(value: object, seen: dict[int, object]) -> Iterator[LazyLoad]:
-    """Yield every `LazyLoad` in a benchmark: in its attributes, and in nested benchmarks and functions."""
     if id(value) in seen:
         return
     seen[id(value)] = value  # keeps it alive: ids of deleted objects are reused

@@ -21,7 +21,7 @@ _NOTHING = (0.0, 0.0, 0.0)  # minutes, GB and GPUs of a plugin that states none
 
 
 def facts_of(benchmarks: Sequence[str], tell: Callable[[str], None] | None = None) -> dict[str, BenchmarkFacts]:
-    """Return the facts about benchmarks; those that no plugin registers literally are missing."""
+    """Return the facts about benchmarks that a plugin registers literally."""
     facts_by_name = {facts.identifier: facts for facts in benchmark_facts(tell=tell)}
     return {name: facts_by_name[name] for name in benchmarks if name in facts_by_name}
 
@@ -36,7 +36,10 @@ def pairs_of(models: Sequence[str], benchmarks: Sequence[str], facts: Mapping[st
     private = {name: not (name in facts and facts[name].public) for name in benchmarks}
     pairs = []
     for model in models:
-        of_model = _costs_of_model(model)
+        try:
+            of_model = _costs(find_plugin_directory("model", model))
+        except UnknownIdentifierError:  # registered while the program runs
+            of_model = _NOTHING
         for name in benchmarks:
             minutes, memory, gpus = map(max, of_model, of_benchmark[name])
             pairs.append(Pair(model, name, minutes or Pair.minutes, memory or Pair.memory_gb, private[name], int(gpus)))
@@ -56,16 +59,8 @@ def stimuli_of(facts: Mapping[str, BenchmarkFacts]) -> Callable[[str], Hashable]
     return key
 
 
-def _costs_of_model(model: str) -> tuple[float, float, float]:
-    try:
-        return _costs(find_plugin_directory("model", model))
-    except UnknownIdentifierError:  # registered while the program runs
-        return _NOTHING
-
-
 @cache
 def _costs(directory: Path) -> tuple[float, float, float]:
-    """Return minutes, GB of memory and GPUs, 0 where the metadata say nothing."""
     metadata = metadata_of(directory)
     return _positive(metadata.get("minutes")), _positive(metadata.get("memory_gb")), _positive(metadata.get("gpus"))
 

@@ -1,7 +1,7 @@
 """Read the S3 files that the registrations of a data plugin name from its source, without running it.
 
 Followed are the methods of a `Bucket`, literals, constants, f-strings, and functions of the plugin that pass their
-arguments on, as registrations are usually written. Anything else stays unknown.
+arguments on. Anything else stays unknown.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _last_name(node: ast.expr) -> str:
 
 @dataclass(frozen=True)
 class _Follower:
-    """A position in a plugin: file, values of names, number of steps from the registration."""
+    """A position in a plugin."""
 
     plugin: PluginSource
     file: str
@@ -177,7 +177,7 @@ class _Follower:
             yield from replace(self, file=file, values=values, depth=self.depth + 1).loaded_by(statement)
 
     def _stimulus_set(self, call: ast.Call) -> str | None:
-        """Return the identifier in ``stimulus_set_loader=lambda: load_stimulus_set(...)``."""
+        """Read ``stimulus_set_loader=lambda: load_stimulus_set(...)``."""
         loaders = [keyword.value for keyword in call.keywords if keyword.arg == "stimulus_set_loader"]
         inside = loaders[0].body if loaders and isinstance(loaders[0], ast.Lambda) else None
         if isinstance(inside, ast.Call) and _last_name(inside.func) == "load_stimulus_set" and inside.args:

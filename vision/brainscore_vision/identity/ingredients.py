@@ -41,10 +41,7 @@ class Ingredients:
 
 @contextmanager
 def noting_ingredients() -> Iterator[Ingredients]:
-    """Track the loads in a block, except those of a model that chooses its layers.
-
-    Digests are taken at loading: later changes of the loaded objects don't count.
-    """
+    """Track the loads in a block, digested as they are loaded."""
     ingredients = Ingredients()
 
     def note(kind: str, identifier: str, content: object) -> None:
@@ -79,16 +76,10 @@ def build_record(
     candidate: object,
     **fields: Any,  # fields of ScoreRecord
 ) -> ScoreRecord:
-    """Return the record of a score, written to a path with values and locks beside it.
+    """Return the record of a score, written to a path (None: not at all) with values and locks beside it.
 
-    Parameters
-    ----------
-    path
-        File of the record, which the score then has as ``record_path``; None: it is not written.
-    candidate
-        The model that was scored; with ``environment_lock`` if it ran in an environment of its own.
-    **fields
-        Further arguments of `ScoreRecord.of_score`.
+    The score then has the path as ``record_path``. A candidate that ran in an environment of its own has
+    ``environment_lock``; `fields` are further arguments of `ScoreRecord.of_score`.
     """
     from brainscore_core.identity import digest, machine, software  # start-up
     from brainscore_core.records.record import ScoreRecord  # heavy: pydantic

@@ -17,7 +17,6 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,16 +74,9 @@ class NotDigestibleError(TypeError):
 def describe(value: Value) -> Description:
     """Turn a value into nested lists that `brainscore_core.identity.digest.content_digest` takes.
 
-    Parameters
-    ----------
-    value
-        Plain values, arrays, tensors, PyTorch modules, functions (with their file and captured values), partial
-        functions, classes, enumerations, and objects with such attributes.
-
-    Raises
-    ------
-    NotDigestibleError
-        The value, or one that it refers to, is of another kind, or the references go too deep.
+    Plain values, arrays, tensors, PyTorch modules, functions (with their file and captured values), partial functions,
+    classes, enumerations, and objects with such attributes have a description; `NotDigestibleError` if the value, or
+    one that it refers to, is of another kind, or the references go too deep.
     """
     return _complete(lambda survey: survey.value(value, ()))
 
@@ -118,10 +110,9 @@ def _complete(describe_root: Callable[[_Survey], Description]) -> Description:
 
 
 class _Survey:
-    """Describe values; describe code and global objects once, however often they occur.
+    """Describe values; number code and global objects in order of appearance and describe each once, at the end.
 
-    The latter are numbered in order of appearance and described at the end, which ends cycles and repeats nothing.
-    `parents` holds the `id` of each container of a value, outermost first, so that cycles of values end too.
+    `parents` holds the `id` of each container of a value, outermost first: both end cycles.
     """
 
     def __init__(self) -> None:
@@ -230,10 +221,13 @@ class _Survey:
         return ["nn.Module", self.structure(module, parents), self.weights(module, parents)]
 
     def structure(self, module: nn.Module, parents: tuple[int, ...]) -> Description:
+        from torch import nn  # heavy; imported already where there is a PyTorch module
+
         inside = (*parents, id(module))
-        internal = _module_internals()
+        internal = vars(nn.Module())
         parts = []
-        evaluated = all(map(_has_own_modes, {type(part) for part in module.modules()}))
+        switches = (nn.Module.train, nn.Module.eval)
+        evaluated = all((type(part).train, type(part).eval) == switches for part in module.modules())
         for name, part in module.named_modules():
             state = vars(part)
             own = {key: value for key, value in state.items() if key not in internal}
@@ -270,7 +264,7 @@ class _Survey:
         return [list(by_name), [["mark"] if type(value) is object else self.value(value, ()) for value in values]]
 
     def _globals_of_own(self, function: types.FunctionType) -> list[Description]:
-        """Describe what user code finds by name in its module and in the user modules that it finds there."""
+        """Describe the values that user code finds by name in its module and the user modules found there."""
         names = {name for text in names_in(function.__code__) for name in (text, *text.split("."))}
         home = function.__globals__
         values = {name: home[name] for name in sorted(names) if name in home}
@@ -309,7 +303,7 @@ class _Survey:
             raise
 
     def _globals_of_installed(self, function: types.FunctionType) -> list[Description]:
-        """Describe what other code finds in its module: plain values, and the files of functions, classes, modules."""
+        """Describe the plain values of a module, and the files of its functions, classes and modules."""
         described: list[Description] = []
         for name in sorted(names_in(function.__code__) & function.__globals__.keys()):
             value = function.__globals__[name]
@@ -380,7 +374,6 @@ class _Survey:
             return version_of(module)
 
     def _digest(self, module_name: str | None, code: Value) -> str:
-        """Return the digest of the file that defines code, or the version of a package in `BY_VERSION`."""
         top = (module_name or "").partition(".")[0]
         if top in BY_VERSION:
             return version_of(top)
@@ -401,19 +394,6 @@ class _Survey:
 def _noted(path: Path) -> Path:
     note_counted(path)
     return path
-
-
-def _has_own_modes(cls: type) -> bool:
-    from torch import nn  # heavy; imported already where there is a PyTorch module
-
-    return all(getattr(cls, name, None) is getattr(nn.Module, name) for name in ("train", "eval"))
-
-
-@lru_cache(maxsize=1)
-def _module_internals() -> frozenset[str]:
-    from torch import nn  # heavy; as above
-
-    return frozenset(vars(nn.Module()))
 
 
 def _tensor_values(tensor: torch.Tensor) -> Description:

@@ -22,12 +22,9 @@ _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib")
 
 @dataclass
 class OpenedFiles:
-    """The files that a model's code has opened through Python.
+    """The absolute paths of the files that a model's code has opened through Python.
 
-    Attributes
-    ----------
-    read, written
-        Absolute paths; a file that was created before it was read is only in `written`.
+    A file that was created before it was read is only in `written`.
     """
 
     read: set[str] = field(default_factory=set)

@@ -19,16 +19,8 @@ __all__ = ["preprocessing_digest", "probe_image"]
 def preprocessing_digest(preprocess: Callable[[list[str]], object] | None) -> str:
     """Return a digest of a preprocessing function: its code, its arguments and its result for a probe image.
 
-    Parameters
-    ----------
-    preprocess
-        Takes a list of paths. An attribute ``cache_version`` (of the function, or of the function inside a
-        `functools.partial`) replaces code and arguments in the digest.
-
-    Raises
-    ------
-    NotDigestibleError
-        A part cannot be digested, or the same image gives different results.
+    An attribute ``cache_version`` (of the function, or of the function inside a `functools.partial`) replaces code and
+    arguments. `NotDigestibleError` if a part cannot be digested, or the same image gives different results.
     """
     if preprocess is None:
         return content_digest(None)
@@ -38,19 +30,15 @@ def preprocessing_digest(preprocess: Callable[[list[str]], object] | None) -> st
         with TemporaryDirectory(prefix="brainscore-probe-") as folder:
             path = Path(folder) / "probe.png"
             probe_image().save(path)
-            first, second = _two_results(preprocess, str(path))
+            try:
+                first, second = (content_digest(describe(preprocess([str(path)]))) for _ in range(2))
+            except Exception as error:  # a plugin's code may fail in any way; that only costs the cache
+                raise NotDigestibleError(f"{qualified_name(preprocess)} fails on a probe image: {error}") from error
     except OSError as error:
         raise NotDigestibleError(f"no probe image can be written: {error}") from error
     if first != second:
         raise NotDigestibleError(f"{qualified_name(preprocess)} is random: the same image gives different results.")
     return content_digest(code, first)
-
-
-def _two_results(preprocess: Callable[[list[str]], object], path: str) -> list[str]:
-    try:
-        return [content_digest(describe(preprocess([path]))) for _ in range(2)]
-    except Exception as error:  # a plugin's code may fail in any way; that only costs the cache
-        raise NotDigestibleError(f"{qualified_name(preprocess)} fails on a probe image: {error}") from error
 
 
 def probe_image() -> Image.Image:

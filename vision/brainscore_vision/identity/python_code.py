@@ -29,7 +29,7 @@ LONGEST_PATH = 1024
 
 
 class _Plain:
-    """An instance whose whole state is in its attributes."""
+    pass
 
 
 def file_of(module_name: str) -> str | None:
@@ -52,7 +52,7 @@ def names_in(code: types.CodeType) -> set[str]:
 
 
 def has_hidden_state(cls: type) -> bool:
-    """Tell whether instances may hold more than their attributes: in slots, in C structures, in their pickles."""
+    """Tell whether instances may hold more than their attributes: in slots, C structures or pickles."""
     if not hasattr(cls, "__dict__") or not cls.__dictoffset__ or cls.__basicsize__ > _Plain.__basicsize__:
         return True
     own = [vars(base) for base in cls.__mro__[:-1]]

@@ -86,19 +86,16 @@ def own_module(name: str) -> ModuleType | None:
 
 
 def source_digest(file: str | Path) -> str:
-    """Return the digest of a source file; recomputed only when the file was written to."""
+    """Return the digest of a source file, recomputed only when it was written to."""
     return _digest(str(file), *_stamp(file))
 
 
 def describe_sources(names: Iterable[str]) -> list[list[Any]]:  # plain values
     """Describe imported modules of users and all modules of users that they import, now or later.
 
-    Returns
-    -------
-    list of list
-        For each module, its name, the digest of its file, and names and digests of the neighbouring files that it
-        names. If a module reads the environment, then also the environment variables named in any module, or all
-        variables if it computes their names.
+    For each, its name, the digest of its file, and names and digests of the neighbouring files that it names. If a
+    module reads the environment, then also the environment variables named in any module, or all variables if it
+    computes their names.
     """
     files = _follow(names)
     sources = {name: _read(str(file), _package(name, file), *_stamp(file)) for name, file in files.items()}
@@ -172,7 +169,6 @@ def _mentions_environment(node: ast.AST) -> bool:
 
 
 def _reads_one_variable(node: ast.AST) -> bool:
-    """Whether a node reads or writes one environment variable by a literal name."""
     if isinstance(node, ast.Subscript):
         return _mentions_environment(node.value) and _is_text(node.slice)
     if isinstance(node, ast.Compare):
@@ -224,7 +220,6 @@ def _named_in(folder: Path, texts: frozenset[str]) -> Iterator[Path]:
 
 
 def _follow(names: Iterable[str]) -> dict[str, Path]:
-    """Return the files, by module name, of modules of users and of all modules of users that they import."""
     files: dict[str, Path] = {}
     waiting, seen = sorted(names, reverse=True), set[str]()
     while waiting:

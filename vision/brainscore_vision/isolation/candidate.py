@@ -1,7 +1,7 @@
 """Run in the box: load one model and answer the judge's questions until it closes the connection.
 
-``python -m brainscore_vision.isolation.candidate --model IDENTIFIER --fd NUMBER``; with ``--fetch`` instead of ``--fd``
-the model is only loaded, to fetch its weights.
+``python -m brainscore_vision.isolation.candidate --model IDENTIFIER --fd NUMBER``; ``--fetch`` instead of ``--fd`` only
+loads the model, to fetch its weights.
 """
 
 from __future__ import annotations
@@ -52,13 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
-    """Answer questions until the judge closes the connection.
-
-    Parameters
-    ----------
-    load
-        Returns the model; called at the judge's request.
-    """
+    """Answer questions until the judge closes the connection; `load` returns the model when the judge asks for it."""
     answers = _Answers(load)
     while True:
         try:

@@ -1,7 +1,6 @@
 """Score one model on several benchmarks in turn, and write the record of each, also of failures.
 
-The model is asked through a `RemoteModel`: whatever happens to its process, every benchmark gets a record, and a lost
-candidate doesn't cost the next benchmark its score.
+The model is asked through a `RemoteModel`: a lost candidate doesn't cost the next benchmark its score.
 """
 
 from __future__ import annotations
@@ -28,12 +27,7 @@ __all__ = ["Candidates", "is_isolated", "judge"]
 
 
 def is_isolated(isolation: str) -> bool:
-    """Return whether the model is to run in a box.
-
-    Parameters
-    ----------
-    isolation : 'auto', 'box' or 'none'
-        'auto': if a box is available.
+    """Return whether the model is to run in a box: ``'auto'`` (if available), ``'box'`` or ``'none'``.
 
     Raises
     ------
@@ -53,10 +47,7 @@ def is_isolated(isolation: str) -> bool:
 class Candidates:
     """Provide the candidate to benchmarks, a new one after a loss; a context manager.
 
-    Parameters
-    ----------
-    start
-        Returns a context manager that gives a model and ends its process.
+    `start` returns a context manager that gives a model and ends its process.
     """
 
     def __init__(self, start: Callable[[], AbstractContextManager[Any]]) -> None:
@@ -77,10 +68,7 @@ class Candidates:
     def begin(self) -> None:
         """Start the process of a candidate if there is none, so that it can get ready.
 
-        Raises
-        ------
-        Exception
-            From the start, such as requirements that cannot be installed; not tried again.
+        Errors of the start, such as requirements that cannot be installed, are raised, and it is not tried again.
         """
         if self._failure is not None or not (self._model is None or getattr(self._model, "is_lost", False)):
             return
@@ -101,13 +89,7 @@ class Candidates:
         return True
 
     def candidate(self) -> SharedCandidate:
-        """Return the candidate, with its model loaded.
-
-        Raises
-        ------
-        Exception
-            From loading the model, the first time and at every later call.
-        """
+        """Return the candidate with its model; a model that failed to load raises the same error at every call."""
         if self._failure is not None:
             raise self._failure
         self.begin()

@@ -127,15 +127,8 @@ class KeptAnswers:
     def begin(self, reported: str | None) -> bool:
         """Note that the candidate runs, and return whether stored answers belong to the same state of the model.
 
-        Parameters
-        ----------
-        reported
-            State reported by the candidate: a digest of its weights. None: each of its processes may be another model.
-
-        Returns
-        -------
-        bool
-            False: answers found before must not be combined with new ones, and are found no more.
+        If not, answers found before must not be combined with new ones. `reported` is a digest of the candidate's
+        weights; None: each of its processes may be another model.
         """
         self._looked = -_LOOK_EVERY_S
         self._look_again()
@@ -154,13 +147,7 @@ class KeptAnswers:
         return previous is None
 
     def find(self, question: str) -> tuple[object] | None:
-        """Return the candidate's reply to a question, in a tuple; None if it is not stored.
-
-        Parameters
-        ----------
-        question
-            See `question_digest`.
-        """
+        """Return the candidate's reply to a question, see `question_digest`, in a tuple; None if it is not stored."""
         if self._folder is None or self.state is None:
             return None
         file = self._folder / f"{question}{_SUFFIX}"
@@ -177,12 +164,9 @@ class KeptAnswers:
         return (entry.reply,)
 
     def keep(self, question: str, reply: object, used: object) -> None:
-        """Store a reply that was validated.
+        """Store a validated reply.
 
-        Parameters
-        ----------
-        used
-            Plugins that the candidate reports to have imported, as a list of ``'<folder of the kind>/<folder>'``.
+        `used` lists the plugins that the candidate reports to have imported, ``'<folder of the kind>/<folder>'``.
         """
         self._look_again()
         if self._folder is None or self.state is None:
@@ -203,7 +187,6 @@ class KeptAnswers:
             self._give_up(error)
 
     def _look_again(self) -> None:
-        """Stop storing and finding if the model's files have changed while it runs."""
         if self._folder is not None and time.monotonic() - self._looked >= _LOOK_EVERY_S:
             self._looked = time.monotonic()
             if _key_of(self._prepared) != self._key:
@@ -271,7 +254,6 @@ def _by_content(value: object) -> object:
 
 
 def _key_of(prepared: Prepared) -> str | None:
-    """Return the digest of everything that a candidate sees before a question; None if it cannot be determined."""
     if settings().caching_disabled:
         return None
     try:

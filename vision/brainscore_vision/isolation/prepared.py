@@ -1,7 +1,7 @@
 """Prepare a candidate before it is asked anything: its environment, and a home of its own with its weights.
 
-This phase has the network and no private data. Afterwards the home is read-only to the candidate, so that nothing it
-sees in the next phase, without the network, can be carried into a later one.
+This phase has the network and no private data. Afterwards the home is read-only to the candidate: nothing it sees in
+the next phase, without the network, can be carried into a later one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LIBRARY = "brainscore_vision"
 _FETCH_S = 6 * 3600.0
 _logger = logging.getLogger(__name__)
 
-# Environment variables that a candidate gets: how to compute, not who computes. A closed list.
+# The only environment variables that a candidate gets: how to compute, not who computes.
 _PASSED_ON = re.compile(
     r"(OMP|MKL|OPENBLAS|NUMEXPR|CUDA|NVIDIA|TORCH|PYTORCH)_\w+|BRAINSCORE_(MEMORY_GB|DEVICE|ARRAY_BACKEND|MEMORY_MAP)"
     r"|RESULTCACHING_DISABLE|PYTHONHASHSEED|PYTHONWARNINGS"
@@ -47,8 +47,6 @@ class Prepared:
 
     Attributes
     ----------
-    model
-        Identifier.
     python
         Interpreter with the plugin's requirements.
     home
@@ -66,18 +64,12 @@ class Prepared:
 
     @property
     def lock(self) -> str | None:
-        """Names and versions installed there (`software.installed`); None if it is the judge's environment."""
+        """Names and versions installed there; None if it is the judge's environment."""
         return None if self.own_environment is None else software.installed(self.own_environment)
 
 
 def plugin_folder(model: str) -> Path:
-    """Return the folder of a model's plugin, without importing any plugin.
-
-    Raises
-    ------
-    ConfigurationError
-        If no plugin registers the identifier literally, or several do.
-    """
+    """Return the folder of a model's plugin, without import; `ConfigurationError` if none or several register it."""
     index = PluginIndex(library_roots(_LIBRARY))
     plugins = index.find(KINDS["model"], model)
     if not plugins and model not in index.identifiers(KINDS["model"]) and not index.computing(KINDS["model"]):
@@ -94,12 +86,7 @@ def plugin_folder(model: str) -> Path:
 def prepare(model: str) -> Prepared:
     """Make the environment of a model and, with a network, fetch its weights; returns at once if already done.
 
-    Raises
-    ------
-    ConfigurationError
-        See `plugin_folder`.
-    RequirementsError
-        If its requirements cannot be installed.
+    See `plugin_folder` for errors; `RequirementsError` if requirements cannot be installed.
     """
     folder, current = plugin_folder(model), settings()
     python = Path(sys.executable) if current.install_dependencies == "no" else boxed_python_for([folder])
@@ -119,12 +106,7 @@ def prepare(model: str) -> Prepared:
 def prepared_before(model: str) -> Prepared | None:
     """Return what `prepare` made for the present model, without making anything; None if its environment is missing.
 
-    Raises
-    ------
-    ConfigurationError
-        See `plugin_folder`.
-    RequirementsError
-        If its requirements cannot be read.
+    See `plugin_folder` for errors; `RequirementsError` if requirements cannot be read.
     """
     folder = plugin_folder(model)
     is_here = settings().install_dependencies == "no"
@@ -160,15 +142,7 @@ def _fetch(prepared: Prepared) -> bool:
 
 
 def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = False) -> Box:
-    """Return the box of a candidate.
-
-    Parameters
-    ----------
-    stimuli
-        Folder of the current stimuli.
-    network
-        Whether weights are fetched in this phase: with the network and a writable home.
-    """
+    """Return the box of a candidate, with the folder of the current stimuli; a `network` comes with a writable home."""
     own = None if prepared.own_environment is None else prepared.python
     readable = [*interpreter_paths(own), *([stimuli] if stimuli else [])]
     if not network:

@@ -1,8 +1,7 @@
 """Define what judge and candidate may send: questions, stimuli, answers, errors.
 
 The judge asks, the candidate answers or reports an error; `brainscore_core.scoring.isolation.wire` defines the
-transport. Only values are taken from the candidate: the judge itself knows which stimuli an answer is about and their
-columns.
+transport. Only values are taken from the candidate: the judge itself knows the stimuli of an answer and their columns.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,6 +53,7 @@ __all__ = [
 LOAD, ANSWER, ERROR = "load", "answer", "error"
 
 _MOST_ERROR = 4_000  # characters of a message
+_OTHER_STIMULI = "The candidate answered about other stimuli than it was shown, or in another order."
 _PRESENTATION = "presentation"
 _KINDS: dict[str, type[xr.DataArray]] = {
     kind.__name__: kind for kind in (NeuroidAssembly, BehavioralAssembly, DataAssembly, xr.DataArray)
@@ -76,29 +77,16 @@ _DECIDING = (errors.NotApplicableError, NotImplementedError)
 
 @dataclass(frozen=True)
 class Shown:
-    """Stimuli as the candidate sees them.
-
-    Attributes
-    ----------
-    ids : array of object
-        Identifiers, in the order of the rows.
-    columns
-        Name -> values, one for each row.
-    """
+    """Stimuli as the candidate sees them: identifiers, and columns by name, in the order of the rows."""
 
     ids: npt.NDArray[Any]
     columns: Mapping[str, npt.NDArray[Any]]
 
 
 def hand_out(stimuli: StimulusSet, folder: Path) -> tuple[dict[str, object], Shown]:
-    """Put stimulus files into a folder, under neutral names, and return the description for the candidate.
+    """Put stimulus files into a new folder, under neutral names, and return the description for the candidate.
 
     A file is linked if that is possible and everybody may read it, otherwise copied.
-
-    Parameters
-    ----------
-    folder
-        Does not exist yet.
     """
     folder.mkdir(parents=True)
     paths = getattr(stimuli, "stimulus_paths", None)
@@ -192,7 +180,8 @@ def content_of_answer(answer: object, columns: Sequence[str]) -> dict[str, objec
     attrs: dict[str, object] = {}
     for key, value in answer.attrs.items():
         sent = content_of_answer(value, columns) if isinstance(value, xr.DataArray) else value
-        if _can_be_sent(sent):
+        with suppress(ProtocolError):
+            pack(sent, [])  # whether it can be sent
             attrs[str(key)] = {"assembly": sent} if isinstance(value, xr.DataArray) else {"value": sent}
     return {
         "kind": next((base.__name__ for base in type(answer).__mro__ if base.__name__ in _KINDS), "DataArray"),
@@ -202,14 +191,6 @@ def content_of_answer(answer: object, columns: Sequence[str]) -> dict[str, objec
         "coords": coords,
         "attrs": attrs,
     }
-
-
-def _can_be_sent(value: object) -> bool:
-    try:
-        pack(value, [])
-    except ProtocolError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -233,7 +214,7 @@ def get_ready() -> None:
 def read_answer(
     content: object, shown: Shown, *, number_of_trials: int, in_threes: bool, is_neural: bool, depth: int = 0
 ) -> xr.DataArray:
-    """Return the assembly that a candidate has sent, if it is about these stimuli in this order.
+    """Return the assembly that a candidate has sent; `InvalidAnswerError` if it is not about these stimuli.
 
     Parameters
     ----------
@@ -243,11 +224,6 @@ def read_answer(
         Whether three stimuli form one presentation, as in the task ``odd_one_out``.
     is_neural
         Whether real numbers are expected.
-
-    Raises
-    ------
-    InvalidAnswerError
-        If it is not.
     """
     try:
         answered = checked(_ANSWER, content, "answer")
@@ -295,7 +271,6 @@ def _coordinate(said: Coordinate, shown: Shown, rows: npt.NDArray[np.intp] | Non
 def _rows(
     shown: Shown, sizes: Mapping[str, int], claimed: object, number_of_trials: int, *, in_threes: bool
 ) -> npt.NDArray[np.intp] | None:
-    """Return the row of the stimulus of each presentation; None for presentations of several stimuli."""
     n_shown, n_answered = len(shown.ids), sizes.get(_PRESENTATION)
     if n_answered is None:
         raise InvalidAnswerError(f"The candidate answered without presentations; its dimensions are {list(sizes)}.")
@@ -304,7 +279,8 @@ def _rows(
         if 3 * n_answered != n_shown:
             raise InvalidAnswerError(f"The candidate gave {n_answered} answers to {n_shown // 3} times three stimuli.")
         trials = ["|".join(texts[start : start + 3]) for start in range(0, n_shown, 3)]
-        _require_same(claimed, trials)
+        if _texts(claimed, n_answered) not in (None, trials):
+            raise InvalidAnswerError(_OTHER_STIMULI)
         return None
     times = n_answered // n_shown if n_shown else 0
     if times * n_shown != n_answered or times not in (1, number_of_trials):
@@ -319,9 +295,7 @@ def _rows(
     for rows in (side_by_side, one_after_the_other):
         if identifiers == [texts[row] for row in rows]:
             return rows
-    raise InvalidAnswerError(
-        "The candidate answered about other stimuli than it was shown, or in another order than they were shown."
-    )
+    raise InvalidAnswerError(_OTHER_STIMULI)
 
 
 def _texts(claimed: object, expected: int) -> list[str] | None:
@@ -330,12 +304,6 @@ def _texts(claimed: object, expected: int) -> list[str] | None:
     if not isinstance(claimed, np.ndarray) or claimed.shape != (expected,):
         raise InvalidAnswerError("The candidate does not say of each answer which stimulus it is about.")
     return [str(identifier) for identifier in claimed.tolist()]
-
-
-def _require_same(claimed: object, expected: Sequence[str]) -> None:
-    identifiers = _texts(claimed, len(expected))
-    if identifiers is not None and identifiers != list(expected):
-        raise InvalidAnswerError("The candidate answered about other stimuli than it was shown, or in another order.")
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------

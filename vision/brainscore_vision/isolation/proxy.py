@@ -78,11 +78,10 @@ class RemoteModel(BrainModel):
         By every method, if the candidate has ended, is too slow, or sends no valid answer. It is asked nothing more
         (`is_lost`).
     CandidateError
-        By every method, for an error of the model. The class has the name of the nearest class of the library or
-        Python.
+        By every method, for an error of the model, with the name of the nearest class of the library or Python.
     StateChangedError
         By every method, if the started candidate is in another state than that of the stored answers given before.
-        Later answers are its own; earlier questions have to be repeated.
+        Earlier questions have to be repeated.
     """
 
     def __init__(
@@ -135,11 +134,11 @@ class RemoteModel(BrainModel):
         return str(self._once("identifier", _reader(_TEXT, "identifier")))
 
     def visual_degrees(self) -> float:
-        """Return the width of the model's field of view, degrees of visual angle."""
+        """Return the width of the model's field of view, degrees."""
         return float(self._once("visual_degrees", _degrees))
 
     def weights_digest(self) -> str | None:
-        """Return the digest of the weights as reported by the candidate; None if it reports none."""
+        """Return the digest of the weights that the candidate reports; None if it reports none."""
         digest: str | None = self._ask(_reader(_DIGEST, "digest of weights"), "weights_digest")
         return digest
 
@@ -149,7 +148,7 @@ class RemoteModel(BrainModel):
         return _Layers(self._ask(_reader(_LAYERS, "layers"), "region_layers"), self._origin)
 
     def _origin(self, region: str) -> Mapping[str, object]:
-        origin: dict[str, Any] = self._ask(_origin_of_layer, "layer_origin", region)
+        origin: dict[str, Any] = self._ask(_reader(_ORIGIN, "origin of a layer", _MOST_ORIGIN), "layer_origin", region)
         return origin
 
     def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # each task takes something else
@@ -167,7 +166,7 @@ class RemoteModel(BrainModel):
     def look_at(
         self, stimuli: StimulusSet, number_of_trials: int = 1, **more: Any
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """Show stimuli and return the answer, validated for these stimuli."""
+        """Show stimuli and return the answer, validated for these."""
         folder = self._new_folder()
         try:
             description, presented = protocol.hand_out(stimuli, folder)
@@ -198,7 +197,7 @@ class RemoteModel(BrainModel):
         positional = [protocol.held_stimuli(argument, hand) for argument in args]
         named = {name: protocol.held_stimuli(argument, hand) for name, argument in more.items()}
         self._prepared = None  # a failure leaves the model in an unknown state
-        self._ask(_nothing, method, what, *positional, **named)
+        self._ask(lambda _content: None, method, what, *positional, **named)  # its return value has no meaning
 
     def _new_folder(self) -> Path:
         self._n_shown += 1
@@ -242,7 +241,6 @@ class RemoteModel(BrainModel):
         return answer
 
     def _key(self, question: str, content: object, *, is_preparation: bool) -> str | None:
-        """Return the digest of a question; None if the dependencies of its answer are unknown."""
         preparation = _Prepared() if is_preparation else self._prepared
         if self._kept is None or preparation is None or preparation.key is None:
             return None
@@ -314,20 +312,21 @@ class RemoteModel(BrainModel):
 
 @dataclass(frozen=True)
 class _Prepared:
-    """The last preparation of a model; initially none."""
-
     question: str = ""
     content: object = None
     key: str | None = ""
     is_told: bool = True
 
 
-def _reader(kind: TypeAdapter[Any], what: str) -> Callable[[object], Any]:
+def _reader(kind: TypeAdapter[Any], what: str, most: float = math.inf) -> Callable[[object], Any]:
     def read(content: object) -> Any:
         try:
-            return checked(kind, content, what)
+            value = checked(kind, content, what)
         except CorruptFileError as error:
             raise InvalidAnswerError(f"The candidate does not say what it was asked for: {error}") from None
+        if _n_entries(value) > most:
+            raise InvalidAnswerError(f"The candidate tells more of the {what} than it may.")
+        return value
 
     return read
 
@@ -337,17 +336,6 @@ def _degrees(content: object) -> float:
     if not 0 < degrees < math.inf:
         raise InvalidAnswerError(f"The candidate's field of view is {degrees} degrees wide.")
     return degrees
-
-
-def _origin_of_layer(content: object) -> dict[str, Any]:
-    origin: dict[str, Any] = _reader(_ORIGIN, "origin of a layer")(content)
-    if _n_entries(origin) > _MOST_ORIGIN:
-        raise InvalidAnswerError("The candidate tells more of the origin of a layer than it may.")
-    return origin
-
-
-def _nothing(content: object) -> None:
-    pass
 
 
 class _Layers(dict[str, "str | list[str]"]):

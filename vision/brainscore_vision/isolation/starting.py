@@ -33,19 +33,7 @@ _MOST_SAID = 600  # characters
 def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
     """Give a model that runs in a box; its process ends after the block.
 
-    Parameters
-    ----------
-    model
-        Identifier.
-    answer_s
-        Time limit for each answer in seconds.
-
-    Raises
-    ------
-    IsolationError
-        If no box is available.
-    ConfigurationError, RequirementsError
-        See `prepare`.
+    `answer_s` limits each answer, in seconds. `IsolationError` if no box is available; for other errors see `prepare`.
     """
     prepared = prepare(model)
     with ExitStack() as held:
@@ -82,10 +70,7 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
 def remembered(model: str) -> Iterator[RemoteModel]:
     """Give a model that only repeats its stored answers from a box; nothing is started.
 
-    Raises
-    ------
-    NotStoredError
-        If no answers of the present model are stored; also from questions without a stored answer.
+    `NotStoredError` if no answers of the present model are stored, also from a question without a stored answer.
     """
     try:
         prepared = prepared_before(model)

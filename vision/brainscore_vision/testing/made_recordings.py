@@ -106,15 +106,13 @@ def recordings(
     ----------
     stimuli
         Images that Pillow can read, unless `visible` is 0.
-    n_neuroids, n_repetitions
-        Each repetition shows all stimuli once.
+    n_repetitions
+        Each shows all stimuli once.
     noise
         Standard deviation of the noise of one repetition; that of each neuroid's signal is 1.
-    seed
-        Seed of the noise and of the mixing of dimensions.
     neuroid_coords
         Name -> one value for all neuroids, or n_neuroids values. The default includes ``neuroid_id``.
-    time_bins : sequence of (start, end), optional
+    time_bins
         Edges in ms after onset: the signal turns from one half to another over the bins. None: no such dimension.
     n_dimensions
         Dimensions of the signal, few enough for a regression on a few dozen stimuli.
@@ -123,10 +121,8 @@ def recordings(
         the picture, so no model of pixels reaches the ceiling.
     presentation_coords
         Columns of the stimuli that become coordinates; others are joined on loading.
-    dims
-        Order of the dimensions.
-    cls
-        Class of both assemblies; None: `NeuroidAssembly`.
+    dims, cls
+        Order of the dimensions, and class of both assemblies (None: `NeuroidAssembly`).
 
     Returns
     -------
@@ -137,7 +133,9 @@ def recordings(
     bins = list(time_bins) if time_bins is not None else None
     generator = np.random.default_rng([seed, n_neuroids])
     signal = _signal(stimuli, generator, n_neuroids, 1 if bins is None else len(bins), n_dimensions, visible)
-    coords = {**_neuroid_coords(n_neuroids, neuroid_coords or {}), **_time_coords(bins)}
+    coords = {**_neuroid_coords(n_neuroids, neuroid_coords or {})}
+    for index, name in enumerate(("time_bin_start", "time_bin_end") if bins is not None else ()):
+        coords[name] = ("time_bin", np.array([edges[index] for edges in bins or ()]))
 
     def assemble(values: Floats, repetitions: int | None) -> Any:
         presentations = _presentation_coords(stimuli, presentation_coords, repetitions)
@@ -161,12 +159,8 @@ def _presentation_coords(stimuli: StimulusSet, columns: Sequence[str], repetitio
 
 def _neuroid_coords(n: int, values: Mapping[str, Any]) -> Coords:
     values = {"neuroid_id": [f"neuroid_{number:03d}" for number in range(n)], **values}
-    return {name: ("neuroid", _one_each(value, n)) for name, value in values.items()}
-
-
-def _time_coords(bins: Sequence[tuple[float, float]] | None) -> Coords:
-    names = ("time_bin_start", "time_bin_end") if bins is not None else ()
-    return {name: ("time_bin", np.array([edges[index] for edges in bins or ()])) for index, name in enumerate(names)}
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    return {name: ("neuroid", np.repeat(array, n) if array.ndim == 0 else array) for name, array in arrays.items()}
 
 
 def _assemble(
@@ -179,11 +173,6 @@ def _assemble(
     values = np.transpose(values, [all_dims.index(name) for name in order])
     attrs = {"stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier}
     return (cls or NeuroidAssembly)(values, coords=coords, dims=order, attrs=attrs)
-
-
-def _one_each(values: Any, n: int) -> npt.NDArray[Any]:
-    array = np.asarray(values)
-    return np.repeat(array, n) if array.ndim == 0 else array
 
 
 def _signal(

@@ -108,7 +108,7 @@ class MetricContract(Contract):
                     raise
                 failures.append(_shown(error))
                 continue
-            if own or _is_good(score):
+            if own or (isinstance(score, Score) and score.ndim == 0 and math.isfinite(float(score))):
                 return inputs, score
             poor = poor or (inputs, score)
         if poor is not None and not failures:
@@ -166,10 +166,6 @@ def _missing_arguments(function: Callable[..., Score], given: Mapping[str, objec
         and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY, parameter.POSITIONAL_ONLY)
         and name not in bound.arguments
     ]
-
-
-def _is_good(score: object) -> bool:
-    return isinstance(score, Score) and score.ndim == 0 and math.isfinite(float(score))
 
 
 def _copied(given: _Given) -> _Given:

@@ -182,7 +182,12 @@ class StandIns:
                 package_data_assembly(None, assembly, packaged_as, shown_as, made_as.__name__, _BUCKET, **options)
             )
         else:
-            package = _upload_unchecked(assembly, packaged_as)
+            bare = assembly.copy(deep=False)
+            bare.attrs = {}
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / f"assy_{packaged_as.replace('.', '_')}.nc"
+                sha1 = write_netcdf(bare, path)
+                package = {"version_id": upload_to_s3(path, _BUCKET, path.name).get("VersionId"), "sha1": sha1}
         version_id, sha1 = package["version_id"], str(package["sha1"])
         if redirect:
             self._redirect(references[0], version_id, sha1)
@@ -245,16 +250,6 @@ class StandIns:
         source, _ = s3.locate(*location)
         filename = source.key.rpartition("/")[2]
         self._files[source] = s3.S3Object(bucket=_BUCKET, key=filename, version_id=version_id, sha1=sha1)
-
-
-def _upload_unchecked(assembly: DataAssembly, identifier: str) -> dict[str, Any]:
-    """Upload an assembly without stimuli and without checks."""
-    assembly = assembly.copy(deep=False)
-    assembly.attrs = {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"assy_{identifier.replace('.', '_')}.nc"
-        sha1 = write_netcdf(assembly, path)
-        return {"version_id": upload_to_s3(path, _BUCKET, path.name).get("VersionId"), "sha1": sha1}
 
 
 def _references(kind: str, identifier: str) -> list[Reference]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +21,13 @@ class Request:
     Attributes
     ----------
     identifier
-        Name of the model; None: from `identifier_for`.
+        None: ``<name>@<12 digits>``, a digest of architecture and weights, see `identifier_for`.
     layers
-        Layers to read out; None: the adapter's default.
+        Layers to read out, from early to late; None: all stages, blocks (see `torch_modules.block_layers`) or outputs.
     preprocessing
-        See `brainscore_vision.model_helpers.adapters.preprocessing.preprocessing_from`; None: as the model declares.
+        See `preprocessing.preprocessing_from`; None: as the model declares (timm, open_clip, transformers).
     readout_layer
-        Layer of the class scores; None: as the model declares.
+        Layer of the class scores; None: as the model declares, else the last module or output.
     batch_size
         Most stimuli in one call of the model.
     """
@@ -44,10 +45,8 @@ class Adapted:
 
     Attributes
     ----------
-    identifier
-        Name of the model.
     activations_model
-        Argument of `brainscore_vision.model_helpers.brain_transformation.ModelCommitment`.
+        See `ModelCommitment`.
     layers
         From early to late, at least one.
     """
@@ -57,18 +56,15 @@ class Adapted:
     layers: list[str]
 
 
-def identifier_for(name: str, digest: Callable[[], str]) -> str:
+def identifier_for(name: str, digest: Callable[[], str] | None) -> str:
     """Return ``<name>@<12 hexadecimal digits>``, equal only for equal models.
 
-    Parameters
-    ----------
-    digest
-        Returns a hexadecimal digest of the model, or raises `TypeError` if it has none: then the digits are random.
+    The digits are those of `digest`; random if it is None or raises `TypeError`.
     """
-    try:
-        digits = digest()
-    except TypeError:
-        digits = secrets.token_hex(6)
+    digits = secrets.token_hex(6)
+    if digest is not None:
+        with suppress(TypeError):
+            digits = digest()
     return f"{name}@{digits[:12]}"
 
 

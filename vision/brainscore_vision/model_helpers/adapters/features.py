@@ -136,13 +136,13 @@ def adapt(features: object, request: Request) -> Adapted:
 
 
 def _layers(features: object) -> dict[str, tuple[Array, list[str]]]:
-    if isinstance(features, Mapping) and features and all(map(_is_table, features.values())):
-        return {str(name): _table(table, str(name)) for name, table in features.items()}
+    tables = dict(features) if isinstance(features, Mapping) else {}
+    if tables and all(
+        isinstance(table, (tuple, Mapping)) or classes_of(table, "pandas") or classes_of(table, "xarray")
+        for table in tables.values()
+    ):
+        return {str(name): _table(table, str(name)) for name, table in tables.items()}
     return {FEATURES: _table(features, FEATURES)}
-
-
-def _is_table(value: object) -> bool:
-    return isinstance(value, (tuple, Mapping)) or classes_of(value, "pandas") or classes_of(value, "xarray")
 
 
 def _table(table: Any, name: str) -> tuple[Array, list[str]]:

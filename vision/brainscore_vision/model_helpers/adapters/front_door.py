@@ -44,28 +44,15 @@ def as_brain_model(
     Parameters
     ----------
     model
-        - a `BrainModel`, returned unchanged, without further arguments;
-        - a module of PyTorch, torchvision, timm, transformers or open_clip, run in evaluation mode, on the GPU if there
-          is one; of a model for images and text, its image tower;
-        - the path of an ``.onnx`` file, or a session of ONNX Runtime;
-        - a function of a list of PIL images, see `functions.adapt`;
-        - precomputed features by `stimulus_id`, see `features.adapt`;
-        - an activations model such as a `PytorchWrapper`, with `layers` or `region_layer_map`.
-    identifier
-        None: ``<name>@<12 digits>``, a digest of architecture and weights.
-    layers
-        From early to late. None: those of `region_layer_map`, else all stages, blocks (see
-        `torch_modules.block_layers`) or outputs.
-    preprocessing
-        See `preprocessing.preprocessing_from`. None: as the model declares (timm, open_clip, transformers).
-    region_layer_map : mapping of str to str or list of str, optional
-        None: a single layer for every region, or see `ModelCommitment`.
-    readout_layer
-        Layer of the class scores. None: as the model declares, else the last module or output.
-    behavioral_readout_layer, visual_degrees, label_map
-        See `ModelCommitment`.
-    batch_size
-        Most stimuli in one call of the model.
+        A `BrainModel`, returned unchanged; a module of PyTorch, torchvision, timm, transformers or open_clip (run in
+        evaluation mode, on the GPU if there is one; of a model for images and text, its image tower); an ``.onnx`` file
+        or session of ONNX Runtime; a function of a list of PIL images, see `functions.adapt`; features by
+        `stimulus_id`, see `features.adapt`; or an activations model such as a `PytorchWrapper`, with `layers` or
+        `region_layer_map`.
+    identifier, layers, preprocessing, readout_layer, batch_size
+        See `Request`. Layers of `region_layer_map` are added to `layers`.
+    region_layer_map, behavioral_readout_layer, visual_degrees, label_map
+        See `ModelCommitment`; a single layer is that of every region.
 
     Raises
     ------
@@ -77,8 +64,7 @@ def as_brain_model(
     Examples
     --------
     >>> import numpy as np
-    >>> model = as_brain_model(lambda images: np.stack([np.asarray(image.resize((8, 8))) for image in images]))
-    >>> model.layers
+    >>> as_brain_model(lambda images: np.stack([np.asarray(image.resize((8, 8))) for image in images])).layers
     ['output']
     """
     request = Request(

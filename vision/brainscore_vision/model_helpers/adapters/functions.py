@@ -49,7 +49,7 @@ def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
         The function does not return a requested layer.
     """
     named = function if hasattr(function, "__name__") else type(function)
-    identifier = request.identifier or identifier_for(str(named.__name__).strip("<>"), _no_digest)
+    identifier = request.identifier or identifier_for(str(named.__name__).strip("<>"), None)
     preprocessing = load_images if request.preprocessing is None else preprocessing_from(request.preprocessing)
 
     def get_activations(inputs: Any, layer_names: Sequence[str]) -> OrderedDict[str, Array]:
@@ -63,20 +63,12 @@ def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
         identifier=identifier,
         batch_size=request.batch_size,
     )
-    outputs = list(_outputs(function(_probe(preprocessing)), 1, identifier))
-    layers = outputs if request.layers is None else check_layers(request.layers, outputs, identifier)
-    return Adapted(identifier=identifier, activations_model=extractor, layers=layers)
-
-
-def _no_digest() -> str:
-    raise TypeError("a function has no digest")
-
-
-def _probe(preprocessing: Callable[[list[str]], object]) -> object:
     with TemporaryDirectory(prefix="brainscore-probe-") as folder:
         path = Path(folder) / "probe.png"
         probe_image().save(path)
-        return preprocessing([str(path)])
+        outputs = list(_outputs(function(preprocessing([str(path)])), 1, identifier))
+    layers = outputs if request.layers is None else check_layers(request.layers, outputs, identifier)
+    return Adapted(identifier=identifier, activations_model=extractor, layers=layers)
 
 
 def _outputs(returned: object, n_inputs: int, identifier: str) -> dict[str, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.identity.digest import content_digest
@@ -44,9 +44,10 @@ def adapt(model: nn.Module, request: Request) -> Adapted:
     """
     from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper  # heavy: torch
 
-    network, prefix = _image_tower(model)
-    identifier = request.identifier or identifier_for(_name(model), lambda: content_digest(describe_module(network)))
-    readout = request.readout_layer or _readout_layer(network)
+    network, prefix = _ask("image_tower", model, (model, ""))
+    name = _ask("name", model, type(model).__name__)
+    identifier = request.identifier or identifier_for(name, lambda: content_digest(describe_module(network)))
+    readout = request.readout_layer or _ask("readout_layer", network, None)
     names = [name for name, _ in network.named_modules() if name]
     layers = _layers(network, request, prefix, names, identifier)
     if readout is not None:
@@ -77,31 +78,15 @@ def block_layers(model: nn.Module) -> list[str]:
     return blocks
 
 
-def _image_tower(model: nn.Module) -> tuple[nn.Module, str]:
-    if open_clip_models.is_open_clip(model):
-        return cast("tuple[nn.Module, str]", open_clip_models.image_tower(model))
-    if transformers_models.is_transformers(model):
-        return cast("tuple[nn.Module, str]", transformers_models.image_tower(model))
-    return model, ""
-
-
-def _name(model: nn.Module) -> str:
-    for knows, name in (
-        (open_clip_models.is_open_clip, open_clip_models.name),
-        (timm_models.is_timm, timm_models.name),
-        (transformers_models.is_transformers, transformers_models.name),
+def _ask(what: str, model: nn.Module, otherwise: Any) -> Any:  # the result of a function of a framework's module
+    for is_its_model, framework in (
+        (open_clip_models.is_open_clip, open_clip_models),
+        (timm_models.is_timm, timm_models),
+        (transformers_models.is_transformers, transformers_models),
     ):
-        if knows(model):
-            return name(model)
-    return type(model).__name__
-
-
-def _readout_layer(network: nn.Module) -> str | None:
-    if timm_models.is_timm(network):
-        return timm_models.readout_layer(network)
-    if transformers_models.is_transformers(network):
-        return transformers_models.readout_layer(network)
-    return None
+        if is_its_model(model):
+            return getattr(framework, what)(model) if hasattr(framework, what) else otherwise
+    return otherwise
 
 
 def _without(prefix: str, layer: str) -> str:
@@ -112,8 +97,7 @@ def _layers(network: nn.Module, request: Request, prefix: str, names: list[str],
     if request.layers is not None:
         requested = [request.layers] if isinstance(request.layers, str) else request.layers
         return check_layers([_without(prefix, layer) for layer in requested], [*names, "logits"], identifier)
-    stages = timm_models.layers(network) if timm_models.is_timm(network) else []
-    blocks = stages or block_layers(network)
+    blocks: list[str] = _ask("layers", network, []) or block_layers(network)
     if blocks:
         return blocks
     first = ", ".join(names[:30]) + (f", ... ({len(names)} in all)" if len(names) > 30 else "")
@@ -126,13 +110,7 @@ def _layers(network: nn.Module, request: Request, prefix: str, names: list[str],
 def _preprocessing(model: nn.Module, argument: object | None, identifier: str) -> Preprocessing:
     if argument is not None:
         return preprocessing_from(argument)
-    declared: Preprocessing | None = None
-    if open_clip_models.is_open_clip(model):
-        declared = open_clip_models.preprocessing(model)
-    elif timm_models.is_timm(model):
-        declared = timm_models.preprocessing(model)
-    elif transformers_models.is_transformers(model):
-        declared = transformers_models.preprocessing(model)
+    declared: Preprocessing | None = _ask("preprocessing", model, None)
     if declared is None:
         raise ConfigurationError(f"Model {identifier!r} {_why_unknown(model)} Or pass a name: {NAMED}.")
     return declared

@@ -97,17 +97,12 @@ def label_map_of(given: GivenMap | None) -> LabelMap:
                 f"There is no label map {given!r}; expected 'imagenet', {', '.join(map(repr, _TITLES))}, the list of "
                 "the names of all outputs, or a dict of labels and their outputs."
             )
-        return _of_names(_cifar()[given], _TITLES[given])
+        text = files(__package__).joinpath("cifar_classes.txt").read_text(encoding="utf-8")  # Krizhevsky 2009
+        (classes,) = (names for name, *names in map(str.split, text.splitlines()) if name == given)
+        return _of_names(classes, _TITLES[given])
     if isinstance(given, Mapping):
         return _of_outputs(given)
     return _of_names(list(given), f"the {len(given)} that the model declares")
-
-
-@lru_cache(maxsize=1)
-def _cifar() -> dict[str, list[str]]:
-    """Return the (fine) classes of CIFAR (Krizhevsky 2009), in the order of their numbers."""
-    text = files(__package__).joinpath("cifar_classes.txt").read_text(encoding="utf-8")
-    return {name: classes.split() for name, _, classes in (line.partition(" ") for line in text.splitlines())}
 
 
 @lru_cache(maxsize=1)

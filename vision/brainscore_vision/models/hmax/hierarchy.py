@@ -72,7 +72,9 @@ class HMAX(nn.Module):
         self.c2 = nn.Identity()
         for side, prototypes in zip(PROTOTYPE_SIDES, self._cut_prototypes(n_prototypes, seed), strict=True):
             self.register_buffer(f"prototypes{side}", prototypes)
-            self.register_buffer(f"beta{side}", 1 / _mean_distance(prototypes))
+            flat = prototypes.flatten(1).double()
+            mean_distance = 2 * n_prototypes / (n_prototypes - 1) * flat.var(dim=0, correction=0).sum()
+            self.register_buffer(f"beta{side}", 1 / mean_distance.float())
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
         """Return C2."""
@@ -151,8 +153,3 @@ def _filters(size_px: int, sigma: float, wavelength: float) -> torch.Tensor:
         wave = torch.where(circle, wave - wave[circle].mean(), 0)
         filters.append(wave / wave.norm())
     return torch.stack(filters)[:, None]
-
-
-def _mean_distance(prototypes: torch.Tensor) -> torch.Tensor:
-    flat, n = prototypes.flatten(1).double(), len(prototypes)
-    return (2 * n / (n - 1) * flat.var(dim=0, correction=0).sum()).float()

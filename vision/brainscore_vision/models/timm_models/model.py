@@ -162,25 +162,20 @@ def get_model(name: str) -> PytorchWrapper:
         timm is missing.
     """
     from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
-    from brainscore_vision.model_helpers.adapters import timm_models
+    from brainscore_vision.model_helpers.adapters import adapted, timm_models
 
-    network = _network(_known(name))
+    model = _known(name)
+    timm = adapted.import_framework("timm", f"Model {model.architecture!r}", "timm==1.0.31")
+    path = fetch_weights(model.weights.url, model.weights.sha256)
+    # timm converts names and positions; `custom_load` would expect the format of another publisher.
+    overlay = {"file": str(path), "custom_load": False}
+    network = timm.create_model(model.architecture, pretrained=True, pretrained_cfg_overlay=overlay, **model.arguments)
     return PytorchWrapper(
         identifier=name,
         model=network,
         preprocessing=timm_models.preprocessing(network),
         readout_layer=timm_models.readout_layer(network),
     )
-
-
-def _network(model: Model):
-    from brainscore_vision.model_helpers.adapters.adapted import import_framework
-
-    timm = import_framework("timm", f"Model {model.architecture!r}", "timm==1.0.31")
-    path = fetch_weights(model.weights.url, model.weights.sha256)
-    # timm converts names and positions; `custom_load` would expect the format of another publisher.
-    overlay = {"file": str(path), "custom_load": False}
-    return timm.create_model(model.architecture, pretrained=True, pretrained_cfg_overlay=overlay, **model.arguments)
 
 
 def _known(name: str) -> Model:

@@ -224,8 +224,10 @@ class Inferencer:
         if self.max_spatial_size is not None and {"H", "W"} <= set(axes):
             places = (axes.index("H"), axes.index("W"))
             height, width = (values.shape[place] for place in places)
-            rows, columns = _smaller(height, width, self.max_spatial_size)
-            if (rows, columns) != (height, width):
+            most = self.max_spatial_size
+            part = most if most < 1 else most / max(height, width)
+            if part < 1:
+                rows, columns = (max(1, int(side * part + 1e-9)) for side in (height, width))
                 weights = area_weights(height, rows), area_weights(width, columns)
                 values = resize(values, *weights, axes=places).astype(values.dtype)
         with np.errstate(over="ignore"):  # overflow becomes infinity, which raises an error with layer and stimulus
@@ -358,10 +360,3 @@ def _as_range(limits: float | tuple[float, float] | None, lowest: float) -> Rang
     if isinstance(limits, (tuple, list)):
         return limits[0], limits[1]
     return limits, limits
-
-
-def _smaller(height: int, width: int, most: float) -> tuple[int, int]:
-    part = most if most < 1 else most / max(height, width)
-    if part >= 1:
-        return height, width
-    return max(1, int(height * part + 1e-9)), max(1, int(width * part + 1e-9))

@@ -43,12 +43,6 @@ def _number(value: float | None) -> float:
 
 
 def _note(choice: RegionChoice) -> str:
-    return f"{choice.benchmark}{' (SIMULATED)' if choice.simulated else ''}\n{_verdict(choice)}"
-
-
-def _verdict(choice: RegionChoice) -> str:
-    if choice.runner_up is None:
-        return f"{choice.layer}, the only layer"
-    if choice.separable is None:
-        return f"{choice.layer}, then {choice.runner_up}"
-    return f"{choice.layer}, {'' if choice.separable else 'not '}separable from {choice.runner_up}"
+    verdicts = {None: "then", True: "separable from", False: "not separable from"}
+    verdict = "the only layer" if choice.runner_up is None else f"{verdicts[choice.separable]} {choice.runner_up}"
+    return f"{choice.benchmark}{' (SIMULATED)' if choice.simulated else ''}\n{choice.layer}, {verdict}"

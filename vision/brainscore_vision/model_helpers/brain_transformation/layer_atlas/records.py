@@ -175,7 +175,12 @@ def _chosen(choice: RegionChoice) -> str:
     where = f"{choice.benchmark}{' (SIMULATED measurements)' if choice.simulated else ''}"
     parts = [f"{choice.region}: {choice.layer}, chosen on {where}."]
     if choice.runner_up is not None and choice.margin is not None:
-        parts.append(f"Next: {choice.runner_up}, {choice.margin:.3f} lower{_margin(choice)}.")
+        interval = ""
+        if choice.margin_interval is not None:
+            low, high = choice.margin_interval
+            verdict = "separable" if choice.separable else "not separable"
+            interval = f" (95 % interval {low:.3f} to {high:.3f}: {verdict})"
+        parts.append(f"Next: {choice.runner_up}, {choice.margin:.3f} lower{interval}.")
     if choice.nested_score is not None and choice.optimism is not None:
         error = "" if choice.nested_error is None else f" ± {choice.nested_error:.3f}"
         parts.append(
@@ -183,11 +188,3 @@ def _chosen(choice: RegionChoice) -> str:
             f"not nested {choice.fold_score:.3f}; the same layer in {choice.n_same} of {choice.n_folds} folds)."
         )
     return " ".join(parts)
-
-
-def _margin(choice: RegionChoice) -> str:
-    if choice.margin_interval is None:
-        return ""
-    low, high = choice.margin_interval
-    verdict = "separable" if choice.separable else "not separable"
-    return f" (95 % interval {low:.3f} to {high:.3f}: {verdict})"
