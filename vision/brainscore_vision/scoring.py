@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from brainscore_core.errors import ConfigurationError, DownloadError
-from brainscore_vision.identity.ingredients import build_record, noting_ingredients, revisions_of
 from brainscore_vision.loading import find_plugin_directory, known_identifiers, load_benchmark, load_model, unwatched
 from brainscore_vision.model_interface import region_layers
 
@@ -207,10 +206,12 @@ def score_and_record(
             read=records.ScoreRecord.read,
         )
         return score_of(record, record_path), record, record_path
+    from brainscore_vision.identity import ingredients  # heavy: xarray and pydantic
+
     started = time.monotonic()
     # Before it runs: a plugin may write into its own folder.
-    revisions = revisions_of(str(model) if is_registered else None, benchmark_identifier)
-    with noting_ingredients() as ingredients:
+    revisions = ingredients.revisions_of(str(model) if is_registered else None, benchmark_identifier)
+    with ingredients.noting_ingredients() as loads:
         # The benchmark first: a wrong name must not cost the loading of a large model.
         benchmark = load_benchmark(benchmark_identifier)
         candidate = _candidate(model, **model_options) if loaded is None else cast("BrainModel", loaded)
@@ -221,10 +222,10 @@ def score_and_record(
                 "Give this one another name (identifier='...'), or leave record out."
             )
         result = _compare(candidate, benchmark, name, benchmark_identifier)
-    record = build_record(
+    record = ingredients.build_record(
         result,
         record_path,
-        ingredients,
+        loads,
         candidate,
         model=name,
         benchmark=benchmark_identifier,
@@ -238,6 +239,7 @@ def score_and_record(
 def record_failure(model_identifier: str, benchmark_identifier: str, error: Exception, record_path: Path) -> None:
     """Write the record of a pair that could not be scored: status ``failed:<class of the error>``."""
     from brainscore_core.records.record import ScoreRecord  # heavy: pydantic
+    from brainscore_vision.identity.ingredients import revisions_of  # the same
 
     ScoreRecord.without_score(
         f"failed:{type(error).__name__}",

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import BrainScoreError, UnknownIdentifierError
+from brainscore_core.identity import digest, machine, software, sources
+from brainscore_core.identity.data import data_digest
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.store import keep
+from brainscore_core.records.values import digest_of, values_bytes, values_of
 from brainscore_vision.loading import find_plugin_directory, watching_loads
 from brainscore_vision.model_interface import weights_digest
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
-    from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["Ingredients", "build_record", "library_digest", "noting_ingredients", "revisions_of"]
 
@@ -45,9 +49,6 @@ def noting_ingredients() -> Iterator[Ingredients]:
     ingredients = Ingredients()
 
     def note(kind: str, identifier: str, content: object) -> None:
-        from brainscore_core.identity import sources  # start-up
-        from brainscore_core.identity.data import data_digest  # heavy: NumPy and xarray
-
         if kind == "model":
             return
         if kind in _DATA:
@@ -81,11 +82,6 @@ def build_record(
     The score then has the path as ``record_path``. A candidate that ran in an environment of its own has
     ``environment_lock``; `fields` are further arguments of `ScoreRecord.of_score`.
     """
-    from brainscore_core.identity import digest, machine, software  # start-up
-    from brainscore_core.records.record import ScoreRecord  # heavy: pydantic
-    from brainscore_core.records.store import keep  # heavy: pydantic
-    from brainscore_core.records.values import digest_of, values_bytes, values_of  # heavy: NumPy
-
     lock = software.installed()
     candidate_lock = getattr(candidate, "environment_lock", None)
     candidate_lock = candidate_lock if isinstance(candidate_lock, str) and path is not None else ""
@@ -112,15 +108,11 @@ def build_record(
 @cache
 def library_digest() -> str:
     """Return the digest of the source of core and of this library, without plugins, at the first call: as imported."""
-    from brainscore_core.identity import sources  # start-up
-
     return sources.library_digest(Path(__file__).parents[1], _PLUGINS)
 
 
 def revisions_of(model_identifier: str | None, benchmark_identifier: str) -> dict[str, str]:
     """Return the fields of a record with the revisions of both plugins; the model is None if it is no plugin."""
-    from brainscore_core.identity import sources  # start-up
-
     revisions = {}
     for kind, identifier in (("model", model_identifier), ("benchmark", benchmark_identifier)):
         try:

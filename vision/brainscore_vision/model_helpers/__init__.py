@@ -16,16 +16,9 @@ def download_weights(
     filename_version_sha: list[tuple[str, str, str]],
     save_directory: str | Path,
 ) -> None:
-    """Download files of a model from an S3 bucket.
+    """Download files of a model from an S3 bucket, see `load_folder_from_s3`.
 
-    Parameters
-    ----------
-    filename_version_sha : list of (str, str, str)
-        File name, version id and SHA1 of each file.
-
-    See Also
-    --------
-    brainscore_core.supported_data_standards.brainio.s3.load_folder_from_s3
+    `filename_version_sha` lists file name, version id and SHA1 of each file.
     """
     from brainscore_core.supported_data_standards.brainio.s3 import load_folder_from_s3  # heavy: boto3
 

@@ -35,10 +35,8 @@ class PublishedWeights:
 
     Attributes
     ----------
-    url
-        Address of the checkpoint.
     sha256
-        Its digest: 64 hexadecimal digits, or the first ones (at least 8) that the publisher states.
+        64 hexadecimal digits, or the first ones (at least 8) that the publisher states.
     licence
         SPDX identifier, such as ``'BSD-3-Clause'``.
     entry
@@ -55,23 +53,15 @@ class PublishedWeights:
 
 
 def load_weights(build: Callable[[], Network], weights: PublishedWeights) -> Network:
-    """Return a network with its published weights, downloaded the first time; see `fetch_weights`.
+    """Return a network, on the CPU and in evaluation mode, with its published weights.
+
+    See `fetch_weights` and `fit_weights`, also for errors.
 
     Parameters
     ----------
     build
         Makes the network, such as its class. Called on the device ``meta``, without memory and random numbers: all
         values come from the checkpoint.
-
-    Returns
-    -------
-    torch.nn.Module
-        On the CPU, in evaluation mode.
-
-    Raises
-    ------
-    CheckpointError
-        Weights are missing, unexpected or of another shape; the message lists them.
 
     Examples
     --------
@@ -90,15 +80,14 @@ def load_weights(build: Callable[[], Network], weights: PublishedWeights) -> Net
 
 
 def fetch_weights(url: str, sha256: str | None, folder: str | Path | None = None) -> Path:
-    """Return the local copy of a file of weights, downloaded if it is absent.
+    """Return the local copy of a file of weights, downloaded if it is absent, see `fetch_url`.
 
     Parameters
     ----------
     sha256
-        Digest of the file, or its first digits; None trusts the first download. For errors see
-        `brainscore_core.transfer.http.fetch_url`.
+        Digest of the file, or its first digits; None trusts the first download.
     folder
-        Folder of the copy. None is ``$BRAINSCORE_HOME/weights/<first 8 digits of the digest, or host>``.
+        None is ``$BRAINSCORE_HOME/weights/<first 8 digits of the digest, or host>``.
     """
     parts = urlsplit(url)
     name = unquote(parts.path).rpartition("/")[2]
@@ -110,14 +99,7 @@ def fetch_weights(url: str, sha256: str | None, folder: str | Path | None = None
 
 
 def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str = "") -> dict[str, torch.Tensor]:
-    """Return the weights in a checkpoint by name, without running code from the file.
-
-    Parameters
-    ----------
-    entry
-        Key of the weights. None: the checkpoint itself.
-    prefix
-        Removed from the names if all begin with it.
+    """Return the weights in a checkpoint by name, without running code from the file; see `PublishedWeights`.
 
     Raises
     ------
@@ -153,17 +135,10 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
 
 
 def fit_weights(network: Network, state: Mapping[str, torch.Tensor], *, origin: str = "The checkpoint") -> Network:
-    """Put weights into a network, matched by name.
+    """Put weights into a network, matched by name, and move it to their device.
 
-    Parameters
-    ----------
-    network : torch.nn.Module
-        On any device, also ``meta``; moved to the device of the weights.
-    state : mapping of str to torch.Tensor
-        Counters of batches (``num_batches_tracked``), absent in older checkpoints, may be missing: they matter in
-        training only.
-    origin
-        Source of the weights, for messages.
+    Counters of batches (``num_batches_tracked``), absent in older checkpoints, may be missing: they matter in training
+    only.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A model that is quick to run: the pixels of a coarse picture, in all regions and for learning labels."""
+"""The pixels of a coarse picture as a model, in all regions and for learning labels."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ SIZE_PX = 12
 def coarse_pixels(visual_degrees: float = 8.0) -> BrainModel:
     """Return a network with one layer: the picture, resized to 12 x 12 pixels, from 0 to 1.
 
-    It records V1, V2, V4 and IT, learns labels and finds the odd one out; it has no ``logits``. Use it to test files,
-    batches and readouts with a real model; a classifier on the 196,608 values of ``pixels`` is slow.
+    A quick real model: it records V1, V2, V4 and IT, learns labels and finds the odd one out; it has no ``logits``.
     """
 
     def pictures(paths: Sequence[str]) -> Any:  # an array (picture, channel, row, column)

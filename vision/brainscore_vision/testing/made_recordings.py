@@ -42,19 +42,10 @@ def draw_stimuli(
     ----------
     identifier
         Identifier of the set, and prefix of its ``stimulus_id``, so that those of two sets differ.
-    n
-        Number of pictures.
-    columns : mapping of str to sequence, optional
+    columns
         Further columns, n values each; may replace ``stimulus_id``.
-    size_px
-        Width and height.
     folder
         Folder for the PNG files; None: a new temporary folder.
-
-    Returns
-    -------
-    StimulusSet
-        Columns ``stimulus_id`` (str) and `columns`.
     """
     generator = np.random.default_rng([seed, n, size_px])
     prefix = identifier.replace(".", "_")
@@ -106,8 +97,6 @@ def recordings(
     ----------
     stimuli
         Images that Pillow can read, unless `visible` is 0.
-    n_repetitions
-        Each shows all stimuli once.
     noise
         Standard deviation of the noise of one repetition; that of each neuroid's signal is 1.
     neuroid_coords
@@ -121,8 +110,6 @@ def recordings(
         the picture, so no model of pixels reaches the ceiling.
     presentation_coords
         Columns of the stimuli that become coordinates; others are joined on loading.
-    dims, cls
-        Order of the dimensions, and class of both assemblies (None: `NeuroidAssembly`).
 
     Returns
     -------
@@ -210,15 +197,7 @@ def _whitened(values: Floats) -> Floats:
 
 
 def of_stimuli(assembly: Array, stimuli: StimulusSet, *, n_repetitions: int | None = None) -> Array:
-    """Return the responses to some stimuli, such as those to train on, with these as their stimulus set.
-
-    Parameters
-    ----------
-    assembly : assembly
-        For example `recordings` of two sets at once, so that both share their neuroids.
-    n_repetitions
-        Keep only the first ones. None: all.
-    """
+    """Return the first `n_repetitions` (None: all) of the responses to some stimuli, now their stimulus set."""
     selected = np.isin(assembly["stimulus_id"].values, stimuli["stimulus_id"].to_numpy())
     if n_repetitions is not None:
         selected &= assembly["repetition"].values < n_repetitions
@@ -228,6 +207,6 @@ def of_stimuli(assembly: Array, stimuli: StimulusSet, *, n_repetitions: int | No
 
 
 def shuffled(truth: Array, seed: int = 0) -> Array:
-    """Return the same responses assigned to other stimuli, in random order."""
+    """Return the same responses for other stimuli, in random order."""
     order = np.random.default_rng(seed).permutation(truth.sizes["presentation"])
     return truth.copy(data=np.take(truth.values, order, axis=truth.dims.index("presentation")))

@@ -29,8 +29,8 @@ _Given = tuple[DataAssembly, ...]
 class MetricContract(Contract):
     """It gives a finite, deterministic score and does not change its arguments.
 
-    Metrics compare different things: `inputs` offers the usual kinds, and the first that the metric accepts is used; a
-    metric that accepts none is untested until its plugin derives from this class and overrides `inputs`.
+    Of the usual kinds of `inputs`, the first that the metric accepts is used; a metric that accepts none is untested
+    until its plugin derives from this class and overrides `inputs`.
     """
 
     kind = "metric"
@@ -120,7 +120,6 @@ class MetricContract(Contract):
 
 
 def _usual_inputs() -> Iterator[_Given]:
-    """Yield recordings, choices, probabilities and properties, each for metrics and for ceilings."""
     bins = [(0.0, 50.0), (50.0, 100.0)]
     source, target = _recordings(30, seed=1), _recordings(28, noise=0.5, seed=1)
     repeated = _recordings(28, n_repetitions=6, noise=0.5, seed=1)

@@ -62,19 +62,8 @@ def draw_choices(
 class KnownAnswers(BrainModel):
     """A model that gives each stimulus a given answer, for any task.
 
-    Parameters
-    ----------
-    answers
-        Stimulus -> label; for ``odd_one_out`` the stimuli of a trial, as ``'a|b|c'``, -> the odd one.
-    visual_degrees
-        Width of its field of view.
-
-    Attributes
-    ----------
-    task
-        The last task.
-    labels
-        Labels of the task, in their order.
+    `answers` are labels by stimulus; for ``odd_one_out``, the odd one by the stimuli of a trial, ``'a|b|c'``. The last
+    `task` and its `labels` are kept.
     """
 
     def __init__(self, answers: Mapping[str, str], visual_degrees: float = 8.0) -> None:

@@ -1,7 +1,4 @@
-"""Stand-ins for published weights in tests: random values, in memory or in place of the published file.
-
-Both patch names in a plugin's module; no setting could do so where scores are computed.
-"""
+"""Random values in place of published weights in tests; both functions patch names in a plugin's module."""
 
 from __future__ import annotations
 
@@ -57,12 +54,7 @@ def build_random(build: Callable[[], Network], seed: int = 0) -> Network:
 
 @contextmanager
 def random_weights(module: ModuleType) -> Iterator[None]:
-    """Let a plugin load random weights instead of the published ones, for tests without network access.
-
-    Parameters
-    ----------
-    module
-        The plugin's ``model.py``, which imports `brainscore_vision.model_helpers.weights.load_weights`.
+    """Let a plugin's ``model.py`` load random weights instead of the published ones, without network access.
 
     Examples
     --------
@@ -84,21 +76,10 @@ def random_weights(module: ModuleType) -> Iterator[None]:
 def published_instead(
     module: ModuleType, state: Mapping[str, torch.Tensor], folder: Path, name: str | None = None
 ) -> Iterator[None]:
-    """Replace published weights by others, for tests that fetch and verify them.
+    """Replace published weights by others, for tests that fetch and verify them without the network.
 
-    The state is saved under the name of the published file into a mirror folder, and the plugin's pinned digest is
-    replaced; the network is not used.
-
-    Parameters
-    ----------
-    module
-        The plugin's ``model.py``; its ``WEIGHTS`` is a `PublishedWeights`, or a dict of these.
-    state : mapping of str to torch.Tensor
-        Replacement of the published weights.
-    folder
-        Folder for mirror and downloads.
-    name
-        Key if ``WEIGHTS`` is a dict.
+    `state` is saved under the name of the published file into a mirror in `folder`, and the digest in the plugin's
+    ``WEIGHTS`` is replaced; `name` is the key if these are several.
     """
     import torch  # as above
 

@@ -13,20 +13,7 @@ __all__ = ["registered_files"]
 def registered_files(plugin: str) -> list[str]:
     """Return one sorted line for each S3 file in a data plugin, without running it.
 
-    Parameters
-    ----------
-    plugin
-        Folder below ``brainscore_vision/data``.
-
-    Returns
-    -------
-    list of str
-        ``<kind> <registered identifier> <packaged identifier> <type> <bucket> <version> <sha1>``.
-
-    Raises
-    ------
-    PluginError
-        If the folder does not exist.
+    Lines are ``<kind> <registered identifier> <packaged identifier> <type> <bucket> <version> <sha1>``.
     """
     plugins = {entry.directory.name: entry for entry in plugin_index().plugins("data")}
     if plugin not in plugins:

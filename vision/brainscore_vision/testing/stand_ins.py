@@ -1,8 +1,8 @@
 """Synthetic data in place of registered data, for the length of a test.
 
-Pictures are drawn, and responses have a planted signal that is also returned: a model that answers with it must reach
-the ceiling. `StandIns` packages them like published data, serves them from a local S3 server and redirects the
-registrations there, so that a test runs all code between registry and score::
+Responses have a planted signal that is also returned: a model that answers with it must reach the ceiling. `StandIns`
+packages data like published ones, serves them from a local S3 server and redirects the registrations there, so that a
+test runs all code between registry and score::
 
     from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
 
@@ -13,9 +13,8 @@ registrations there, so that a test runs all code between registry and score::
         score = load_benchmark("MajajHong2015public.IT-pls")(PrecomputedFeatures(truth, visual_degrees=8))
 
 Fixtures: `stand_ins` (one test), `module_stand_ins` (one file of tests, which download once with `kept_homes`), and
-`real_data`, which suspends the latter for tests marked ``private_access`` or ``network``. Plugins outside this
-repository import them, and `stand_in_s3`, in their ``conftest.py``. Without pytest, use `serve_s3` and `standing_in` as
-context managers.
+`real_data`, which suspends the latter for tests marked ``private_access`` or ``network``. Plugins elsewhere import
+them, and `stand_in_s3`, in their ``conftest.py``. Without pytest, use `serve_s3` and `standing_in`.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ _of_module: list[StandIns] = []
 
 
 class StandIns:
-    """Replace registered data by data of a test, until the test ends. Created by `standing_in`.
+    """Replace registered data by data of a test, until the test ends; made by `standing_in`.
 
     If the registration names files in S3, its own code loads the stand-in: only the files differ. Otherwise, and for
     unregistered identifiers, the registration is replaced.
@@ -107,7 +106,7 @@ class StandIns:
 
     @contextlib.contextmanager
     def suspended(self) -> Iterator[None]:
-        """Give a test the real data within a block, cached or downloaded."""
+        """Give a test the real data within a block."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self._before.items():
                 patch.delenv(name, raising=False) if value is None else patch.setenv(name, value)
@@ -120,15 +119,7 @@ class StandIns:
                 self._suspended = False
 
     def stimuli(self, identifier: str, stimulus_set: StimulusSet) -> None:
-        """Replace a registered stimulus set.
-
-        Parameters
-        ----------
-        identifier
-            Key in ``stimulus_set_registry``.
-        stimulus_set
-            With `stimulus_paths`; packaged under the identifier of the registered files.
-        """
+        """Replace a registered stimulus set; its files are packaged under the registered identifier."""
         references = {reference.file_type: reference for reference in _references("stimulus_set", identifier)}
         packaged_as = references["csv"].identifier if "csv" in references else identifier
         package: dict[str, Any] = dict(package_stimulus_set(None, stimulus_set, packaged_as, _BUCKET))
@@ -153,9 +144,7 @@ class StandIns:
 
         Parameters
         ----------
-        identifier
-            Key in ``data_registry``.
-        assembly : DataAssembly
+        assembly
             With the attribute ``stimulus_set`` unless `stimulus_set` is given or there are no stimuli.
         stimulus_set
             Replaces the registered set of its own identifier, unless that has a stand-in.
@@ -208,7 +197,7 @@ class StandIns:
         unreliable: npt.NDArray[np.bool_] | None = None,
         **kwargs: Any,  # of `recordings`
     ) -> NeuroidAssembly:
-        """Replace ``<dataset>_<name>`` by responses of the same neuroids to several stimulus sets.
+        """Replace ``<dataset>_<name>`` by responses of the same neuroids to several stimulus sets; return the signal.
 
         Parameters
         ----------
@@ -220,11 +209,6 @@ class StandIns:
             Neuroids that contain only noise.
         **kwargs
             Arguments of `recordings`.
-
-        Returns
-        -------
-        NeuroidAssembly
-            The signal for all stimuli.
         """
         joint: Any = pd.concat(list(stimuli.values()), ignore_index=True)
         joint.identifier = dataset
@@ -278,14 +262,9 @@ def _hasten_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextlib.contextmanager
 def standing_in(url: str, folder: Path) -> Iterator[StandIns]:
-    """Yield a `StandIns` whose effects end with the block.
+    """Yield a `StandIns` on a server (see `serve_s3`) whose effects end with the block.
 
-    Parameters
-    ----------
-    url
-        Address of an S3 server, see `serve_s3`.
-    folder
-        Temporary homes of data and results, so that nothing cached is used.
+    `folder` holds temporary homes of data and results, so that nothing cached is used.
     """
     settings = {
         "AWS_ENDPOINT_URL": url,

@@ -74,15 +74,7 @@ def classes_of(model: object, package: str) -> bool:
 
 
 def import_framework(package: str, what: str, install: str) -> Any:  # a module without types
-    """Import a framework; `RequirementsError` if it is not installed or does not work.
-
-    Parameters
-    ----------
-    what
-        Object that needs it, for the error.
-    install
-        Arguments of ``pip install`` for the error.
-    """
+    """Import a framework; `RequirementsError` says what needs it and how to ``pip install`` it."""
     try:
         return importlib.import_module(package)
     except (ImportError, RuntimeError) as error:  # torchvision raises the latter beside another build of torch
@@ -93,14 +85,9 @@ def import_framework(package: str, what: str, install: str) -> Any:  # a module 
 
 
 def check_layers(layers: Sequence[str], existing: Sequence[str], identifier: str) -> list[str]:
-    """Return layers as a list without repeats.
+    """Return layers as a list without repeats; `ValueError` if there are none.
 
-    Raises
-    ------
-    LayerNotFoundError
-        The model lacks layers; the message names all of them with suggestions.
-    ValueError
-        There are no layers.
+    `LayerNotFoundError` names all layers that the model lacks, with suggestions.
     """
     names = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))
     if not names:

@@ -30,15 +30,7 @@ _EXPECTED = (
 
 
 class FeatureTables:
-    """An activations model of precomputed features.
-
-    Parameters
-    ----------
-    layers : mapping of str to (array (stimulus, ...), list of str)
-        Features and the `stimulus_id` of each row, by layer.
-    identifier
-        Name of the model.
-    """
+    """An activations model of precomputed features: by layer, arrays (stimulus, ...) and their `stimulus_id`."""
 
     def __init__(self, layers: Mapping[str, tuple[Array, list[str]]], identifier: str) -> None:
         self.identifier = identifier
@@ -55,12 +47,7 @@ class FeatureTables:
         number_of_trials: int = 1,  # noqa: ARG002 - features do not vary
         require_variance: bool = False,
     ) -> NeuroidAssembly:
-        """Return the features of stimuli.
-
-        Returns
-        -------
-        NeuroidAssembly (presentation, neuroid)
-            In the order of the stimuli, with all their columns.
+        """Return the features of stimuli, in their order, with all their columns.
 
         Raises
         ------
@@ -108,19 +95,14 @@ def is_features(model: object) -> bool:
 
 
 def adapt(features: object, request: Request) -> Adapted:
-    """Wrap features.
+    """Wrap features; `AssemblyError` if they are of another kind, repeat a stimulus, or are not finite numbers.
 
     Parameters
     ----------
     features : DataFrame, DataArray, mapping or pair
         A pandas DataFrame (stimulus, feature) with the index or a column ``stimulus_id``; an xarray DataArray with the
-        coordinate ``stimulus_id`` on one dimension; a mapping of `stimulus_id` to array; a pair of an array
-        (stimulus, ...) and the list of `stimulus_id`; or a mapping of names of layers to any of these.
-
-    Raises
-    ------
-    AssemblyError
-        The features are of another kind, repeat a stimulus, or have values that are not finite numbers.
+        coordinate ``stimulus_id`` on one dimension; a mapping of `stimulus_id` to array; a pair of an array (stimulus,
+        ...) and the list of `stimulus_id`; or a mapping of names of layers to any of these.
     """
     layers = _layers(features)
     identifier = request.identifier or identifier_for(

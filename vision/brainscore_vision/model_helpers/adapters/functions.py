@@ -29,24 +29,15 @@ OUTPUT = "output"
 def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
     """Wrap a function.
 
+    Activations are never cached, because a function has no digest; `ConfigurationError` or `LayerNotFoundError` if the
+    function returns something else or lacks a requested layer.
+
     Parameters
     ----------
     function
         Takes a list of RGB images of PIL in their own size, or the result of the requested preprocessing. Returns an
         array or tensor (picture, ...), the layer ``'output'``, or a mapping of names of layers to arrays. It is tried
         with one picture here.
-
-    Returns
-    -------
-    Adapted
-        Its activations are never cached, because a function has no digest; nor has its default name.
-
-    Raises
-    ------
-    ConfigurationError
-        The function returns something else.
-    LayerNotFoundError
-        The function does not return a requested layer.
     """
     named = function if hasattr(function, "__name__") else type(function)
     identifier = request.identifier or identifier_for(str(named.__name__).strip("<>"), None)

@@ -38,12 +38,7 @@ _DTYPES = {
 
 
 class OnnxGraph:
-    """Run an ONNX model and read out any tensor in it.
-
-    Parameters
-    ----------
-    path
-        The ``.onnx`` file; external weights beside it are read too.
+    """Run an ONNX model, with external weights beside its file, and read out any tensor in it.
 
     Raises
     ------
@@ -117,18 +112,9 @@ def is_onnx(model: object) -> bool:
 def adapt(model: Any, request: Request) -> Adapted:
     """Wrap an ONNX file or session.
 
-    Parameters
-    ----------
-    model : str, Path or onnxruntime.InferenceSession
-        Any tensor of a file can be read out, by its name or that of its node; by default its outputs. A session gives
-        only its outputs, and its activations are never cached, because its weights are hidden.
-
-    Raises
-    ------
-    ConfigurationError
-        The preprocessing is missing, or its results have the wrong shape.
-    LayerNotFoundError
-        Layers are not in the graph.
+    Any tensor of a file can be read out, by its name or that of its node; by default its outputs. A session gives only
+    its outputs, and its activations are never cached, because its weights are hidden. `ConfigurationError` if the
+    preprocessing is missing or has results of the wrong shape, `LayerNotFoundError` for layers outside the graph.
     """
     is_path = isinstance(model, (str, Path))
     graph: OnnxGraph | _Session = OnnxGraph(Path(model)) if is_path else _Session(model)

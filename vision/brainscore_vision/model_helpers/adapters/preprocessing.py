@@ -1,8 +1,6 @@
 """Turn preprocessing of any kind into a function from files to the inputs of a model.
 
-Frameworks have functions of one picture (``weights.transforms()`` of torchvision, ``create_transform`` of timm, the
-transforms of open_clip) or processors of several (transformers). The classes here have plain attributes, which
-`brainscore_vision.identity.objects` can digest.
+The classes here have plain attributes, which `brainscore_vision.identity.objects` can digest.
 """
 
 from __future__ import annotations
@@ -36,26 +34,13 @@ _NAME = re.compile(r"(imagenet|inception)-([1-9]\d{0,3})", re.ASCII)
 
 
 class EachPicture:
-    """Preprocessing that applies a function to each picture.
-
-    Parameters
-    ----------
-    transform
-        Takes an RGB image of PIL and returns a tensor or array (channel, height, width), such as
-        ``weights.transforms()`` of torchvision.
-    """
+    """Preprocessing by a function from an RGB image of PIL to a tensor or array (channel, height, width)."""
 
     def __init__(self, transform: Callable[[Image.Image], Any]) -> None:
         self.transform = transform
 
     def __call__(self, paths: list[str]) -> npt.NDArray[np.generic]:
-        """Return the inputs, array (picture, channel, height, width).
-
-        Raises
-        ------
-        ConfigurationError
-            The function returns something else, or results of different shapes.
-        """
+        """Return the inputs (picture, channel, height, width); `ConfigurationError` for other results."""
         inputs = [self._input(self.transform(load_image(path))) for path in paths]
         shapes = sorted({array.shape for array in inputs})
         if len(shapes) > 1:
@@ -78,12 +63,9 @@ class EachPicture:
 
 
 class ImageProcessor:
-    """Preprocessing by an image processor of transformers.
+    """Preprocessing by an image processor of transformers: its ``pixel_values``.
 
-    Parameters
-    ----------
-    processor : transformers.BaseImageProcessor
-        Its ``pixel_values`` are the inputs; a processor for text and images is replaced by its ``image_processor``.
+    A processor for text and images is replaced by its ``image_processor``.
     """
 
     def __init__(self, processor: Any) -> None:  # a class of transformers
@@ -97,7 +79,7 @@ class ImageProcessor:
 
 
 def preprocessing_from(given: object) -> Preprocessing:
-    """Return the preprocessing for an argument of any kind.
+    """Return the preprocessing for an argument of any kind; `ConfigurationError` for other values.
 
     Parameters
     ----------
@@ -109,11 +91,6 @@ def preprocessing_from(given: object) -> Preprocessing:
         - a member of a torchvision weights enumeration, such as ``ResNet18_Weights.IMAGENET1K_V1``;
         - an image processor of transformers;
         - `load_preprocess_images` in a `functools.partial`, which takes paths.
-
-    Raises
-    ------
-    ConfigurationError
-        For other values.
     """
     if isinstance(given, str):
         return _named(given)

@@ -21,11 +21,7 @@ def name(model: Any) -> str:
 
 
 def preprocessing(model: Any) -> EachPicture:
-    """Return the preprocessing of timm for evaluation, ``timm.data.create_transform``.
-
-    Interpolation, crop, mean and standard deviation are from ``pretrained_cfg``, the size is that of the model
-    (``img_size`` may differ from the pretraining's).
-    """
+    """Return the preprocessing of timm for evaluation, by ``pretrained_cfg`` and the size of the model."""
     data = import_framework("timm.data", "A model of timm", "timm")
     config = data.resolve_model_data_config(model)
     size = getattr(getattr(model, "patch_embed", None), "img_size", None)

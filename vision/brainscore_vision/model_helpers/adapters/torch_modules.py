@@ -35,12 +35,7 @@ def is_torch_module(model: object) -> bool:
 def adapt(model: nn.Module, request: Request) -> Adapted:
     """Wrap a module; of a model for images and text, its image tower, with layers named as in either.
 
-    Raises
-    ------
-    ConfigurationError
-        The preprocessing or the layers cannot be inferred.
-    LayerNotFoundError
-        Layers do not exist.
+    `ConfigurationError` if the preprocessing or the layers cannot be inferred; `LayerNotFoundError` for absent layers.
     """
     from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper  # heavy: torch
 
@@ -66,7 +61,7 @@ def block_layers(model: nn.Module) -> list[str]:
     """Return the dotted names of the blocks of a network, in the order of registration.
 
     Blocks are at least two sibling modules of one class, each with submodules, such as the blocks of a transformer or
-    of each stage of a residual network; of nested blocks, the outermost. A sequence of plain layers has no blocks.
+    of each stage of a residual network; of nested blocks, the outermost.
     """
     blocks: list[str] = []
     for name, module in model.named_modules():

@@ -28,10 +28,7 @@ def name(model: Any) -> str:
 
 
 def preprocessing(model: Any) -> ImageProcessor | None:
-    """Return the image processor saved with the weights (``config.name_or_path``); None if there is none.
-
-    The hub is not used with ``BRAINSCORE_OFFLINE``.
-    """
+    """Return the image processor saved with the weights, offline with ``BRAINSCORE_OFFLINE``; None if there is none."""
     source = getattr(model.config, "name_or_path", "")
     if not source:
         return None

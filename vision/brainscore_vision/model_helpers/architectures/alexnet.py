@@ -11,15 +11,15 @@ __all__ = ["AlexNet"]
 class AlexNet(nn.Module):
     """Five convolutions and three fully connected layers; 61,100,840 parameters.
 
-    Takes pictures (picture, 3, 224, 224), gives (picture, 1000). The widths are those of [2]_ (64, 192, 384, 256, 256),
-    without the local response normalisation of [1]_.
+    Takes pictures (picture, 3, 224, 224), gives (picture, 1000). The widths are those of [2]_, without the local
+    response normalisation of [1]_.
 
     References
     ----------
     .. [1] Krizhevsky, Sutskever, Hinton (2012). ImageNet Classification with Deep Convolutional Neural Networks.
-       NeurIPS 25.
+    NeurIPS 25.
     .. [2] Krizhevsky (2014). One weird trick for parallelizing convolutional neural networks.
-       https://doi.org/10.48550/arXiv.1404.5997
+    https://doi.org/10.48550/arXiv.1404.5997
     """
 
     def __init__(self) -> None:

@@ -60,15 +60,8 @@ class RecurrentArea(nn.Module):
     """An area whose convolutions run again on their output, with a separate normalisation for each step.
 
     x_0 is the input after ``conv_input``; x_{t+1} = relu(F_t(x_t) + s_t), where F_t are three convolutions with the
-    normalisations of step t. s_t is x_t, except in the first step, which halves the resolution, in F_0 and in
-    s_0 = norm_skip(skip(x_0)).
-
-    Parameters
-    ----------
-    channels, width
-        Channels of the input and of the output.
-    steps
-        Number of runs.
+    normalisations of step t. s_t is x_t, except in the first step, which halves the resolution, in F_0 and in s_0 =
+    norm_skip(skip(x_0)).
     """
 
     def __init__(self, channels: int, width: int, steps: int) -> None:

@@ -25,12 +25,10 @@ PIXEL_STD = (128 / 255,) * 3
 
 
 def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> nn.Module:
-    """Return a trained network of the family.
+    """Return trained network `number`, 0 or 1, of the family, for pictures of 224 or 240 pixels a side.
 
     Parameters
     ----------
-    number
-        Member of the family, 0 or 1, for pictures of 224 or 240 pixels a side.
     sha256
         Digest of the file of weights in the package.
     requirements
@@ -73,17 +71,7 @@ def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> n
 def wrap_efficientnet_lite(
     number: int, *, image_size: int, readout_layer: str, sha256: str, requirements: Path
 ) -> PytorchWrapper:
-    """Wrap a trained network of the family, with the preprocessing of its training.
-
-    Parameters
-    ----------
-    image_size
-        Width and height of the pictures, pixels.
-    readout_layer
-        Layer of the logits, which is not the last module.
-    number, sha256, requirements
-        See `load_efficientnet_lite`, also for errors.
-    """
+    """Wrap a trained network, with the preprocessing of its training; see `load_efficientnet_lite`."""
     from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images  # heavy
 
     preprocessing = partial(

@@ -13,7 +13,7 @@ def gabor(
     """Return a Gaussian with a grating in it: exp(-(u^2 / s_x^2 + v^2 / s_y^2) / 2) cos(2 pi f u + phase).
 
     u = x cos(theta) + y sin(theta) and v = -x sin(theta) + y cos(theta), where x counts columns to the right and y rows
-    down from the centre: the grating varies along theta, its bars are perpendicular to that.
+    down from the centre: the grating varies along theta. The tensor is (row, column), float32.
 
     Parameters
     ----------
@@ -25,11 +25,6 @@ def gabor(
         In radians.
     sigma_x, sigma_y
         s_x along the grating, s_y along its bars, in pixels.
-
-    Returns
-    -------
-    tensor (size_px, size_px) of float32
-        Row, column.
 
     References
     ----------

@@ -78,22 +78,14 @@ class Bottleneck(_ResidualBlock):
 
 
 class ResNet(nn.Module):
-    """A convolution, four stages of residual blocks and a classifier.
+    """A convolution, four stages of residual blocks (`n_blocks` of each) and a classifier.
 
     Takes pictures (picture, 3, 224, 224), gives (picture, 1000). The stages ``layer1`` to ``layer4`` have 56, 28, 14
     and 7 positions a side.
 
-    Parameters
-    ----------
-    block
-        `BasicBlock` or `Bottleneck`.
-    n_blocks
-        Number of blocks in each of the four stages.
-
     References
     ----------
-    He, Zhang, Ren, Sun (2016). Deep Residual Learning for Image Recognition. CVPR.
-    https://doi.org/10.1109/CVPR.2016.90
+    He, Zhang, Ren, Sun (2016). Deep Residual Learning for Image Recognition. CVPR. https://doi.org/10.1109/CVPR.2016.90
     """
 
     def __init__(self, block: type[_ResidualBlock], n_blocks: Sequence[int]) -> None:

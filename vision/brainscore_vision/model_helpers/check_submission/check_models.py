@@ -24,15 +24,13 @@ def check_base_models(module: str | ModuleType) -> None:
 
     Parameters
     ----------
-    module : str or module
+    module
         Has ``get_model_list()``, ``get_layers(name)`` and ``get_model(name)``; usually ``__name__``.
 
     Raises
     ------
     ModelCheckError
-        Models fail; the message names them and the reasons.
-    Exception
-        The error of a model that is the only one to fail, after all were checked.
+        Models fail; the message names them and the reasons. If only one fails, its error is raised.
     """
     from brainscore_vision.model_helpers.check_submission.checks import check_base_model  # heavy
 

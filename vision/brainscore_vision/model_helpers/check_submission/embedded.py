@@ -29,13 +29,10 @@ _SHARPNESS = 2.0  # concentration of the von Mises function of tuning
 
 @contextmanager
 def gratings() -> Iterator[StimulusSet]:
-    """Provide pictures of gratings inside the block.
+    """Provide 24 pictures, 256 x 256 pixels, of gratings inside the block.
 
-    Yields
-    ------
-    StimulusSet
-        24 pictures of 256 x 256 pixels with random orientation, frequency, phase and contrast (seed 0). Columns:
-        ``orientation`` (radians, 0 to pi), ``contrast`` (.5 to 1) and ``image_label``, ``'steep'`` or ``'flat'``.
+    Orientation, frequency, phase and contrast are random (seed 0). Columns: ``orientation`` (radians, 0 to pi),
+    ``contrast`` (.5 to 1) and ``image_label``, ``'steep'`` or ``'flat'``.
     """
     generator = np.random.default_rng(0)
     orientation = (np.arange(N_STIMULI) + 0.5) * np.pi / N_STIMULI
@@ -64,17 +61,10 @@ def gratings() -> Iterator[StimulusSet]:
 
 
 def embedded_benchmark(stimuli: StimulusSet, visual_degrees: float) -> NeuralBenchmark:
-    """Return a benchmark on the gratings.
+    """Return a benchmark on `gratings`, whose width is best that of the model's field of view (no resizing).
 
     A simulated neuron with preferred orientation t responds ``contrast * exp(2 * (cos(2 * (orientation - t)) - 1))``,
     without noise, so that the ceiling is 1.
-
-    Parameters
-    ----------
-    stimuli
-        From `gratings`.
-    visual_degrees
-        Width of the stimuli, degrees; that of the model avoids resizing.
     """
     preferred = np.arange(N_NEUROIDS) * np.pi / N_NEUROIDS
     tuning = np.exp(_SHARPNESS * (np.cos(2 * (stimuli["orientation"].to_numpy()[:, np.newaxis] - preferred)) - 1))

@@ -48,7 +48,7 @@ BIBTEX = """@inproceedings{kubilius2019brainlike,
 
 
 def get_model_list() -> list[str]:
-    """Return the identifiers of the models in this plugin."""
+    """Return the identifiers."""
     return [IDENTIFIER]
 
 
@@ -71,12 +71,12 @@ def get_model(name: str):
 
 
 def get_layers(name: str) -> list[str]:
-    """Return the layers that may stand for a region at a step, from early to late."""
+    """Return candidate layers, from early to late."""
     return {IDENTIFIER: LAYERS}[name]
 
 
 def get_bibtex(name: str) -> str:
-    """Return the reference of a model."""
+    """Return the reference."""
     return {IDENTIFIER: BIBTEX}[name]
 
 

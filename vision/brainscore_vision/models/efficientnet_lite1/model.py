@@ -33,7 +33,7 @@ BIBTEX = """@inproceedings{tan2019efficientnet,
 
 
 def get_model_list() -> list[str]:
-    """Return the identifiers of the models in this plugin."""
+    """Return the identifiers."""
     return [IDENTIFIER]
 
 
@@ -53,12 +53,12 @@ def get_model(name: str):
 
 
 def get_layers(name: str) -> list[str]:
-    """Return the layers that may stand for a region, from early to late."""
+    """Return candidate layers, from early to late."""
     return {IDENTIFIER: LAYERS}[name]
 
 
 def get_bibtex(name: str) -> str:
-    """Return the reference of a model."""
+    """Return the reference."""
     return {IDENTIFIER: BIBTEX}[name]
 
 

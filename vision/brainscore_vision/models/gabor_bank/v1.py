@@ -47,15 +47,15 @@ class Tuning:
 
     Attributes
     ----------
-    frequency : array
+    frequency
         Cycles per degree, .5 to 5.6.
-    theta : array
+    theta
         Direction in which the preferred grating varies, radians, 0 to pi.
-    phase : array
+    phase
         Radians, 0 to 2 pi.
-    size_x, size_y : array
+    size_x, size_y
         Standard deviation of the receptive field along the grating and along its bars, in periods of the grating.
-    colour : array of int
+    colour
         The only channel (red 0, green 1, blue 2) that the cell sees.
     """
 
@@ -71,8 +71,8 @@ def draw_tuning(n_cells: int, seed: int) -> Tuning:
     """Draw cells from the published distributions.
 
     Size along the grating and frequency are correlated through a Gaussian copula; the size along the bars depends on
-    the bin of the size along the grating. Within a bin all values are equally likely (sizes and frequencies: their
-    logarithms).
+    the bin of the size along the grating. Within a bin all values (of sizes and frequencies, logarithms) are equally
+    likely.
     """
     random = np.random.default_rng(seed)
     correlation = [[1, SIZE_FREQUENCY_CORRELATION], [SIZE_FREQUENCY_CORRELATION, 1]]
@@ -108,14 +108,8 @@ class GaborBank(nn.Module):
 
     Parameters
     ----------
-    n_simple, n_complex
-        Number of cells of each kind.
-    stride_px
-        Distance of positions.
     size_px
         Side of the filters; wider receptive fields are cut off.
-    px_per_degree
-        Resolution of the pictures.
     noise_seed
         Adds noise with variance equal to the mean, as of counted spikes: other values for each picture of a batch, the
         same ones for every batch. None: there is no noise.

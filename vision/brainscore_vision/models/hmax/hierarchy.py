@@ -52,15 +52,8 @@ class HMAX(nn.Module):
     C2: the maximum of S2 over all positions and bands.
 
     Recorded are ``c1.<band>`` (picture, orientation, row, column), ``s2.<band>`` (picture, unit; the smallest
-    prototypes first) and ``c2``. beta, which the article leaves open, is 1 / the mean of ||P - P'||^2 over prototypes
-    of one size.
-
-    Parameters
-    ----------
-    n_prototypes
-        For each of the four sizes.
-    seed
-        Seed of the pictures and positions of prototypes.
+    prototypes first) and ``c2``. beta, which the article leaves open, is 1 / the mean of ||P - P'||^2 over the
+    `n_prototypes` prototypes of one size.
     """
 
     def __init__(self, n_prototypes: int = 100, seed: int = 0) -> None:

@@ -45,7 +45,7 @@ BIBTEX = """@inproceedings{he2016deep,
 
 
 def get_model_list() -> list[str]:
-    """Return the identifiers of the models in this plugin."""
+    """Return the identifiers."""
     return list(WEIGHTS)
 
 
@@ -67,7 +67,7 @@ def get_model(name: str):
 
 
 def get_layers(name: str) -> list[str]:
-    """Return the layers that may stand for a region, from early to late."""
+    """Return candidate layers, from early to late."""
     layers = ["maxpool"]
     for stage, n_blocks in enumerate(N_BLOCKS[name], start=1):  # the output of a stage is that of its last block
         layers += [*(f"layer{stage}.{block}" for block in range(n_blocks - 1)), f"layer{stage}"]
@@ -75,7 +75,7 @@ def get_layers(name: str) -> list[str]:
 
 
 def get_bibtex(name: str) -> str:
-    """Return the reference of a model."""
+    """Return the reference."""
     return dict.fromkeys(WEIGHTS, BIBTEX)[name]
 
 

@@ -34,8 +34,6 @@ class Model:
     ----------
     architecture
         Name in timm, with the tag of its training.
-    weights
-        File on the Hugging Face hub.
     features
         Layer before the classifier, one vector per picture, for the tasks ``probabilities`` and ``odd_one_out``.
     arguments
@@ -149,18 +147,12 @@ MODELS = {
 
 
 def get_model_list() -> list[str]:
-    """Return the identifiers of the models in this plugin."""
+    """Return the identifiers."""
     return list(MODELS)
 
 
 def get_model(name: str) -> PytorchWrapper:
-    """Return a network; its weights are downloaded the first time.
-
-    Raises
-    ------
-    RequirementsError
-        timm is missing.
-    """
+    """Return a network; its weights are downloaded the first time. `RequirementsError` without timm."""
     from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
     from brainscore_vision.model_helpers.adapters import adapted, timm_models
 
@@ -185,12 +177,12 @@ def _known(name: str) -> Model:
 
 
 def get_layers(name: str) -> list[str]:
-    """Return the layers that may stand for a region, from early to late."""
+    """Return candidate layers, from early to late."""
     return _known(name).layers
 
 
 def get_bibtex(name: str) -> str:
-    """Return the reference of a model."""
+    """Return the reference."""
     return _known(name).bibtex
 
 

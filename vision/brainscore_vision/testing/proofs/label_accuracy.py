@@ -35,16 +35,8 @@ class _Observer(PrecomputedFeatures):
 class LabelAccuracyProof:
     """Set the benchmark in a class of tests, and inherit these.
 
-    Attributes
-    ----------
-    identifier, parent
-        Identifier and parent of the benchmark.
-    stimulus_set
-        Identifier of its images; their column ``synset`` names the category.
-    n_images
-        Number of images.
-    number_of_trials
-        Presentations of each image.
+    `identifier` and `parent` are the benchmark's; `stimulus_set` identifies its `n_images` images, whose column
+    ``synset`` names the category; each is shown `number_of_trials` times.
     """
 
     identifier: str

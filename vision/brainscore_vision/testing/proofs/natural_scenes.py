@@ -1,7 +1,7 @@
 """Test benchmarks on fMRI of natural scenes (Allen et al. 2022) with synthetic recordings of the same form.
 
-Voxels and vertices are two plugins with one design. Every fifth neuroid of three subjects has a noise ceiling of 30 %
-and contains only noise, so the ceiling shows whether it was excluded.
+Every fifth neuroid of three subjects has a noise ceiling of 30 % and contains only noise, so the ceiling shows whether
+it was excluded.
 """
 
 from __future__ import annotations
