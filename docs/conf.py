@@ -12,6 +12,7 @@ copyright = "2026, The Brain-Score contributors"  # noqa: A001 - Sphinx wants th
 extensions = [
     "drawn",
     "formulas",
+    "measured",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",

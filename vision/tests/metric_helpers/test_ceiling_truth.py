@@ -1,4 +1,4 @@
-"""Check that the page about ceilings and the pages of metrics quote the kept results of simulations."""
+"""Check that the page about ceilings and the pages of metrics show the kept results of simulations."""
 
 import json
 import re
@@ -13,11 +13,9 @@ METRICS = ROOT / "vision" / "brainscore_vision" / "metrics"
 PAGE = (ROOT / "docs" / "explanation" / "ceilings.md").read_text()
 
 
-def test_every_case_is_quoted_with_its_counts():
-    rows = {tuple(cell.strip() for cell in line.strip("|").split("|")) for line in PAGE.splitlines() if line[:1] == "|"}
-    for case in RESULTS["cases"]:
-        held = f"{case['held']} of {case['of']}"
-        assert any(row[:2] == (case["metric"], case["ceiling"]) and row[-1] == held for row in rows), case["metric"]
+def test_the_page_shows_the_kept_results():
+    assert "{measured} ceiling_truth\n" in PAGE
+    assert "{measured} geometry_truth\n" in PAGE
 
 
 def test_perfect_models_reach_one_about_as_often_as_the_intervals_say():
@@ -27,18 +25,6 @@ def test_perfect_models_reach_one_about_as_often_as_the_intervals_say():
     total = re.search(r"(\d+) of (\d+) intervals", PAGE)
     assert total, "the page says how many intervals hold 1"
     assert [int(number) for number in total.groups()] == [held, of]
-
-
-def quoted(level):
-    lost = f" ({level['undefined']:.0%})" if level["undefined"] else ""
-    return f"{level['median']:.2f} ± {level['sd']:.2f}{lost}"
-
-
-def test_the_geometry_of_the_truth_is_quoted():
-    for name, cells in GEOMETRY.items():
-        for n_stimuli in (20, 40, 80, 160):
-            entries = [quoted(cells[f"{n_stimuli} stimuli, reliability {r}"]) for r in (0.1, 0.2, 0.3, 0.5, 0.9)]
-            assert f"| {name} | {n_stimuli} | {' | '.join(entries)} |" in PAGE
 
 
 def span(name, reliability, what):

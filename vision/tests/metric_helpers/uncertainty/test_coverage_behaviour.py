@@ -1,4 +1,4 @@
-"""Measure a few coverages of intervals of behavioural metrics, and check that the page quotes the kept ones."""
+"""Measure a few coverages of intervals of behavioural metrics, and check that the page shows the kept ones."""
 
 import json
 import sys
@@ -12,8 +12,8 @@ RESULTS = json.loads((ROOT / "perf" / "results" / "coverage_behaviour.json").rea
 PAGE = (ROOT / "docs" / "explanation" / "uncertainty.md").read_text()
 
 
-def test_the_page_quotes_the_kept_results(coverage):
-    assert coverage.table(RESULTS["cells"]) in PAGE
+def test_the_page_shows_the_kept_results(coverage):
+    assert "{measured} coverage_behaviour\n" in PAGE
     assert RESULTS["cells"].keys() <= coverage.CASES.keys()
     assert RESULTS["designs"].keys() == coverage.DESIGNS.keys()
 
