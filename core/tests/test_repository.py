@@ -89,11 +89,11 @@ def test_scripts_in_perf_import_what_their_neighbours_define():
     assert [row for row in shared if row[2] not in defined[row[1]]] == []
 
 
-def test_every_session_is_explained_to_contributors():
-    sessions = re.findall(r"^@nox\.session.*\ndef (\w+)\(", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
-    text = (ROOT / "CONTRIBUTING.md").read_text()
+def test_every_session_is_explained_in_the_list_of_nox():
+    text = (ROOT / "noxfile.py").read_text()
+    sessions = re.findall(r"^@nox\.session.*\ndef (\w+)\(.*\n(.*)", text, re.MULTILINE)
     assert len(sessions) > 10
-    assert [name for name in sessions if f"| `{name}` |" not in text] == []
+    assert [name for name, explained in sessions if not explained.startswith('    """')] == []
 
 
 def test_nox_finds_the_sessions_from_the_folder_of_the_domain_too():
