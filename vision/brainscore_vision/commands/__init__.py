@@ -1,14 +1,14 @@
 """The commands of ``brainscore``, one module each, combined in `app`.
 
-A command is a function that returns the exit code. It imports what it needs when it runs: help and completion have to
-be fast.
+A command is a function that returns the exit code. Its body is in the room ``work``, imported when it runs: help and
+completion have to be fast.
 """
 
 from __future__ import annotations
 
 from brainscore_core.command_line import Command, SpreadingCommand, command_of, make_app
 from brainscore_vision.catalogue import commands as data
-from brainscore_vision.commands import again, atlas, cache, compare, info, judge, listing, plot, results, score
+from brainscore_vision.commands import again, atlas, cache, compare, judge, listing, plot, results, score
 from brainscore_vision.commands.options import ScoreOptions
 
 __all__ = ["app"]
@@ -27,6 +27,6 @@ app.command("renormalise", cls=Command, rich_help_panel=_SCORE)(again.renormalis
 app.command("rescore", cls=SpreadingCommand, rich_help_panel=_SCORE)(again.rescore)
 app.command("reproduce", cls=Command, rich_help_panel=_SCORE)(again.reproduce)
 app.command("list", cls=Command, rich_help_panel=_FIND)(listing.list_identifiers)
-app.command("info", cls=Command, rich_help_panel=_FIND)(info.info)
+app.command("info", cls=Command, rich_help_panel=_FIND)(listing.info)
 app.add_typer(data.app, name="data", rich_help_panel=_FIND)
 app.add_typer(cache.app, name="cache", rich_help_panel=_FIND)

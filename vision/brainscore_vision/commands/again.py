@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from brainscore_core import command_line
-from brainscore_core.errors import BrainScoreError, ConfigurationError, DataNotHereError, did_you_mean
+from brainscore_core.errors import ConfigurationError
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
-from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, number, score_row
-
-if TYPE_CHECKING:
-    from brainscore_core.records.recompute import Renormalisation
-    from brainscore_core.records.record import ScoreRecord
+from brainscore_vision.commands.options import RecordsOption  # noqa: TC001 - typer reads it
 
 __all__ = ["renormalise", "reproduce", "rescore"]
-
-_Records = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="where the records are (default: the scores folder)")
-]
-_MOST_SHOWN = 5
 
 
 def renormalise(
@@ -32,48 +19,17 @@ def renormalise(
         str,
         typer.Argument(metavar="BENCHMARK", help="whose ceiling is another now", autocompletion=complete_benchmark),
     ],
-    records: _Records = None,
+    records: RecordsOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show the table, write nothing")] = False,
 ) -> int:
     """Divide the raw scores of all records of a benchmark by its present ceiling, without running any model.
 
-    Errors and intervals are carried over with it. Use it where nothing but the ceiling has changed: the records then
-    count as scored with the benchmark as it is. A score that was put together of parts with ceilings of their own
-    cannot be had so; such records stay as they are, and the exit code is 1.
+    Errors and intervals are carried over. Use it where only the ceiling has changed: the records then count as scored
+    with the present benchmark. Scores composed of parts with ceilings of their own stay as they are, with exit code 1.
     """
-    from brainscore_core.records.recompute import renormalise as divide
-    from brainscore_vision.loading import load_benchmark
+    from brainscore_vision.commands.work import recomputing
 
-    loaded = load_benchmark(benchmark)
-    version = loaded.version
-    changes = divide(
-        _folder(records),
-        benchmark,
-        loaded.ceiling,
-        version=version if isinstance(version, int) else None,
-        revision=_revision(benchmark),
-        dry_run=dry_run,
-    )
-    if not changes:
-        raise DataNotHereError(f"There is no record of {benchmark!r} in {_folder(records)}.")
-    header = ("MODEL", "RAW", "CEILING", "NEW CEILING", "SCORE", "NEW SCORE", "ERROR", "NEW ERROR", "NOTE")
-    done = "would change" if dry_run else "changed"
-    command_line.print_table(header, [_change_row(change, done) for change in changes])
-    return command_line.FAILED if any(change.problem for change in changes) else 0
-
-
-def _revision(benchmark: str) -> str:
-    from brainscore_core.identity import sources
-    from brainscore_vision.loading import find_plugin_directory
-
-    return sources.folder_revision(find_plugin_directory("benchmark", benchmark))
-
-
-def _change_row(change: Renormalisation, done: str) -> tuple[str, ...]:
-    before, after = change.before, change.after
-    pairs = ((before.ceiling, after.ceiling), (before.score, after.score), (before.error, after.error))
-    note = change.problem or (done if change.is_new else "as it was")
-    return (before.model, number(before.raw), *(number(value) for pair in pairs for value in pair), note)
+    return recomputing.renormalise(benchmark, records, dry_run=dry_run)
 
 
 def rescore(
@@ -92,203 +48,33 @@ def rescore(
         list[str] | None,
         typer.Option(metavar="MODEL...", help="only these (default: all with a record)", autocompletion=complete_model),
     ] = None,
-    records: _Records = None,
+    records: RecordsOption = None,
 ) -> int:
     """Score models whose activations are stored on other benchmarks or with another metric, without a forward pass.
 
-    What a model answered in a box was kept by whoever judged it, and serves without any of its code. Of others the
-    cache of activations serves. No network computes anything: a pair of which something is not stored is named, with
-    what that is, and the exit code is then 1.
+    Answers kept from a model in a box are used without any of its code; other models use the cache of activations. For
+    a pair that lacks something, the message names it, and the exit code is 1.
     """
     if (metric is None) == (not benchmark):
         raise ConfigurationError("Say either with which metric (--metric NAME) or on what (--benchmark NAME...).")
-    from brainscore_core.records.store import FolderStore
+    from brainscore_vision.commands.work import recomputing
 
-    folder = _folder(records)
-    existing = list(FolderStore(folder))
-    models = model or sorted({record.model for record in existing if record.is_scored})
-    if not models:
-        raise DataNotHereError(f"There are no records in {folder}; name the models: --model MODEL...")
-    targets = benchmark or _with_metric(
-        str(metric), {record.benchmark for record in existing if record.model in models}
-    )
-    rows, problems = [], 0
-    for name in models:
-        for record, problem in _rescored(name, targets, folder):
-            if record is None:
-                problems += 1
-                command_line.say(problem)
-            else:
-                rows.append(score_row(record))
-    if rows:
-        command_line.print_table(SCORE_COLUMNS, rows, spare=SPARE_COLUMNS)
-    return command_line.FAILED if problems else 0
-
-
-def _with_metric(metric: str, recorded: set[str]) -> list[str]:
-    """Return the benchmarks that differ from recorded ones only in the metric of their names."""
-    from brainscore_vision.loading import known_identifiers
-
-    identifiers = set(known_identifiers("benchmark"))
-    matches = sorted(
-        {f"{identifier.rpartition('-')[0]}-{metric}" for identifier in recorded if "-" in identifier} & identifiers
-    )
-    if not matches:
-        metrics = {identifier.rpartition("-")[2] for identifier in identifiers}
-        raise ConfigurationError(
-            f"No benchmark compares the recordings of which there are records with {metric!r}."
-            f"{did_you_mean(metric, metrics)} Register one, or name benchmarks: --benchmark NAME..."
-        )
-    return matches
-
-
-def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[tuple[ScoreRecord | None, str]]:
-    """Yield a record of each pair, or why there is none; stored answers from a box are tried first."""
-    from brainscore_core.records.record import record_path
-    from brainscore_vision.isolation.starting import remembered
-    from brainscore_vision.loading import load_model
-    from brainscore_vision.model_helpers.activations.cache import NotStoredError, only_stored
-    from brainscore_vision.scoring import score_and_record
-
-    without_answers: list[str] = []
-    for benchmark in benchmarks:
-        path = record_path(folder, model, benchmark)
-        try:
-            with remembered(model) as answers:
-                answers.load()
-                yield score_and_record(model, benchmark, path, loaded=answers)[1], ""
-        except NotStoredError:
-            without_answers.append(benchmark)
-        except BrainScoreError as error:
-            yield None, f"Not scored: {model} on {benchmark}. {error}"
-    if not without_answers:
-        return
-    loaded = load_model(model)
-    network = getattr(loaded, "activations_model", None)
-    for benchmark in without_answers:
-        pair = f"{model} on {benchmark}"
-        if network is None or not hasattr(getattr(network, "_extractor", network), "model_digest"):
-            yield None, f"Not stored: {pair}. The model answers without the cache of activations."
-            continue
-        try:
-            with only_stored():
-                path = record_path(folder, model, benchmark)
-                yield score_and_record(model, benchmark, path, loaded=loaded)[1], ""
-        except NotStoredError as error:
-            yield None, f"Not stored: {pair}. {error}"
-        except BrainScoreError as error:
-            yield None, f"Not scored: {pair}. {error}"
+    return recomputing.rescore(metric, benchmark or (), model or (), records)
 
 
 def reproduce(
     record: Annotated[Path, typer.Argument(metavar="RECORD", help="the file of a record", show_default=False)],
     here: Annotated[bool, typer.Option("--here", help="with what is installed here, whatever the record says")] = False,
 ) -> int:
-    """Score the pair of a record again, in an environment with what its lock names, and compare.
+    """Score the pair of a record again, in an environment with the packages of its lock, and compare.
 
-    The environment is built from the lock beside the record if what is installed here is something else: record and
-    lock have to come from somebody you trust, as what they name is installed and run. The library is the one that is
-    here; where it is another, that is said. Nothing is taken from a cache.
+    If other packages are installed here, the environment is built from the lock beside the record; use only a record
+    and lock from somebody you trust, as their packages are installed and run. The library is the one installed here; a
+    difference is reported. Nothing is taken from a cache.
 
-    Exit codes: 0 equal, 1 something differs: the first that does is named, causes before effects (data, weights,
+    Exit codes: 0 equal, 1 something differs: the first difference is named, causes before effects (data, weights,
     plugins, library, environments, then numbers); 2 no such record; 3 data, weights or requirements are not available.
     """
-    from brainscore_core.records.differences import differences, not_comparable
-    from brainscore_core.records.record import ScoreRecord
+    from brainscore_vision.commands.work import reproducing
 
-    before = _read(record)
-    with tempfile.TemporaryDirectory(prefix="brainscore-reproduce-") as name:
-        file = Path(name) / "record.json"
-        python, variables = _where(record, before, here=here)
-        _score_again(before, file, python, variables)
-        after = ScoreRecord.read(file)
-    skipped = not_comparable(before, after)
-    if skipped:
-        command_line.say(f"Not compared, as one of the records does not say it in the same way: {', '.join(skipped)}.")
-    changes = list(differences(before, after))
-    scores = f"score {number(before.score)} then, {number(after.score)} now"
-    if not changes:
-        print(f"equal: {before.model} on {before.benchmark}, {scores}")  # noqa: T201 - the result
-        return 0
-    first = changes[0]
-    print(f"differs: {first.what}: {first.before} then, {first.after} now; {scores}")  # noqa: T201 - the result
-    for change in changes[1:_MOST_SHOWN]:
-        command_line.say(f"  also {change.what}: {_short(change.before)} then, {_short(change.after)} now")
-    return command_line.FAILED
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _read(path: Path) -> ScoreRecord:
-    from brainscore_core.records.record import ScoreRecord
-
-    if not path.is_file():
-        raise ConfigurationError(f"{path} is no file. Name a record: <folder>/<benchmark>/<model>.json")
-    record = ScoreRecord.read(path)
-    if not record.is_scored:
-        raise ConfigurationError(f"{path} is the record of a pair without a score ({record.status}): score it anew.")
-    return record
-
-
-def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[str, str]]:
-    """Return the interpreter of a record's environment, and variables to set there.
-
-    If the record does not state its environment, or it is not wanted: an environment with what the plugins require.
-    """
-    again = {"RESULTCACHING_DISABLE": "1"}  # so that it is computed again
-    import brainscore_core
-    import brainscore_vision
-    from brainscore_core.identity import digest, software
-    from brainscore_core.plugin_management.environment import python_for
-    from brainscore_core.plugin_management.locked import environment_from_lock
-    from brainscore_core.records.store import lock_path, read_lock_of
-    from brainscore_vision.loading import find_plugin_directory
-
-    is_here = record.environment in (None, digest.text_digest(software.installed()))
-    if here or is_here or record.environment is None:
-        if record.candidate_environment is not None:  # its judge had no requirements of the model
-            return Path(sys.executable), again
-        pair = ("benchmark", record.benchmark), ("model", record.model)
-        return python_for([find_plugin_directory(kind, name) for kind, name in pair]), again
-    lock = read_lock_of(path, record.environment)
-    if lock is None:
-        raise DataNotHereError(
-            f"What is installed here is not what {path.name} was made with, and the lock that says what that was, "
-            f"{lock_path(path, record.environment)}, is not there or of another record. Bring it; or score the pair "
-            "with what is installed here: --here."
-        )
-    packages = [Path(str(package.__file__)).parents[1] for package in (brainscore_core, brainscore_vision)]
-    python = environment_from_lock(lock, packages)
-    # Nothing beyond the lock may be installed, unless the model has an environment of its own.
-    return python, again if record.candidate_environment else {**again, "BS_INSTALL_DEPENDENCIES": "no"}
-
-
-def _score_again(record: ScoreRecord, file: Path, python: Path, variables: Mapping[str, str]) -> None:
-    from brainscore_core.plugin_management.environment import run_in_environment
-    from brainscore_core.records.record import record_path
-
-    command: list[str | Path] = ["-m", "brainscore_vision"]
-    if record.candidate_environment is None:
-        pair = (f"--model_identifier={record.model}", f"--benchmark_identifier={record.benchmark}")
-        ended = run_in_environment(
-            python, [*command, "score", *pair, "--conda_active=True", "--record", file], environment=variables
-        )
-    else:  # the model needs its own environment, in a box
-        folder = file.parent / "records"
-        which = ("--model", record.model, "--benchmark", record.benchmark, "--isolation", "box")
-        places = ("--records", folder, "--events", file.parent / "events.jsonl")
-        ended = run_in_environment(python, [*command, "judge", *which, *places], environment=variables)
-        written = record_path(folder, record.model, record.benchmark)
-        if written.is_file():
-            written.replace(file)
-    if ended.status not in (0, command_line.NO_SCORE) or not file.is_file():
-        raise BrainScoreError(f"{record.model} on {record.benchmark} could not be scored again.\n{ended}")
-
-
-def _folder(records: Path | None) -> Path:
-    from brainscore_core.config import settings
-
-    return records or settings().home / "scores"
+    return reproducing.reproduce(record, here=here)

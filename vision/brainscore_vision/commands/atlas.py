@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from brainscore_core import command_line
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from brainscore_vision.model_interface import BrainModel
 
 __all__ = ["atlas"]
 
@@ -54,33 +47,9 @@ def atlas(
 ) -> int:
     """Compare all layers of a model with all regions, and choose.
 
-    One pass over the stimuli; prints scores, which layer each region gets, whether it is separable from the next, and
-    what choosing is worth.
+    One pass over the stimuli; prints scores, the layer of each region, whether it is separable from the next, and the
+    gain from choosing.
     """
-    from brainscore_core.files import atomic_path
-    from brainscore_vision.model_helpers.brain_transformation.layer_atlas import format_atlas, layer_atlas, save_atlas
+    from brainscore_vision.commands.work import layers_of
 
-    command_line.say(f"Comparing the layers of {model} ...")
-    result = layer_atlas(_model(model, layers, preprocessing), benchmarks or None, layers=layers or None)
-    print(format_atlas(result))  # noqa: T201 - the result
-    for path in output or ():
-        if path.suffix == ".json":
-            with atomic_path(path) as temporary:
-                temporary.write_text(result.to_json(), encoding="utf-8")
-        else:
-            save_atlas(result, path)
-        command_line.say(f"Written: {path}")
-    return 0
-
-
-def _model(named: str, layers: Sequence[str] | None, preprocessing: str | None) -> BrainModel:
-    from brainscore_vision.loading import load_model
-
-    in_python = re.search(r"\.py(:|$)", named)
-    if not in_python and not named.endswith(".onnx"):
-        return load_model(named)
-    from brainscore_vision.model_helpers.adapters import as_brain_model
-    from brainscore_vision.model_helpers.adapters.files import load_from_file
-
-    network = load_from_file(named) if in_python else named
-    return as_brain_model(network, layers=layers or None, preprocessing=preprocessing)
+    return layers_of.atlas(model, benchmarks, layers, preprocessing, output or ())

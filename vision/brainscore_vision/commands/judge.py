@@ -15,21 +15,21 @@ def judge(
     model: Annotated[str, typer.Option("--model", metavar="MODEL")],
     benchmark: Annotated[list[str], typer.Option("--benchmark", metavar="BENCHMARK...")],
     records: Annotated[Path, typer.Option(metavar="FOLDER", help="where a record of each pair is written")],
-    events: Annotated[Path, typer.Option(metavar="FILE", help="where is told which pair has begun and ended")],
+    events: Annotated[Path, typer.Option(metavar="FILE", help="where the begin and end of each pair are noted")],
     isolation: Annotated[str, typer.Option(metavar="auto|box|none", help="where the model runs")] = "auto",
     answer: Annotated[float, typer.Option(metavar="SECONDS", help="within which a model has to answer")] = math.inf,
 ) -> int:
-    """Score one model on benchmarks, one after the other, and write the record of each, also of failures."""
-    from brainscore_vision.isolation.judge import is_isolated
-    from brainscore_vision.isolation.judge import judge as score_all
+    """Score one model on benchmarks in turn, and write the record of each, including failed ones."""
+    from brainscore_vision.isolation import judge as judging
 
-    score_all(model, benchmark, records, events, isolated=is_isolated(isolation), answer_s=answer)
+    is_isolated = judging.is_isolated(isolation)
+    judging.judge(model, benchmark, records, events, isolated=is_isolated, answer_s=answer)
     return 0
 
 
 def prepare(model: Annotated[str, typer.Option("--model", metavar="MODEL")]) -> int:
-    """Make the environment of a model and fetch its weights, in boxes with the network, before private data come."""
-    from brainscore_vision.isolation.prepared import prepare as make_ready
+    """Make the environment of a model and fetch its weights, in boxes with the network, before private data arrive."""
+    from brainscore_vision.isolation import prepared
 
-    make_ready(model)
+    prepared.prepare(model)
     return 0

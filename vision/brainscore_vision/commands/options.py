@@ -1,7 +1,8 @@
-"""Declare the options of ``brainscore score``."""
+"""Declare the options of ``brainscore score``, and those that several commands have."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,12 +11,27 @@ import typer
 
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
 
-__all__ = ["CONDA", "ScoreOptions"]
+__all__ = ["CONDA", "BenchmarksOption", "RecordsOption", "ScoreOptions", "is_file"]
+
+RecordsOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="where the records are (default: the scores folder)")
+]
+BenchmarksOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="BENCHMARK...", help="only these (default: all with a record)", autocompletion=complete_benchmark
+    ),
+]
 
 _MANY = "all; a pattern such as 'MajajHong2015*'; or @file, with a name on each line"
 _MODEL_HELP = f"a registered model such as pixels; {_MANY}; path.py:function, which returns a model; or model.onnx"
 _OF_A_FILE, _MANY_PAIRS = "Of a model that a file holds", "Of many pairs"
 CONDA = "--conda_active"  # with or without a value, because scripts written for the published system pass it
+
+
+def is_file(model: str) -> bool:
+    """Return whether a model is named by its file, ``path.py:function`` or ``model.onnx``."""
+    return model.endswith(".onnx") or re.fullmatch(r".+\.py(:.*)?", model) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from brainscore_core import command_line
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
-from brainscore_vision.commands.recorded import BenchmarksOption, RecordsOption, chosen_records, records_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from matplotlib.figure import Figure
+from brainscore_vision.commands.options import BenchmarksOption, RecordsOption  # noqa: TC001 - typer reads it
 
 __all__ = ["app"]
 
@@ -52,15 +47,19 @@ def scores(
     records: RecordsOption = None,
 ) -> int:
     """Draw models ranked on a benchmark or an average: intervals, ranks, groups that do not differ."""
-    from brainscore_core import plots
+    from brainscore_vision.commands.work import drawing
 
-    selection = chosen_records(records, None, None)
-    benchmarks = {record.benchmark for record in selection}
-    parents = None if benchmark in benchmarks else _parents(benchmarks)
-    figure = plots.scores(
-        selection, benchmark, models=model or None, parents=parents, most=most, highlight=highlight or (), theme=theme
+    selection = drawing.chosen_records(records, None, None)
+    figure = drawing.plots.scores(
+        selection,
+        benchmark,
+        models=model or None,
+        parents=drawing.parents_above(benchmark, selection),
+        most=most,
+        highlight=highlight or (),
+        theme=theme,
     )
-    return _write(figure, to)
+    return drawing.write(figure, to)
 
 
 @app.command(cls=command_line.SpreadingCommand)
@@ -76,11 +75,11 @@ def compare(
     records: RecordsOption = None,
 ) -> int:
     """Draw the scores of a few models, and how they differ from one of them, on every benchmark."""
-    from brainscore_core import plots
+    from brainscore_vision.commands.work import drawing
 
     names = list(dict.fromkeys(models))
-    selection = chosen_records(records, names, benchmark)
-    return _write(plots.compare(selection, names, reference=reference, theme=theme), to)
+    selection = drawing.chosen_records(records, names, benchmark)
+    return drawing.write(drawing.plots.compare(selection, names, reference=reference, theme=theme), to)
 
 
 @app.command(cls=command_line.SpreadingCommand)
@@ -93,10 +92,10 @@ def ceiling(
     records: RecordsOption = None,
 ) -> int:
     """Draw raw scores below what the noise of the measurement allows."""
-    from brainscore_core import plots
+    from brainscore_vision.commands.work import drawing
 
-    selection = chosen_records(records, model, [benchmark])
-    return _write(plots.ceiling(selection, benchmark, models=model or None, most=most, theme=theme), to)
+    selection = drawing.chosen_records(records, model, [benchmark])
+    return drawing.write(drawing.plots.ceiling(selection, benchmark, models=model or None, most=most, theme=theme), to)
 
 
 @app.command(cls=command_line.Command)
@@ -108,10 +107,10 @@ def neuroids(
     records: RecordsOption = None,
 ) -> int:
     """Draw the raw score of each neuroid (or subject) of one model against its ceiling."""
-    from brainscore_core import plots
+    from brainscore_vision.commands.work import drawing
 
-    chosen_records(records, [model], [benchmark])
-    return _write(plots.neuroids(records_folder(records), model, benchmark, theme=theme), to)
+    drawing.chosen_records(records, [model], [benchmark])
+    return drawing.write(drawing.plots.neuroids(drawing.records_folder(records), model, benchmark, theme=theme), to)
 
 
 @app.command(cls=command_line.SpreadingCommand)
@@ -125,10 +124,10 @@ def scatter(
     records: RecordsOption = None,
 ) -> int:
     """Draw one benchmark against another, a dot for each model, with their correlation."""
-    from brainscore_core import plots
+    from brainscore_vision.commands.work import drawing
 
-    selection = chosen_records(records, model, [x, y])
-    return _write(plots.scatter(selection, x, y, highlight=highlight or (), theme=theme), to)
+    selection = drawing.chosen_records(records, model, [x, y])
+    return drawing.write(drawing.plots.scatter(selection, x, y, highlight=highlight or (), theme=theme), to)
 
 
 @app.command(cls=command_line.Command)
@@ -140,28 +139,6 @@ def atlas(
     theme: _Theme = "light",
 ) -> int:
     """Draw an atlas of layers again, without running the model."""
-    from brainscore_vision.model_helpers.brain_transformation.layer_atlas import LayerAtlas, draw_atlas
+    from brainscore_vision.commands.work import layers_of
 
-    return _write(draw_atlas(LayerAtlas.read(file), theme=theme), to)
-
-
-def _write(figure: Figure, to: Path) -> int:
-    from brainscore_core import plots
-
-    command_line.say(f"Written: {plots.save(figure, to)}")
-    return 0
-
-
-def _parents(benchmarks: Iterable[str]) -> Mapping[str, str]:
-    """Return the tree of the leaderboard above some benchmarks; those outside the tree are in no average."""
-    from brainscore_vision.catalogue.board import board_nodes
-    from brainscore_vision.catalogue.facts import benchmark_facts
-
-    above = {node["identifier"]: node["parent"] for node in board_nodes() if "parent" in node}
-    for benchmark in benchmarks:
-        above |= {
-            facts.identifier: facts.parent
-            for facts in benchmark_facts(benchmark, command_line.say)
-            if facts.parent is not None
-        }
-    return above
+    return layers_of.draw_again(file, to, theme)

@@ -20,7 +20,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidA
 from brainscore_vision import benchmark_registry, load_metric, model_registry
 from brainscore_vision.__main__ import main
 from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
-from brainscore_vision.commands import again
+from brainscore_vision.commands.work import recomputing, reproducing
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
 from brainscore_vision.testing.random_model import RandomModel
@@ -42,7 +42,8 @@ class TestRenormalise:
     @pytest.fixture(autouse=True)
     def records(self, tmp_path, monkeypatch):
         monkeypatch.setitem(benchmark_registry, "Some-test", CeilingBenchmark)
-        monkeypatch.setattr(again, "_revision", lambda benchmark: "folder-now")
+        monkeypatch.setattr(recomputing.sources, "folder_revision", lambda folder: "folder-now")
+        monkeypatch.setattr(recomputing, "find_plugin_directory", lambda kind, benchmark: tmp_path)
         for model, raw in (("a", 0.3), ("b", 0.6)):
             score = Score(raw)
             score.attrs["error"] = 0.01
@@ -210,9 +211,9 @@ class TestReproduce:
         return made.write(record_path(tmp_path, "m", "b"))
 
     def again(self, monkeypatch, **changes):
-        monkeypatch.setattr(again, "_where", lambda path, record, here: (Path(sys.executable), {}))
+        monkeypatch.setattr(reproducing, "_where", lambda path, record, here: (Path(sys.executable), {}))
         monkeypatch.setattr(
-            again,
+            reproducing,
             "_score_again",
             lambda before, file, *where: dataclasses.replace(before, created="now", **changes).write(file),
         )

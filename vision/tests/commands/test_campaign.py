@@ -11,7 +11,7 @@ from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore
 from brainscore_core.scoring.pairs import Outcome
 from brainscore_vision.__main__ import main
-from brainscore_vision.commands import campaign
+from brainscore_vision.commands.work import campaign
 
 pytestmark = pytest.mark.usefixtures("shared_caches")
 V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"

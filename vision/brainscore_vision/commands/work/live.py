@@ -6,7 +6,13 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from brainscore_core import command_line
 from brainscore_core.scoring.progress import Progress, duration, result
@@ -33,9 +39,6 @@ def telling(pairs: Sequence[Pair]) -> Iterator[Callable[[Pair, Outcome], None]]:
 
         yield tell
         return
-    from rich.console import Console
-    from rich.live import Live
-
     last: deque[Outcome] = deque(maxlen=_ROWS)
 
     def take(pair: Pair, outcome: Outcome) -> None:
@@ -51,12 +54,7 @@ def telling(pairs: Sequence[Pair]) -> Iterator[Callable[[Pair, Outcome], None]]:
         yield take
 
 
-def _table(progress: Progress, last: Sequence[Outcome]) -> Any:  # anything that rich shows
-    from rich.console import Group
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-    from rich.text import Text
-
+def _table(progress: Progress, last: Sequence[Outcome]) -> Group:
     table = Table(box=None, pad_edge=False, show_header=False)
     for outcome in list(last):
         style = "red" if outcome.record.status.startswith("failed:") else ""

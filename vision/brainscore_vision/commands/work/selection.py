@@ -4,33 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from brainscore_core.errors import DataNotHereError
-from brainscore_vision.catalogue.completion import complete_benchmark
+from brainscore_core.config import settings
+from brainscore_core.errors import DataNotHereError, did_you_mean
+from brainscore_core.records.store import FolderStore
 
 if TYPE_CHECKING:
     from brainscore_core.records.record import ScoreRecord
 
-__all__ = ["BenchmarksOption", "RecordsOption", "chosen_records", "records_folder"]
-
-RecordsOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="where the records are (default: the scores folder)")
-]
-BenchmarksOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="BENCHMARK...", help="only these (default: all with a record)", autocompletion=complete_benchmark
-    ),
-]
+__all__ = ["chosen_records", "records_folder"]
 
 
 def records_folder(given: Path | None) -> Path:
     """Return the given folder, or the scores folder."""
-    from brainscore_core.config import settings
-
     return given or settings().home / "scores"
 
 
@@ -38,9 +25,6 @@ def chosen_records(
     folder: Path | None, models: Sequence[str] | None, benchmarks: Sequence[str] | None
 ) -> list[ScoreRecord]:
     """Return the records of some models and benchmarks; each one named must have a record."""
-    from brainscore_core.errors import did_you_mean
-    from brainscore_core.records.store import FolderStore
-
     place = records_folder(folder)
     everything = list(FolderStore(place))
     for what, named, names in (

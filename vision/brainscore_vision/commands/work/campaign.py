@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,16 +19,18 @@ from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import FolderStore, is_recorded, reuse
 from brainscore_core.scoring.batches import Batch, make_batches
 from brainscore_core.scoring.campaign import Runner, run_here, run_pairs
+from brainscore_core.scoring.cluster import running
+from brainscore_core.scoring.cluster.places import parse_place
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.pairs import Limits, Outcome, Pair
 from brainscore_core.scoring.progress import duration
 from brainscore_vision.catalogue.pairs import facts_of, pairs_of, stimuli_of
-from brainscore_vision.commands.live import telling
-from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
+from brainscore_vision.commands.work.live import telling
+from brainscore_vision.commands.work.selection import records_folder
+from brainscore_vision.commands.work.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
 from brainscore_vision.loading import find_plugin_directory
 
 if TYPE_CHECKING:
-    from brainscore_core.scoring.judging import Isolation
     from brainscore_vision.commands.options import ScoreOptions
 
 __all__ = ["exit_code", "score_many"]
@@ -41,13 +43,9 @@ _NOT_HERE = {"OfflineError", "DataNotHereError", "PrivateDataError", "MissingSti
 
 
 def score_many(models: Sequence[str], benchmarks: Sequence[str], options: ScoreOptions) -> int:
-    """Score every model on every benchmark, print a table of all of them, and return the exit code.
-
-    Parameters
-    ----------
-    models, benchmarks : sequence of str
-        Registered identifiers, each once.
-    """
+    """Score every model on every benchmark (registered identifiers, each once), and print a table."""
+    if options.cluster is not None:
+        parse_place(options.cluster)  # raises at once
     with _offline(options.offline):
         facts = facts_of(benchmarks, command_line.say)
         if options.offline or settings().offline:
@@ -56,8 +54,14 @@ def score_many(models: Sequence[str], benchmarks: Sequence[str], options: ScoreO
             if absent:
                 command_line.say(f"Left out, as their data are not here: {len(absent)} benchmarks.")
         pairs = pairs_of(models, benchmarks, facts)
-        folder = options.record or settings().home / "scores"
-        batches_of = _batches_of(options.jobs or 1, stimuli_of(facts))
+        folder = records_folder(options.record)
+        stimuli_key, jobs = stimuli_of(facts), options.jobs or 1
+
+        def batches_of(pairs: Sequence[Pair]) -> list[Batch]:
+            share = sum(pair.minutes for pair in pairs) / (_SHARES * jobs)
+            most = float("inf") if jobs == 1 else max(_LEAST_BATCH_MINUTES, share)
+            return make_batches(pairs, stimuli_of=stimuli_key, most_minutes=most)
+
         is_scored = _is_scored(FolderStore(folder), options)
         if options.dry_run:
             return _show_plan(pairs, is_scored, batches_of)
@@ -65,12 +69,9 @@ def score_many(models: Sequence[str], benchmarks: Sequence[str], options: ScoreO
         return _show_result(pairs, made, unscored, FolderStore(folder))
 
 
-# -- planning ------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def _offline(wanted: bool) -> Iterator[None]:
-    """Let the settings of this process, and of those it starts, say for a while that nothing is fetched."""
+    """Fetch nothing within the block, in this process and those that it starts."""
     name = "BRAINSCORE_OFFLINE"
     previous = os.environ.get(name)
     if wanted and not settings().offline:
@@ -90,7 +91,6 @@ def _revision_of(kind: str, identifier: str) -> str:
 
 
 def _is_scored(store: FolderStore, options: ScoreOptions) -> Callable[[str, str], str | None]:
-    """Return the function that says why a pair need not be scored, see `reuse`."""
     current = reuse([store], _revision_of, with_private=True)
     has_current = is_recorded(store, _revision_of)
     classes = {name.removeprefix("failed:") for name in (options.retry or ())}
@@ -110,18 +110,6 @@ def _is_scored(store: FolderStore, options: ScoreOptions) -> Callable[[str, str]
     return is_scored
 
 
-def _batches_of(jobs: int, key: Callable[[str], Hashable]) -> Callable[[Sequence[Pair]], list[Batch]]:
-    def batches_of(pairs: Sequence[Pair]) -> list[Batch]:
-        share = sum(pair.minutes for pair in pairs) / (_SHARES * jobs)
-        most = float("inf") if jobs == 1 else max(_LEAST_BATCH_MINUTES, share)
-        return make_batches(pairs, stimuli_of=key, most_minutes=most)
-
-    return batches_of
-
-
-# -- scoring ----------------------------------------------------------------------------------------------------------
-
-
 def _run(
     pairs: Sequence[Pair],
     folder: Path,
@@ -133,8 +121,10 @@ def _run(
     todo = [pair for pair in pairs if is_scored(pair.model, pair.benchmark) is None]
     why_no_private = _why_no_private(options) if any(pair.private for pair in todo) else None
     command_line.say(f"{len(todo)} of {len(pairs)} pairs to score; records go to {folder}.")
-    if todo and options.cluster is None:
-        _check_isolation(options.isolation or "auto")
+    if todo and options.cluster is None and options.isolation != "none" and (why := why_no_box()):
+        if options.isolation == "box":
+            raise IsolationError(why)
+        command_line.say(f"Models are not isolated: {why}")
     with telling(todo) as tell:
         return run_pairs(
             todo,
@@ -148,7 +138,6 @@ def _run(
 
 
 def _runner(options: ScoreOptions) -> Callable[..., Iterator[Outcome]]:
-    """Return the function that scores batches: on this machine, or on a cluster."""
     if options.cluster is None:
         return functools.partial(
             run_here,
@@ -157,10 +146,8 @@ def _runner(options: ScoreOptions) -> Callable[..., Iterator[Outcome]]:
             jobs=options.jobs or 1,
             isolation=options.isolation or "auto",
         )
-    from brainscore_core.scoring.cluster.running import run_on_cluster  # has requirements of its own
-
     return functools.partial(
-        run_on_cluster,
+        running.run_on_cluster,
         library=_LIBRARY,
         limits=_limits(options),
         cluster=options.cluster,
@@ -187,17 +174,7 @@ def _why_no_private(options: ScoreOptions) -> str | None:
     return " ".join(f"there is no box for the model. {why}".split()) if why else None
 
 
-def _check_isolation(isolation: Isolation) -> None:
-    """Report that models cannot be isolated here; raise if they must be."""
-    why = None if isolation == "none" else why_no_box()
-    if why and isolation == "box":
-        raise IsolationError(why)
-    if why:
-        command_line.say(f"Models are not isolated: {why}")
-
-
 def _telling_absent(run: Callable[..., Iterator[Outcome]]) -> Runner:
-    """Return a runner that turns failures for lack of a network into skipped pairs."""
 
     def wrapped(batches: Sequence[Batch], *, minutes: float) -> Iterator[Outcome]:
         for outcome in run(batches, minutes=minutes):
@@ -210,9 +187,6 @@ def _telling_absent(run: Callable[..., Iterator[Outcome]]) -> Runner:
     return wrapped
 
 
-# -- reporting --------------------------------------------------------------------------------------------
-
-
 def _show_plan(
     pairs: Sequence[Pair],
     is_scored: Callable[[str, str], str | None],
@@ -222,7 +196,14 @@ def _show_plan(
     todo = [pair for pair in pairs if reasons[pair] is None]
     batches = batches_of(todo)
     rows = [
-        (str(number), pair.model, pair.benchmark, f"{pair.minutes:g}", f"{pair.memory_gb:g}", _access(pair))
+        (
+            str(number),
+            pair.model,
+            pair.benchmark,
+            f"{pair.minutes:g}",
+            f"{pair.memory_gb:g}",
+            "private" if pair.private else "public",
+        )
         for number, batch in enumerate(batches, start=1)
         for pair in batch.pairs
     ]
@@ -235,10 +216,6 @@ def _show_plan(
         f"one after the other at most about {duration(60 * minutes)}."
     )
     return 0
-
-
-def _access(pair: Pair) -> str:
-    return "private" if pair.private else "public"
 
 
 def _show_result(

@@ -1,0 +1,139 @@
+"""List, explain and remove cached activations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from brainscore_core import command_line
+from brainscore_core.identity.store import CacheEntry, cache_limit_bytes
+from brainscore_vision.isolation import kept
+from brainscore_vision.model_helpers.activations import cache
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.cache import Call, Stored
+
+__all__ = ["clean", "explain", "list_entries"]
+
+_NAME_WIDTH = 40
+_SHOWN_LAYERS = 3
+
+
+def list_entries(*, verify: bool, as_json: bool) -> int:
+    """Run ``brainscore cache list``."""
+    entries = cache.stored_entries()
+    states = [_state(stored, verify=verify) for stored in entries]
+    if as_json:
+        rows = [_as_json(stored, state) for stored, state in zip(entries, states, strict=True)]
+        print(json.dumps(rows, indent=2))  # noqa: T201 - the result
+        return 0
+    for stored, state in zip(entries, states, strict=True):
+        print(_line(stored, state))  # noqa: T201 - the result
+    total = sum(stored.size_bytes for stored in entries)
+    print(f"{len(entries)} entries, {_size(total)} of {_size(cache_limit_bytes())}, in {cache.cache_folder()}")  # noqa: T201 - the result
+    if answers_bytes := kept.stored_answers().size_bytes():
+        print(f"Answers of models in boxes: {_size(answers_bytes)}, in {kept.answers_folder()}")  # noqa: T201 - the result
+    return command_line.FAILED if "damaged" in states else 0
+
+
+def _state(stored: Stored, *, verify: bool) -> str:
+    damaged = verify and stored.state == "whole" and not stored.entry().is_intact()
+    return "damaged" if damaged else stored.state
+
+
+def _line(stored: Stored, state: str) -> str:
+    used = datetime.fromtimestamp(stored.used).astimezone().strftime("%Y-%m-%d %H:%M")
+    number = f"{stored.finished}/{stored.n_stimuli}" if state == "partial" else str(stored.n_stimuli)
+    what = _what(stored)
+    size = _size(stored.size_bytes)
+    return f"{used}  {size:>9}  {state:8}  {number:>11} stimuli  {what:{_NAME_WIDTH}}  {stored.key[:12]}"
+
+
+def _what(stored: Stored) -> str:
+    first, more = ", ".join(stored.layers[:_SHOWN_LAYERS]), len(stored.layers) - _SHOWN_LAYERS
+    return f"{stored.about.get('model', '?')} {first or '?'}{f' and {more} more' if more > 0 else ''}"
+
+
+def _as_json(stored: Stored, state: str) -> dict[str, object]:
+    return {
+        "key": stored.key,
+        "folder": str(stored.folder),
+        "state": state,
+        "layers": list(stored.layers),
+        "stimuli": stored.n_stimuli,
+        "finished": stored.finished,
+        "size_bytes": stored.size_bytes,
+        "used": stored.used,
+        "about": dict(stored.about),
+        "parts": dict(stored.parts),
+        "notes": dict(stored.entry().notes()),
+    }
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e9:.1f} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:.1f} MB"
+
+
+def explain(last: int) -> int:
+    """Run ``brainscore cache explain``."""
+    calls = cache.noted_calls(last)
+    if not calls:
+        print("No call for activations is known in this cache.")  # noqa: T201 - the result
+    entries = cache.stored_entries()
+    for call in calls:
+        print("\n".join(_explained(call, entries)))  # noqa: T201 - the result
+    return 0
+
+
+def _explained(call: Call, entries: Sequence[Stored]) -> list[str]:
+    moment = datetime.fromtimestamp(call.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    model, first = (call.about.get(name, "?") for name in ("model", "first stimulus"))
+    lines = [f"{moment}  {model}, {call.parts.get('number of stimuli', '?')} stimuli, the first {first}"]
+    if call.reason:
+        return [*lines, f"  not cached: {call.reason}"]
+    hits = [layer for layer, outcome in call.outcomes.items() if outcome == "hit"]
+    if hits:
+        lines.append(f"  hit: {', '.join(hits)}")
+    for layer, outcome in call.outcomes.items():
+        if outcome == "resumed":
+            lines.append(f"  resumed: {layer}; an interrupted extraction had begun it")
+        elif outcome == "miss":
+            lines += _miss(call, layer, entries)
+    return lines
+
+
+def _miss(call: Call, layer: str, entries: Sequence[Stored]) -> list[str]:
+    nearest = cache.nearest_entry(call, layer, entries)
+    if nearest is None:
+        return [f"  miss: {layer}; there was no other entry to compare with"]
+    different = cache.differences(call, layer, nearest)
+    lines = [f"  miss: {layer}; the nearest entry ({_what(nearest)}) differs in"]
+    sides = ((name, _short(here), _short(there)) for name, (here, there) in different.items())
+    return lines + [f"    {name}: {here} here, {there} there" for name, here, there in sides]
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value) if isinstance(value, (Mapping, list)) else str(value)
+    return text if len(text) <= _NAME_WIDTH else f"{text[:12]}..."
+
+
+def clean(limit_bytes: int | None, *, everything: bool) -> int:
+    """Remove entries down to a limit; None: those that are damaged or outdated."""
+    if limit_bytes is None:
+        entries = cache.stored_entries()
+        removed: Sequence[Stored | CacheEntry] = cache.remove_entries(
+            [stored for stored in entries if _state(stored, verify=True) in ("damaged", "outdated")]
+        )
+    else:
+        removed = cache.make_room(limit_bytes)
+        answers = kept.remove_answers() if everything else len(kept.stored_answers(limit_bytes).make_room())
+        if answers:
+            print(f"Removed {answers} answers of models in boxes.")  # noqa: T201 - the result
+    freed = sum(entry.size_bytes for entry in removed)
+    n_remaining = len(cache.stored_entries())
+    print(f"Removed {len(removed)} entries, {_size(freed)}; {n_remaining} are left.")  # noqa: T201 - the result
+    if everything and n_remaining:
+        command_line.say("Those that are left are in use by a process.")
+    return 0

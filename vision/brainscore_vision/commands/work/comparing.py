@@ -1,0 +1,95 @@
+"""Print tables that compare models by their records."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brainscore_core import command_line, plots
+from brainscore_core.records.comparison import ComparedModels, averages_of, compare_records
+from brainscore_vision.commands.work.selection import chosen_records
+
+if TYPE_CHECKING:
+    from brainscore_core.statistics.influence import Interval
+
+__all__ = ["compare"]
+
+_SCORES = ("BENCHMARK", "MODEL", "SCORE", "INTERVAL", "RANK", "GROUP")
+_DIFFERENCES = ("BENCHMARK", "DIFFERENCE", "VALUE", "INTERVAL", "P (HOLM)")
+_RELIABILITIES = ("BENCHMARK", "RELIABILITY", "INTERVAL")
+
+
+def compare(models: Sequence[str], benchmarks: Sequence[str] | None, records: Path | None, draw: Path | None) -> int:
+    """Run ``brainscore compare``."""
+    names = list(dict.fromkeys(models))
+    selection = chosen_records(records, names, benchmarks)
+    compared = compare_records(selection, names)
+    compared += averages_of(compared, selection)
+    if draw is not None:
+        command_line.say(f"Written: {plots.save(plots.compare(selection, names), draw)}")
+    command_line.print_table(_SCORES, [row for comparison in compared for row in _score_rows(comparison)])
+    if len(names) > 1:
+        _print_after(_DIFFERENCES, [row for comparison in compared for row in _difference_rows(comparison)])
+    if len(names) > 2:
+        _print_after(_RELIABILITIES, [_reliability_row(comparison) for comparison in compared])
+    if simulated := sorted({record.benchmark for record in selection if record.simulated}):
+        command_line.say("Benchmarks whose measurements are SIMULATED: " + ", ".join(simulated))
+    lacking = sorted({record.benchmark for record in selection if record.error and record.influence is None})
+    if lacking and len(names) > 1:
+        command_line.say(
+            "Taken as independent (~), since a record does not keep how stimuli and neuroids move the score: "
+            + ", ".join(lacking)
+        )
+    return 0
+
+
+def _print_after(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    print()  # noqa: T201 - the result
+    command_line.print_table(header, rows)
+
+
+def _score_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
+    ranks, letters = compared.ranks, compared.letters
+    for place in compared.order:
+        score, model = compared.scores[place], compared.models[place]
+        if score.is_missing:
+            yield (compared.name, model, score.reason, "-", "-", "-")
+        else:
+            interval = _interval(compared.intervals[place])
+            yield (compared.name, model, f"{score.value:.4f}", interval, ranks[place], letters[place])
+
+
+def _difference_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
+    comparison = compared.comparison
+    for first, second in itertools.combinations(range(len(compared.models)), 2):
+        name = f"{compared.models[second]} - {compared.models[first]}"
+        scores = compared.scores[first], compared.scores[second]
+        if lacking := [place for place, score in zip((first, second), scores, strict=True) if score.is_missing]:
+            why = "; ".join(f"{compared.models[place]}: {compared.scores[place].reason}" for place in lacking)
+            yield (compared.name, name, f"- ({why})", "-", "-")
+            continue
+        value, error = comparison.differences[second, first], comparison.joint.pair_errors[second, first]
+        if math.isnan(error):
+            yield (compared.name, name, f"{value:+.4f}", "-", "-")
+            continue
+        sign = "±" if comparison.joint.is_matched[first, second] else "~"
+        margin = comparison.margins[second, first]
+        interval = _interval((value - margin, value + margin), "+")
+        p_holm = comparison.p_holm[first, second]
+        p_text = "< 0.0001" if p_holm < 0.0001 else f"{p_holm:.4f}"
+        yield (compared.name, name, f"{value:+.4f} {sign} {error:.4f}", interval, p_text)
+
+
+def _reliability_row(compared: ComparedModels) -> tuple[str, ...]:
+    reliability = compared.comparison.reliability()
+    if reliability.reason:
+        return (compared.name, f"- ({reliability.reason})", "-")
+    sign = "~ " if reliability.is_bound else ""
+    return (compared.name, f"{sign}{reliability.value:.2f}", _interval((reliability.low, reliability.high), digits=2))
+
+
+def _interval(ends: Interval, sign: str = "", digits: int = 3) -> str:
+    return "-" if math.isnan(ends[0]) else f"{ends[0]:{sign}.{digits}f} to {ends[1]:{sign}.{digits}f}"

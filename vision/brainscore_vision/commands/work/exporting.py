@@ -1,0 +1,49 @@
+"""Write records as a table."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from brainscore_core import command_line
+from brainscore_core.errors import RequirementsError
+from brainscore_core.files import atomic_path
+from brainscore_core.records.record import ScoreRecord
+
+__all__ = ["export"]
+
+_INTERVALS = ("interval", "raw_interval", "ceiling_interval")
+
+
+def export(path: Path, records: Sequence[ScoreRecord]) -> int:
+    """Run ``brainscore export``."""
+    columns = [column for field in dataclasses.fields(ScoreRecord) for column in _columns(field.name)]
+    table = pd.DataFrame([dict(_cells(record)) for record in records], columns=columns)
+    with atomic_path(path) as temporary:
+        if path.suffix == ".csv":
+            table.to_csv(temporary, index=False)
+        else:
+            try:
+                table.to_parquet(temporary, index=False, engine="pyarrow")
+            except ImportError as error:
+                raise RequirementsError(
+                    "Files of Parquet need pyarrow: pip install pyarrow. Or write a .csv file."
+                ) from error
+    command_line.say(f"Written: {path}, {len(table)} records.")
+    return 0
+
+
+def _columns(field: str) -> tuple[str, ...]:
+    return (f"{field}_low", f"{field}_high") if field in _INTERVALS else (field,)
+
+
+def _cells(record: ScoreRecord) -> Iterator[tuple[str, object]]:
+    for name, value in dataclasses.asdict(record).items():
+        if name in _INTERVALS:
+            yield from zip(_columns(name), value or (None, None), strict=True)
+        else:
+            yield name, json.dumps(value, sort_keys=True) if isinstance(value, (dict, tuple)) else value

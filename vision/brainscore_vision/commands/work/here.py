@@ -1,0 +1,75 @@
+"""Score in this process: one pair, or models in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from brainscore_core import command_line
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.summary import format_record
+from brainscore_vision import scoring
+from brainscore_vision.commands.options import ScoreOptions, is_file
+from brainscore_vision.commands.work.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
+from brainscore_vision.model_helpers.adapters.files import load_from_file
+
+__all__ = ["score_files", "score_one"]
+
+
+def score_one(options: ScoreOptions) -> int:
+    """Score one pair."""
+    (model,), (benchmark,) = options.model, options.benchmark
+    command_line.say(f"Scoring {model} on {benchmark} ...")
+    try:
+        record, path = scoring.score_and_record(
+            _loaded(model),
+            benchmark,
+            options.record,
+            conda_active=options.conda_active.lower() in ("true", "1", "yes"),
+            **options.of_files,
+        )[1:]
+    except Exception as error:
+        if options.failure is not None:
+            scoring.record_failure(model, benchmark, error, options.failure)
+        raise
+    print(format_record(record, path))  # noqa: T201 - the result
+    return command_line.NO_SCORE if record.score is None else 0
+
+
+def score_files(models: Sequence[str], benchmarks: Sequence[str], options: ScoreOptions) -> int:
+    """Score models in files, in this process."""
+    rows, codes = [], set()
+    for model in models:
+        for record, code in _scored(model, benchmarks, options):
+            rows.append(score_row(record))
+            codes.add(code)
+    command_line.print_table(SCORE_COLUMNS, rows, spare=SPARE_COLUMNS)
+    failures = codes - {0, command_line.NO_SCORE}
+    if failures:
+        return failures.pop() if len(failures) == 1 else command_line.FAILED
+    return max(codes, default=0)
+
+
+def _scored(model: str, benchmarks: Sequence[str], options: ScoreOptions) -> Iterator[tuple[ScoreRecord, int]]:
+    """Score one model on benchmarks that share its answers; yield each record, also of failures, and its exit code."""
+    candidate: object = None
+    for benchmark in benchmarks:
+        command_line.say(f"Scoring {model} on {benchmark} ...")
+        try:
+            if candidate is None:
+                candidate = scoring.shared_candidate(_loaded(model), **options.of_files)
+            name = str(getattr(candidate, "identifier", model))
+            path = None if options.record is None else record_path(options.record, name, benchmark)
+            record = scoring.score_and_record(candidate, benchmark, path)[1]
+        except Exception as error:  # noqa: BLE001 - of a plugin; the other pairs are scored all the same
+            command_line.say(f"Not scored: {model} on {benchmark}. {error}")
+            status = f"failed:{type(error).__name__}"
+            yield (
+                ScoreRecord.without_score(status, str(error), model=model, benchmark=benchmark),
+                command_line.exit_code_of(error),
+            )
+        else:
+            yield record, command_line.NO_SCORE if record.score is None else 0
+
+
+def _loaded(model: str) -> object:
+    return load_from_file(model) if is_file(model) and not model.endswith(".onnx") else model

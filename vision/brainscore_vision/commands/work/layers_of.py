@@ -1,0 +1,55 @@
+"""Compare all layers of a model with all regions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from brainscore_core import command_line, plots
+from brainscore_core.files import atomic_path
+from brainscore_vision.loading import load_model
+from brainscore_vision.model_helpers.adapters import as_brain_model
+from brainscore_vision.model_helpers.adapters.files import load_from_file
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas import (
+    LayerAtlas,
+    draw_atlas,
+    format_atlas,
+    layer_atlas,
+    save_atlas,
+)
+
+__all__ = ["atlas", "draw_again"]
+
+
+def atlas(
+    model: str,
+    benchmarks: Sequence[str] | None,
+    layers: Sequence[str] | None,
+    preprocessing: str | None,
+    outputs: Sequence[Path],
+) -> int:
+    """Run ``brainscore atlas``."""
+    command_line.say(f"Comparing the layers of {model} ...")
+    is_python = re.search(r"\.py(:|$)", model)
+    if is_python or model.endswith(".onnx"):
+        network = load_from_file(model) if is_python else model
+        candidate = as_brain_model(network, layers=layers or None, preprocessing=preprocessing)
+    else:
+        candidate = load_model(model)
+    result = layer_atlas(candidate, benchmarks or None, layers=layers or None)
+    print(format_atlas(result))  # noqa: T201 - the result
+    for path in outputs:
+        if path.suffix == ".json":
+            with atomic_path(path) as temporary:
+                temporary.write_text(result.to_json(), encoding="utf-8")
+        else:
+            save_atlas(result, path)
+        command_line.say(f"Written: {path}")
+    return 0
+
+
+def draw_again(file: Path, to: Path, theme: str) -> int:
+    """Run ``brainscore plot atlas``."""
+    command_line.say(f"Written: {plots.save(draw_atlas(LayerAtlas.read(file), theme=theme), to)}")
+    return 0

@@ -1,0 +1,68 @@
+"""List registered identifiers with what is known without running their plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from brainscore_core import command_line
+from brainscore_core.plugin_management.registry import kind_named
+from brainscore_vision.catalogue.entries import entries, metadata_of, plugin_index
+from brainscore_vision.catalogue.facts import benchmark_facts
+
+__all__ = ["rows_of"]
+
+
+def rows_of(kind: str) -> list[dict[str, str]]:
+    """Return a row for each identifier of a kind, from column to cell; cells with several values have commas."""
+    if kind == "benchmarks":
+        return list(_benchmarks())
+    return list(_data(kind) if kind in ("data", "stimulus_sets") else _others(kind))
+
+
+def _benchmarks() -> Iterator[dict[str, str]]:
+    for facts in benchmark_facts(tell=command_line.say):
+        yield {
+            "identifier": facts.identifier,
+            "region": facts.region or "-",
+            "kind": facts.kind or "-",
+            "access": _access(facts.public),
+            "data here": facts.here,
+        }
+
+
+def _data(kind: str) -> Iterator[dict[str, str]]:
+    for entry in entries():
+        if entry.kind == kind.removesuffix("s"):
+            yield {
+                "identifier": entry.identifier,
+                "region": _text(metadata_of(entry.plugin.directory).get("region")),
+                "access": _access(entry.is_public),
+                "data here": "yes" if entry.cached == "-" else entry.cached,
+                "plugin": entry.plugin.name,
+            }
+
+
+def _others(kind: str) -> Iterator[dict[str, str]]:
+    plugin_kind = kind_named(kind)
+    plugins = {
+        name: plugin
+        for plugin in plugin_index().plugins(plugin_kind.folder)
+        for name in plugin.identifiers(plugin_kind)
+    }
+    for identifier in sorted(plugins):
+        plugin = plugins[identifier]
+        metadata = metadata_of(plugin.directory)
+        yield {
+            "identifier": identifier,
+            "access": _text(metadata.get("access")),
+            "licence": _text(metadata.get("licence")),
+            "plugin": plugin.name,
+        }
+
+
+def _access(is_public: bool) -> str:
+    return "public" if is_public else "private"
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "-" if value is None else str(value)
