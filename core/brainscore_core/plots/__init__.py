@@ -10,9 +10,11 @@
 `save`         write a figure as SVG, PNG or PDF; the same figure gives the same bytes
 =============  =========================================================================================================
 
-Each takes records (an iterable of `ScoreRecord` or a folder) or plain arrays, and returns a `matplotlib.figure.Figure`,
-made without pyplot, whose SVG has named groups. Colours are those of the site, in a light and a dark theme. Names are
-drawn literally. matplotlib is imported on first use.
+Common parameters: `records` is an iterable of `ScoreRecord`, at most one per model and benchmark, or their folder;
+`models` None means all; `most` is the number of rows, the best first; `highlight` names models in another colour; `ax`
+are the axes, None: those of a new figure; `theme` is ``'light'`` or ``'dark'``. The result is a
+`matplotlib.figure.Figure`, made without pyplot, whose SVG has named groups. All raise `DataNotHereError` without
+records, `UnknownIdentifierError` for a name without a record, and `RequirementsError` without matplotlib.
 """
 
 from brainscore_core.plots.ceilings import ceiling, neuroids

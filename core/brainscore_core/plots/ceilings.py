@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from brainscore_core.records.record import ScoreRecord
-    from brainscore_core.statistics.influence import Interval
 
     Floats = npt.NDArray[np.float64]
 
@@ -58,19 +57,7 @@ def ceiling(
     ax: Axes | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw the raw score of each model on a benchmark below its ceiling.
-
-    Parameters
-    ----------
-    records : iterable of ScoreRecord or path-like
-        At most one per model and benchmark; or their folder.
-    models : sequence of str, optional
-        None: all with a raw score.
-    most : int, optional
-        Number of rows, the best first; None: all.
-    ax : matplotlib.axes.Axes, optional
-        None: those of a new figure.
-    theme : {'light', 'dark'}
+    """Draw the raw score of each model on a benchmark below its ceiling; see `brainscore_core.plots` for parameters.
 
     Returns
     -------
@@ -83,10 +70,6 @@ def ceiling(
     ------
     DataNotHereError
         No record has a raw score and a ceiling.
-    UnknownIdentifierError
-        A named model or benchmark has no record.
-    RequirementsError
-        matplotlib is not installed.
     """
     check_most(most)
     ink, given = theme_named(theme), read_records(records)
@@ -102,8 +85,11 @@ def ceiling(
     panel = rows_for(ax, shortened([entry.model for entry in drawn]), ink, f"Raw scores and ceiling of {benchmark}")
     tops = _draw_ceilings(panel, drawn, ink)
     for row, (record, top) in enumerate(zip(drawn, tops, strict=True)):
-        raw = _number(record.raw)
-        draw_mark(panel, raw, row, _raw_interval(record), colour=ink.series[0], name=record.model, theme=ink)
+        raw, ends = _number(record.raw), record.raw_interval
+        if ends is None:
+            df = float("inf") if record.raw_error_df is None else record.raw_error_df
+            ends = Estimate(raw, _number(record.raw_error), df=df).interval()
+        draw_mark(panel, raw, row, ends, colour=ink.series[0], name=record.model, theme=ink)
         score = "no score" if record.score is None else f"{record.score:.3f}"
         told_beside(panel, row, f"{score}{' above' if raw > top else ''}", ink.text, right_pt=8)
     told_beside(panel, -1, "score", ink.muted, right_pt=8)
@@ -115,13 +101,6 @@ def ceiling(
     cut = "" if len(drawn) == len(complete) else f", the first {len(drawn)} are drawn"
     head(panel, title, [f"n = {len(complete)} models{cut}", *_ceiling_notes(complete), sizes_of(complete)], ink)
     return figure_of(panel)
-
-
-def _raw_interval(record: ScoreRecord) -> Interval:
-    if record.raw_interval is not None:
-        return record.raw_interval
-    df = float("inf") if record.raw_error_df is None else record.raw_error_df
-    return Estimate(_number(record.raw), _number(record.raw_error), df=df).interval()
 
 
 def _draw_ceilings(panel: Axes, records: Sequence[ScoreRecord], ink: Theme) -> list[float]:
@@ -164,15 +143,12 @@ def neuroids(
 ) -> Figure:
     """Draw the raw score of each neuroid (or subject) of one score against its ceiling.
 
+    For the other parameters and errors see `brainscore_core.plots`.
+
     Parameters
     ----------
-    records : iterable of ScoreRecord or path-like
-        Records with one of this model on this benchmark; or their folder.
     values : mapping of str to ndarray, optional
-        As `brainscore_core.records.values.read_values` returns. None: read from the folder.
-    ax : matplotlib.axes.Axes, optional
-        None: those of a new figure.
-    theme : {'light', 'dark'}
+        As `brainscore_core.records.values.read_values` returns. None: read from the folder of the records.
 
     Returns
     -------
@@ -187,10 +163,6 @@ def neuroids(
         `records` is not a folder and `values` is None.
     DataNotHereError
         The record has no values of single neuroids or subjects.
-    UnknownIdentifierError
-        There is no such record.
-    RequirementsError
-        matplotlib is not installed.
     """
     ink, given = theme_named(theme), read_records(records)
     check_known("benchmark", [benchmark], {record.benchmark for record in given})
@@ -203,14 +175,7 @@ def neuroids(
     raw, top = np.asarray(values[f"raw.{unit}"], dtype=np.float64), _tops(values, unit, record)
     panel = axes_for(ax, 5.2, 5.0, ink, f"{model} on {benchmark}")
     finite = np.isfinite(raw) if top is None else np.isfinite(raw) & np.isfinite(top)
-    if top is None:
-        panel.hist(raw[finite], bins=30, color=ink.series[0], alpha=0.7, gid="scores")
-        panel.set_xlabel("raw score", fontsize=9, color=ink.text)
-        panel.set_ylabel(f"{unit}s", fontsize=9, color=ink.text)
-    else:
-        _draw_against(panel, raw[finite], top[finite], ink)
-    if finite.any():
-        _draw_medians(panel, raw[finite], None if top is None else top[finite], ink)
+    _draw_units(panel, raw[finite], None if top is None else top[finite], unit, ink)
     dress(panel, ink, grid="both")
     lacking = "" if finite.all() else f" of {finite.size} {unit}s"
     head(panel, f"{shortened([model])[0]} on {benchmark}", [f"n = {int(finite.sum())}{lacking or f' {unit}s'}"], ink)
@@ -236,18 +201,20 @@ def _tops(values: Mapping[str, npt.NDArray[Any]], unit: str, record: ScoreRecord
     return np.array([highest_raw(float(value), record.normalization) for value in ceilings])
 
 
-def _draw_against(panel: Axes, raw: Floats, top: Floats, ink: Theme) -> None:
-    panel.scatter(top, raw, s=22, color=ink.series[0], alpha=0.6, lw=0, gid="scores", zorder=3)
-    ends = (min(raw.min(initial=0), top.min(initial=0)), max(top.max(initial=1), raw.max(initial=0)))
-    panel.plot(ends, ends, color=ink.muted, lw=1, ls=(0, (4, 4)), gid="at-ceiling")
-    panel.set_xlabel("highest raw score that noise allows", fontsize=9, color=ink.text)
-    panel.set_ylabel("raw score", fontsize=9, color=ink.text)
-
-
-def _draw_medians(panel: Axes, raw: Floats, top: Floats | None, ink: Theme) -> None:
-    at = float(np.median(raw))
+def _draw_units(panel: Axes, raw: Floats, top: Floats | None, unit: str, ink: Theme) -> None:
+    """Draw raw scores against the highest possible ones, or their histogram, and the medians."""
     if top is None:
-        panel.axvline(at, color=ink.series[1], lw=1.5, gid="median:x")
+        panel.hist(raw, bins=30, color=ink.series[0], alpha=0.7, gid="scores")
+        labels = "raw score", f"{unit}s"
     else:
-        panel.axhline(at, color=ink.series[1], lw=1.2, gid="median:y")
+        panel.scatter(top, raw, s=22, color=ink.series[0], alpha=0.6, lw=0, gid="scores", zorder=3)
+        ends = (min(raw.min(initial=0), top.min(initial=0)), max(top.max(initial=1), raw.max(initial=0)))
+        panel.plot(ends, ends, color=ink.muted, lw=1, ls=(0, (4, 4)), gid="at-ceiling")
+        labels = "highest raw score that noise allows", "raw score"
+    panel.set_xlabel(labels[0], fontsize=9, color=ink.text)
+    panel.set_ylabel(labels[1], fontsize=9, color=ink.text)
+    if len(raw) and top is None:
+        panel.axvline(float(np.median(raw)), color=ink.series[1], lw=1.5, gid="median:x")
+    elif len(raw) and top is not None:
+        panel.axhline(float(np.median(raw)), color=ink.series[1], lw=1.2, gid="median:y")
         panel.axvline(float(np.median(top)), color=ink.series[1], lw=1.2, gid="median:x")

@@ -37,17 +37,14 @@ def compare(
 ) -> Figure:
     """Draw scores of models and their differences from one, a block of rows for each benchmark.
 
+    For the other parameters and errors see `brainscore_core.plots`.
+
     Parameters
     ----------
-    records : iterable of ScoreRecord or path-like
-        At most one per model and benchmark; or their folder.
-    models : sequence of str, optional
-        None: all.
     benchmarks : sequence of str, optional
         None: all with a record of one of the models, and their averages.
     reference : str, optional
         Model to subtract; None: the first.
-    theme : {'light', 'dark'}
 
     Returns
     -------
@@ -57,15 +54,6 @@ def compare(
         significant after Holm's correction for all pairs, and the corrected p value, after ~ if the covariance is
         unknown. SVG groups: ``score:<benchmark>:<model>``, ``interval:<benchmark>:<model>`` and, on the right,
         ``score:difference:<benchmark>:<model>`` and ``interval:difference:<benchmark>:<model>``.
-
-    Raises
-    ------
-    DataNotHereError
-        No record is of these models and benchmarks.
-    UnknownIdentifierError
-        A named model or benchmark has no record.
-    RequirementsError
-        matplotlib is not installed.
     """
     ink, given = theme_named(theme), read_records(records)
     names = models_of(given, models)
@@ -99,9 +87,17 @@ def _draw(rows: Sequence[_Row], names: Sequence[str], base: int, ink: Theme) -> 
         if row.place is None:
             _head(panels[0], y, row.compared, row.sizes, ink)
             continue
-        _draw_score(panels[0], y, row.compared, row.place, ink)
+        compared, place = row.compared, row.place
+        score = compared.scores[place]
+        if score.is_missing:
+            told_beside(panels[0], y, score.reason, ink.muted, style="italic")
+        else:
+            name = f"{compared.name}:{compared.models[place]}"
+            draw_mark(panels[0], score.value, y, compared.intervals[place], name=name, theme=ink, **_series(place, ink))
+            told_beside(panels[0], y, compared.letters[place], ink.text, right_pt=8)
+            told_beside(panels[0], y, f"rank {compared.ranks[place]}", ink.text, right_pt=34)
         if has_differences:
-            _draw_difference(panels[1], y, row.compared, row.place, base, ink)
+            _draw_difference(panels[1], y, compared, place, base, ink)
     ticks = [(y, labels[row.place]) for y, row in enumerate(rows) if row.place is not None]
     panels[0].set_yticks([y for y, _ in ticks], [label for _, label in ticks], **LITERAL)
     panels[0].set_ylim(len(rows) - 0.4, -0.7)
@@ -120,16 +116,6 @@ def _head(panel: Axes, y: float, compared: ComparedModels, sizes: str, ink: Them
     name = told_beside(panel, y, f"{compared.name}{simulated}", ink.text, fontsize=8.5, fontweight="bold")
     beside: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center", "annotation_clip": False}
     panel.annotate(sizes, (1, 0.5), xycoords=name, fontsize=8, color=ink.muted, **beside)
-
-
-def _draw_score(panel: Axes, y: float, compared: ComparedModels, place: int, ink: Theme) -> None:
-    score, name = compared.scores[place], f"{compared.name}:{compared.models[place]}"
-    if score.is_missing:
-        told_beside(panel, y, score.reason, ink.muted, style="italic")
-        return
-    draw_mark(panel, score.value, y, compared.intervals[place], name=name, theme=ink, **_series(place, ink))
-    told_beside(panel, y, compared.letters[place], ink.text, right_pt=8)
-    told_beside(panel, y, f"rank {compared.ranks[place]}", ink.text, right_pt=34)
 
 
 def _draw_difference(panel: Axes, y: float, compared: ComparedModels, place: int, base: int, ink: Theme) -> None:

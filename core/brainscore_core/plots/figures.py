@@ -32,13 +32,7 @@ _MOST_TITLE, _MOST_TOLD, _NO_BREAK = 60, 80, "\N{NO-BREAK SPACE}"  # characters
 
 
 def new_figure(width: float, height: float, theme: Theme, title: str) -> Figure:
-    """Make a figure of a size in inches.
-
-    Raises
-    ------
-    RequirementsError
-        matplotlib is not installed.
-    """
+    """Make a figure of a size in inches; raise `RequirementsError` without matplotlib."""
     try:
         from brainscore_core.plots.drawing import Drawing  # optional: matplotlib
     except ImportError as error:
@@ -143,7 +137,6 @@ def save(figure: Figure, path: str | Path) -> Path:
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure
     path : path-like
         Ends in ``.svg`` (with text as text), ``.png`` or ``.pdf``.
 

@@ -18,15 +18,7 @@ Records: TypeAlias = Iterable[ScoreRecord] | str | os.PathLike[str]
 
 
 def read_records(records: Records) -> list[ScoreRecord]:
-    """Return the records.
-
-    Raises
-    ------
-    DataNotHereError
-        There are none.
-    ConfigurationError
-        There are several of one pair.
-    """
+    """Return the records; raise `DataNotHereError` without any, `ConfigurationError` for several of one pair."""
     if isinstance(records, (str, os.PathLike)):
         entries, where = list(FolderStore(Path(records))), f" in {os.fspath(records)}"
     else:

@@ -36,7 +36,7 @@ def atlas(
     title: str = "",
     theme: str = "light",
 ) -> Figure:
-    """Draw how well each layer of a model predicts each region.
+    """Draw how well each layer of a model predicts each region; see `brainscore_core.plots` for `theme` and errors.
 
     Parameters
     ----------
@@ -44,7 +44,6 @@ def atlas(
         Normalised by the ceiling; NaN: no score.
     layers : sequence of str
         Early to late.
-    regions : sequence of str
     interval : array-like, shape (n_regions, n_layers, 2), optional
         95 % intervals; NaN: no interval.
     chosen : sequence of str or None, optional
@@ -53,8 +52,6 @@ def atlas(
         Score of the chosen layer, corrected for the bias of choosing the best; NaN: unknown.
     notes : sequence of str, optional
         Texts below the names of regions, such as benchmarks.
-    title : str
-    theme : {'light', 'dark'}
 
     Returns
     -------
@@ -67,16 +64,6 @@ def atlas(
     ------
     ContractError
         A shape is wrong.
-    UnknownIdentifierError
-        A chosen layer is not in `layers`.
-    RequirementsError
-        matplotlib is not installed.
-
-    Examples
-    --------
-    >>> figure = atlas([[0.2, 0.4], [0.1, 0.3]], ["conv1", "conv2"], ["V1", "IT"], chosen=["conv2", "conv2"])
-    >>> [panel.get_title() for panel in figure.axes]
-    ['V1', 'IT']
     """
     ink, n_regions, n_layers = theme_named(theme), len(regions), len(layers)
     values = _shaped("score", score, (n_regions, n_layers))

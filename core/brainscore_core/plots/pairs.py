@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brainscore_core.plots.figures import axes_for, dress, figure_of
 from brainscore_core.plots.inputs import Records, check_known, models_of, read_records
-from brainscore_core.plots.style import LITERAL, shortened, theme_named
+from brainscore_core.plots.style import LITERAL, Theme, shortened, theme_named
 from brainscore_core.records.comparison import compare_records
 from brainscore_core.statistics.correlations import OverModels, correlation_over_models
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     Floats = npt.NDArray[np.float64]
+    Indices = npt.NDArray[np.intp]
 
 __all__ = ["scatter"]
 
@@ -37,35 +38,14 @@ def scatter(
 ) -> Figure:
     """Draw the scores of models on benchmark `y` against those on `x`, with their correlation over models.
 
-    Parameters
-    ----------
-    records : iterable of ScoreRecord or path-like
-        At most one per model and benchmark; or their folder.
-    x, y : str
-        Benchmarks.
-    models : sequence of str, optional
-        None: all with both scores.
-    highlight : collection of str
-        Models in another colour, with their names.
-    ax : matplotlib.axes.Axes, optional
-        None: those of a new figure.
-    theme : {'light', 'dark'}
+    For the other parameters and errors see `brainscore_core.plots`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        A dot for each model, with 95 % intervals if there are at most 60 or if highlighted; dashed: equal scores. The
-        title gives Pearson's and Spearman's correlations with 95 % intervals over models. SVG groups: ``scores``,
-        ``score:<model>`` for highlighted models, ``intervals:x``, ``highlighted:x``, and the same with ``y``.
-
-    Raises
-    ------
-    DataNotHereError
-        There are no records.
-    UnknownIdentifierError
-        A named model or benchmark has no record.
-    RequirementsError
-        matplotlib is not installed.
+        A dot for each model with both scores, with 95 % intervals if there are at most 60 or if highlighted; dashed:
+        equal scores. The title gives Pearson's and Spearman's correlations with 95 % intervals over models. SVG groups:
+        ``scores``, ``score:<model>`` for highlighted models, ``intervals:x``, ``highlighted:x``, and those with ``y``.
     """
     ink, given = theme_named(theme), read_records(records)
     check_known("benchmark", [x, y], {record.benchmark for record in given})
@@ -83,21 +63,11 @@ def scatter(
     of_all = complete if len(complete) <= _MOST_WITH_INTERVALS else complete[:0]
     marked = np.array([place for place in complete if names[place] in highlight], dtype=np.intp)
     groups = (("intervals", of_all, ink.series[0], 0.3), ("highlighted", marked, ink.series[1], 0.9))
-    for axis, letter in enumerate("xy"):
-        for name, places, colour, strength in groups:
-            of_group = values[:, places], intervals[axis, places]
-            _draw_intervals(panel, *of_group, axis, colour, strength, f"{name}:{letter}")
-    panel.scatter(
-        values[0, complete], values[1, complete], s=26, color=ink.series[0], alpha=0.6, lw=0, gid="scores", zorder=3
-    )
-    for place, label in zip(marked, shortened([names[place] for place in marked]), strict=True):
-        at = values[:, place].tolist()
-        name = f"score:{names[place]}"
-        panel.plot(at[:1], at[1:], "s", ms=7, color=ink.series[1], mec=ink.ground, gid=name, zorder=4)
-        beside: dict[str, Any] = {"textcoords": "offset points", "color": ink.text, "zorder": 5, **LITERAL}
-        ground = {"facecolor": ink.ground, "alpha": 0.6, "edgecolor": "none", "pad": 1.0}
-        panel.annotate(label, at, (7, 6), fontsize=8.5, bbox=ground, **beside)
-    _draw_diagonal(panel, values[:, complete], ink.muted)
+    for group, places, colour, strength in groups:
+        at, style = values[:, places], {"colors": colour, "alpha": strength, "lw": 1.2}
+        panel.hlines(at[1], *intervals[0, places].T, gid=f"{group}:x", **style)
+        panel.vlines(at[0], *intervals[1, places].T, gid=f"{group}:y", **style)
+    _draw_dots(panel, values, complete, {place: names[place] for place in marked.tolist()}, ink)
     dress(panel, ink, grid="both")
     simulated = [" (SIMULATED)" if of[name].are_simulated else "" for name in (x, y)]
     panel.set_xlabel(f"{x}{simulated[0]}", fontsize=9, color=ink.text, **LITERAL)
@@ -110,15 +80,19 @@ def scatter(
     return figure_of(panel)
 
 
-def _draw_intervals(panel: Axes, at: Floats, ends: Floats, axis: int, colour: str, strength: float, gid: str) -> None:
-    draw = panel.hlines if axis == 0 else panel.vlines
-    draw(at[1 - axis], ends[:, 0], ends[:, 1], colors=colour, alpha=strength, lw=1.2, gid=gid)
-
-
-def _draw_diagonal(panel: Axes, values: Floats, colour: str) -> None:
-    low, high = values.min(axis=1, initial=np.inf).max(), values.max(axis=1, initial=-np.inf).min()
+def _draw_dots(panel: Axes, values: Floats, complete: Indices, marked: Mapping[int, str], ink: Theme) -> None:
+    """Draw all models and the dashed diagonal; marked ones with their names."""
+    at = values[:, complete]
+    panel.scatter(*at, s=26, color=ink.series[0], alpha=0.6, lw=0, gid="scores", zorder=3)
+    beside: dict[str, Any] = {"textcoords": "offset points", "color": ink.text, "zorder": 5, **LITERAL}
+    ground = {"facecolor": ink.ground, "alpha": 0.6, "edgecolor": "none", "pad": 1.0}
+    for (place, model), label in zip(marked.items(), shortened(list(marked.values())), strict=True):
+        x, y = values[:, place].tolist()
+        panel.plot([x], [y], "s", ms=7, color=ink.series[1], mec=ink.ground, gid=f"score:{model}", zorder=4)
+        panel.annotate(label, (x, y), (7, 6), fontsize=8.5, bbox=ground, **beside)
+    low, high = at.min(axis=1, initial=np.inf).max(), at.max(axis=1, initial=-np.inf).min()
     if low < high:
-        panel.plot((low, high), (low, high), color=colour, lw=1, ls=(0, (4, 4)), gid="equal", zorder=1)
+        panel.plot((low, high), (low, high), color=ink.muted, lw=1, ls=(0, (4, 4)), gid="equal", zorder=1)
 
 
 def _correlations(pearson: OverModels, spearman: OverModels) -> str:

@@ -42,25 +42,16 @@ def scores(
 ) -> Figure:
     """Draw models ranked by their scores on a benchmark, or on average.
 
+    For the other parameters and errors see `brainscore_core.plots`.
+
     Parameters
     ----------
-    records : iterable of ScoreRecord or path-like
-        At most one per model and benchmark; or their folder.
     benchmark : str, optional
         A benchmark or a node of `parents`. None: the average of all benchmarks with a score.
-    models : sequence of str, optional
-        Models to rank; None: all.
     parents : mapping of str to str, optional
         Parent of each benchmark and inner node, except roots. None: all benchmarks are below ``'average'``.
     missing : {'zero', 'left out', 'undefined'}
         Treatment of missing scores, see `brainscore_core.statistics.averages.average_tree`.
-    most : int, optional
-        Number of rows, the best first; None: all.
-    highlight : collection of str
-        Models in another colour.
-    ax : matplotlib.axes.Axes, optional
-        None: those of a new figure.
-    theme : {'light', 'dark'}
 
     Returns
     -------
@@ -69,15 +60,6 @@ def scores(
         differ significantly), for averages the number of benchmarks with a score, or the reason why there is no score.
         A triangle is above the ceiling. The title gives the reliability (`Comparison.reliability`), if known. SVG
         groups: ``score:<model>`` and ``interval:<model>``.
-
-    Raises
-    ------
-    DataNotHereError
-        There are no records.
-    UnknownIdentifierError
-        A named model or benchmark has no record.
-    RequirementsError
-        matplotlib is not installed.
     """
     check_most(most)
     ink, given = theme_named(theme), read_records(records)

@@ -23,12 +23,8 @@ _MOST_CHARACTERS = 44
 class Theme:
     """Colours of a figure, as hexadecimal RGB; those of the style sheet of the leaderboard.
 
-    Attributes
-    ----------
-    ground, text, muted, line : str
-        Colours of the page, of text, of secondary text, of the grid.
-    series : tuple of str
-        Colours of Okabe & Ito (2008), distinct for any kind of colour vision, darkened or lightened for contrast.
+    The `series` are colours of Okabe & Ito (2008), distinct for any kind of colour vision, darkened or lightened for
+    contrast.
     """
 
     ground: str

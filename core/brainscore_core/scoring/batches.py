@@ -28,10 +28,7 @@ _MEMORY, _SHARES = "BRAINSCORE_MEMORY_GB", 4  # as of a machine, see `brainscore
 class Batch:
     """Pairs that are scored one after the other with one copy of a model.
 
-    Attributes
-    ----------
-    pairs : tuple of Pair
-        In scoring order; at least one, all of one model, and all private or none.
+    At least one, all of one model, and all private or none; `memory_gb` and `gpus` are the largest of a pair.
     """
 
     pairs: tuple[Pair, ...]
@@ -80,7 +77,7 @@ def make_batches(
     stimuli_of: Callable[[str], Hashable] = lambda benchmark: benchmark,
     most_minutes: float = float("inf"),
 ) -> list[Batch]:
-    """Group pairs into batches and order them.
+    """Group pairs into batches and order them, whatever the order of the pairs.
 
     Pairs of one model stay together, and among them those whose benchmarks show the same stimuli. The longest batch
     comes first, so that it doesn't delay the end; within a batch short pairs come first, so that a broken model shows
@@ -88,18 +85,11 @@ def make_batches(
 
     Parameters
     ----------
-    pairs : iterable of Pair
-        Each is in exactly one batch.
     stimuli_of : callable
         Benchmark -> a key that benchmarks with the same stimuli share; by default each has its own.
     most_minutes : float
         Longer batches are divided, between sets of stimuli if possible, so that several processes can share the pairs
         of one model. A longer pair has a batch of its own.
-
-    Returns
-    -------
-    list of Batch
-        Independent of the order of the pairs.
     """
     of_model: dict[tuple[str, bool], list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: (pair.model, pair.benchmark)):
@@ -175,10 +165,7 @@ def run_batch(
     is_over : callable
         Called several times a second; True ends everything as the time limit does.
     environment : mapping of str to str, optional
-        Environment variables to select from; None: those of this process. Credentials are not passed on, and pairs with
-        private data have no network.
-    python : str
-        Interpreter.
+        Environment variables to select from; None: those of this process. Credentials are not passed on.
 
     Yields
     ------
@@ -188,7 +175,12 @@ def run_batch(
         'failed:NoRecord' if it succeeded without a record of this pair.
     """
     surroundings = os.environ if environment is None else environment
-    variables = _with_memory(environment_of(surroundings), min(limits.memory_bytes(pair) for pair in batch.pairs))
+    variables = environment_of(surroundings)
+    with suppress(ValueError):  # the library reports a wrong number
+        limit_gb = min(limits.memory_bytes(pair) for pair in batch.pairs) / 1e9
+        # Caches of a pair and each large array get their share of the limit.
+        share_gb = min(float(variables.get(_MEMORY, "inf")), limit_gb / _SHARES)
+        variables = {**variables, _MEMORY: f"{share_gb:g}"}
     judge = Judge(
         library=library,
         isolation="box" if batch.private else isolation,  # only the coordinator knows that they are private
@@ -199,7 +191,10 @@ def run_batch(
     )
     deadline = time.monotonic() + 60 * minutes
     if batch.private:
-        _prepare(batch.model, library, variables, python, min(60 * minutes, _PREPARE_S))
+        # In a process with the network; the judge reports failures.
+        command = [python, "-m", library, "prepare", "--model", batch.model]
+        with suppress(OSError, ValueError):
+            run_bounded(command, environment=variables, timeout_s=min(60 * minutes, _PREPARE_S))
 
     def no_time_left() -> bool:
         return time.monotonic() > deadline or is_over()
@@ -212,19 +207,3 @@ def run_batch(
             del pending[outcome.record.benchmark]
             yield outcome
         is_second = len(pending) == n_pending
-
-
-def _with_memory(environment: Mapping[str, str], limit_bytes: float) -> dict[str, str]:
-    """Give the caches of a pair and each large array their share of the memory limit."""
-    try:
-        available_gb = float(environment.get(_MEMORY, "inf"))
-    except ValueError:  # the library reports it
-        return dict(environment)
-    return {**environment, _MEMORY: f"{min(available_gb, limit_bytes / 1e9 / _SHARES):g}"}
-
-
-def _prepare(model: str, library: str, environment: Mapping[str, str], python: str, timeout_s: float) -> None:
-    """Fetch the weights of a model, in a process with the network; the judge reports failures."""
-    command = [python, "-m", library, "prepare", "--model", model]
-    with suppress(OSError, ValueError):
-        run_bounded(command, environment=environment, timeout_s=timeout_s)

@@ -10,7 +10,7 @@ import errno
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -50,20 +50,16 @@ def run_here(
     minutes: float = float("inf"),
     run: Callable[..., Iterator[Outcome]] = run_batch,
 ) -> Iterator[Outcome]:
-    """Score batches on this machine and yield each outcome at once; closing the iterator ends what runs.
+    """Score batches on this machine, in order, and yield each outcome at once; closing the iterator ends what runs.
 
     Parameters
     ----------
-    batches : sequence of Batch
-        Started in this order.
-    library, limits, isolation
-        As for `run_batch`.
+    library, limits, isolation, run
+        As for `run_batch`, and a function that scores a batch as it does.
     jobs : int
         Number of batches scored at a time, at least 1.
     minutes : float
         Time limit: then nothing more is started and what runs is stopped.
-    run : callable
-        Scores a batch, with the arguments of `run_batch`.
     """
     deadline = time.monotonic() + 60 * minutes
     queue: SimpleQueue[Outcome | None] = SimpleQueue()
@@ -121,16 +117,12 @@ def run_pairs(
         Each (model, benchmark) once.
     records : Path
         Folder of the records, see `record_path`.
-    run : Runner
-        Scores them.
     revision_of : callable
         ``revision_of('model' or 'benchmark', identifier)`` returns the revision for the record.
     why_no_private : str, optional
         Why private pairs are skipped, for their records; None: they are scored.
     minutes : float
         Time limit: then nothing more is started and what runs is stopped.
-    batches_of : callable
-        Puts pairs into batches.
     tell : callable
         Called with each pair and outcome after its record is written.
 
@@ -153,22 +145,12 @@ def run_pairs(
     revisions = {name: revision_of(*name) for name in names}
 
     def write(pair: Pair, outcome: Outcome) -> None:
-        record = dataclasses.replace(
-            outcome.record,
-            model_revision=revisions["model", pair.model],
-            benchmark_revision=revisions["benchmark", pair.benchmark],
-            version_class=software.version_class(),
-        )
-        try:
-            path = record_path(records, pair.model, pair.benchmark)
-            record = keep(record, path, outcome.values, outcome.lock, outcome.candidate_lock)
-        except (OSError, ValueError) as error:
-            if isinstance(error, OSError) and error.errno in _OF_ALL_RECORDS:
-                raise _no_place(records, error) from error
-            unscored[pair] = f"its record cannot be written: {error}"
-            return
-        made.append(record)
-        tell(pair, dataclasses.replace(outcome, record=record))
+        record = _kept(records, pair, outcome, revisions)
+        if isinstance(record, str):
+            unscored[pair] = record
+        else:
+            made.append(record)
+            tell(pair, dataclasses.replace(outcome, record=record))
 
     pending = {(pair.model, pair.benchmark): pair for pair in pairs}
     if why_no_private is not None:
@@ -178,7 +160,11 @@ def run_pairs(
             del pending[pair.model, pair.benchmark]
     if not pending:
         return made, unscored
-    _require_place(records)
+    try:  # before hours have been spent
+        records.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=records).close()
+    except OSError as error:
+        raise _no_place(records, error) from error
     outcomes = run(batches_of(list(pending.values())), minutes=minutes)
     try:
         for outcome in outcomes:
@@ -190,13 +176,23 @@ def run_pairs(
     return made, unscored
 
 
-def _require_place(records: Path) -> None:
-    """Raise if nothing can be written to a folder, before hours have been spent."""
+def _kept(
+    records: Path, pair: Pair, outcome: Outcome, revisions: Mapping[tuple[str, str], str | None]
+) -> ScoreRecord | str:
+    """Write the record of an outcome; return it, or why it cannot be written."""
+    record = dataclasses.replace(
+        outcome.record,
+        model_revision=revisions["model", pair.model],
+        benchmark_revision=revisions["benchmark", pair.benchmark],
+        version_class=software.version_class(),
+    )
     try:
-        records.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=records).close()
-    except OSError as error:
-        raise _no_place(records, error) from error
+        path = record_path(records, pair.model, pair.benchmark)
+        return keep(record, path, outcome.values, outcome.lock, outcome.candidate_lock)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in _OF_ALL_RECORDS:
+            raise _no_place(records, error) from error
+        return f"its record cannot be written: {error}"
 
 
 def _no_place(records: Path, error: OSError) -> RecordsError:
