@@ -64,7 +64,8 @@ def scatter(
     marked = np.array([place for place in complete if names[place] in highlight], dtype=np.intp)
     groups = (("intervals", of_all, ink.series[0], 0.3), ("highlighted", marked, ink.series[1], 0.9))
     for group, places, colour, strength in groups:
-        at, style = values[:, places], {"colors": colour, "alpha": strength, "lw": 1.2}
+        at = values[:, places]
+        style: dict[str, Any] = {"colors": colour, "alpha": strength, "lw": 1.2}
         panel.hlines(at[1], *intervals[0, places].T, gid=f"{group}:x", **style)
         panel.vlines(at[0], *intervals[1, places].T, gid=f"{group}:y", **style)
     _draw_dots(panel, values, complete, {place: names[place] for place in marked.tolist()}, ink)
@@ -83,7 +84,7 @@ def scatter(
 def _draw_dots(panel: Axes, values: Floats, complete: Indices, marked: Mapping[int, str], ink: Theme) -> None:
     """Draw all models and the dashed diagonal; marked ones with their names."""
     at = values[:, complete]
-    panel.scatter(*at, s=26, color=ink.series[0], alpha=0.6, lw=0, gid="scores", zorder=3)
+    panel.scatter(at[0], at[1], s=26, color=ink.series[0], alpha=0.6, lw=0, gid="scores", zorder=3)
     beside: dict[str, Any] = {"textcoords": "offset points", "color": ink.text, "zorder": 5, **LITERAL}
     ground = {"facecolor": ink.ground, "alpha": 0.6, "edgecolor": "none", "pad": 1.0}
     for (place, model), label in zip(marked.items(), shortened(list(marked.values())), strict=True):
