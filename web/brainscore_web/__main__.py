@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from brainscore_core import command_line
-from brainscore_web.leaderboard.commands import leaderboard
+from brainscore_web.commands import leaderboard
 
 __all__ = ["app", "main"]
 
