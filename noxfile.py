@@ -30,7 +30,7 @@ MEASUREMENTS = (
     "data_standards", "metrics", "costs", "limits", "coverage", "coverage_behaviour", "bias", "activations",
     "memory_budget", "extraction_memory", "threads", "video", "layer_selection", "benchmarks", "screen",
     "shared_stimuli", "fmri", "isolation", "comparison", "scheduling",
-    "campaign", "leaderboard", "leaderboard_table", "leaderboard_audit",
+    "campaign", "leaderboard", "leaderboard_table", "leaderboard_audit", "suite_durations",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width
 # of the terminal, on the language or on the time zone (in the form that Windows reads too).
