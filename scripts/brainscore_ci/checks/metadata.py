@@ -36,6 +36,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 from brainscore_ci.checks.findings import Finding
 from brainscore_ci.planning.metadata import RefusedMetadataError, plain_text
@@ -146,8 +147,6 @@ def _shown(value: object) -> str:
 
 
 def _is_licence(value: object) -> bool:
-    from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
-
     try:
         return isinstance(value, str) and bool(canonicalize_license_expression(value))
     except (InvalidLicenseExpression, ValueError, RecursionError):

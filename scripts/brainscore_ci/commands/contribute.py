@@ -1,4 +1,4 @@
-"""Commands people run on their plugins; imports wait for their command, so that each starts fast."""
+"""Commands people run on their plugins; each imports its body when it is called, so that all start fast."""
 
 from __future__ import annotations
 
@@ -38,32 +38,18 @@ def check(
 
     Applies the static rules; prints every problem as path:line: rule: message: fix.
     """
-    from brainscore_ci.checks import findings, handed_over, runner  # only this command needs them
-    from brainscore_core.files import atomic_path  # see above
+    from brainscore_ci.commands.work import checking
 
-    if bool(names) == changed:
-        raise ConfigurationError(
-            "Say which plugins to check: their names, such as brainscore check mymodel2024, or --changed for all that "
-            "differ from main."
-        )
-    if github and as_json:
-        raise ConfigurationError("--github and --json exclude each other: leave one out.")
-    place = runner.workplace(Path.cwd(), library)
-    if changed:
-        checked = runner.check_changed(place, base or "main", fix=fix)
-    else:
-        checked = runner.check_named(place, names or [], base, fix=fix)
-    form = findings.as_json if as_json else findings.as_text
-    lines = [form(checked.findings, checked.plugins)]
-    if not as_json:
-        lines = [*(f"fixed {findings.printable(file)}" for file in checked.fixed), *lines]
-    if github:
-        lines += findings.github_annotations(checked.findings)
-    print("\n".join(lines))
-    if results is not None:
-        with atomic_path(results / "check.json") as temporary:
-            temporary.write_text(handed_over.as_results(checked.findings, checked.new).to_json(), encoding="utf-8")
-    return command_line.FAILED if checked.has_errors else 0
+    return checking.check(
+        names or [],
+        changed=changed,
+        base=base,
+        library=library,
+        github=github,
+        as_json=as_json,
+        fix=fix,
+        results=results,
+    )
 
 
 def new_plugin(
@@ -104,7 +90,7 @@ def new_plugin(
 
     Several kinds of one name, such as data and benchmark, are written together.
     """
-    from brainscore_ci.scaffold import make  # only this command needs it
+    from brainscore_ci.scaffold import make
 
     *kinds, name = kinds_and_name
     if not kinds:
@@ -148,30 +134,11 @@ def run_tests(
     results: Annotated[Path | None, typer.Option(metavar="FOLDER", help="folder for the job's results")] = None,
 ) -> int:
     """Test plugins: their contract and their own tests."""
-    from brainscore_ci.checks import runner  # only this command needs them
-    from brainscore_ci.jobs.credentials import start_again_without_credentials  # see above
-    from brainscore_ci.jobs.plugin_tests import TestOptions, run_plugin_tests  # see above
-    from brainscore_ci.jobs.run_tests import ShardRequest, run_shard  # see above
+    from brainscore_ci.commands.work import testing
 
-    words = arguments or []
-    n_names = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
-    names, further = words[:n_names], words[n_names:]
-    options = TestOptions(private=not ci, slow=slow, pytest_arguments=tuple(further))
-    missing = [
-        option for option, value in (("--plan", plan), ("--shard", shard), ("--results", results)) if value is None
-    ]
-    if plan is not None and shard is not None and results is not None:
-        if names or not ci:
-            raise ConfigurationError("--plan, --shard and --results need --ci, and no names of plugins.")
-        start_again_without_credentials()
-        request = ShardRequest(plan=plan, shard=shard, results=results)
-        return run_shard(library or runner.workplace(Path.cwd()).library, request, options, repository=Path.cwd())
-    if len(missing) < 3:
-        raise ConfigurationError(f"--plan, --shard and --results go together; missing: {', '.join(missing)}.")
-    if not names:
-        raise ConfigurationError("Name at least one plugin, such as: nox -s test_plugin -- pixels")
-    command_line.say(f"Testing {', '.join(names)} ...")
-    return run_plugin_tests(library or runner.workplace(Path.cwd()).library, names, options)
+    return testing.run_tests(
+        arguments or [], library=library, ci=ci, slow=slow, plan=plan, shard=shard, results=results
+    )
 
 
 def plan(
@@ -199,7 +166,7 @@ def plan(
 
     Exit code 1 if the plan refuses a file of the change.
     """
-    from brainscore_ci.jobs import plan_change  # only this command needs it
+    from brainscore_ci.jobs import plan_change
 
     try:
         return plan_change.run(

@@ -1,9 +1,7 @@
-"""Commands workflows call; imports wait for their command, so that no job loads what another one needs."""
+"""Commands workflows call; each imports its body when it is called, so that no job loads what another one needs."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +9,7 @@ from typing import Annotated
 import typer
 
 from brainscore_ci.jobs.credentials import start_again_without_credentials
-from brainscore_core.command_line import FAILED, WRONG_USAGE, say
+from brainscore_core.command_line import WRONG_USAGE, say
 from brainscore_core.errors import BrainScoreError
 
 __all__ = ["collect", "fetch_data", "list_plugins", "reconcile", "report", "score_pairs", "submission"]
@@ -27,7 +25,7 @@ def fetch_data(
     tests: Annotated[bool, typer.Option("--tests", help="for private tests (default: for pairs)")] = False,
 ) -> int:
     """Fetch the data of one job of a plan; runs no plugin."""
-    from brainscore_ci.jobs import fetch_data  # only this command needs it
+    from brainscore_ci.jobs import fetch_data
 
     return fetch_data.fetch_for_tests(plan, shard) if tests else fetch_data.fetch_for_pairs(plan, shard)
 
@@ -50,7 +48,7 @@ def score_pairs(
 ) -> int:
     """Score the pairs of one job of a plan, each in its own process, and write one record per pair."""
     start_again_without_credentials()
-    from brainscore_ci.jobs import score_shard  # only this command needs it, and only without credentials
+    from brainscore_ci.jobs import score_shard
 
     return score_shard.run(
         plan,
@@ -75,26 +73,11 @@ def collect(
     Also writes the table to GITHUB_STEP_SUMMARY; pushes with GITHUB_TOKEN. Exit code 1 if a pair has no record or a
     file is no record, 2 if nothing can be collected.
     """
-    from brainscore_ci.jobs.collect import collect, summary  # only this command needs them
-    from brainscore_ci.planning.checkout import read_own_checkout  # see above
-    from brainscore_ci.planning.plan import Plan  # see above
-    from brainscore_ci.reporting.annotations import for_log  # see above
-    from brainscore_ci.reporting.report import SUMMARY_BYTES  # see above
+    from brainscore_ci.commands.work import gathering
 
-    def run() -> int:
-        planned = Plan.read(plan)
-        collected = collect(
-            *(planned, records, read_own_checkout(Path.cwd()), branch),
-            code_branch=code_branch,
-            remote=remote,
-            token=os.environ.get("GITHUB_TOKEN", ""),
-        )
-        text = summary(collected, planned)
-        print(for_log(text))
-        _append_summary(text.encode()[:SUMMARY_BYTES].decode(errors="ignore"))
-        return 0 if collected.is_complete else FAILED
-
-    return _wrong_usage_on_error(run)
+    return _wrong_usage_on_error(
+        lambda: gathering.collect(plan, records, branch, code_branch=code_branch, remote=remote)
+    )
 
 
 def report(
@@ -109,27 +92,9 @@ def report(
 
     Exit code 0 whatever the report says, since the gate decides; 2 if there is no plan.
     """
-    from brainscore_ci.planning.plan import Plan  # only this command needs them
-    from brainscore_ci.reporting.annotations import annotate, for_log  # see above
-    from brainscore_ci.reporting.reconcile.bundle import write_bundle  # see above
-    from brainscore_ci.reporting.report import render  # see above
-    from brainscore_ci.reporting.results import read_folder  # see above
-    from brainscore_ci.reporting.verdict import Verdict, judge  # see above
+    from brainscore_ci.commands.work import gathering
 
-    def run() -> int:
-        planned = Plan.read(plan)
-        outcomes, unreadable = read_folder(results)
-        verdict = Verdict((*judge(planned, outcomes, whole=not tests_only).problems, *unreadable))
-        text = render(planned, outcomes, verdict)
-        print(for_log(text))
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            print("\n".join(annotate(planned, outcomes, verdict)))
-        _append_summary(text)
-        if bundle is not None:
-            write_bundle(bundle, planned, outcomes)
-        return 0
-
-    return _wrong_usage_on_error(run)
+    return _wrong_usage_on_error(lambda: gathering.report(plan, results, bundle=bundle, tests_only=tests_only))
 
 
 def reconcile(
@@ -143,30 +108,9 @@ def reconcile(
     Reads GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL and GITHUB_SHA. Exit code 1 if an action failed, 2 if nothing
     could be started.
     """
-    from brainscore_ci.github.client import API, HttpGitHub  # only this command needs them
-    from brainscore_ci.planning.policy import read_policy  # see above
-    from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy, apply, describe  # see above
-    from brainscore_ci.reporting.reconcile.reconciler import reconcile  # see above
+    from brainscore_ci.commands.work import answering
 
-    def run() -> int:
-        outcome = reconcile(
-            HttpGitHub(
-                os.environ.get("GITHUB_REPOSITORY", ""),
-                os.environ.get("GITHUB_TOKEN", ""),
-                api=os.environ.get("GITHUB_API_URL") or API,
-            ),
-            ReconcilePolicy(libraries=read_policy(Path()).libraries),
-            missing=json.loads(missing.read_text(encoding="utf-8")) if missing else [],
-            head=os.environ.get("GITHUB_SHA", ""),
-            do=(lambda *_: None) if dry_run else apply,
-        )
-        for action in outcome.actions:
-            print(describe(action))
-        for line in (*outcome.notes, *outcome.problems):
-            print(line)
-        return FAILED if outcome.problems else 0
-
-    return _wrong_usage_on_error(run)
+    return _wrong_usage_on_error(lambda: answering.reconcile(missing, dry_run=dry_run))
 
 
 def submission(
@@ -184,29 +128,9 @@ def submission(
     Reads GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL and GITHUB_SERVER_URL. The token must be allowed to write
     contents and pull requests, and issues with --reply. Exit code 1 if the plugin was refused.
     """
-    from brainscore_ci.checks.runner import check_named, workplace  # only this command needs them
-    from brainscore_ci.github.client import API  # see above
-    from brainscore_ci.planning.policy import read_policy  # see above
-    from brainscore_ci.submission.archive import ArchivePolicy  # see above
-    from brainscore_ci.submission.forge import HttpForge  # see above
-    from brainscore_ci.submission.publish import Remote, submit  # see above
-    from brainscore_ci.submission.request import answer  # see above
+    from brainscore_ci.commands.work import answering
 
-    name, token = (os.environ.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN"))
-    server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
-    outcome = submit(
-        HttpForge(name, token, api=os.environ.get("GITHUB_API_URL") or API),
-        Remote(url=remote or f"{server}/{name}.git", base=base, token="" if remote else token),
-        issue,
-        check=lambda checkout, folder: check_named(workplace(checkout), [str(folder)], f"origin/{base}").findings,
-        url=url,
-        file=archive,
-        policy=ArchivePolicy(libraries=read_policy(Path()).libraries),
-        reply=reply,
-    )
-    print(outcome)
-    _append_summary(answer(outcome.problems, pull=outcome.pull, changed=outcome.state != "unchanged") + "\n")
-    return FAILED if outcome.state == "refused" else 0
+    return answering.submission(issue, url=url, archive=archive, base=base, remote=remote, reply=reply)
 
 
 def list_plugins(
@@ -216,16 +140,9 @@ def list_plugins(
 
     Exit code 1 if a plugin cannot be read, 2 for an unknown library.
     """
-    from brainscore_ci.planning.policy import read_policy  # only this command needs them
-    from brainscore_core.plugin_management.index import PluginIndex, library_roots  # see above
+    from brainscore_ci.commands.work import gathering
 
-    def run() -> int:
-        default = [Path(folder).name for folder in read_policy(Path(__file__).parents[3]).libraries]
-        listing = PluginIndex(library_roots(library or default[0])).listing()
-        print(json.dumps(listing, indent=2))
-        return FAILED if any("problem" in plugin for plugins in listing.values() for plugin in plugins.values()) else 0
-
-    return _wrong_usage_on_error(run)
+    return _wrong_usage_on_error(lambda: gathering.list_plugins(library))
 
 
 def _wrong_usage_on_error(run: Callable[[], int]) -> int:
@@ -235,10 +152,3 @@ def _wrong_usage_on_error(run: Callable[[], int]) -> int:
     except (BrainScoreError, OSError, ValueError) as error:
         say(f"Error: {error}")
         return WRONG_USAGE
-
-
-def _append_summary(text: str) -> None:
-    """Append Markdown to the summary of the step, if this runs in one."""
-    if file := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(file).open("a", encoding="utf-8") as stream:
-            stream.write(text)

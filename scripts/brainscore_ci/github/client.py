@@ -7,15 +7,13 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, urljoin, urlsplit
 
+import httpx
 from pydantic import AliasPath, BeforeValidator, Field, Strict, TypeAdapter, ValidationError
 
 from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
-
-if TYPE_CHECKING:
-    import httpx
 
 __all__ = ["API", "MOST_FILES", "Artifact", "Comment", "HttpGitHub", "PullRequest", "WorkflowRun"]
 
@@ -155,8 +153,6 @@ class HttpGitHub:
         pause_s: float = 1.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        import httpx  # optional: part of the extra "ci"
-
         if repository.count("/") != 1 or not all(part.strip(".") for part in repository.split("/")):
             raise ConfigurationError(
                 f"{repository!r} is no repository: expected owner/name, as GITHUB_REPOSITORY has it."

@@ -15,6 +15,7 @@ from brainscore_core.errors import ConfigurationError, CorruptFileError, Stimulu
 from brainscore_core.files import atomic_path
 from brainscore_core.identity.digest import file_digest
 from brainscore_core.inspection.files import check_path, guess_class
+from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path
 from brainscore_core.supported_data_standards.brainio.packaging import registration_code
 from brainscore_core.validation.problem import raise_errors
@@ -122,8 +123,6 @@ def _stimuli(table: Path, written: dict[str, str]) -> Stimuli:
 
 
 def _assembly(file: Path) -> Assembly:
-    from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
-
     try:
         loaded: Any = AssemblyLoader(DataAssembly, file).load()
     except (OSError, ValueError) as error:

@@ -1,0 +1,1 @@
+"""Do what the commands beside this room declare; imported when a command runs, as help has to be fast."""
