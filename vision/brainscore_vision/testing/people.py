@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,12 +62,12 @@ def draw_choices(
 class KnownAnswers(BrainModel):
     """A model that gives each stimulus a given answer, for any task.
 
-    `answers` are labels by stimulus; for ``odd_one_out``, the odd one by the stimuli of a trial, ``'a|b|c'``. The last
-    `task` and its `labels` are kept.
+    `answers` are labels by stimulus; for ``odd_one_out``, the odd one by the stimuli of a trial in any order,
+    ``'a|b|c'``. The last `task` and its `labels` are kept.
     """
 
     def __init__(self, answers: Mapping[str, str], visual_degrees: float = 8.0) -> None:
-        self._answers = dict(answers)
+        self._answers = {_trial(stimuli.split("|")): answer for stimuli, answer in answers.items()}
         self._visual_degrees = visual_degrees
         self.task: str | None = None
         self.labels: list[str] = []
@@ -95,7 +95,7 @@ class KnownAnswers(BrainModel):
         ids = stimuli["stimulus_id"].astype(str).to_numpy()
         if self.task == BrainModel.Task.odd_one_out:
             trials = ["|".join(trial) for trial in ids.reshape(-1, 3)]
-            odd = [[self._answers[trial] for trial in trials]]
+            odd = [[self._answers[_trial(trial)] for trial in ids.reshape(-1, 3)]]
             numbered = {"stimulus_id": ("presentation", trials), "trial": ("presentation", range(len(trials)))}
             return BehavioralAssembly(odd, coords=numbered, dims=["choice", "presentation"])
         labels = np.array([self._answers[stimulus_id] for stimulus_id in ids])
@@ -106,3 +106,7 @@ class KnownAnswers(BrainModel):
         return BehavioralAssembly(
             sure, coords={**coords, "choice": ("choice", self.labels)}, dims=["presentation", "choice"]
         )
+
+
+def _trial(stimuli: Iterable[str]) -> str:
+    return "|".join(sorted(stimuli))

@@ -13,6 +13,7 @@ from brainscore_core.metrics import Score
 from brainscore_vision.benchmark_helpers.checks.handover import name_tested
 from brainscore_vision.benchmark_helpers.scores.normalization import bound_score
 from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
@@ -34,6 +35,8 @@ class OddOneOutBenchmark(BenchmarkBase):
     """Share of judgements with the same odd stimulus for model and person, corrected for chance.
 
     .. math:: s = (p - 1/3) / (c - 1/3)
+
+    A model sees the three in an order that a fixed seed draws for each triplet: as stored, people chose the third.
 
     Parameters
     ----------
@@ -85,7 +88,8 @@ class OddOneOutBenchmark(BenchmarkBase):
             target_visual_degrees=candidate.visual_degrees(),
             source_visual_degrees=self._visual_degrees,
         )
-        answers = labels_of(candidate.look_at(_rows(placed, triplets), number_of_trials=1), role="model's").astype(str)
+        shown = _rows(placed, generator(0, "order of triplets").permuted(triplets, axis=1))
+        answers = labels_of(candidate.look_at(shown, number_of_trials=1), role="model's").astype(str)
         _check(answers, triplets, candidate)
         agree = answers == triplets[:, 2]
         raw = Score(agree.mean())
