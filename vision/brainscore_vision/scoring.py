@@ -22,20 +22,12 @@ __all__ = ["record_failure", "run_score", "score", "score_and_record", "shared_c
 
 
 @overload
-def score(
-    model_identifier: object,
-    benchmark_identifier: str,
-    conda_active: bool = ...,
-    **options: Any,  # as below
-) -> Score: ...
+def score(model_identifier: object, benchmark_identifier: str, conda_active: bool = ..., **options: Any) -> Score: ...
 
 
 @overload
 def score(
-    model_identifier: object,
-    benchmark_identifier: Sequence[str],
-    conda_active: bool = ...,
-    **options: Any,  # as below
+    model_identifier: object, benchmark_identifier: Sequence[str], conda_active: bool = ..., **options: Any
 ) -> dict[str, Score]: ...
 
 
@@ -48,83 +40,72 @@ def score(
     record: str | Path | None = None,
     **model_options: Any,  # checked by as_brain_model
 ) -> Score | dict[str, Score]:
-    """Score a model on one benchmark, or on several that share its answers, and print a summary.
+    """Score a model on one benchmark, or on several that share its answers, and print a summary (`report`).
 
     Parameters
     ----------
     model_identifier : str or object
-        A registered model, such as ``'pixels'``; or a model itself: a `BrainModel`, a module of PyTorch, timm,
-        transformers or open_clip, an ONNX file or session, a function of pictures, or features, see
-        `brainscore_vision.model_helpers.adapters.as_brain_model`.
+        A registered model, such as ``'pixels'``, or one that `model_helpers.adapters.as_brain_model` wraps.
     benchmark_identifier : str or sequence of str
         A registered benchmark, such as ``'SimulatedCortex2026.V1-pls'``. Several are scored in turn with one model,
-        which answers each question once; in environments of their own (``BS_INSTALL_DEPENDENCIES=newenv``) they share
-        nothing.
+        which answers each question once, unless environments of their own separate them.
     conda_active : bool
-        For callers of the published system: True says that the environment is already prepared, so
-        ``BS_INSTALL_DEPENDENCIES=newenv`` makes no other one.
-    report : bool
-        Whether to print the summary (to standard error, so that output can be piped).
+        Whether the environment is already prepared, so that ``BS_INSTALL_DEPENDENCIES=newenv`` makes no other one.
     record : path, optional
-        File of the record; for several benchmarks, the folder for ``<benchmark>/<model>.json``. None:
-        ``scores/<benchmark>/<model>.json`` in the Brain-Score home for a registered model, no record for others.
+        File; for several benchmarks, a folder for ``<benchmark>/<model>.json``. None: for a registered model in
+        ``scores`` in the Brain-Score home, else no record.
     **model_options
-        Arguments of `as_brain_model` for a model itself: ``identifier``, ``layers``, ``preprocessing``,
-        ``region_layer_map`` and others.
+        Arguments of `as_brain_model`.
 
     Returns
     -------
     Score
         0-d, ceiling-normalised: about 0 (no better than chance) to 1 (at the noise ceiling). Attributes: ``raw``,
-        ``ceiling``, ``error`` (standard error over what ``error_over`` names, such as new stimuli and new neuroids),
-        ``interval`` (95 %), ``model_identifier``, ``benchmark_identifier``, ``comment`` (the layers used) and, if a
-        record was written, ``record_path``. For several benchmarks, a dict from each identifier to its score.
+        ``ceiling``, ``error`` (standard error over what ``error_over`` names), ``interval`` (95 %), both identifiers,
+        ``comment`` (the layers used) and ``record_path``. For several benchmarks, a dict from each to its score.
 
     Raises
     ------
     UnknownIdentifierError
-        If no plugin registers one of the identifiers.
+        No plugin registers an identifier.
     ConfigurationError
-        If a property of the model cannot be inferred, or a model itself would be recorded under a registered name.
+        A property of the model cannot be inferred, or a model itself would be recorded under a registered name.
     """
     if model_options and _is_registered(model_identifier):
         raise TypeError(
             f"{', '.join(model_options)} can only be given for a model itself; {model_identifier!r} names a registered "
             "one, which brings its own. Leave them out, or pass the network."
         )
-    is_one = isinstance(benchmark_identifier, str)
-    benchmarks = [benchmark_identifier] if isinstance(benchmark_identifier, str) else list(benchmark_identifier)
-    loaded = None
-    if not is_one:
-        for benchmark in benchmarks:
-            load_benchmark(benchmark)  # a wrong name must not cost the scores of those before it
-        loaded = shared_candidate(model_identifier, conda_active=conda_active, **model_options)
-        model_options = {}
+    path = None if record is None else Path(record)
+    if isinstance(benchmark_identifier, str):
+        return _score_one(model_identifier, benchmark_identifier, path, report, conda_active, **model_options)
+    benchmarks = list(benchmark_identifier)
+    for benchmark in benchmarks:
+        load_benchmark(benchmark)  # a wrong name must not cost the scores of those before it
+    loaded = shared_candidate(model_identifier, conda_active=conda_active, **model_options)
     scores = {}
     for benchmark in benchmarks:
-        path = None if record is None else Path(record)
-        if path is not None and not is_one:
+        if record is not None:
             from brainscore_core.records.record import record_path  # heavy: pydantic
 
-            path = record_path(path, _name(model_identifier, loaded), benchmark)
-        result, made, written = score_and_record(
-            model_identifier, benchmark, path, conda_active=conda_active, loaded=loaded, **model_options
-        )
-        scores[benchmark] = result
-        if report:
-            from brainscore_core.command_line import say  # heavy: typer
-            from brainscore_core.records.summary import format_record  # only for a report
-
-            say(format_record(made, written))
-    return scores[benchmark_identifier] if isinstance(benchmark_identifier, str) else scores
+            path = record_path(Path(record), _name(model_identifier, loaded), benchmark)
+        scores[benchmark] = _score_one(model_identifier, benchmark, path, report, conda_active, loaded=loaded)
+    return scores
 
 
-def shared_candidate(
-    model: object,
-    *,
-    conda_active: bool = False,
-    **model_options: Any,  # checked by as_brain_model
-) -> object | None:
+def _score_one(
+    model: object, benchmark: str, path: Path | None, report: bool, conda_active: bool, **options: Any
+) -> Score:
+    result, record, written = score_and_record(model, benchmark, path, conda_active=conda_active, **options)
+    if report:
+        from brainscore_core.command_line import say  # heavy: typer
+        from brainscore_core.records.summary import format_record  # only for a report
+
+        say(format_record(record, written))
+    return result
+
+
+def shared_candidate(model: object, *, conda_active: bool = False, **model_options: Any) -> object | None:
     """Return a model that several benchmarks can share; None if each scores it in another environment."""
     from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate  # heavy: xarray
 
@@ -168,22 +149,8 @@ def score_and_record(
 ) -> tuple[Score, ScoreRecord, Path | None]:
     """Score a pair, here or in an environment of its own (``BS_INSTALL_DEPENDENCIES=newenv``), and write its record.
 
-    Parameters
-    ----------
-    model, record_path, conda_active, **model_options
-        As for `score`.
-    loaded : BrainModel, optional
-        The model, if it is loaded already: it is scored here.
-
-    Returns
-    -------
-    Score, ScoreRecord, Path or None
-        None: the record was not written.
-
-    Raises
-    ------
-    ConfigurationError
-        If a model itself would be recorded under the name of a registered one.
+    Parameters and errors are those of `score`; a model that is `loaded` already is scored here. The returned path is
+    None if the record was not written.
     """
     from brainscore_core.config import settings  # start-up
     from brainscore_core.records import record as records  # heavy: pydantic
@@ -192,20 +159,7 @@ def score_and_record(
     if record_path is None and is_registered:
         record_path = records.record_path(settings().home / "scores", str(model), benchmark_identifier)
     if record_path is not None and loaded is None and _needs_new_environment(model, conda_active=conda_active):
-        from brainscore_core.plugin_management.environment import isolated_score  # rarely needed
-        from brainscore_core.records.summary import score_of  # the same
-
-        pair = ("benchmark", benchmark_identifier), ("model", str(model))
-        folders = [find_plugin_directory(kind, identifier) for kind, identifier in pair]
-        record = isolated_score(
-            "brainscore_vision",
-            str(model),
-            benchmark_identifier,
-            plugin_folders=folders,
-            record_path=record_path,
-            read=records.ScoreRecord.read,
-        )
-        return score_of(record, record_path), record, record_path
+        return _score_elsewhere(str(model), benchmark_identifier, record_path)
     from brainscore_vision.identity import ingredients  # heavy: xarray and pydantic
 
     started = time.monotonic()
@@ -234,6 +188,18 @@ def score_and_record(
         **revisions,
     )
     return result, record, record_path
+
+
+def _score_elsewhere(model: str, benchmark: str, record_path: Path) -> tuple[Score, ScoreRecord, Path]:
+    from brainscore_core.plugin_management.environment import isolated_score  # rarely needed
+    from brainscore_core.records.record import ScoreRecord  # heavy: pydantic
+    from brainscore_core.records.summary import score_of  # rarely needed
+
+    folders = [find_plugin_directory("benchmark", benchmark), find_plugin_directory("model", model)]
+    record = isolated_score(
+        "brainscore_vision", model, benchmark, plugin_folders=folders, record_path=record_path, read=ScoreRecord.read
+    )
+    return score_of(record, record_path), record, record_path
 
 
 def record_failure(model_identifier: str, benchmark_identifier: str, error: Exception, record_path: Path) -> None:

@@ -38,20 +38,18 @@ def atlas(
 ) -> Figure:
     """Draw how well each layer of a model predicts each region; see `brainscore_core.plots` for `theme` and errors.
 
+    A wrong shape is a `ContractError`.
+
     Parameters
     ----------
-    score : array-like, shape (n_regions, n_layers)
-        Normalised by the ceiling; NaN: no score.
+    score, interval : array-like, shapes (n_regions, n_layers) and (n_regions, n_layers, 2)
+        Normalised by the ceiling, and 95 % intervals; NaN: none.
     layers : sequence of str
         Early to late.
-    interval : array-like, shape (n_regions, n_layers, 2), optional
-        95 % intervals; NaN: no interval.
-    chosen : sequence of str or None, optional
-        The layer of each region; None: not chosen.
-    honest : array-like, shape (n_regions,), optional
-        Score of the chosen layer, corrected for the bias of choosing the best; NaN: unknown.
+    chosen, honest : sequences of length n_regions, optional
+        The chosen layer (None: none), and its score corrected for the bias of choosing the best (NaN: unknown).
     notes : sequence of str, optional
-        Texts below the names of regions, such as benchmarks.
+        Below the names of regions, such as benchmarks.
 
     Returns
     -------
@@ -59,11 +57,6 @@ def atlas(
         A panel for each region with a row for each layer: circles are scores with intervals, a square is the chosen
         layer, a diamond its corrected score. SVG groups: ``score:<region>:<layer>``, ``interval:<region>:<layer>`` and
         ``honest:<region>``.
-
-    Raises
-    ------
-    ContractError
-        A shape is wrong.
     """
     ink, n_regions, n_layers = theme_named(theme), len(regions), len(layers)
     values = _shaped("score", score, (n_regions, n_layers))

@@ -143,7 +143,7 @@ def run_batch(
     isolation: Isolation = "auto",
     minutes: float = float("inf"),
     is_over: Callable[[], bool] = lambda: False,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = os.environ,
     python: str = sys.executable,
 ) -> Iterator[Outcome]:
     """Score the pairs of a batch in a process of its own, and yield each outcome at once.
@@ -154,44 +154,32 @@ def run_batch(
     Parameters
     ----------
     library : str
-        Package with the commands ``judge`` and ``prepare``, such as ``'mylibrary'``; for private pairs, whose judge has
-        no network, the model is prepared first.
-    limits : Limits
-        Limits of each pair.
+        Package with the commands ``judge`` and ``prepare``, for models of private pairs, whose judge has no network.
     isolation : 'auto', 'box' or 'none'
         Where the model runs, see `Judge`. With private data it always runs in a box.
-    minutes : float
-        Time limit: then nothing more is started and what runs is stopped; pairs not reached have no outcome.
-    is_over : callable
-        Called several times a second; True ends everything as the time limit does.
-    environment : mapping of str to str, optional
-        Environment variables to select from; None: those of this process. Credentials are not passed on.
+    minutes, is_over : float, callable
+        Time limit, and a function called several times a second: if one is over, nothing more is started and what runs
+        is stopped; pairs not reached have no outcome.
+    environment : mapping of str to str
+        Environment variables to select from, without credentials.
 
     Yields
     ------
     Outcome
-        Its record has status 'scored', or 'failed:<class>' with the class of the error; 'failed:Timeout',
-        'failed:MemoryLimit', 'failed:<signal>' or 'failed:Exit<status>' if the process ended otherwise;
-        'failed:NoRecord' if it succeeded without a record of this pair.
+        Its status is 'scored' or 'failed:<class of the error>'; 'failed:Timeout', 'failed:MemoryLimit',
+        'failed:<signal>' or 'failed:Exit<status>' if the process ended; 'failed:NoRecord' if it wrote no record.
     """
-    surroundings = os.environ if environment is None else environment
-    variables = environment_of(surroundings)
-    with suppress(ValueError):  # the library reports a wrong number
-        limit_gb = min(limits.memory_bytes(pair) for pair in batch.pairs) / 1e9
-        # Caches of a pair and each large array get their share of the limit.
-        share_gb = min(float(variables.get(_MEMORY, "inf")), limit_gb / _SHARES)
-        variables = {**variables, _MEMORY: f"{share_gb:g}"}
+    variables = _with_memory_share(environment_of(environment), batch, limits)
     judge = Judge(
         library=library,
         isolation="box" if batch.private else isolation,  # only the coordinator knows that they are private
         environment={**variables, "BRAINSCORE_OFFLINE": "1"} if batch.private else variables,
-        secrets=secrets_of(surroundings),
+        secrets=secrets_of(environment),
         python=python,
         limits=limits,
     )
     deadline = time.monotonic() + 60 * minutes
-    if batch.private:
-        # In a process with the network; the judge reports failures.
+    if batch.private:  # in a process with the network; the judge reports failures
         command = [python, "-m", library, "prepare", "--model", batch.model]
         with suppress(OSError, ValueError):
             run_bounded(command, environment=variables, timeout_s=min(60 * minutes, _PREPARE_S))
@@ -207,3 +195,13 @@ def run_batch(
             del pending[outcome.record.benchmark]
             yield outcome
         is_second = len(pending) == n_pending
+
+
+def _with_memory_share(variables: dict[str, str], batch: Batch, limits: Limits) -> dict[str, str]:
+    """Give the caches of a pair and each large array their share of its memory limit."""
+    limit_gb = min(limits.memory_bytes(pair) for pair in batch.pairs) / 1e9
+    try:
+        share_gb = min(float(variables.get(_MEMORY, "inf")), limit_gb / _SHARES)
+    except ValueError:  # the library reports a wrong number
+        return variables
+    return {**variables, _MEMORY: f"{share_gb:g}"}

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -109,34 +109,24 @@ def run_pairs(
     batches_of: Callable[[Sequence[Pair]], Sequence[Batch]] = make_batches,
     tell: Callable[[Pair, Outcome], object] = lambda pair, outcome: None,  # noqa: ARG005 - reports nothing
 ) -> tuple[list[ScoreRecord], dict[Pair, str]]:
-    """Score pairs and write each record at once; a pair that fails doesn't hold up another.
+    """Score pairs, each (model, benchmark) once, and write each record at once, see `record_path`.
+
+    A pair that fails doesn't hold up another. If no record can be written, such as on a full disk, what runs is ended
+    and `RecordsError` raised.
 
     Parameters
     ----------
-    pairs : sequence of Pair
-        Each (model, benchmark) once.
-    records : Path
-        Folder of the records, see `record_path`.
     revision_of : callable
         ``revision_of('model' or 'benchmark', identifier)`` returns the revision for the record.
     why_no_private : str, optional
         Why private pairs are skipped, for their records; None: they are scored.
-    minutes : float
-        Time limit: then nothing more is started and what runs is stopped.
     tell : callable
         Called with each pair and outcome after its record is written.
 
     Returns
     -------
-    list of ScoreRecord
-        The new records.
-    dict of Pair to str
-        Pairs without a new record, and why.
-
-    Raises
-    ------
-    RecordsError
-        If no record can be written, such as on a full disk. What runs is ended first.
+    list of ScoreRecord, dict of Pair to str
+        The new records; the pairs without one, and why.
     """
     made: list[ScoreRecord] = []
     unscored: dict[Pair, str] = {}
@@ -160,20 +150,23 @@ def run_pairs(
             del pending[pair.model, pair.benchmark]
     if not pending:
         return made, unscored
-    try:  # before hours have been spent
+    _check_writable(records)
+    outcomes = run(batches_of(list(pending.values())), minutes=minutes)
+    # An error's traceback would keep a generator, and its processes, alive.
+    with closing(outcomes) if isinstance(outcomes, Generator) else nullcontext():
+        for outcome in outcomes:
+            write(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
+    unscored.update((pair, "no time was left for it") for pair in pending.values())
+    return made, unscored
+
+
+def _check_writable(records: Path) -> None:
+    """Make the folder and write a file, before hours have been spent."""
+    try:
         records.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=records).close()
     except OSError as error:
         raise _no_place(records, error) from error
-    outcomes = run(batches_of(list(pending.values())), minutes=minutes)
-    try:
-        for outcome in outcomes:
-            write(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
-    finally:
-        if isinstance(outcomes, Generator):  # an error's traceback would keep it, and its processes, alive
-            outcomes.close()
-    unscored.update((pair, "no time was left for it") for pair in pending.values())
-    return made, unscored
 
 
 def _kept(

@@ -16,7 +16,7 @@ are a fixed list, so that of `combined` and `average_tree` does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -80,7 +80,6 @@ def combined(
 
     Parameters
     ----------
-    estimates : mapping of str to Estimate
     weights : mapping of str to float
         Weights of the scores that count, none of them missing.
     correlation : callable or None
@@ -124,12 +123,7 @@ def combined(
     if correlation is None:
         error = math.fsum([error_of_matched, *others])
     else:
-        variance = error_of_matched**2 + _variance_of_others(weighted, correlation)
-        if variance < -1e-12:
-            raise ConfigurationError(
-                f"The variance of an average is {variance:g}: the correlations that are stated contradict each other."
-            )
-        error = math.sqrt(max(variance, 0.0))
+        error = _error_with_others(error_of_matched, weighted, correlation)
     are_alone = len(others) + (total is not None) < 2
     return Estimate(
         value,
@@ -160,9 +154,9 @@ def average_tree(
     Parameters
     ----------
     scores : mapping of str to Estimate
-        Scores of leaves; absent and NaN ones are missing.
+        Of leaves; absent and NaN ones are missing.
     parents : mapping of str to str
-        Parent of every leaf and inner node, except roots.
+        Of every leaf and inner node, except roots.
     missing : {'zero', 'left out', 'undefined'}
         A missing child counts as 0 without error, is left out of the mean, or makes its parent missing. If all children
         are missing, so is the node.
@@ -200,18 +194,26 @@ def average_tree(
         if node not in below:
             weights[node] = {node: 1.0} if node in scores and not scores[node].is_missing else {}
             continue
-        present = [child for child in below[node] if weights[child]]
-        n = len(present) if missing == "left out" else len(below[node])
-        weights[node] = {}
-        if present and not (missing == "undefined" and len(present) < n):
-            for child in present:
-                for leaf, weight in weights[child].items():
-                    weights[node][leaf] = weights[node].get(leaf, 0.0) + weight / n
+        weights[node] = _mean_weights([weights[child] for child in below[node]], missing)
+        if weights[node]:
             averages[node] = combined(scores, weights[node], correlation=correlation)
         else:
             lacking = [child for child in below[node] if not weights[child]]
             averages[node] = Estimate(float("nan"), reason=f"no score of {', '.join(lacking)}"[:1_000])
     return averages
+
+
+def _mean_weights(children: Sequence[Mapping[str, float]], missing: Missing) -> dict[str, float]:
+    """Return the weights of leaves in the mean of children; none if it is missing, as those of a missing child."""
+    present = [child for child in children if child]
+    n = len(present) if missing == "left out" else len(children)
+    weights: dict[str, float] = {}
+    if missing == "undefined" and len(present) < n:
+        return weights
+    for child in present:
+        for leaf, weight in child.items():
+            weights[leaf] = weights.get(leaf, 0.0) + weight / n
+    return weights
 
 
 def _sum(influences: list[Influence | InfluenceSketch]) -> Influence | InfluenceSketch:
@@ -225,8 +227,10 @@ def _sum(influences: list[Influence | InfluenceSketch]) -> Influence | Influence
     return reduce(add, exact) if exact else reduce(add, sketches)
 
 
-def _variance_of_others(weighted: Mapping[str, tuple[float, Estimate]], correlation: Correlation) -> float:
-    """Return the variance that scores without influences add."""
+def _error_with_others(
+    error_of_matched: float, weighted: Mapping[str, tuple[float, Estimate]], correlation: Correlation
+) -> float:
+    """Add the variance of scores without influences and their covariances to the error of those that have some."""
     variance = 0.0
     names = sorted(weighted)
     for place, a in enumerate(names):
@@ -240,7 +244,12 @@ def _variance_of_others(weighted: Mapping[str, tuple[float, Estimate]], correlat
             if not abs(rho) <= 1:
                 raise ConfigurationError(f"The correlation of {a!r} and {b!r} is {rho}; expected one in [-1, 1].")
             variance += 2 * rho * weight_a * weight_b * first.error * second.error
-    return variance
+    variance = error_of_matched**2 + variance
+    if variance < -1e-12:
+        raise ConfigurationError(
+            f"The variance of an average is {variance:g}: the correlations that are stated contradict each other."
+        )
+    return math.sqrt(max(variance, 0.0))
 
 
 def _degrees_of_freedom(
