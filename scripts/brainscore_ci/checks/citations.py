@@ -112,8 +112,6 @@ class MalformedBibtexError(ValueError):
 
     Parameters
     ----------
-    message : str
-        The problem.
     line : int
         Line in the text, from 0.
     """
@@ -131,8 +129,6 @@ class BibtexEntry:
     ----------
     type : str
         In lower case, such as ``'article'``.
-    key : str
-        Citation key.
     fields : mapping of str to str
         Names in lower case.
     line : int
@@ -245,7 +241,6 @@ class _Reader:
         self.position = match.end() if match else self.position
 
     def _take(self, character: str) -> bool:
-        """Skip space, and one character if it comes next."""
         self._skip()
         found = self.text.startswith(character, self.position)
         self.position += found

@@ -28,10 +28,6 @@ class Finding:
         Counted from 1.
     rule : str
         Name of the rule, such as ``'literal-registration'``.
-    message : str
-        Problem and expectation.
-    fix : str
-        Remedy.
     severity : {'error', 'hint'}
         Errors prevent a merge; hints may be intended.
     """

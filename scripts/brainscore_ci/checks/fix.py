@@ -31,11 +31,6 @@ _Edit = tuple[int, int, int, str]  # line from 0, first byte, end byte, new text
 def fix_plugin(source: CheckedPlugin, contact: str) -> list[str]:
     """Fix the files of a plugin on disk.
 
-    Parameters
-    ----------
-    contact : str
-        Contact to insert if there is none.
-
     Returns
     -------
     list of str
@@ -74,13 +69,7 @@ def contact_of(repository: Path | None) -> str:
 
 
 def fixed_source(content: bytes, library: str) -> bytes:
-    """Return Python code with current names, see `current_name`; leave what cannot be renamed safely.
-
-    Parameters
-    ----------
-    library : str
-        Package that the plugin belongs to.
-    """
+    """Return Python code with current names, see `current_name`; leave what cannot be renamed safely."""
     tree = parse(content)
     lines = content.splitlines(keepends=True)
     for line, start, end, text in sorted(set(_edits(tree, lines, library)), reverse=True):

@@ -199,7 +199,6 @@ _LOADER = {
 
 
 def _imported(source: CheckedPlugin, path: str, node: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Yield (module, whether all of it) for an import statement."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield alias.name, False

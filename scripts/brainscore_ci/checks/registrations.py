@@ -217,7 +217,6 @@ def check_loaded(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
 
 
 def _loads(source: CheckedPlugin, path: str, file: SourceFile) -> Iterator[tuple[int, str, str]]:
-    """Yield (line, kind, identifier) of each call of a library loader with a literal identifier."""
     library = source.plugin.root.package.partition(".")[0]
     for node in ast.walk(file.tree) if file.tree else ():
         if not isinstance(node, ast.Call):

@@ -66,12 +66,8 @@ class Checked:
     ----------
     plugins : tuple of str
         Such as ``'models/pixels'``.
-    findings : tuple of Finding
-        Sorted by place.
     fixed : tuple of str
         Files fixed beforehand.
-    new : tuple of AddedPlugin
-        Metadata of new plugins.
     """
 
     plugins: tuple[str, ...]
@@ -179,7 +175,6 @@ def _nodes(place: Workplace) -> frozenset[str]:
 
 
 def _dependencies(place: Workplace) -> dict[str, SpecifierSet]:
-    """Return the libraries' requirements, from the checkout or the installed distributions."""
     texts: list[str] = []
     repository = place.repository
     files_of = [repository / Path(name).parts[0] / "pyproject.toml" for name in place.libraries] if repository else []
@@ -210,8 +205,6 @@ def check_named(place: Workplace, names: Sequence[str], base: str | None = None,
 
     Parameters
     ----------
-    place : Workplace
-        Where to look.
     names : sequence of str
         Name of a plugin folder of any kind; identifier; or path of a plugin folder anywhere.
     base : str, optional
@@ -261,7 +254,6 @@ def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
 
 
 def _unwanted(place: Workplace, locations: Sequence[str] = ("",)) -> list[Finding]:
-    """Return unwanted files in some folders, in order; empty without git."""
     if place.repository is None:
         return []
     try:
@@ -360,7 +352,6 @@ def _changes(place: Workplace, base: str) -> ChangeSet:
 
 
 def _earlier(repository: Path, commit: str, location: str) -> dict[str, bytes]:
-    """Return the Python files of a folder at a commit; empty if it did not exist."""
     listing = run_git(repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", location)
     paths = [path for path in listing.stdout.decode("utf-8", "surrogateescape").split("\0") if path.endswith(".py")]
     sources = {}

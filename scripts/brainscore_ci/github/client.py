@@ -31,7 +31,6 @@ Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else val
 
 
 def _at(*path: str) -> Any:  # as `Field` does
-    """Return the path of a value inside an entry from GitHub."""
     return Field(validation_alias=AliasPath(*path))
 
 
@@ -45,8 +44,6 @@ class PullRequest:
 
     Attributes
     ----------
-    head_sha, head_branch : str
-        Commit and branch to merge.
     head_repository : int or None
         Number of the source repository; None if deleted.
     """
@@ -66,16 +63,10 @@ class WorkflowRun:
     ----------
     id, number, attempt : int
         Identity, number among the workflow's runs, and number of starts.
-    head_repository : int or None
-        Number of the source repository.
-    event : str
-        Such as 'pull_request'.
     status : str
         Such as 'queued', 'in_progress' or 'completed'.
     conclusion : str or None
         Such as 'success' or 'failure'; None until completed.
-    url : str
-        Page of the run.
     """
 
     id: Whole
@@ -124,18 +115,12 @@ class HttpGitHub:
 
     Parameters
     ----------
-    repository : str
-        Such as 'owner/name'.
     token : str
         Empty: only read public data.
     api : str
         URL of the REST interface, ``GITHUB_API_URL``.
-    transport : httpx.BaseTransport, optional
-        None: the network.
     pause_s : float
         Pause before each change; GitHub asks for a second.
-    sleep : callable
-        Waits some seconds.
 
     Raises
     ------
@@ -246,7 +231,6 @@ class HttpGitHub:
     def _pages(
         self, path: str, parameters: Mapping[str, str], key: str = "", most_pages: int = _MOST_PAGES
     ) -> Iterator[Any]:
-        """Yield the entries of a paginated list."""
         query = "".join(f"{name}={quote(value, safe='')}&" for name, value in parameters.items())
         address = f"{self._base}{path}?{query}per_page={_PER_PAGE}"
         for _ in range(most_pages):
@@ -377,7 +361,6 @@ _ADAPTERS: Mapping[type, TypeAdapter[Any]] = {  # Any: each makes another class
 
 
 def _read(kind: type[T], entry: object) -> T:
-    """Validate an entry from GitHub."""
     try:
         value: T = _ADAPTERS[kind].validate_python(entry)
     except (ValidationError, TypeError, KeyError) as error:

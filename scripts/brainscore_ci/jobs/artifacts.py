@@ -80,8 +80,6 @@ def read_beside(
     ----------
     folder, plan, policy
         As for `read_records`.
-    records : mapping
-        Its result.
 
     Returns
     -------

@@ -32,15 +32,11 @@ def box_of_tests(
     ----------
     repository : Path
         Top folder of the checkout, read-only.
-    python : Path
-        Interpreter with the plugin's requirements.
     own : Path
         Temporary folder for their home, files and outcomes.
     data : Path
         Data they can read: public data, or a copy of the private data they need. They see links to these files in a
         folder of their own, where they may add others.
-    environment : mapping of str to str
-        Environment variables without credentials.
     network : bool
         Whether they have network; never with private data.
     """

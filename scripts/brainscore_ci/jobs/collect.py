@@ -59,10 +59,6 @@ class Collected:
 
     Attributes
     ----------
-    records : tuple of ScoreRecord
-        Records of planned pairs, sorted.
-    missing : tuple of Pair
-        Planned pairs without a record.
     problems : tuple of str
         Problems with other files; safe in a log.
     outdated : tuple of ScoreRecord
@@ -153,7 +149,6 @@ def _is_there(
     store: RecordStore,
     revision_of: Callable[[str, str], str | None],
 ) -> bool:
-    """Return whether a pair has a record, from this attempt or an earlier one."""
     if (pair.model, pair.benchmark) in found:
         return True
     revisions = revision_of("model", pair.model), revision_of("benchmark", pair.benchmark)
@@ -179,14 +174,10 @@ def publish(
         Skip those that do not replace the existing record (`replaces`). A callable is called at each attempt.
     repository : Path
         A checkout; its files, index and branches stay unchanged.
-    message : str
-        Message of the commit.
     beside : mapping of str to bytes
         Path -> content of files beside records, see `artifacts.read_beside`.
     run : callable, optional
         Parent commit, or None -> the run to write; written only together with records.
-    token : str
-        Token for a remote over https.
 
     Returns
     -------

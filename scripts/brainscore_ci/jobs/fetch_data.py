@@ -60,7 +60,6 @@ def fetch_for_pairs(plan_file: Path, shard: int) -> int:
 
 
 def _data_plugins(checkout: Checkout, users: Iterable[PluginName]) -> list[Plugin]:
-    """Return the data plugins among some plugins and the plugins they use."""
     names = {name for user in users for name in checkout.reached(user) if name.folder == KINDS["data"].folder}
     return [checkout.plugins[name] for name in sorted(names) if name in checkout.plugins]
 

@@ -36,14 +36,6 @@ def run(
     ----------
     base : str
         Branch or commit to compare with; empty: origin/main or main.
-    head : str, optional
-        Commit that is checked out; None: the working tree.
-    event, labels : str
-        Event to plan for, and labels of the pull request.
-    as_json : bool
-        Whether to print JSON.
-    output : Path, optional
-        File to write the plan to, as JSON.
     missing : Path, optional
         File to write the pairs without a record to; then nothing is planned.
     """

@@ -62,8 +62,6 @@ class TestOptions:
     ----------
     private : bool
         Whether to run tests with private data; if not, no test gets credentials.
-    slow : bool
-        Whether to run slow tests.
     pytest_arguments : tuple of str
         Further arguments for pytest, such as ``('-k', 'ceiling')``.
     """
@@ -90,12 +88,8 @@ class PluginRun:
 
     Attributes
     ----------
-    ended : Ended
-        The process.
     outcomes : tuple of TestOutcome or None
         Outcome of each test; None if the process ended too early.
-    python : Path
-        Interpreter of the environment.
     """
 
     plugin: Plugin
@@ -303,6 +297,5 @@ def _report(runs: Sequence[PluginRun], problems: Mapping[str, str], names: Seque
 
 @contextmanager
 def _network_known() -> Iterator[Callable[[], bool]]:
-    """Find out in the background whether there is network."""
     with ThreadPoolExecutor(1) as executor:
         yield executor.submit(lambda: not settings().offline and has_network()).result

@@ -50,10 +50,6 @@ class ShardRequest:
 
     Attributes
     ----------
-    plan : Path
-        File with the plan.
-    shard : int
-        Number of the job, from 0.
     results : Path
         Folder for the results: one JSON file per plugin, see `Results`.
     """
@@ -75,14 +71,8 @@ def run_shard(
 
     Parameters
     ----------
-    library : str
-        Package with the plugins.
     options : TestOptions
         The plan overrides `private`.
-    repository : Path
-        Top folder of the checkout.
-    say : callable
-        Takes lines for the log.
 
     Returns
     -------

@@ -51,12 +51,6 @@ def run(
     ----------
     minutes : float
         Time after which no further pair starts.
-    shard : int, optional
-        Number of the job, from 0; None: all.
-    previews : bool
-        Whether to score the previews of a pull request.
-    results : Path, optional
-        Folder for the report's input.
 
     Raises
     ------
@@ -146,7 +140,6 @@ def python_of(checkout: Checkout, pair: Pair) -> Path:
 
 
 def _why_no_private() -> str | None:
-    """Return why private pairs cannot be scored; None if they can."""
     if os.environ.get("PRIVATE_DATA") != "true":
         return "private data are not available"
     return None if why_no_box() is None else "private data need a box, which there cannot be here"

@@ -52,7 +52,6 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
-    """Return a line for each reason, with names of some tests."""
     groups: dict[str, list[TestOutcome]] = {}
     for outcome in outcomes:
         if outcome.outcome == "skipped":

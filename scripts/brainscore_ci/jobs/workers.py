@@ -17,13 +17,6 @@ _MOST = 8  # each holds the library, and maybe a model, in memory
 def choose_workers(n_tests: int, cores: int, last_seconds: float | None = None) -> int:
     """Return the number of worker processes; 0 for none beside the first.
 
-    Parameters
-    ----------
-    n_tests : int
-        Approximate number of tests.
-    last_seconds : float, optional
-        Total duration of the last run.
-
     Examples
     --------
     >>> choose_workers(8, cores=4), choose_workers(200, cores=4), choose_workers(200, cores=4, last_seconds=5)

@@ -60,8 +60,6 @@ class Area:
         speed); 'tooling' (workflows, configuration); 'library'; 'web' (pages that only show scores); or 'unknown'.
     plugin : PluginName or None
         Set if the kind is 'plugin'.
-    within : str
-        Path inside the plugin's folder.
     """
 
     kind: Kind

@@ -72,14 +72,10 @@ class ChangeSet:
 
     Attributes
     ----------
-    changes : tuple of FileChange
-        Sorted by path.
     base : str or None
         Commit of the earlier state; None if nothing can be compared and every file counts as added.
     head : str or None
         Commit of the later state; None: the working tree.
-    note : str
-        How the base was chosen, for people.
     """
 
     changes: tuple[FileChange, ...]
@@ -124,16 +120,12 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
 
     Parameters
     ----------
-    repository : Path
-        Any folder of the checkout.
     before : str
             Target branch of a pull request, or the commit before a push. Zeros (first push of a branch) and a commit
         that no
             longer exists (forced push) mean `default_branch`; without one, or if it is the same commit, every file
         counts as
         added.
-    head : str
-        The later commit or branch.
     default_branch : str
         Such as ``'origin/main'``.
 
@@ -163,13 +155,6 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
 def changes_since(repository: Path, before: str) -> ChangeSet:
     """Return how the working tree, including untracked files, differs from its merge base with a branch.
 
-    Parameters
-    ----------
-    repository : Path
-        Any folder of the checkout.
-    before : str
-        Branch or commit.
-
     Raises
     ------
     ConfigurationError
@@ -196,7 +181,6 @@ def changes_since(repository: Path, before: str) -> ChangeSet:
 
 
 def _merge_base(repository: Path, first: str, second: str) -> str | None:
-    """Return the last common commit, or None if the histories are unrelated."""
     done = run_git(repository, "merge-base", first, second)
     if done.status == 0:
         return done.stdout.decode().strip()

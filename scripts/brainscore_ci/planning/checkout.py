@@ -190,7 +190,6 @@ def _card(plugin: Plugin, facts: PluginFacts) -> PluginCard:
 
 
 def _files(directory: Path) -> Iterable[tuple[str, Path]]:
-    """Yield (path inside the folder, file) of a plugin, without caches of programs."""
     for folder, folders, names in os.walk(directory):
         folders[:] = sorted(name for name in folders if name not in LEFT_ALONE)
         for name in sorted(names):

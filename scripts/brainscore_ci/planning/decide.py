@@ -33,12 +33,6 @@ class PluginCard:
 
     Attributes
     ----------
-    models, benchmarks : tuple of str
-        Identifiers it registers.
-    has_tests : bool
-        Whether there is a ``test.py``.
-    private_tests : int
-        Number of its tests that need private data.
     private : bool
         Whether scoring on it, or loading its data, needs private data.
     minutes, memory_gb : float or None
@@ -97,14 +91,6 @@ def make_plan(
 
     Parameters
     ----------
-    changes : ChangeSet
-        Files that differ.
-    dependencies : Dependencies
-        Which plugin uses which, in the later state.
-    cards : mapping of PluginName to PluginCard
-        All plugins of the later state.
-    policy : Policy
-        Representative plugins, reference models and benchmarks, and usual costs.
     refused : iterable of Refusal
         Files that the later state must not hold, even if the change does not touch them.
     event : str

@@ -217,7 +217,6 @@ class _Resolver:
         return named
 
     def _of_pattern(self, kind: str, pattern: Pattern) -> frozenset[str]:
-        """Return the identifiers of a kind that a pattern may mean."""
         key = kind, pattern
         if key not in self._fitting:
             # Most patterns are messages and paths: some piece of them occurs in no identifier.
@@ -228,7 +227,6 @@ class _Resolver:
         return self._fitting[key]
 
     def _modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> Iterable[tuple[str, int]]:
-        """Yield absolute dotted names of a file's imports."""
         folders = file.split("/")[:-1]
         for statement in facts.imports:
             if statement.level == 0:
@@ -260,7 +258,6 @@ class _Resolver:
         return None
 
     def _helper_modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> set[str]:
-        """Return the helper modules that a file imports, directly or not."""
         reached: set[str] = set()
         waiting = [module for module, _ in self._modules(file, plugin, facts) if module in self.helpers]
         while waiting:

@@ -47,10 +47,6 @@ class PluginFacts:
         Path inside the folder -> file; all files.
     has_tests : bool
         Whether there is a ``test*.py``.
-    private_tests : int
-        Number of its tests that need private data.
-    access : str or None
-        'public' or 'private' if ``metadata.yml`` says so.
     minutes, memory_gb : float or None
         Costs, if ``metadata.yml`` states them.
     """
@@ -77,8 +73,6 @@ class TreeFacts:
         Sorted by name; without folders with forbidden names.
     helpers : mapping of str to SourceFacts
         Dotted name -> facts, of library modules that load a plugin, directly or not.
-    packages : tuple of str
-        Names of the libraries, such as ``'mylibrary'``.
     """
 
     plugins: Mapping[PluginName, PluginFacts]
@@ -210,7 +204,6 @@ def _read_helpers(library: Path, package: str) -> dict[str, SourceFacts]:
 
 
 def _helpers(library: Path, package: str) -> Iterator[tuple[str, SourceFile]]:
-    """Yield (dotted name, file) of every module in the helper folders."""
     for folder in sorted(library.glob("*_helpers")):
         for path, file in read_files(folder).items():
             if path.endswith(".py") and _RUN_BY_HAND not in f"{folder.name}/{path}":

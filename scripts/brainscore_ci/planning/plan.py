@@ -81,10 +81,6 @@ class TestTask(Untrusted):
     ----------
     reasons : tuple of str
         Why, from the plugin back to the change.
-    minutes, memory_gb : float
-        Expected cost.
-    private_tests : int
-        Number of its tests that need private data.
     with_private : bool
         Whether those run too.
     """
@@ -189,8 +185,6 @@ class Plan(Untrusted):
     ----------
     base, head : str or None
         Compared commits, see `ChangeSet`.
-    event : str
-        Event planned for.
     changed : tuple of str
         Every path that differs.
     tests : tuple of TestTask
@@ -201,8 +195,6 @@ class Plan(Untrusted):
         To score on a pull request: its plugins with the reference models or benchmarks, public data only.
     refused : tuple of Refusal
         If there is any, nothing may run.
-    notes : tuple of str
-        Further notes for people.
     """
 
     base: Name | None

@@ -51,8 +51,6 @@ def plan_work_tree(
     ----------
     base : str
         Branch or commit to compare with; empty: see `default_base`.
-    event, labels
-        Event and labels to plan for, see `make_plan`.
     """
     changes = changes_since(checkout.repository, base or default_base(checkout.repository))
     return _planned(checkout, changes, event, labels)
@@ -72,10 +70,6 @@ def plan_change(
 
     Parameters
     ----------
-    base, head : str
-        Commits to compare, see `changes_between`.
-    event, labels
-        See `make_plan`.
     records : str
         Branch with the records; after a merge, pairs with a valid record are skipped.
     with_private : bool

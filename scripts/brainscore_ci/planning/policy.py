@@ -34,10 +34,6 @@ class Policy:
         gets a preview.
     minutes : mapping of str to float
         Plugin folder -> usual minutes of its tests.
-    pair_minutes : float
-        Usual minutes to score a pair.
-    memory_gb : float
-        Usual memory of a test or a score.
     shard_minutes : float
         Intended minutes of one job of a matrix.
     most_shards : int

@@ -54,8 +54,6 @@ class Reach:
 
     Parameters
     ----------
-    files : mapping of str to SourceFile
-        Path inside the folder -> file, see `read_files`.
     imported : frozenset of str
         Dotted names inside the plugin that other plugins import, such as ``'tests.helper'``.
     """

@@ -42,10 +42,6 @@ def divide(
 
     Parameters
     ----------
-    tasks : sequence
-        Each is placed exactly once.
-    minutes : callable
-        Task -> expected minutes.
     shard_minutes : float
         Intended minutes of one job; a longer task gets its own job.
     most : int
@@ -85,7 +81,6 @@ def divide(
 def _blocks(
     group: Sequence[Task], minutes: Callable[[Task], float], shard_minutes: float
 ) -> list[tuple[float, list[Task]]]:
-    """Cut a group into runs no longer than a job."""
     blocks: list[tuple[float, list[Task]]] = []
     for task in group:
         length = minutes(task)

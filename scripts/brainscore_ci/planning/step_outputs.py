@@ -26,8 +26,6 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
             Whether some jobs have credentials for private data. If not, all pairs are tried without: a plugin's
         metadata may
         be out of date.
-    with_records : bool
-        Whether the branch of records exists.
 
     Returns
     -------
@@ -60,7 +58,6 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
 
 
 def _apart(shards: Sequence[Shard[Any]], numbered: Sequence[dict[str, Any]], *, with_private: bool) -> dict[str, str]:
-    """Split the jobs by whether they have credentials for private data."""
     outputs = {}
     for name, is_private in (("public", False), ("private", True)):
         indices = [index for index, row in enumerate(numbered) if (row["private"] and with_private) is is_private]

@@ -98,7 +98,6 @@ def _chain(reasons: Iterable[str]) -> list[str]:
 
 
 def _skips(skipped: Sequence[Skip]) -> Iterator[str]:
-    """Yield skipped entries, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for skip in skipped:
         by_reason.setdefault(skip.reason, []).append(skip.what)

@@ -53,10 +53,6 @@ def from_outcomes(
     ----------
     outcomes : sequence of TestOutcome
         All are counted; the first 100 failures and 500 skipped tests are kept in full.
-    duration_s : float
-        Duration of the whole run.
-    reproduce : str
-        Command line that reproduces it.
     """
     failures = [outcome for outcome in outcomes if outcome.outcome in {"failed", "error"}]
     skipped = [outcome for outcome in outcomes if outcome.outcome in {"skipped", "deselected"}]

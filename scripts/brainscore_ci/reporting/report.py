@@ -38,10 +38,6 @@ def render(plan: Plan, results: Results, verdict: Verdict, *, most_bytes: int = 
 
     Parameters
     ----------
-    plan : Plan
-        Planned work.
-    results : Results
-        Results; unplanned ones are skipped.
     most_bytes : int
             Most bytes in UTF-8, at least 4,096. Beyond it, the least important parts are shortened first, and the end
         of the

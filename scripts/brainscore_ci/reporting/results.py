@@ -66,14 +66,8 @@ class Failure(Untrusted):
 
     Attributes
     ----------
-    test : str
-        Name of the test.
     file : str or None
         Place of the failure, relative to the repository.
-    line : int or None
-        Counted from 1.
-    fix : str
-        Remedy; empty if unknown.
     """
 
     test: Name
@@ -100,8 +94,6 @@ class PluginResult(Untrusted):
     ----------
     status : str
         'passed', 'failed', 'error' (a test could not run), or 'skipped' (none ran).
-    n_passed, n_failed, n_errors, n_skipped : int
-        Number of tests.
     failures, skipped : tuple
         The first of them, see `from_outcomes`.
     reproduce : str
@@ -131,16 +123,12 @@ class PairResult(Untrusted):
 
     Attributes
     ----------
-    model, benchmark : str
-        Identifiers.
     status : str
         'scored', 'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
     raw, ceiling, score, error : float or None
         Score before normalisation, ceiling, score after it, and its standard error (`ScoreRecord.error`).
     interval : tuple of float or None
         95 % interval of the score.
-    message : str
-        Message of the error.
     simulated : bool
         Whether the measurements are simulated, not biological.
     """
@@ -173,12 +161,6 @@ class FoundProblem(Untrusted):
 
     Attributes
     ----------
-    path : str
-        Relative to the repository.
-    line : int
-        Counted from 1.
-    rule, message, fix : str
-        Violated rule, problem, and remedy.
     is_error : bool
         Whether it prevents a merge; a hint may be intended.
     """

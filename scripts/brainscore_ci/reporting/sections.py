@@ -23,10 +23,6 @@ class Section:
         Lower numbers are shortened first.
     items : iterable of str
         Lines, dropped from the end; generated only as far as needed.
-    total : int
-        Number of items.
-    head, foot : tuple of str
-        Lines above and below.
     """
 
     name: str

@@ -119,8 +119,6 @@ def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateD
 
     Parameters
     ----------
-    asked : str or None
-        Requested region.
     is_named : bool
         Whether the request names the data, so that several regions need a choice.
 

@@ -18,17 +18,7 @@ __all__ = ["PluginRequest", "WrittenPlugin", "new_plugin"]
 
 @dataclass(frozen=True)
 class WrittenPlugin:
-    """Written files of a new plugin.
-
-    Attributes
-    ----------
-    name : str
-        Name of the folders.
-    identifiers : tuple of str
-        Registered identifiers.
-    remarks : tuple of str
-        Notes for people.
-    """
+    """Written files of a new plugin."""
 
     files: tuple[Path, ...]
     name: str
@@ -53,8 +43,6 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
 
     Parameters
     ----------
-    start : Path
-        A folder of the checkout.
     library : str, optional
         Package of the plugin; None: the checkout's first.
 

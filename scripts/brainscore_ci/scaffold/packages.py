@@ -25,13 +25,7 @@ __all__ = ["Assembly", "Package", "Stimuli", "place_in_data_home", "read_package
 
 @dataclass(frozen=True)
 class Stimuli:
-    """A packaged stimulus set.
-
-    Attributes
-    ----------
-    count : int
-        Number of stimuli.
-    """
+    """A packaged stimulus set."""
 
     identifier: str
     csv: Path
@@ -51,10 +45,6 @@ class Assembly:
         Such as ``'NeuroidAssembly'``.
     sizes : tuple of (str, int)
         Dimensions, in order.
-    stimuli : str or None
-        Identifier of its stimulus set.
-    regions : tuple of str
-        Values of the coordinate ``region``.
     repetitions : int
         Presentations of each stimulus; 1 if unknown.
     """
@@ -160,7 +150,6 @@ def registrations(package: Package, library: str) -> str:
 
 
 def _add(code: str, imports: dict[str, set[str]], blocks: list[str]) -> None:
-    """Add the imports and the other lines of some code."""
     last = 0
     for statement in ast.parse(code).body:
         if isinstance(statement, ast.ImportFrom) and statement.module:

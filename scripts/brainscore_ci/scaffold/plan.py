@@ -43,22 +43,14 @@ class PluginRequest:
 
     Attributes
     ----------
-    kinds : tuple of str
-        'data', 'metric', 'benchmark', 'model'.
     name : str
         As in a paper, ``'MyExperiment2024'``, or as a folder, ``'myexperiment2024'``.
     identifier : str or None
         Identifier to register; for a benchmark without region and metric.
     package : Path or None
         Folder of packaged files to register.
-    region, metric, data : str or None
-        Recorded region, metric and data of a benchmark.
     task : str or None
         Behavioural task: ``'label'``, ``'probabilities'``, ``'odd_one_out'``.
-    trials : int or None
-        Presentations of each stimulus in the experiment.
-    visual_degrees : float or None
-        Width of the stimuli in the experiment.
     """
 
     kinds: tuple[str, ...]
@@ -211,7 +203,6 @@ class Scaffold:
         return self._registered(_plain(self._known("data", asked), "--data"))
 
     def _registered(self, data: str) -> Recordings:
-        """Return the facts about registered data."""
         plugins = [plugin for plugin, _ in self.place.index.find(KINDS["data"], data)]
         trials = self.request.trials or next(filter(None, map(trials_of, plugins)), None)
         if trials is None and not self.is_behavioral:
@@ -322,13 +313,7 @@ class Scaffold:
 
 
 def _plain(text: str, what: str) -> str:
-    """Return a text that goes into code verbatim.
-
-    Raises
-    ------
-    ConfigurationError
-        If it could change the code.
-    """
+    """Return a text that goes into code verbatim, if it cannot change the code."""
     if not _IDENTIFIER.fullmatch(text):
         raise ConfigurationError(
             f"{what} is {text!r}; expected letters, digits and _ . + -, a letter or digit first, at most 100."
@@ -349,7 +334,6 @@ def _registration_values(package: Package, library: str) -> dict[str, str]:
 
 
 def _literal(values: Mapping[str, object]) -> str:
-    """Return a dictionary as code, one entry a line."""
     lines = [f"    {_quoted(key)}: {_quoted(value)}," for key, value in values.items()]
     return "\n".join(["{", *lines, "}"]) if lines else "{}"
 

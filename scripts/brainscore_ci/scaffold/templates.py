@@ -23,8 +23,6 @@ class Recordings:
 
     Attributes
     ----------
-    identifier : str
-        Identifier of the data.
     regions : tuple of str
         Recorded regions; empty if unknown or none.
     trials : int or None
@@ -62,8 +60,6 @@ class TemplateDefaults:
         Metric -> why it has no design.
     simulated : mapping of str to Recordings
         Design -> data for a benchmark without its own; ``''`` for other neural designs.
-    trials : int
-        Repetitions of each stimulus in synthetic data.
     time_bins : tuple of (int, int)
         Time bins of synthetic data over time, ms.
     """
@@ -84,11 +80,6 @@ class TemplateDefaults:
 
 def read_defaults(library: Path) -> TemplateDefaults:
     """Read the settings beside a library's templates.
-
-    Parameters
-    ----------
-    library : Path
-        Folder of its package.
 
     Raises
     ------
@@ -135,15 +126,7 @@ def _simulated(table: Mapping[str, Any]) -> Recordings:
 
 
 def fill(library: Path, folders: Sequence[str], values: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of a new plugin: name -> text, with ``$placeholders`` filled in.
-
-    Parameters
-    ----------
-    library : Path
-        Folder of its package.
-    folders : sequence of str
-        Template folders.
-    """
+    """Return the files of a new plugin: name -> text, with ``$placeholders`` filled in."""
     return {
         template.name.removesuffix(".txt"): Template(template.read_text(encoding="utf-8")).substitute(values)
         for folder in folders

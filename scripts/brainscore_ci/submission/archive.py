@@ -47,8 +47,6 @@ class ArchivePolicy:
         Folders of packages with plugins, relative to the repository. Paths that name none belong to the first.
     most_archive_bytes, most_total_bytes, most_file_bytes : int
         Size of the zip file, of its unpacked content, and of one unpacked file.
-    most_members : int
-        Number of files and folders.
     most_ratio : float
         Largest compression ratio of members over 2 MiB.
     most_path : int
@@ -72,12 +70,8 @@ class Fault:
     ----------
     what : str
         A sentence, or the end of one that starts with file names: 'is a link'. May quote untrusted text.
-    fix : str
-        Remedy.
     names : tuple of str
         The first of the files, as the archive names them (untrusted text). Empty: it concerns the whole archive.
-    count : int
-        Number of files.
     """
 
     what: str
@@ -118,8 +112,6 @@ class Archive:
         Folder of its package, such as 'domain/mylibrary'.
     files : mapping of str to bytes
         Path inside the plugin's folder -> content; sorted by path.
-    notes : tuple of str
-        Ignored files, for people.
     """
 
     library: str
@@ -179,7 +171,6 @@ def _content(source: bytes | Path, most_bytes: int) -> bytes:
 
 
 def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Fault | None:
-    """Return problems found before parsing."""
     if len(content) > policy.most_archive_bytes:
         return Fault(
             what=f"the zip file has more than {_size(policy.most_archive_bytes)}",
@@ -197,8 +188,6 @@ def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Fault | None:
 
 
 class _Inspection:
-    """One look into one archive."""
-
     def __init__(self, archive: zipfile.ZipFile, archive_bytes: int, policy: ArchivePolicy) -> None:
         self._archive = archive
         self._archive_bytes = archive_bytes
@@ -227,7 +216,6 @@ class _Inspection:
         self._found.setdefault((what, fix), []).append(name)
 
     def _members(self) -> tuple[list[zipfile.ZipInfo], list[str]]:
-        """Return members with allowed names and kinds, and ignored ones."""
         sound, left_over = [], []
         for info in self._archive.infolist():
             name = info.orig_filename

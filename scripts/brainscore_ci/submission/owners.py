@@ -40,14 +40,10 @@ class Owner:
 
     Attributes
     ----------
-    name : str
-        Name in the history, untrusted.
     login : str
         Login at GitHub; empty if unknown.
     account : int
         Number of the account; 0 if unknown.
-    commits : int
-        Number of commits of the plugin.
     """
 
     name: str

@@ -22,12 +22,8 @@ class Placement:
 
     Attributes
     ----------
-    exists : bool
-        Whether a plugin of that name exists.
     added, changed, removed : tuple of str
         Paths inside the plugin's folder.
-    problems : tuple of Fault
-        Why it cannot be added.
     """
 
     exists: bool
@@ -47,8 +43,6 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
 
     Parameters
     ----------
-    repository : Path
-        Top folder of a checkout.
     update : bool
         Whether the submission states that it replaces a plugin.
     """

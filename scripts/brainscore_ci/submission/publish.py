@@ -62,10 +62,6 @@ class Publication:
     ----------
     state : str
         'opened' (new pull request), 'updated' (new commit on its branch), 'unchanged' or 'refused'.
-    problems : tuple of Fault
-        Reasons of a refusal.
-    pull : int or None
-        Number of the pull request.
     """
 
     state: Literal["opened", "updated", "unchanged", "refused"]
@@ -95,16 +91,10 @@ def submit(
 
     Parameters
     ----------
-    check : callable
-        See `Check`.
-    policy : ArchivePolicy
-        Limits of an archive.
     url : str
         Attachment to use; empty: the newest.
     file : Path, optional
         A local zip file.
-    reply : bool
-        Whether to write the outcome into the issue.
 
     Raises
     ------
@@ -187,7 +177,6 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
 
 
 def _contact(folder: Path) -> str:
-    """Return the contact in a plugin's ``metadata.yml``."""
     file = folder / "metadata.yml"
     contact = read_values(file.read_bytes()).get("contact") if file.is_file() else None
     return contact if isinstance(contact, str) else ""

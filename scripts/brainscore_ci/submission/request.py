@@ -62,8 +62,6 @@ class Issue:
 
     Attributes
     ----------
-    author : str
-        Login of its author.
     author_id : int
         Number of that account; unlike the login it never changes.
     is_pull_request : bool
@@ -85,10 +83,6 @@ class Submission:
     ----------
     url : str
         URL of the zip file; empty for a local file.
-    update : bool
-        Whether it replaces a plugin.
-    description : str
-        Untrusted text.
     """
 
     issue: int
@@ -133,8 +127,6 @@ def read_request(
 
     Parameters
     ----------
-    later : sequence of str
-        Comments by its author.
     url : str
         Attachment to use; empty: the one in the newest text with any.
     is_local : bool
@@ -211,19 +203,7 @@ def draft(
     owners: Sequence[Owner] = (),
     contact: str = "",
 ) -> Draft:
-    """Phrase the pull request for a submission.
-
-    Parameters
-    ----------
-    placement : Placement
-        Changes by the submission.
-    hints : sequence of str
-        Hints of the static checks.
-    owners : sequence of Owner
-        Authors of the replaced plugin.
-    contact : str
-        Contact of the replaced plugin.
-    """
+    """Phrase the pull request for a submission."""
     title = f"{'Update' if placement.exists else 'Add'} {archive.plugin}"
     message = (
         f"{title}\n\nSubmitted as a zip file in #{request.issue}.\n\n"
@@ -284,7 +264,6 @@ def answer(problems: Sequence[Fault], *, pull: int | None = None, changed: bool 
 
 
 def _fitting(lines: Sequence[str], most_bytes: int) -> list[str]:
-    """Return the first lines that fit, and the number of the others."""
     fitting: list[str] = []
     for line in lines:
         most_bytes -= len(line.encode()) + 1

@@ -101,18 +101,12 @@ class ReconcilePolicy:
     ----------
     workflow, scoring : str
         Workflow files that test pull requests and that score merged plugins.
-    branch : str
-        Branch that is scored.
-    artifact : str
-        Name of the artifact with the report.
     author : str
         Author of the comments; names of people cannot contain brackets.
     libraries : tuple of str
         Folders of packages with plugins.
     most_starts : int
         Most scoring runs of one commit; then a person has to look.
-    inputs : mapping of str to str
-        Inputs of the scoring workflow.
     """
 
     workflow: str = "plugins.yml"
@@ -137,8 +131,6 @@ class Facts:
         Changed paths according to GitHub; None if not requested or too many to list.
     bundle : bytes or None
         Untrusted artifact of the run; None if there is none.
-    problem : str
-        Why there is no artifact.
     """
 
     pull: PullRequest
@@ -209,8 +201,6 @@ def decide_scoring(
     ----------
     runs : iterable of WorkflowRun
         Latest scoring runs on the branch.
-    head : str
-        Latest commit of the branch.
 
     Returns
     -------
@@ -233,7 +223,6 @@ def decide_scoring(
 
 
 def _report(facts: Facts, run: WorkflowRun) -> tuple[bool, str]:
-    """Return whether a run passed, and its report."""
     concluded = () if run.conclusion == "success" else (f"The run ended with: {run.conclusion or 'nothing'}.",)
     try:
         plan, results = read_bundle(facts.bundle or b"")

@@ -76,8 +76,6 @@ def reconcile(
     ----------
     missing : sequence of (model, benchmark)
         Pairs that should have a record and have none.
-    head : str
-        Latest commit of the scored branch.
     do : callable
         Performs an action; a dry run passes one that does nothing.
     """
