@@ -15,7 +15,7 @@ from typing import Literal, cast, get_args
 
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["InstallMode", "Settings", "memory_budget", "settings"]
+__all__ = ["InstallMode", "Settings", "available_memory", "memory_budget", "settings"]
 
 InstallMode = Literal["yes", "no", "newenv"]
 _OFFLINE = ("", "0", "1", "data")
@@ -138,8 +138,13 @@ def memory_budget() -> int:
     limit_gb = settings().memory_gb
     if limit_gb is not None:
         return int(limit_gb * 1e9)
+    return available_memory() // 4
+
+
+def available_memory() -> int:
+    """Return the bytes of memory of this machine, or of the container if that is less."""
     limits = [_machine_memory(), *map(_read_limit, _CGROUP_LIMITS)]
-    return min(limit for limit in limits if limit is not None) // 4
+    return min(limit for limit in limits if limit is not None)
 
 
 _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))

@@ -20,7 +20,7 @@ from typing import Literal, TypedDict, Unpack
 
 from brainscore_core.processes.guard import guard, release
 from brainscore_core.processes.output import MOST_SHOWN_BYTES, Listener, scrub
-from brainscore_core.processes.tree import ProcessTree
+from brainscore_core.processes.tree import ProcessTree, bytes_in_memory
 
 __all__ = [
     "Captured",
@@ -106,6 +106,8 @@ class RunOptions(TypedDict, total=False):
         Open files to inherit, under the same numbers.
     reports_signals : bool
         Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
+    memory_folders : sequence of str
+        Folders of a root of its own that lie in memory, such as ``/tmp``; their files count as memory, also empty ones.
     """
 
     environment: Mapping[str, str] | None
@@ -118,6 +120,7 @@ class RunOptions(TypedDict, total=False):
     most_shown: float
     pass_fds: Sequence[int]
     reports_signals: bool
+    memory_folders: Sequence[str]
 
 
 def run_bounded(command: Sequence[str | Path], **options: Unpack[RunOptions]) -> Ended:
@@ -143,6 +146,7 @@ def running(
     most_shown: float = MOST_SHOWN_BYTES,
     pass_fds: Sequence[int] = (),
     reports_signals: bool = False,
+    memory_folders: Sequence[str] = (),
 ) -> Iterator[Program]:
     """Start a program for the length of the block; afterwards it and its descendants have ended.
 
@@ -155,7 +159,7 @@ def running(
     ValueError
         If an argument holds a null byte.
     """
-    bounds = _Bounds(timeout_s, memory_bytes, most_processes, reports_signals)
+    bounds = _Bounds(timeout_s, memory_bytes, most_processes, reports_signals, tuple(memory_folders))
     listener = Listener(secrets, show, most_shown)
     with _running(
         tuple(map(str, command)),
@@ -303,7 +307,7 @@ class Program:
         if not bounds.need_looks:
             return None
         running = self._tree.look()
-        used = sum(running.values())
+        used = sum(running.values()) + bytes_in_memory(running, bounds.memory_folders)
         self._peak = max(self._peak or 0, used)
         if bounds.memory_bytes is not None and used > bounds.memory_bytes:
             return "MemoryLimit"
@@ -318,6 +322,7 @@ class _Bounds:
     memory_bytes: float | None
     most_processes: float | None
     reports_signals: bool
+    memory_folders: tuple[str, ...]
 
     @property
     def need_looks(self) -> bool:

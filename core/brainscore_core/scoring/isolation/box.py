@@ -17,9 +17,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Literal, TypedDict, Unpack
 
+from brainscore_core.config import available_memory
 from brainscore_core.errors import IsolationError
 from brainscore_core.processes import Ended, Program, running
-from brainscore_core.scoring.isolation.bubblewrap import PROGRAMS, Box, arguments_of, files_of, limits_of
+from brainscore_core.scoring.isolation.bubblewrap import (
+    MEMORY_FOLDERS,
+    PROGRAMS,
+    Box,
+    arguments_of,
+    files_of,
+    limits_of,
+)
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 from brainscore_core.scoring.isolation.system_calls import MACHINES, refused_calls
 
@@ -28,6 +36,7 @@ __all__ = ["Box", "BoxOptions", "kind_of_box", "run_boxed", "start_boxed", "why_
 _PUBLIC_ONLY = "Until then only benchmarks of public data can be scored."
 _RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 _PROBE_S = 30.0
+_MOST_MEMORY = 0.9  # of the machine, for a box without a stated limit
 _OWN_PROCESSES = 2  # of bubblewrap: one outside, and the first within
 
 
@@ -84,7 +93,8 @@ def _explained(ended: Ended) -> str:
 class BoxOptions(TypedDict, total=False):
     """Limits and output of a program in a box, as for `processes.run_bounded`.
 
-    The memory is that of all processes in the box, which cannot leave it. No folder may be in `pass_fds`: it would
+    The memory is that of all processes in the box, which cannot leave it, and of its ``/tmp`` and ``/dev/shm``; None is
+    nine tenths of this machine's. No folder may be in `pass_fds`: it would
     lead out of the box.
     """
 
@@ -144,12 +154,15 @@ def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]
         arguments = stack.enter_context(_holding("".join(f"{word}\0" for word in words).encode()))
         own = [*numbers.values(), calls.fileno(), arguments.fileno()]
         options: BoxOptions = {**bounds, "pass_fds": [*own, *bounds.get("pass_fds", ())]}
+        if options.get("memory_bytes") is None:
+            options["memory_bytes"] = _MOST_MEMORY * available_memory()
         inside = running(
             [shutil.which("bwrap") or "bwrap", "--args", str(arguments.fileno()), "--", *limits_of(box), *command],
             environment={},  # readable in its /proc/1; the box has its own
             folder=Path("/"),
             most_processes=box.most_processes + _OWN_PROCESSES,
             reports_signals=True,
+            memory_folders=MEMORY_FOLDERS,
             **options,
         )
         yield stack.enter_context(inside)

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-__all__ = ["NOBODY", "PROGRAMS", "Box", "arguments_of", "files_of", "limits_of"]
+__all__ = ["MEMORY_FOLDERS", "NOBODY", "PROGRAMS", "Box", "arguments_of", "files_of", "limits_of"]
 
 NOBODY = 65534
 """User and group of a program in a box."""
+
+MEMORY_FOLDERS = ("/dev/shm", "/tmp")  # noqa: S108 - the box's own
+"""Writable folders of every box, which lie in memory."""
 
 PROGRAMS = MappingProxyType({"bwrap": "bubblewrap", "prlimit": "util-linux"})
 """Program that boxes need -> its Debian package."""
@@ -147,7 +150,7 @@ def _own_folders(box: Box, root: Path) -> Iterator[str]:
             yield from ("--ro-bind", "/dev/null", f"/proc/{name}")  # cannot even be opened without devices
     # If started as root, every process may write /proc/sys, where core_pattern is a way out.
     yield from ("--remount-ro", "/proc", "--dev", "/dev")
-    for path in ("/dev/shm", "/tmp"):  # noqa: S108 - the box's own
+    for path in MEMORY_FOLDERS:
         yield from ("--perms", "1777", "--size", str(box.private_bytes), "--tmpfs", path)
     yield from ("--symlink", "../tmp", "/var/tmp")  # noqa: S108 - the box's own
 

@@ -22,17 +22,21 @@ _COMMON = {  # newer calls have the same number on every machine
 _X86_64 = {
     "acct": 163, "add_key": 248, "bpf": 321, "chroot": 161, "clone": 56, "delete_module": 176, "finit_module": 313,
     "init_module": 175, "ioctl": 16, "kcmp": 312, "kexec_file_load": 320, "kexec_load": 246, "keyctl": 250,
-    "memfd_create": 319, "mount": 165, "name_to_handle_at": 303, "open_by_handle_at": 304, "perf_event_open": 298,
+    "memfd_create": 319, "mount": 165, "mq_open": 240, "msgget": 68,
+    "name_to_handle_at": 303, "open_by_handle_at": 304, "perf_event_open": 298,
     "pivot_root": 155, "process_vm_readv": 310, "process_vm_writev": 311, "ptrace": 101, "quotactl": 179,
-    "reboot": 169, "request_key": 249, "setns": 308, "shmget": 29, "socket": 41, "swapoff": 168, "swapon": 167,
+    "reboot": 169, "request_key": 249, "setns": 308, "semget": 64, "shmget": 29,
+    "socket": 41, "swapoff": 168, "swapon": 167,
     "syslog": 103, "umount2": 166, "unshare": 272, "userfaultfd": 323,
 }  # fmt: skip
 _AARCH64 = {
     "acct": 89, "add_key": 217, "bpf": 280, "chroot": 51, "clone": 220, "delete_module": 106, "finit_module": 273,
     "init_module": 105, "ioctl": 29, "kcmp": 272, "kexec_file_load": 294, "kexec_load": 104, "keyctl": 219,
-    "memfd_create": 279, "mount": 40, "name_to_handle_at": 264, "open_by_handle_at": 265, "perf_event_open": 241,
+    "memfd_create": 279, "mount": 40, "mq_open": 180, "msgget": 186,
+    "name_to_handle_at": 264, "open_by_handle_at": 265, "perf_event_open": 241,
     "pivot_root": 41, "process_vm_readv": 270, "process_vm_writev": 271, "ptrace": 117, "quotactl": 60,
-    "reboot": 142, "request_key": 218, "setns": 268, "shmget": 194, "socket": 198, "swapoff": 225, "swapon": 224,
+    "reboot": 142, "request_key": 218, "setns": 268, "semget": 190, "shmget": 194,
+    "socket": 198, "swapoff": 225, "swapon": 224,
     "syslog": 116, "umount2": 39, "unshare": 97, "userfaultfd": 282,
 }  # fmt: skip
 MACHINES: Mapping[str, tuple[int, Mapping[str, int]]] = MappingProxyType(

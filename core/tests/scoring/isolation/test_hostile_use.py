@@ -216,9 +216,32 @@ except OSError:
     pass
 if libc.shmget(0, 2**20, 0o1600) >= 0:
     done.append('shared memory')
+if libc.msgget(0, 0o1600) >= 0:
+    done.append('queue')
+if libc.semget(0, 1, 0o1600) >= 0:
+    done.append('semaphore')
+if libc.mq_open(b'/kept', os.O_CREAT | os.O_RDWR, 0o600, None) >= 0:
+    done.append('named queue')
 print(done)
 print('reached' if done else 'refused')
 """
+
+
+@pytest.mark.parametrize("content", [b"", bytes(2**20)])
+def test_files_in_memory_count_as_memory(python, in_box, content):
+    program = f"""
+        import itertools, time
+        for number in itertools.count():
+            with open(f'/tmp/{{number}}', 'wb') as stream:
+                stream.write(bytes({len(content)}))
+    """
+    ended = python(program, in_box(private_bytes=900 * MB), memory_bytes=100 * MB, timeout_s=120)
+    assert ended.problem == "MemoryLimit"
+
+
+def test_a_box_without_a_limit_of_memory_has_one(python, monkeypatch):
+    monkeypatch.setattr("brainscore_core.scoring.isolation.box.available_memory", lambda: 200 * MB)
+    assert python("import time; kept = b'x' * (300 * 2**20); time.sleep(60)").problem == "MemoryLimit"
 
 
 def test_no_memory_is_held_that_belongs_to_no_process(succeeds):
