@@ -61,12 +61,20 @@ def _problem(file: SourceFile) -> tuple[str, str, str] | None:
 def check_syntax(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require that every Python file parses."""
     for path, file in source.files.items():
-        if file.problem is None:
+        if file.problem is None or file.hidden:
             continue
         line, message = file.problem
         message = f"cannot be read: {message}"
         fix = "correct it; Python 3.11 has to understand it"
         yield source.finding("syntax", message, fix, path, line, hint=not (path in _RUN or path in source.imported))
+
+
+def check_hidden_text(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
+    """Refuse texts that a reviewer sees otherwise than a program."""
+    for path, file in source.files.items():
+        if file.hidden:
+            line, message = file.hidden
+            yield source.finding("hidden-text", message, "write it in UTF-8 without such characters", path, line)
 
 
 _RUN = frozenset({"__init__.py", "benchmark.py", "ceiling.py", "metric.py", "model.py", "test.py"})
@@ -92,4 +100,4 @@ def check_folders(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
             yield source.finding("file-name", message, "rename it", hint=folder.isprintable())
 
 
-RULES = (check_files, check_folders, check_syntax, check_setup)
+RULES = (check_files, check_folders, check_syntax, check_hidden_text, check_setup)

@@ -40,6 +40,26 @@ def test_names_that_differ_in_case(bench):
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("model.py", "# fileencoding=utf-7\n# +AAo-import os\n", 1),
+        ("helpers.py", "#!/usr/bin/env python\n# -*- coding: latin-1 -*-\n", 2),
+        ("model.py", "x = 1\nif user != 'user\u202e \u2066# admin\u2069 \u2066':\n    pass\n", 2),
+        ("README.md", "text \u2067 text\n", 1),
+    ],
+)
+def test_text_that_reads_otherwise_than_it_runs(bench, name, content, line):
+    found = bench.errors(**{name.replace(".", "__"): content.encode()})
+    assert ("hidden-text", name, line) in found
+    assert "syntax" not in {rule for rule, _, _ in found}
+
+
+@pytest.mark.parametrize("cookie", ["", "# coding: utf-8\n", "# -*- coding: UTF_8 -*-\n", "#\n#\n# coding: latin-1\n"])
+def test_ordinary_text_hides_nothing(bench, cookie):
+    assert bench.errors(model__py=f"{cookie}NAME = 'Müller, \u05d0\u05d1'\n".encode()) == []
+
+
+@pytest.mark.parametrize(
     "content",
     [b"def (", b"x = 1\n  y = 2\n", b"\0", b"\xff\xfe", b"# coding: nonsense\nx = 1", b"(" * 5000, "x = '\udcff'"],
     ids=range(7),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import stat
 import warnings
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,8 @@ _MOST_FILES = 5_000
 LEFT_ALONE = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"})
 """Folders that programs generate and git ignores."""
 
+_COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _TEXTS = (".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib")
 
 
@@ -53,9 +56,25 @@ class SourceFile:
     content: bytes | None = None
 
     @cached_property
+    def hidden(self) -> tuple[int, str] | None:
+        """Line and reason why Python may run something else than a reader sees (Boucher and Anderson, 2023)."""
+        for number, line in enumerate(
+            (self.content or b"").split(b"\n", 2)[:2] if self.path.endswith(".py") else (), 1
+        ):
+            cookie = _COOKIE.match(line)
+            if cookie and cookie[1].lower().replace(b"_", b"-") not in (b"utf-8", b"utf8", b"utf-8-sig"):
+                return number, f"declares the encoding {cookie[1].decode('ascii', 'replace')}; expected UTF-8"
+        if self.text.isascii() or not (match := _REORDERING.search(self.text)):
+            return None
+        number = self.text.count("\n", 0, match.start()) + 1
+        return number, f"has the character U+{ord(match[0]):04X}, which shows text in another order than it is read"
+
+    @cached_property
     def _parsed(self) -> tuple[ast.Module | None, tuple[int, str] | None]:
         if not self.path.endswith(".py") or self.content is None:
             return None, None
+        if self.hidden:
+            return None, self.hidden
         try:
             return parse(self.content), None
         except SyntaxError as error:
