@@ -28,13 +28,7 @@ app = command_line.make_app("Work with Brain-Score data and plugins.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Command line without the program; None means that of this process.
-    """
+    """Run one command, by default that of this process, and return its exit code."""
     return command_line.run_app(app, arguments, program="brainscore_core")
 
 

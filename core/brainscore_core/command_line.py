@@ -69,7 +69,7 @@ class Command(TyperCommand):
     """A command whose function returns the exit code; its errors become one line and an exit code (see `run`)."""
 
     def invoke(self, ctx: Any) -> int:  # typer's base class of contexts is not public
-        """Run the command and return its exit code."""
+        """Return the exit code."""
         with_traceback = bool(ctx.find_root().obj)
         return run(lambda: super(Command, self).invoke(ctx) or 0, show_traceback=with_traceback)
 
@@ -138,12 +138,8 @@ Options = TypeVar("Options")
 def command_of(options: type[Options], run: Callable[[Options], int]) -> Callable[..., int]:
     """Return a command whose options are the fields of a dataclass; its help is the docstring of `run`.
 
-    Parameters
-    ----------
-    options : type
-        A keyword-only dataclass; each field is annotated with its `typer.Option`.
-    run : callable
-        Takes an object of that class and returns the exit code.
+    The dataclass is keyword-only; each field is annotated with its `typer.Option`. `run` takes an object of it and
+    returns the exit code.
     """
 
     def command(**values: Any) -> int:  # the fields
@@ -181,11 +177,11 @@ def run_app(
     app : Typer
         Its commands come first in the help, which is that of this app.
     arguments : sequence of str, optional
-        Command line without the program; None means that of this process.
+        Without the program; None: those of this process.
     program : str
-        What people have called it by; ``--version`` names it too.
+        Its name, also for ``--version``.
     further : sequence of Typer
-        Whose commands the program also has.
+        Apps whose commands the program also has.
     defaults : mapping, optional
         Command -> option -> value where none is given.
     completion : bool
@@ -238,15 +234,7 @@ def _one_line(error: typer.TyperException) -> str:
 
 
 def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
-    """Run a command and return its exit code; print its errors as one line on standard error.
-
-    Parameters
-    ----------
-    command : callable
-        Returns the exit code.
-    show_traceback : bool
-        Whether to show where an error comes from.
-    """
+    """Run a command and return its exit code; print its errors as one line, or with a traceback, on standard error."""
     try:
         return command()
     except typer.TyperException:
@@ -292,10 +280,7 @@ def exit_code_of(error: Exception) -> int:
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()) -> None:
     """Print a table: drawn and folded to the width at a terminal, else plain columns that nothing is cut from.
 
-    Parameters
-    ----------
-    spare : sequence of str
-        Columns that a terminal too narrow for all does without, the first of them first; it is said which.
+    A terminal too narrow for all columns does without the `spare` ones, the first of them first, and says which.
     """
     if not sys.stdout.isatty():
         lines = [header, *rows]

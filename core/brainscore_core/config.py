@@ -1,8 +1,7 @@
 """Hold the settings of the library; the only reader of its environment variables.
 
-Variables of others (credentials, proxies, GitHub's) are read where they are used.
-Settings are read when they are needed (`settings()`), never at import, so that a changed environment takes effect at
-once and a test can set its own.
+Variables of others (credentials, proxies, GitHub's) are read where they are used. Settings are read when needed
+(`settings()`), never at import, so that a changed environment takes effect at once.
 """
 
 from __future__ import annotations
@@ -27,46 +26,44 @@ class Settings:
 
     Attributes
     ----------
-    home : Path
+    home
         ``BRAINSCORE_HOME``, default ``~/.brain-score``: weights, converted stimuli, score records.
-    data_home : Path
+    data_home
         ``BRAINIO_HOME``, default ``~/.brainio``: downloaded stimulus sets and assemblies.
-    cache_home : Path
+    cache_home
         ``BRAINSCORE_HOME/cache`` if that variable is set, else the platform's cache folder for ``brainscore``:
         everything that can be made again (plugin index, activations, ceilings, generated data).
     install_dependencies : {'yes', 'no', 'newenv'}
         ``BS_INSTALL_DEPENDENCIES``: whether requirements of plugins are installed, and where.
-    caching_disabled : bool
+    caching_disabled
         ``RESULTCACHING_DISABLE`` is ``1``: recompute everything. (Its list form names modules of the published
         system and is ignored.)
-    s3_weight_folder : str
+    s3_weight_folder
         ``BRAINSCORE_S3_WEIGHT_FOLDER``, default ``models``.
-    offline : bool
-        ``BRAINSCORE_OFFLINE`` is ``1`` or ``data``: fetch neither data nor weights; use the cache and the
-        mirror holds.
-    installer_offline : bool
+    offline
+        ``BRAINSCORE_OFFLINE`` is ``1`` or ``data``: fetch neither data nor weights; use the cache and mirror.
+    installer_offline
         ``BRAINSCORE_OFFLINE`` is ``1``: never use the network, not even to install requirements.
-    mirror : Path, optional
-        ``BRAINSCORE_MIRROR``: a folder that holds copies of files in S3 as ``<bucket>/<key>``. It is asked before S3;
-        digests are verified all the same. Together with ``BRAINSCORE_OFFLINE=1`` it serves machines without network.
-        None: there is no such folder.
-    images : Path, optional
+    mirror
+        ``BRAINSCORE_MIRROR``: a folder with copies of files in S3 as ``<bucket>/<key>``, asked before S3; digests are
+        verified all the same. Together with ``BRAINSCORE_OFFLINE=1`` it serves machines without network.
+    images
         ``BRAINSCORE_IMAGES``: a folder with images that may not be passed on, each stimulus set in a folder of its
-        identifier. None: there is no such folder.
-    memory_map : bool
+        identifier.
+    memory_map
         ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on the disk, uncompressed, and only what is used
         is read, for assemblies larger than the memory.
-    array_backend : str
+    array_backend
         ``BRAINSCORE_ARRAY_BACKEND``, default ``numpy``: library that computes the metrics; ``torch``, ``torch:cuda`` or
         ``torch:mps`` where a domain offers them. An argument of a metric takes precedence.
-    memory_gb : float, optional
-        ``BRAINSCORE_MEMORY_GB``: how much memory an array of activations may take before it lies in a file instead,
-        in GB (10^9 bytes); greater than 0. None: see `memory_budget`.
-    cache_gb : float, optional
-        ``BRAINSCORE_CACHE_GB``: how much room cached activations may take on the disk before those that were not used
-        for the longest time go, in GB (10^9 bytes); greater than 0. Kept answers of models in boxes may take as much
-        beside them. None: a quarter of the disk.
-    device : str, optional
+    memory_gb
+        ``BRAINSCORE_MEMORY_GB``: size from which an array of activations lies in a file instead of memory, in GB
+        (10^9 bytes), greater than 0. None: see `memory_budget`.
+    cache_gb
+        ``BRAINSCORE_CACHE_GB``: limit of cached activations on the disk, in GB (10^9 bytes), greater than 0; those not
+        used for the longest time go. Kept answers of models in boxes may take as much again. None: a quarter of the
+        disk.
+    device
         ``BRAINSCORE_DEVICE``: where networks run, such as ``cpu``, ``cuda:1`` or ``mps``. None: a GPU if CUDA has one,
         else the CPU. An argument of a model takes precedence.
     """

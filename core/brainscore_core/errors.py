@@ -203,9 +203,7 @@ class StateChangedError(CandidateError):
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """Return the known names closest to a wrong one, best first.
-
-    There may be none; at most ``most`` are returned. The comparison ignores case.
+    """Return at most `most` of the known names closest to a wrong one, best first, ignoring case.
 
     Examples
     --------
@@ -220,13 +218,7 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 
 def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
-    """Return a sentence that suggests the `nearest` names, with a leading space; empty if none is near.
-
-    Examples
-    --------
-    >>> did_you_mean('neuroids', ['region', 'neuroid', 'subject'])
-    " Did you mean 'neuroid'?"
-    """
+    """Return a sentence that suggests the `nearest` names, with a leading space; empty if none is near."""
     close = nearest(str(name), map(str, known), most)
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
 

@@ -33,15 +33,8 @@ def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
 def atomic_path(target: str | Path) -> Iterator[Path]:
     """Give a temporary path to write to and rename it to ``target`` if the block ends without an error.
 
-    Parameters
-    ----------
-    target : path-like
-        Where the file shall appear, whole or not at all. Its folder is made if it is absent.
-
-    Yields
-    ------
-    Path
-        A path in the same folder with the same suffix; removed again on any error, Ctrl-C included.
+    The path is in the same folder, which is made if absent, with the same suffix; it is removed on any error, Ctrl-C
+    included.
     """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -57,17 +50,9 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(target: str | Path) -> Iterator[Path]:
-    """Give a temporary folder to fill and rename it to ``target`` if the block ends without an error.
+    """Give an empty folder to fill and rename it to ``target`` if the block ends without an error.
 
-    Parameters
-    ----------
-    target : path-like
-        Where the folder shall appear. It must not exist yet.
-
-    Yields
-    ------
-    Path
-        An empty folder beside ``target``; removed again on any error.
+    The target must not exist yet. The folder is beside it and removed on any error.
     """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)

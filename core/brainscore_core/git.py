@@ -23,18 +23,14 @@ def run_git(
     environment: Mapping[str, str] | None = None,
     timeout_s: float | None = None,
 ) -> Captured:
-    """Run git and return its status and output.
+    """Run git and return its status (124 after `timeout_s`) and output.
 
     Parameters
     ----------
     repository : Path or None
         Folder of a checkout; None: where this process is.
-    *arguments : str
-        Command of git and its arguments.
     stdin, environment
         As for `run_captured`; see `environment_of_git`.
-    timeout_s : float, optional
-        After which it is stopped; its status then is 124.
 
     Raises
     ------
@@ -80,7 +76,7 @@ def said(done: Captured) -> str:
 
 
 def commit_named(repository: Path, name: str) -> str | None:
-    """Return the commit that a branch, a tag or a digest means, or None if there is none of that name."""
+    """Return the commit that a branch, a tag or a digest names; None if there is none."""
     done = run_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     return done.stdout.decode().strip() if done.status == 0 else None
 
@@ -104,10 +100,8 @@ def environment_of_git(
     settings : mapping of str to str
         Configuration beside.
     token : str
-        Sent to the address in a header, so that it is in no argument (which anybody on the machine can read), address
-        or file.
-    address : str
-        Start of the addresses that the token is sent to.
+        Sent to what starts with `address` in a header, so that it is in no argument (which anybody on the machine can
+        read), address or file.
     """
     settings = {"core.hooksPath": os.devnull, **settings}
     if token:
@@ -122,13 +116,7 @@ def environment_of_git(
 
 
 class BlobReader:
-    """Read the content of many files from git's own store without checking anything out; close it in the end.
-
-    Parameters
-    ----------
-    repository : Path
-        Any folder of the checkout.
-    """
+    """Read the content of many files from git's own store, without a checkout; close it in the end."""
 
     def __init__(self, repository: Path) -> None:
         command = ["git", "-C", str(repository), "cat-file", "--batch"]
@@ -137,12 +125,7 @@ class BlobReader:
     def read(self, name: str, most_bytes: int = 2**30) -> bytes | None:
         """Return the content of an object, or its first bytes if it is larger; None if it does not exist.
 
-        Parameters
-        ----------
-        name : str
-            Such as 'branch:path'; without a line break.
-        most_bytes : int
-            Maximum number of bytes to return.
+        The name, such as 'branch:path', has no line break.
         """
         if self._git.stdin is None or self._git.stdout is None:
             return None

@@ -19,16 +19,7 @@ _PLUGIN = re.compile(r"\w+\.(data|metrics|benchmarks|models)\.\S+")
 class SourceLine:
     """A line of a plugin that was running when an error was raised.
 
-    Attributes
-    ----------
-    file : Path
-        As the module has it.
-    line : int
-        Counted from 1.
-    function : str
-        Enclosing function; ``'<module>'`` outside of functions.
-    code : str
-        The line itself, empty where its file cannot be read.
+    `line` counts from 1, `function` is ``'<module>'`` outside of functions, `code` is empty if the file cannot be read.
     """
 
     file: Path
@@ -44,7 +35,7 @@ class SourceLine:
 
 
 def place_in_plugin(error: BaseException) -> SourceLine | None:
-    """Return the last line of a plugin on the way to an error, or None if it came about in the library alone.
+    """Return the last line of a plugin on the way to an error; None if the library alone caused it.
 
     The place of an error precedes that of the error it was raised from.
     """

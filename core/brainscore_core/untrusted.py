@@ -1,6 +1,6 @@
 """Read JSON that anybody may have written: bounded before it is parsed, strict, and refused in a few harmless words.
 
-What is expected is stated by frozen dataclasses: the types of their fields, with bounds. Code that makes such an object
+Frozen dataclasses state what is expected: the types of their fields, with bounds. Code that makes such an object
 is trusted; outside data only becomes an object through `read`.
 """
 
@@ -86,14 +86,7 @@ Count = Annotated[int, Strict(), Field(ge=0, le=10**7)]
 
 
 def read(kind: TypeAdapter[Read], data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> Read:
-    """Make an object of JSON text.
-
-    Parameters
-    ----------
-    kind : TypeAdapter
-        Type of the expected content.
-    what : str
-        Name of the content for messages, such as 'results'.
+    """Make an object of JSON text; `what` names the content in messages.
 
     Raises
     ------
@@ -136,13 +129,7 @@ def checked(kind: TypeAdapter[Read], content: object, what: str) -> Read:
 
 
 def read_start(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """Return the first bytes of a file, one more than `parse` accepts, so that it refuses larger files.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    """
+    """Return the first bytes of a file, one more than `parse` accepts, so that it refuses larger files."""
     with path.open("rb") as stream:
         return stream.read(most_bytes + 1)
 

@@ -20,13 +20,7 @@ _DEFAULTS = {"validate": {"library": "brainscore_vision"}}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Command line without the program; None: that of this process.
-    """
+    """Run one command, by default that of this process, and return its exit code."""
     declared = {point.value: point for point in entry_points(group="brainscore.commands")}  # without duplicates
     further = [core.app, *(point.load() for point in declared.values())]
     return command_line.run_app(

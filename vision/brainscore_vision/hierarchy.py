@@ -54,17 +54,9 @@ def children(node: str) -> list[str]:
 
 
 def parents(benchmarks: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the node above each benchmark and above each of its ancestors, for averages.
+    """Return the node above each benchmark and above each of its ancestors, as `average_tree` takes them.
 
-    Parameters
-    ----------
-    benchmarks : mapping of str to str or None
-        Benchmark -> its `parent`; None is in no average.
-
-    Returns
-    -------
-    dict of str to str
-        Input of `brainscore_core.statistics.averages.average_tree`. See `path_to` for errors.
+    `benchmarks` map to their `parent`; None is in no average. See `path_to` for errors.
 
     Examples
     --------

@@ -75,90 +75,38 @@ _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def load_dataset(identifier: str) -> DataAssembly | Any:  # a plugin may register anything
-    """Load measurements, such as recordings or choices.
-
-    Parameters
-    ----------
-    identifier : str
-        Key in ``data_registry``, such as ``'MajajHong2015.public'``.
-
-    Returns
-    -------
-    DataAssembly
-        Or whatever else the plugin registers. Loaded anew at every call.
-    """
+    """Load measurements, such as recordings or choices: a `DataAssembly`, or whatever else the plugin registers."""
     return _load("data", identifier)
 
 
 def load_stimulus_set(identifier: str) -> StimulusSet:
-    """Load stimuli.
-
-    Parameters
-    ----------
-    identifier : str
-        Key in ``stimulus_set_registry``. Plugins below ``brainscore_vision/data`` register stimulus sets too.
-    """
+    """Load stimuli; plugins below ``brainscore_vision/data`` register stimulus sets too."""
     return cast("StimulusSet", _load("stimulus_set", identifier))
 
 
 def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:  # arguments of the factory
-    """Load a metric, which compares two assemblies.
+    """Load a metric: ``metric(assembly1, assembly2)`` returns a `Score`.
 
-    Parameters
-    ----------
-    identifier : str
-        Key in ``metric_registry``, such as ``'pls'``.
-    *args, **kwargs
-        Arguments of the factory, such as ``crossvalidation_kwargs=dict(stratification_coord=None)``.
-
-    Returns
-    -------
-    Metric
-        ``metric(assembly1, assembly2)`` returns a `Score`.
+    Further arguments are those of the factory, such as ``crossvalidation_kwargs=dict(stratification_coord=None)``.
     """
     return cast("Metric", _load("metric", identifier, *args, **kwargs))
 
 
 def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:  # arguments of the factory
-    """Load a ceiling, the highest score that any model could reach on an assembly.
+    """Load a ceiling, the highest score that any model could reach: ``ceiling(assembly)`` returns a `Score`.
 
-    Parameters
-    ----------
-    identifier : str
-        Key in ``metric_registry``: ceilings are registered as metrics, such as ``'internal_consistency'``.
-
-    Returns
-    -------
-    Ceiling
-        ``ceiling(assembly)`` returns a `Score`.
+    Ceilings are registered as metrics, such as ``'internal_consistency'``.
     """
     return cast("Ceiling", _load("metric", identifier, *args, **kwargs))
 
 
 def load_benchmark(identifier: str) -> Benchmark:
-    """Load a benchmark, which scores a model.
-
-    Parameters
-    ----------
-    identifier : str
-        Key in ``benchmark_registry``, such as ``'MajajHong2015public.IT-pls'``.
-
-    Returns
-    -------
-    Benchmark
-        ``benchmark(model)`` returns a `Score`.
-    """
+    """Load a benchmark: ``benchmark(model)`` returns a `Score`."""
     return cast("Benchmark", _load("benchmark", identifier))
 
 
 def load_model(identifier: str) -> BrainModel:
-    """Load a model of the ventral stream.
-
-    Parameters
-    ----------
-    identifier : str
-        Key in ``model_registry``, such as ``'pixels'``.
-    """
+    """Load a model of the ventral stream, such as ``'pixels'``."""
     return cast("BrainModel", _load("model", identifier))
 
 

@@ -32,19 +32,17 @@ class ComparedModels:
 
     Attributes
     ----------
-    name : str
+    name
         The benchmark, or the kind of average.
-    models : tuple of str
-    scores : tuple of Estimate
-        Score of each model; NaN with its reason if it is not compared.
+    scores
+        NaN with its reason if a model is not compared.
     intervals : tuple of (float, float)
-        Interval of each score: that of the record if it states one, possibly asymmetric. NaN if there is none.
-    comparison : Comparison
-    are_simulated : bool
+        That of the record if it states one, possibly asymmetric. NaN if there is none.
+    are_simulated
         Whether the measurements are simulated.
-    benchmarks : tuple of str
+    benchmarks
         Benchmarks in the average, or the benchmark itself.
-    n_scored : tuple of int
+    n_scored
         Number of these with a score, for each model.
     """
 
@@ -65,32 +63,21 @@ class ComparedModels:
 
     @property
     def ranks(self) -> list[str]:
-        """Interval of the rank of each model, such as ``'1'`` or ``'2-4'``; empty without a score."""
+        """Interval of each rank, such as ``'1'`` or ``'2-4'``; empty without a score."""
         intervals = self.comparison.rank_intervals()
         texts = [f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}" for low, high in intervals]
         return ["" if np.isnan(ends).any() else text for ends, text in zip(intervals, texts, strict=True)]
 
     @property
     def letters(self) -> list[str]:
-        """Letters of each model: two models differ significantly if they share none; empty without a score."""
+        """Letters of each model, see `brainscore_core.statistics.tests.letters`; empty without a score."""
         return letters(self.comparison.groups())
 
 
 def compare_records(
     records: Iterable[ScoreRecord], models: Sequence[str], *, level: float = LEVEL
 ) -> list[ComparedModels]:
-    """Compare models on every benchmark on which one of them has a record.
-
-    Parameters
-    ----------
-    records : iterable of ScoreRecord
-        At most one of a model and a benchmark.
-
-    Returns
-    -------
-    list of ComparedModels
-        Sorted by benchmark.
-    """
+    """Compare models on every benchmark with a record of one of them, at most one of each; sorted by benchmark."""
     by_benchmark: dict[str, dict[str, ScoreRecord]] = {}
     for record in records:
         by_benchmark.setdefault(record.benchmark, {})[record.model] = record
@@ -124,15 +111,9 @@ def averages_of(
 ) -> list[ComparedModels]:
     """Compare the plain means of models over benchmarks: measured ones, and simulated ones.
 
-    Only benchmarks on which every model has a score count; fewer than two give no average.
-
-    Parameters
-    ----------
-    compared : sequence of ComparedModels
-        Single benchmarks with the same models, from `compare_records`.
-    records : iterable of ScoreRecord
-        The compared records. Stimuli and neuroids that benchmarks share are matched by the names in a record; without
-        names the error of the average is an upper bound.
+    Only benchmarks on which every model has a score count; fewer than two give no average. `compared` is from
+    `compare_records`. Stimuli and neuroids that benchmarks share are matched by the names in a record; without names
+    the error of the average is an upper bound.
     """
     by_pair = {(record.benchmark, record.model): record for record in records}
     averages = []
@@ -170,12 +151,8 @@ def compare_on_average(
     ----------
     records : iterable of ScoreRecord
         At most one of a model and a benchmark.
-    node : str
-        Ancestor of at least one of their benchmarks.
-    parents : mapping of str to str
-        Parent of every benchmark that counts and of every inner node except the roots.
-    missing : {'zero', 'left out', 'undefined'}
-        Treatment of a missing score, see `average_tree`.
+    parents, missing
+        As for `average_tree`.
 
     Raises
     ------

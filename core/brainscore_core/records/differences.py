@@ -29,15 +29,7 @@ _REST = (
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference between two records.
-
-    Attributes
-    ----------
-    field : str
-        Field of the record; for a field with several digests also the name of one.
-    what : str
-        Description.
-    """
+    """One difference between two records; `field` names also the digest for a field with several."""
 
     field: str
     what: str

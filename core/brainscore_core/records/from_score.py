@@ -15,15 +15,7 @@ _MOST_REASON, _MOST_SOURCES = 500, 10  # characters; names
 
 
 def fields(score: Score, benchmark: str) -> dict[str, Any]:
-    """Return the fields of a `ScoreRecord` that a score determines.
-
-    Parameters
-    ----------
-    score : Score
-        0-d; see `ScoreRecord.of_score`.
-    benchmark : str
-        Owner of the stimuli and units in the influences if the score names none.
-    """
+    """Return the fields of a `ScoreRecord` that a score determines; `benchmark` owns unnamed stimuli and units."""
     attrs = score.attrs
     return {
         "score": number(score),
@@ -46,7 +38,7 @@ def fields(score: Score, benchmark: str) -> dict[str, Any]:
 
 
 def of_ceiling(ceiling: object) -> dict[str, Any]:
-    """Return the fields about the uncertainty and the estimator of a ceiling."""
+    """Return the fields about the error and the estimator of a ceiling."""
     attrs: Mapping[Hashable, Any] = getattr(ceiling, "attrs", {})
     error, interval = number(attrs.get("error")), _interval(attrs.get("interval"))
     # A reason may remain from before an error was computed.
@@ -86,7 +78,6 @@ def _interval(value: Any) -> tuple[float, float] | None:  # whatever a benchmark
 
 
 def _seeds(attrs: Mapping[Hashable, Any]) -> dict[str, int]:
-    """Return the seeds of the splits of metric and ceiling, and further ones of the benchmark."""
     seeds = {name: integer(getattr(attrs.get(name), "attrs", {}).get("seed")) for name in ("raw", "ceiling")}
     seeds |= {str(name): integer(seed) for name, seed in dict(attrs.get("seeds") or {}).items()}
     return {name: seed for name, seed in seeds.items() if seed is not None}
@@ -101,7 +92,6 @@ def _reason(value: object) -> str | None:
 
 
 def _influence(attrs: Mapping[Hashable, object], benchmark: str) -> dict[str, Any]:
-    """Return the fields about the influences of a score."""
     from brainscore_core.statistics.influence import Influence  # heavy: NumPy
     from brainscore_core.statistics.sketch import InfluenceSketch
 
@@ -116,7 +106,6 @@ def _influence(attrs: Mapping[Hashable, object], benchmark: str) -> dict[str, An
 
 
 def _of_raw(attrs: Mapping[Hashable, object], benchmark: str) -> dict[str, Any]:
-    """Return the fields about the uncertainty of the score before normalisation."""
     from brainscore_core.statistics.influence import Influence  # heavy: NumPy
 
     raw, ceiling = (getattr(attrs.get(name), "attrs", {}) for name in ("raw", "ceiling"))

@@ -37,15 +37,7 @@ class NotFromRecordError(CeilingError):
 
 @dataclass(frozen=True)
 class Renormalisation:
-    """The change of one record.
-
-    Attributes
-    ----------
-    before, after : ScoreRecord
-        Equal except for `MADE` if nothing changes or there is a problem.
-    problem : str
-        Why it cannot be done; empty if it can.
-    """
+    """The change of one record; if nothing changes or there is a `problem`, both are equal except for `MADE`."""
 
     before: ScoreRecord
     after: ScoreRecord
@@ -73,8 +65,6 @@ def renormalise(
 
     Parameters
     ----------
-    folder : Path
-        Folder of records.
     ceiling : Score
         0-d, the benchmark's present ceiling.
     version : int, optional
@@ -179,7 +169,7 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
 
 
 def _checked(record: ScoreRecord) -> tuple[float, float]:
-    """Return raw score and slope of a record whose score follows from raw score and ceiling."""
+    """Return raw score and slope if the score follows from raw score and ceiling."""
     whose = f"{record.model} on {record.benchmark}"
     if record.score is None or record.raw is None or record.ceiling is None:
         raise NotFromRecordError(f"{whose} has no score to divide: {record.status}.")

@@ -102,97 +102,97 @@ class ScoreRecord(Untrusted):
 
     Attributes
     ----------
-    model, benchmark : str
+    model, benchmark
         Registered identifiers.
-    benchmark_version : int or None
+    benchmark_version
         The benchmark's own version.
-    score : float or None
+    score
         Ceiling-normalised score; None if the model cannot be scored on this benchmark (NaN).
-    raw, ceiling : float or None
+    raw, ceiling
         Score before normalisation, and ceiling.
-    error : float or None
+    error
         Standard error of the score over new samples of the sources in `error_over`.
-    interval : tuple of float or None
+    interval
         95 % interval of the score, if the benchmark states one.
-    n_stimuli, n_neuroids, n_trials, n_subjects : int or None
+    n_stimuli, n_neuroids, n_trials, n_subjects
         Size of the measurement.
-    layers : dict
+    layers
         Region -> recorded layer or layers of the model.
-    simulated : bool
+    simulated
         True if the measurements are simulated, not biological.
-    seed : int or None
+    seed
         Seed stated by the benchmark, such as that of simulated measurements.
-    duration_s : float or None
+    duration_s
         Wall-clock time from loading the model to the score.
-    created : str
+    created
         UTC time, ISO 8601.
-    versions : dict
+    versions
         Software name -> version.
-    machine : str
+    machine
         Operating system and architecture.
-    source_revision : str or None
+    source_revision
         Commit of the checkout.
-    status : str
+    status
         'scored'; 'not_applicable' if the model by its nature cannot be scored on this benchmark;
         'failed:<class of the error>' or 'skipped:<reason>'.
-    message : str
+    message
         Message of the error, or why the model cannot be scored on this benchmark.
-    model_revision, benchmark_revision : str or None
+    model_revision, benchmark_revision
         Digest of the code of the plugin and its dependencies if computed by planning, otherwise of its folder alone
         (`sources.folder_revision`); ``'unregistered'`` without a plugin. None only in old or hand-written records.
-    version_class : str
+    version_class
         Library releases with comparable scores, see `software.version_class`.
-    layer_origin : dict
+    layer_origin
         Region -> origin of its layer: ``from`` and, if it was chosen, the benchmark and the certainty.
-    error_over : tuple of str
+    error_over
         Sources of error that another experiment would sample anew, such as ``('stimulus', 'neuroid')``; empty if not
         stated.
-    error_df : float or None
+    error_df
         Degrees of freedom of the error; None: infinite or not stated.
-    stimulus_error : float or None
+    stimulus_error
         Part of `error` over new stimuli alone.
-    split_error : float or None
+    split_error
         Standard error of the mean over splits of these data: the effect of the draw of splits, not of other data.
-    error_nan_reason, interval_nan_reason : str or None
+    error_nan_reason, interval_nan_reason
         Why there is no error or no interval.
-    influence : str or None
+    influence
         Influence of stimuli and units on the score (`InfluenceSketch.to_text`), for averages and differences of models.
-    stimulus_set, assembly : str or None
+    stimulus_set, assembly
         Identifiers of the stimuli and units in `influence`; None: they belong to this benchmark alone.
-    normalization : str or None
+    normalization
         Function from `raw` and `ceiling` to `score`, such as ``'explained_variance'``; None: not stated.
-    chance : float
+    chance
         Chance level that `normalization` subtracted from both.
     raw_error, raw_interval, raw_error_df, raw_influence
         As without ``raw_``, for the score before normalisation. `raw_influence` is present only if the ceiling has
         influences too; otherwise it follows from `influence`.
     ceiling_error, ceiling_interval, ceiling_error_over
         As without ``ceiling_``, for the ceiling.
-    ceiling_nan_reason : str or None
+    ceiling_nan_reason
         Why the ceiling has no error or no interval.
-    ceiling_estimator : str or None
+    ceiling_estimator
         Estimator of the ceiling; None: not stated.
-    seeds : dict
+    seeds
         ``'raw'`` and ``'ceiling'`` -> seed of the splits of metric and ceiling, and further seeds of the benchmark.
-    data : dict
+    data
         ``'<kind>:<identifier>'`` -> content digest of each stimulus set and assembly that the benchmark loaded.
-    plugins : dict
+    plugins
         ``'<kind>/<folder>'`` -> digest of the files of each plugin that the benchmark uses, its own included.
-    weights : str or None
+    weights
         Digest of the model's parameters and buffers; None if the model states none.
-    library : str or None
+    library
         Digest of the source of the library, without plugins.
-    environment : str or None
+    environment
         Digest of the names and versions of all installed distributions (`software.installed`).
-    candidate_environment : str or None
+    candidate_environment
         The same for the model's environment, if it had its own.
-    values : str or None
+    values
         Digest of the file with the values of single neuroids or subjects, see `brainscore_core.records.values`.
-    tail : str
+    tail
         Last lines of output before a failure.
-    peak_memory_bytes : int or None
+    peak_memory_bytes
         Peak memory.
-    schema_version : int
+    schema_version
         Version of this layout.
     """
 

@@ -36,17 +36,17 @@ class Run(Untrusted):
 
     Attributes
     ----------
-    commit : str or None
-        Commit that was scored; None: uncommitted code.
-    event : str
+    commit
+        None: uncommitted code.
+    event
         Trigger, such as ``'push'`` for a merge.
-    started, finished : str or None
+    started, finished
         Start of the first pair and end of the last one, by their records: UTC, ISO 8601. None without a record.
-    duration_s : float
+    duration_s
         Sum over all pairs, which may have run in parallel.
-    n_planned, n_records : int
+    n_planned, n_records
         Number of planned pairs and of new records.
-    n_missing : int
+    n_missing
         Number of planned pairs without any record, old or new.
     missing : tuple of (str, str)
         Models and benchmarks of the first 1,000 of them.
@@ -72,15 +72,7 @@ class Run(Untrusted):
         event: str,
         n_planned: int,
     ) -> Run:
-        """Summarise a run; equal records give an equal summary.
-
-        Parameters
-        ----------
-        records : iterable of ScoreRecord
-            The new records.
-        missing : sequence of (str, str)
-            Models and benchmarks of all planned pairs without a record.
-        """
+        """Summarise the new records and the models and benchmarks of all planned pairs without a record."""
         new_records = list(records)
         took = [timedelta(seconds=max(0.0, min(record.duration_s or 0.0, 1e9))) for record in new_records]
         ends = [_time(record.created) for record in new_records]
@@ -98,7 +90,7 @@ class Run(Untrusted):
         )
 
     def to_json(self) -> str:
-        """Return it as JSON text with a final line break."""
+        """Return JSON text."""
         return json.dumps(dataclasses.asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod

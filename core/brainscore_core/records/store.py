@@ -37,19 +37,16 @@ def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", c
 
     Parameters
     ----------
-    path : Path
-        File of the record.
     values : bytes
         Values of single neuroids and subjects, see `brainscore_core.records.values`.
-    lock : str
-        Installed names and versions (`software.installed`), written once in each folder.
-    candidate_lock : str
-        The same for the model's environment, if it had its own.
+    lock, candidate_lock : str
+        Installed names and versions (`software.installed`), and those of the model's environment, if it had its own;
+        written once in each folder.
 
     Returns
     -------
     ScoreRecord
-        The record as written: without `ScoreRecord.values` if `values` have another digest.
+        As written: without `ScoreRecord.values` if `values` have another digest.
     """
     for text, digest in (lock, record.environment), (candidate_lock, record.candidate_environment):
         if digest and text_digest(text) == digest:
@@ -98,19 +95,13 @@ class RecordStore(Protocol):
 
 
 class FolderStore:
-    """A folder of records at their `record_path`.
-
-    Parameters
-    ----------
-    folder : Path
-        It need not exist.
-    """
+    """A folder of records at their `record_path`; it need not exist."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
-        """Return the record of a pair; None if there is no readable one."""
+        """See `RecordStore.get`."""
         try:
             record = ScoreRecord.read(record_path(self.folder, model, benchmark))
         except OSError:  # CorruptFileError is one
@@ -131,12 +122,7 @@ class FolderStore:
 class BranchStore:
     """Records on a branch, read from git's object store without a checkout; a context manager.
 
-    Parameters
-    ----------
-    repository : Path
-        Any folder of the checkout.
-    branch : str
-        Such as ``'origin/scores'``. A branch that does not exist holds no records.
+    `repository` is any folder of the checkout. A branch that does not exist holds no records.
     """
 
     def __init__(self, repository: Path, branch: str) -> None:
@@ -145,7 +131,7 @@ class BranchStore:
         self._exists = self._content("") is not None
 
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
-        """Return the record of a pair; None if there is no readable one."""
+        """See `RecordStore.get`."""
         if not self._exists:
             return None
         content = self._content(record_path(Path(), model, benchmark).as_posix())
@@ -156,7 +142,7 @@ class BranchStore:
         return record if (record.model, record.benchmark) == (model, benchmark) else None
 
     def _content(self, path: str) -> bytes | None:
-        """Return the content of a file, cut if it is too large for a record; paths have encoded identifiers."""
+        """Return the content of a file, cut if it is too large; paths have encoded identifiers."""
         return self._blobs.read(f"{self.branch}:{path}", MOST_BYTES + 1)
 
     def close(self) -> None:
@@ -180,7 +166,7 @@ def why_not_again(
     with_private: bool = False,
     version_class: str | None = None,
 ) -> str | None:
-    """Return why a pair need not be scored again, or None.
+    """Return why a pair need not be scored again; None otherwise, and for a pair that failed.
 
     Parameters
     ----------
@@ -192,11 +178,6 @@ def why_not_again(
         Whether private data are available, so that pairs skipped without them are tried again.
     version_class : str, optional
         Version class of the library; None: of the running one.
-
-    Returns
-    -------
-    str or None
-        None for a pair that failed.
     """
     if record is None or not _is_current(record, (model_revision, benchmark_revision), version_class):
         return None
@@ -211,16 +192,12 @@ def why_not_again(
 def _is_current(
     record: ScoreRecord, revisions: tuple[str | None, str | None], version_class: str | None = None
 ) -> bool:
-    """Return whether a record has the present code and library."""
     current = (*revisions, version_class or software.version_class())
     return None not in revisions and current == (record.model_revision, record.benchmark_revision, record.version_class)
 
 
 def is_recorded(store: RecordStore, revision_of: Callable[[str, str], str | None]) -> Callable[[str, str], bool]:
-    """Return the function that says whether a pair has a record of the present code, including failed ones.
-
-    ``revision_of`` is as for `reuse`.
-    """
+    """Return the function that says whether a pair has a record of the present code, failed ones too; see `reuse`."""
 
     def has_record(model: str, benchmark: str) -> bool:
         record = store.get(model, benchmark)
@@ -233,17 +210,10 @@ def is_recorded(store: RecordStore, revision_of: Callable[[str, str], str | None
 def reuse(
     stores: Sequence[RecordStore], revision_of: Callable[[str, str], str | None], *, with_private: bool = False
 ) -> Callable[[str, str], str | None]:
-    """Return the function ``is_scored(model, benchmark)`` for planning and scoring.
+    """Return the function ``is_scored(model, benchmark)`` for planning and scoring, see `why_not_again`.
 
-    Parameters
-    ----------
-    stores : sequence of RecordStore
-        Sources of records.
-    revision_of : callable
-        ``revision_of('model' or 'benchmark', identifier)`` returns the present revision; called only for pairs with a
-        record.
-    with_private : bool
-        See `why_not_again`.
+    ``revision_of('model' or 'benchmark', identifier)`` returns the present revision; it is called only for pairs with a
+    record.
     """
 
     def is_scored(model: str, benchmark: str) -> str | None:

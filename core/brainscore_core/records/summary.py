@@ -57,14 +57,12 @@ def _number(value: float | None) -> str:
 
 
 def _missing(record: ScoreRecord) -> Iterator[str]:
-    """Yield why a score has no error or no interval."""
     if record.score is not None:
         reasons = {"error": record.error_nan_reason, "interval": record.interval_nan_reason}
         yield from (f"  {name:9s} none: {reason}" for name, reason in reasons.items() if reason)
 
 
 def _origin(record: ScoreRecord, region: str) -> str:
-    """Return how the layer of a region was chosen; empty if it was not."""
     origin = record.layer_origin.get(region)
     if not isinstance(origin, dict) or "benchmark" not in origin:
         return ""

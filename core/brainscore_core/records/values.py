@@ -98,7 +98,7 @@ def values_bytes(values: Mapping[str, npt.NDArray[Any]]) -> bytes:
 
 
 def digest_of(content: bytes) -> str:
-    """Return the SHA-256 of the content of a file, 64 hexadecimal digits: `ScoreRecord.values`."""
+    """Return the SHA-256 for `ScoreRecord.values`, 64 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -114,14 +114,7 @@ def write_values(record: Path, values: Mapping[str, npt.NDArray[Any]]) -> str:
 
 
 def read_values(record: Path, digest: str) -> Values:
-    """Read the values of a record.
-
-    Parameters
-    ----------
-    record : Path
-        Path of the record.
-    digest : str
-        `ScoreRecord.values`.
+    """Read the values of the record at a path, with the digest `ScoreRecord.values`.
 
     Raises
     ------

@@ -88,8 +88,7 @@ def make_batches(
     stimuli_of : callable
         Benchmark -> a key that benchmarks with the same stimuli share; by default each has its own.
     most_minutes : float
-        Longer batches are divided, between sets of stimuli if possible, so that several processes can share the pairs
-        of one model. A longer pair has a batch of its own.
+        Longer batches are divided, between sets of stimuli if possible. A longer pair has a batch of its own.
     """
     of_model: dict[tuple[str, bool], list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: (pair.model, pair.benchmark)):
@@ -101,7 +100,6 @@ def make_batches(
 
 
 def _sets(pairs: Sequence[Pair], stimuli_of: Callable[[str], Hashable]) -> list[list[Pair]]:
-    """Return the pairs of each set of stimuli together, short ones first."""
     sets: dict[Hashable, list[Pair]] = {}
     for pair in pairs:
         sets.setdefault(stimuli_of(pair.benchmark), []).append(pair)
@@ -109,7 +107,6 @@ def _sets(pairs: Sequence[Pair], stimuli_of: Callable[[str], Hashable]) -> list[
 
 
 def _parts(sets: Iterable[list[Pair]], most_minutes: float) -> list[list[Pair]]:
-    """Join sets of pairs up to a length; longer sets are cut."""
     parts: list[list[Pair]] = []
     for pairs in sets:
         pieces = [pairs] if sum(map(_minutes, pairs)) <= most_minutes else _cut(pairs, most_minutes)

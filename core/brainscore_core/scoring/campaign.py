@@ -1,7 +1,4 @@
-"""Score many pairs and write each record at once.
-
-`run_pairs` writes the records, whichever runner scores: `run_here` on this machine, or another with its form.
-"""
+"""Score many pairs and write each record at once, whichever runner scores."""
 
 from __future__ import annotations
 
@@ -50,16 +47,10 @@ def run_here(
     minutes: float = float("inf"),
     run: Callable[..., Iterator[Outcome]] = run_batch,
 ) -> Iterator[Outcome]:
-    """Score batches on this machine, in order, and yield each outcome at once; closing the iterator ends what runs.
+    """Score batches on this machine, in order, `jobs` at a time, and yield each outcome at once.
 
-    Parameters
-    ----------
-    library, limits, isolation, run
-        As for `run_batch`, and a function that scores a batch as it does.
-    jobs : int
-        Number of batches scored at a time, at least 1.
-    minutes : float
-        Time limit: then nothing more is started and what runs is stopped.
+    Closing the iterator ends what runs, as does the time limit. `run` scores a batch as `run_batch` does, which has the
+    other parameters.
     """
     deadline = time.monotonic() + 60 * minutes
     queue: SimpleQueue[Outcome | None] = SimpleQueue()

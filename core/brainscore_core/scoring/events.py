@@ -36,14 +36,9 @@ def append_event(file: Path, step: Step, benchmark: str) -> None:
 
 
 class EventReader:
-    """Read the events of a growing file; a context manager.
+    """Read the events of a growing file, at most three for each pair; a context manager.
 
-    Parameters
-    ----------
-    file : Path
-        It is created, and this very file is read even if another takes its place.
-    n_pairs : int
-        Number of pairs; at most three events for each are read.
+    The file is created, and this very file is read even if another takes its place.
     """
 
     def __init__(self, file: Path, n_pairs: int) -> None:

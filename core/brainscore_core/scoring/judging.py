@@ -41,18 +41,16 @@ class Judge:
 
     Attributes
     ----------
-    library : str
+    library
         Package whose command ``judge`` is run, such as ``'mylibrary'``.
     isolation : 'auto', 'box' or 'none'
         Where the model runs: in a box or, with public data only, in the judge's process; 'auto': in a box if one is
         available.
-    environment : mapping of str to str, optional
+    environment
         All environment variables of the process; None: those of this process.
-    secrets : sequence of str
+    secrets
         Texts that are removed from every outcome.
-    python : str
-        Interpreter.
-    limits : Limits
+    limits
         Limits of each pair.
     """
 
@@ -158,7 +156,6 @@ class _Watch:
             self.next_output = new if "ended" in steps else self.output
 
     def _excess(self) -> str | None:
-        """Return the limit that the current pair exceeds."""
         pair = self.current or next(iter(self.pending.values()), None)
         if self.no_time_left():
             return _NO_TIME_LEFT

@@ -32,15 +32,11 @@ class Pair(Untrusted):
 
     Attributes
     ----------
-    model, benchmark : str
-        Identifiers.
-    minutes, memory_gb : float
+    minutes, memory_gb
         Expected duration and memory (10^9 bytes); the defaults hold where neither plugin states any.
-    private : bool
+    private
         Whether the benchmark needs private data.
-    gpus : int
-        Number of GPUs.
-    reasons : tuple of str
+    reasons
         Why a plan includes it, from the pair back to the change.
     """
 
@@ -59,9 +55,9 @@ class Limits(Untrusted):
 
     Attributes
     ----------
-    time, memory : float
+    time, memory
         Multiples of the pair's expected duration and memory.
-    least_minutes, least_memory_gb : float
+    least_minutes, least_memory_gb
         Minimum for every pair: it may fetch weights and data and loads a learning framework.
     """
 
@@ -71,11 +67,11 @@ class Limits(Untrusted):
     least_memory_gb: Cost = 4.0
 
     def seconds(self, pair: Pair) -> float:
-        """Return the time limit of a pair."""
+        """Return the time limit."""
         return 60 * max(self.least_minutes, self.time * pair.minutes)
 
     def memory_bytes(self, pair: Pair) -> float:
-        """Return the memory limit of a pair."""
+        """Return the memory limit."""
         return 1e9 * max(self.least_memory_gb, self.memory * pair.memory_gb)
 
 
@@ -92,18 +88,17 @@ def _decoded(value: str) -> bytes:
 
 @dataclass(frozen=True)
 class Outcome(Untrusted):
-    """The record of a pair and the files beside it.
+    """The record of a pair and the files beside it, each empty if there is none.
 
     Attributes
     ----------
-    output : str
+    output
         Output of the pair, without secrets.
-    values : bytes
-        The file of values that the record names (`brainscore_core.records.values`); empty if there is none.
-    lock : str
-        Installed names and versions whose digest is in the record (`store.keep`); empty if unknown.
-    candidate_lock : str
-        The same for the model's environment, if it had its own.
+    values
+        The file of values that the record names (`brainscore_core.records.values`).
+    lock, candidate_lock
+        Installed names and versions whose digest is in the record (`store.keep`), and those of the model's environment,
+        if it had its own.
     """
 
     record: Annotated[ScoreRecord, text(MOST_BYTES), AfterValidator(_record)]

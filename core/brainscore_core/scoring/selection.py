@@ -19,10 +19,7 @@ _MOST_BYTES = 10 * 2**20  # of a file
 def is_pattern(text: str, known: Iterable[str] = ()) -> bool:
     """Return whether a text stands for names: ``all``, a pattern with ``*``, ``?`` or ``[...]``, or ``@`` and a file.
 
-    Parameters
-    ----------
-    known : iterable of str
-        Existing names, which are never patterns.
+    Existing names (`known`) are never patterns.
     """
     return text not in known and (text == ALL or text.startswith("@") or _WILD.search(text) is not None)
 
@@ -35,8 +32,6 @@ def select(wanted: Sequence[str], known: Sequence[str], what: str) -> list[str]:
     wanted : sequence of str
         Each a name; ``'all'``; a pattern as in a shell, such as ``'Recordings2030*'``; or ``'@names.txt'``, a file
         with a name or a pattern on each line, where ``#`` starts a comment.
-    known : sequence of str
-        Existing names.
     what : str
         Noun for messages, such as ``'model'``.
 
@@ -60,7 +55,6 @@ def select(wanted: Sequence[str], known: Sequence[str], what: str) -> list[str]:
 
 
 def _texts(wanted: Sequence[str], known: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield names and patterns, each with its place."""
     for text in wanted:
         if not text.startswith("@") or text in known:
             yield text, ""

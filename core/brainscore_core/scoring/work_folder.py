@@ -24,11 +24,8 @@ _LOCK = ".lock"
 def work_folder(prefix: str) -> Iterator[Path]:
     """Give an empty temporary folder, removed after the block; see the module.
 
-    Parameters
-    ----------
-    prefix : str
-        Start of its name; this user's folders with that prefix and without a living owner are removed first. Without
-        file locks (Windows, some network file systems) those stay.
+    This user's folders with the same prefix and without a living owner are removed first. Without file locks (Windows,
+    some network file systems) those stay.
     """
     parent = Path(tempfile.gettempdir())
     for lock in parent.glob(f"{prefix}*{_LOCK}"):
@@ -69,7 +66,6 @@ def _remove_if_left(lock: Path) -> None:
 
 
 def _is_at(number: int, path: Path) -> bool:
-    """Return whether a path is still that of an open file."""
     try:
         return os.path.samestat(os.fstat(number), path.stat(follow_symlinks=False))
     except FileNotFoundError:

@@ -38,19 +38,19 @@ class Estimate:
 
     Attributes
     ----------
-    value : float
+    value
         NaN if missing.
-    error : float
+    error
         Standard error; NaN if unknown.
-    reason : str
+    reason
         Why there is no value or no error.
-    df : float
+    df
         Degrees of freedom of the error.
     influence : Influence, InfluenceSketch or None
         None: correlations with other scores are unknown.
-    unmatched : float
+    unmatched
         Part of the error beyond `influence`, with unknown correlations; ignored without influences.
-    is_bound : bool
+    is_bound
         Whether the error is an upper bound, because some correlations are unknown.
     """
 

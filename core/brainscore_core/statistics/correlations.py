@@ -1,4 +1,4 @@
-"""Correlate the scores of models on two benchmarks, with an interval over models, or on all pairs of benchmarks."""
+"""Correlate the scores of models on benchmarks, with an interval over models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["OverModels", "correlation_over_models", "rank_correlations"]
 
 
 class OverModels(NamedTuple):
-    """A correlation over models: number of models with both scores, correlation, and ends of its interval."""
+    """Number of models with both scores, their correlation, and the ends of its interval."""
 
     n: int
     r: float
@@ -75,7 +75,6 @@ def correlation_over_models(
 
 
 def _correlation(first: Floats, second: Floats, *, ranked: bool) -> float:
-    """Correlate scores of the same models; NaN for fewer than three, or if one does not vary."""
     if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return float("nan")
     pair = (_ranks(first), _ranks(second)) if ranked else (first, second)
@@ -83,14 +82,13 @@ def _correlation(first: Floats, second: Floats, *, ranked: bool) -> float:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Return ranks from 1; equal values share the mean of theirs."""
     ordered = np.sort(values)
     ranks: Floats = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right") + 1) / 2
     return ranks
 
 
 def rank_correlations(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Correlate the ranks of models on all pairs of benchmarks (Spearman), each over the models with both scores.
+    """Correlate the ranks of models (Spearman) on all pairs of benchmarks, each over the models with both scores.
 
     Parameters
     ----------
@@ -100,7 +98,7 @@ def rank_correlations(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
     Returns
     -------
     (ndarray, ndarray of int), each of shape (n_benchmarks, n_benchmarks)
-        Correlations, as `correlation_over_models` with ``ranked=True``, and numbers of models.
+        Correlations, and numbers of models.
     """
     present = np.isfinite(scores)
     counts = present.astype(np.float32) @ present.T.astype(np.float32)  # exact: far below 2**24
@@ -123,12 +121,7 @@ def rank_correlations(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
 def _without_ties(both: Bools, first: Indices, others: Indices) -> Floats:
     """Correlate the ranks on one benchmark with those on others where no two models have the same score.
 
-    Parameters
-    ----------
-    both : ndarray of bool, shape (n_others, n_models)
-        Models with both scores.
-    first, others : ndarray of int, shapes (n_models,) and (n_others, n_models)
-        Models in the order of their scores.
+    `first` and `others` are models in the order of their scores.
     """
     # A rank counts the models with both scores along the order.
     ranks = np.empty((2, *both.shape), dtype=np.int32)

@@ -73,13 +73,13 @@ class Influence:
         squares are unbiased variances.
     stimuli, units : ndarray, shapes (n_stimuli,) and (n_units,)
         Unique names.
-    unit : str
+    unit
         Kind of unit, such as ``'neuroid'`` or ``'subject'``.
     columns : ndarray of int, shape (n_columns,), or None
         Places of the units of `cells`; None: all.
     of_units : ndarray, shape (n_units,), or None
         Influences of whole units, spread evenly over stimuli; None: none.
-    freedom : float
+    freedom
         Upper bound of the degrees of freedom over units, besides their number minus one. Medians have fewer, since they
         depend on the central values only.
 

@@ -304,14 +304,7 @@ def _variance(parts: Floats) -> Floats:
 
 
 def _unbiased(moments: Floats, shape: tuple[int, int], over: Over) -> tuple[Floats, Freedom]:
-    """Correct sums of products over samples for their estimated means; those over cells are unbiased already.
-
-    Parameters
-    ----------
-    moments : ndarray, shape (3, n_models, n_models)
-    shape : (int, int)
-        Numbers of stimuli and units.
-    """
+    """Correct sums of products for their estimated means; those over cells are unbiased already."""
     n, q = shape
     if (n < 2 and over != "units") or (q < 2 and over != "stimuli"):
         return np.full_like(moments, np.nan), (math.inf, math.inf)

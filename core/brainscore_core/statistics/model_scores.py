@@ -109,7 +109,7 @@ class ModelScores:
         return np.column_stack([self.value - margin, self.value + margin])
 
     def joint(self) -> JointErrors:
-        """Return how the scores err together, as `JointErrors.of_estimates` does."""
+        """See `JointErrors.of_estimates`."""
         n = len(self.value)
         # Exact in float32 too: each sum of products of int8 is an integer of at most 2**24.
         kind_of_float = np.float32 if self.steps.dtype == np.int8 else np.float64
@@ -134,7 +134,7 @@ class MeanOfScores:
         self._matched, self._unknown = (np.zeros(n_models, dtype=bool) for _ in range(2))
 
     def add(self, places: Places, scores: ModelScores) -> None:
-        """Add a child; `places` are those of its models among all."""
+        """Add a child, whose models have these places among all."""
         values = np.full(len(self._freedom), np.nan)
         values[places] = scores.value
         self._values.append(values)
@@ -171,7 +171,7 @@ class MeanOfScores:
 
 
 def _variance(moments: Floats) -> Floats:
-    """Return variances from those over stimuli, units and cells (last axis), never below that over one factor."""
+    """Return variances from those over stimuli, units and cells (last axis), see `Influence.variance`."""
     of_stimuli, of_units, of_cells = np.moveaxis(moments, -1, 0)
     variance: Floats = np.maximum(np.maximum(of_stimuli + of_units - of_cells, of_stimuli), of_units)
     return variance

@@ -58,8 +58,8 @@ class Comparison:
     ----------
     scores : ndarray, shape (n_models,)
         NaN: not compared.
-    joint : JointErrors
-    level : float
+    joint
+    level
         Coverage of intervals, and one minus the level of tests, in (0, 1).
 
     Examples
@@ -148,14 +148,9 @@ class Comparison:
         return np.where(np.isfinite(self.scores), ranks, np.nan)
 
     def rank_intervals(self, *, all_at_once: bool = False) -> Floats:
-        """Return the intervals of ranks, shape (n_models, 2); 1 is the best, NaN means no score.
+        """Return the intervals of ranks, all together or each with probability `level`, shape (n_models, 2).
 
-        Models of a pair without an error may be in any order.
-
-        Parameters
-        ----------
-        all_at_once : bool
-            Whether the intervals hold all ranks simultaneously with probability `level`, or each its own.
+        1 is the best, NaN means no score. Models of a pair without an error may be in any order.
         """
         differs = self.differs if all_at_once else _rejected(self.p, 1 - self.level)
         n_better = (differs & (self.differences < 0)).sum(axis=1)
@@ -166,7 +161,7 @@ class Comparison:
         return intervals
 
     def groups(self, *, exact: bool = True) -> Bools:
-        """Return the groups of models that do not differ; see `tie_groups`."""
+        """See `tie_groups`."""
         return tie_groups(self.differs, self.scores, exact=exact)
 
     def reliability(self) -> Reliability:
@@ -185,13 +180,13 @@ class Reliability:
 
     Attributes
     ----------
-    value : float
+    value
         In [0, 1]; NaN if unknown.
-    low, high : float
+    low, high
         Interval over new stimuli and units, for these models.
-    reason : str
+    reason
         Why it is unknown.
-    is_bound : bool
+    is_bound
         Whether it is a lower bound, because unknown covariances count as error.
     """
 
@@ -203,17 +198,7 @@ class Reliability:
 
 
 def holm(p: npt.ArrayLike) -> Floats:
-    """Correct p values for their number (Holm 1979), each row by itself.
-
-    Parameters
-    ----------
-    p : array-like, shape (..., n_tests)
-        In [0, 1]; NaN: no test.
-
-    Returns
-    -------
-    ndarray, shape (..., n_tests)
-        In [0, 1], at least `p`; NaN stays NaN.
+    """Correct p values for their number (Holm 1979), each row by itself; NaN, no test, stays NaN.
 
     Examples
     --------
@@ -231,10 +216,7 @@ def holm(p: npt.ArrayLike) -> Floats:
 
 
 def _rejected(p: Floats, alpha: float) -> Bools:
-    """Return where `holm` is at most `alpha`, without sorting.
-
-    If `count` tests are rejected, so is every one whose p is at most `alpha` divided by the number of the others.
-    """
+    """Return where `holm` is at most `alpha`, without sorting."""
     n_tests = np.isfinite(p).sum(axis=-1, keepdims=True)
     count = np.zeros_like(n_tests)
     while True:
@@ -264,7 +246,7 @@ def _two_sided(t: Floats, freedom: Floats) -> Floats:
 
 
 def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
-    """Return maximal groups of models that do not differ, the best first.
+    """Return maximal groups of models that do not differ, the best first, shape (n_groups, n_models).
 
     Parameters
     ----------
@@ -275,10 +257,6 @@ def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
     exact : bool
         Whether models that do not differ always share a group. If not, groups are runs in the order of scores, so that
         such a pair shares none if a model between them differs from one.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_groups, n_models)
     """
     order = np.argsort(-scores, kind="stable")[: int(np.isfinite(scores).sum())]
     n, apart = len(order), differs[np.ix_(order, order)]
@@ -328,12 +306,8 @@ def _with_further(runs: Bools, apart: Bools, ends: npt.NDArray[np.intp]) -> Bool
 def letters(groups: Bools, *, most: int | None = None) -> list[str]:
     """Return the letters of each model's groups; models that share none differ (Piepho 2004).
 
-    Parameters
-    ----------
-    groups : ndarray of bool, shape (n_groups, n_models)
-        From `tie_groups`. More than 26 groups also get ``aa``, ``ab`` and so on, separated by commas.
-    most : int, optional
-        For groups that are runs: more letters than these are abbreviated, as in ``'c-k'``.
+    More than 26 groups also get ``aa``, ``ab`` and so on, separated by commas. If groups are runs, more letters than
+    `most` are abbreviated, as in ``'c-k'``.
     """
     n_groups, separator = len(groups), "" if len(groups) <= len(string.ascii_lowercase) else ","
     names = [_letter(number) for number in range(n_groups)]

@@ -70,17 +70,15 @@ class ModelEntry(Untrusted):
 
     Attributes
     ----------
-    name : str or None
+    name
         Display name; None: the identifier.
-    family, training : str or None
+    family, training
         Such as ``'ResNet'`` and ``'ImageNet-1k'``.
-    parameters : int or None
-        Number of parameters.
-    imagenet : float or None
+    imagenet
         Top-1 accuracy on ImageNet, in [0, 1].
-    plugin : str or None
+    plugin
         Folder of its plugin, relative to the repository.
-    load : str or None
+    load
         A line of Python that loads it.
     """
 
@@ -107,18 +105,18 @@ class BenchmarkEntry(Untrusted):
 
     Attributes
     ----------
-    parent : str or None
+    parent
         The node above; None: in no average.
-    public : bool
+    public
         Whether its data are public.
     shows : {'all', 'score', 'nothing'}
         Part of its results that may be shown: ``'score'`` hides raw values, sizes and messages. ``'nothing'`` also
         excludes it from averages, since they would reveal its scores.
-    paradigm : str or None
+    paradigm
         The task and stimuli, in a sentence.
-    data : tuple of str
+    data
         Identifiers of its data.
-    stimuli : tuple of str
+    stimuli
         Paths of example pictures, relative to the folder of the catalogue.
     """
 
@@ -156,9 +154,9 @@ class Catalogue(Untrusted):
 
     Attributes
     ----------
-    nodes : tuple of NodeEntry
+    nodes
         In display order.
-    notice : str or None
+    notice
         Text at the top of every page.
     """
 

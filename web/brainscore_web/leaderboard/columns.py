@@ -58,21 +58,19 @@ class Column:
 
     Attributes
     ----------
-    value, low, high : list of float or None
-        Score, and its 95 % interval.
-    code : str
+    low, high
+        95 % interval of `value`.
+    code
         One of `CODES` for each model.
-    missing, n : list of int
+    missing, n
         Number of benchmarks below without a score of the model, and number that count.
-    rank : list of int or None
-        One more than the number of models with a higher score.
-    rank_low, rank_high : list of int or None
-        95 % interval of the rank.
-    group : list of str
-        Letters of the groups of models that do not differ significantly: ``'ab'``, or ``'c-k'`` for c to k. Two models
-        differ if they share none. Empty without a score.
-    reliability : dict
-        ``value``, ``low``, ``high``, ``reason`` and ``is_bound``, see `brainscore_core.statistics.tests.Reliability`.
+    rank
+        One more than the number of models with a higher score; its 95 % interval is `rank_low` to `rank_high`.
+    group
+        Letters of the groups of models that do not differ, see `brainscore_core.statistics.tests.letters`. Empty
+        without a score.
+    reliability
+        Fields of `brainscore_core.statistics.tests.Reliability`.
     """
 
     models: tuple[str, ...]
@@ -95,16 +93,16 @@ class Leaf:
 
     Attributes
     ----------
-    details : dict of str to list
+    details
         Each of `DETAILS` for each model of the column; on the board only ``created`` and ``version``.
-    layers : list of dict or None
+    layers
         Region -> ``layer``, ``origin`` and, if it was chosen, ``benchmark``, ``simulated``, ``runner_up``, ``margin``,
         ``margin_interval`` and ``separable``.
-    facts : dict
+    facts
         ``simulated``, ``version``, ``ceiling``, ``of_ceiling`` (``error``, ``low``, ``high``, ``over``, the ``reason``
         if there are none, ``how`` it was estimated), ``n_stimuli``, ``n_neuroids``, ``n_subjects``, ``fails`` (class ->
         number of models).
-    problems : list of str
+    problems
         Unreadable records with the reason.
     """
 
@@ -128,15 +126,7 @@ class LeafColumn:
 
 
 def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") -> LeafColumn:
-    """Compute a benchmark from its records.
-
-    Parameters
-    ----------
-    records : mapping of str to ScoreRecord or None
-        Record of each model; None: unreadable.
-    shows : {'all', 'score', 'nothing'}
-        See `brainscore_web.leaderboard.catalogue.BenchmarkEntry`.
-    """
+    """Compute a benchmark from the records of models; None: unreadable. `shows` is as for `BenchmarkEntry`."""
     models = tuple(sorted(records))
     of_models = [records[model] for model in models]
     versions = [record.benchmark_version for record in of_models if record is not None and record.score is not None]
@@ -173,12 +163,7 @@ def column_of_average(
 ) -> tuple[Column, JointErrors]:
     """Compute a node from its mean scores.
 
-    Parameters
-    ----------
-    missing : sequence of int
-        For each model the number of benchmarks below that have no score of it.
-    n_below : int
-        Number of benchmarks below that count.
+    `missing` is for each model the number of benchmarks below without a score of it, `n_below` the number that count.
     """
     code = "".join("-" if lacks == n_below else "p" if lacks else "a" for lacks in missing)
     comparison = Comparison(scores.value, scores.joint())
@@ -220,7 +205,6 @@ def _code(record: ScoreRecord | None, newest: int | None) -> str:
 
 
 def _reason(record: ScoreRecord, newest: int | None) -> str | None:
-    """Return why there is no score, error or interval."""
     if record.score is None:
         return record.message or record.status
     if record.benchmark_version != newest:

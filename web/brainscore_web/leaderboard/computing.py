@@ -32,13 +32,7 @@ __all__ = ["ComputedBoard", "Scratch", "compute"]
 
 @dataclass(frozen=True)
 class Scratch:
-    """Files of single nodes during a build, below one folder.
-
-    Attributes
-    ----------
-    numbers : dict of str to int
-        Identifier of a node -> number of its files.
-    """
+    """Files of single nodes during a build, below one folder, numbered by identifier."""
 
     folder: Path
     numbers: dict[str, int]
@@ -47,19 +41,19 @@ class Scratch:
         return self.folder / f"{self.numbers[identifier]}.{kind}"
 
     def put_codes(self, identifier: str, joint: JointErrors) -> None:
-        """Write the codes of all pairs of a node's models."""
+        """Write the codes of all pairs of models."""
         encode(joint).tofile(self._file(identifier, "codes"))
 
     def codes(self, identifier: str, n_models: int) -> Codes:
-        """Return the codes of all pairs of a node's models, shape (n_models, n_models)."""
+        """Return them, shape (n_models, n_models)."""
         return np.fromfile(self._file(identifier, "codes"), np.uint16).reshape(n_models, n_models)
 
     def put_details(self, identifier: str, details: dict[str, list[Any]]) -> None:
-        """Write the details of all scores of a benchmark."""
+        """Write the details of a benchmark."""
         self._file(identifier, "details").write_bytes(pickle.dumps(details, pickle.HIGHEST_PROTOCOL))
 
     def details(self, identifier: str) -> dict[str, list[Any]]:
-        """Return the details of all scores of a benchmark; empty without records."""
+        """Return the details of a benchmark; empty without records."""
         file = self._file(identifier, "details")
         content: dict[str, list[Any]] = pickle.loads(file.read_bytes()) if file.is_file() else {}  # noqa: S301  # ours
         return content
@@ -92,15 +86,7 @@ class _LeafTask:
 def compute(
     source: Source, catalogue: Catalogue, paths: dict[str, list[str]], scratch: Path, workers: Workers
 ) -> ComputedBoard:
-    """Compute the columns of all benchmarks and averages.
-
-    Parameters
-    ----------
-    paths : dict of str to list of str
-        Benchmark -> paths of its records.
-    scratch : Path
-        An empty folder.
-    """
+    """Compute all columns from the paths of each benchmark's records; `scratch` is an empty folder."""
     # A preliminary tree: the records will say which benchmarks are simulated or have scores.
     nodes = tree_of(catalogue)
     board = ComputedBoard(Scratch(scratch, {node.identifier: number for number, node in enumerate(nodes)}))
@@ -194,14 +180,13 @@ class _Averages:
         self.add(part)
 
     def finish(self) -> dict[str, Column]:
-        """Finish all nodes and return their columns."""
         while self._open:
             self._close()
         return {name: future.result() for name, future in self._futures.items()}
 
 
 class _Mean:
-    """The mean of the parts of one node, over all models that any of them has."""
+    """The mean of the parts of one node."""
 
     def __init__(self, position: Mapping[str, int]) -> None:
         self._position = position
@@ -219,7 +204,6 @@ class _Mean:
         self._n_below += part.n_below
 
     def result(self) -> _Part | None:
-        """Return the mean; None without parts."""
         if not self._n_below:
             return None
         places = np.flatnonzero(self._present)

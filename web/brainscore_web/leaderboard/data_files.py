@@ -86,16 +86,9 @@ Layers = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 @dataclass(frozen=True)
 class Board:
-    """All models and nodes, and the column of each node.
+    """All models, sorted by identifier, all nodes, and the column of each node.
 
-    Attributes
-    ----------
-    models : tuple of ModelEntry
-        Sorted by identifier.
-    leaves : dict of int to Leaf
-        Place of a benchmark among nodes -> its details.
-    past : dict of int to dict
-        Place of a benchmark -> its earlier records.
+    `leaves` and `past` map the place of a benchmark among nodes to its details and its earlier records.
     """
 
     models: tuple[ModelEntry, ...]
@@ -139,7 +132,7 @@ def aligned(column: Column, models: Sequence[str], *, leaf: bool) -> dict[str, A
 
 
 def board_content(board: Board) -> dict[str, Any]:
-    """Return the content of ``board.js``."""
+    """See the module."""
     models, nodes = board.models, board.nodes
     of_models = ("family", "year", "parameters", "training", "public", "imagenet")
     facts = [board.leaves[place].facts if place in board.leaves else {} for place in range(len(nodes))]
@@ -191,7 +184,7 @@ def aligned_details(
 
 
 def status_content(board: Board, run: Run | None) -> dict[str, Any]:
-    """Return the content of ``status.js``."""
+    """See the module."""
     names = [model.identifier for model in board.models]
     codes = [aligned(board.columns[place], names, leaf=True)["code"] for place in sorted(board.leaves)]
     return {"codes": codes, "codes_of": CODES, "run": None if run is None else dataclasses.asdict(run)}
@@ -239,7 +232,6 @@ def model_content(board: Board, place: int) -> dict[str, Any]:
 
 
 def _atlas(atlas: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the data of the drawing of an atlas: ``regions``, ``layers``, ``score`` (region x layer), ..."""
     if atlas is None:
         return None
     names = {"region": "regions", "scores": "score", "benchmark": "benchmarks", "simulated": "simulated"}
@@ -248,7 +240,7 @@ def _atlas(atlas: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkEntry]) -> dict[str, Any]:
-    """Return the content of ``benchmarks/<slug>.js``, for a benchmark or an average."""
+    """See the module; also for an average."""
     node = board.nodes[place]
     facts = board.leaves[place].facts if node.leaf else {}
     entry = entries.get(node.identifier)
@@ -297,7 +289,7 @@ def scores_of_leaves(board: Board) -> tuple[list[int], Floats]:
 
 
 def similarity_content(places: list[int], scores: Floats) -> dict[str, Any]:
-    """Return the content of ``similarity.js`` from the result of `scores_of_leaves`."""
+    """See the module."""
     r, n = rank_correlations(scores)
     rows = [[None if math.isnan(number) else number for number in row] for row in r.tolist()]
     return {"nodes": places, "r": rows, "n": n.tolist()}
@@ -337,7 +329,7 @@ def _cell(value: object) -> object:
 
 
 def table_json(rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as JSON objects, one per line, separated by commas."""
+    """Return rows as lines of JSON objects, separated by commas."""
     return ",\n".join(
         json.dumps(dict(zip(TABLE, row, strict=True)), ensure_ascii=False, allow_nan=False) for row in rows
     )

@@ -39,21 +39,13 @@ _OF_HIDDEN = frozenset({"benchmark_version", "benchmark_revision", "model_revisi
 
 @dataclass(frozen=True)
 class _HistoryTask:
-    """Changes of the records of one benchmark."""
-
     source: CommitSource
     changes: list[RecordChange]
     shows: str
 
 
 def history_of(source: Source, shows: Mapping[str, str], workers: Workers) -> dict[str, Past]:
-    """Return the earlier records of each benchmark of a branch; nothing for a folder.
-
-    Parameters
-    ----------
-    shows : mapping of str to str
-        Benchmark -> see `brainscore_web.leaderboard.catalogue.BenchmarkEntry`; others are left out.
-    """
+    """Return the earlier records of each benchmark in `shows` (see `BenchmarkEntry`) of a branch; none of a folder."""
     if not isinstance(source, CommitSource):
         return {}
     by_benchmark: dict[str, list[RecordChange]] = {}

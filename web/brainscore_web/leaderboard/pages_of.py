@@ -24,11 +24,11 @@ class Rows:
 
     Attributes
     ----------
-    of_models : list of str
+    of_models
         For each model the row of its page.
-    scores, without : str
+    scores, without
         All rows of the node's own page: models with a score, and without.
-    digests : list of tuple or None
+    digests
         For each model with a record the fields that `DIGESTS` names.
     """
 
@@ -49,7 +49,6 @@ DIGESTS = {
 
 @cache
 def _environment() -> Environment:
-    """Return the compiled templates."""
     environment = Environment(
         loader=FileSystemLoader(_PAGES),
         autoescape=True,
@@ -64,13 +63,7 @@ def _environment() -> Environment:
 
 
 class Pages:
-    """The pages of one site.
-
-    Parameters
-    ----------
-    board : dict
-        As in ``data/board.js``.
-    """
+    """The pages of one site, from the content of ``data/board.js``."""
 
     def __init__(self, board: Mapping[str, Any]) -> None:
         self.board = board
@@ -89,15 +82,7 @@ class Pages:
         return self._render(name, root="", **variables)
 
     def rows(self, node: int, column: Mapping[str, Any], detail: Mapping[str, Any] | None) -> Rows:
-        """Return the rows that tables have of one node.
-
-        Parameters
-        ----------
-        node : int
-            Place of the node.
-        column, detail : dict
-            As in ``data/columns`` and ``data/detail``; an average has no detail.
-        """
+        """Return the rows of the node at a place, from its ``data/columns`` and, for a benchmark, ``data/detail``."""
         value = column["value"]
         places = range(len(value))
         of_models, of_benchmark = node_rows(self.board, node, column, detail, "../")
@@ -123,16 +108,9 @@ class Pages:
         tiles: Sequence[Mapping[str, object]],
         digests: Mapping[str, Mapping[str | None, int]],
     ) -> str:
-        """Return the page of a model.
+        """Return the page of a model from its ``data/models`` and its rows on all nodes.
 
-        Parameters
-        ----------
-        data : dict
-            As in ``data/models``.
-        rows : str
-            The model's rows on all nodes.
-        digests : dict of str to dict
-            Value of `DIGESTS` -> digest -> number of records.
+        `digests` counts records: value of `DIGESTS` -> digest -> number.
         """
         earlier = [entry for entry in data["history"] if "replaced" in entry]
         now = [entry for entry in data["history"] if "replaced" not in entry]

@@ -67,13 +67,10 @@ class TileFile(TypedDict):
 
 
 def encode(joint: JointErrors) -> Codes:
-    """Return the code of each pair of models.
+    """Return the code of each pair of models, uint16 of shape (n_models, n_models), 0 without an error.
 
-    Returns
-    -------
-    ndarray of uint16, shape (n_models, n_models)
-        Symmetric; 0 for a pair without an error. Bits 0 to 9 hold the error, bits 10 to 14 the place in `FREEDOMS`. Bit
-        15 is set if part of the covariance is unknown and taken as 0, so that the error is usually too large.
+    Bits 0 to 9 hold the error, bits 10 to 14 the place in `FREEDOMS`. Bit 15 is set if part of the covariance is
+    unknown and taken as 0, so that the error is usually too large.
     """
     n_models, steps = len(joint.apart), _LAST - _FIRST
     codes = np.empty((n_models, n_models), dtype=np.uint16)
@@ -95,16 +92,9 @@ def encode(joint: JointErrors) -> Codes:
 
 
 def decode(codes: Codes) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Return the errors, degrees of freedom and whether pairs are matched, each in the shape of `codes`.
+    """Return the errors, degrees of freedom and whether covariances are known, each in the shape of `codes`.
 
-    Returns
-    -------
-    errors : ndarray
-        Standard errors of differences; NaN if there is none.
-    freedom : ndarray
-        One of `FREEDOMS`; NaN without an error.
-    is_matched : ndarray of bool
-        Whether the covariance is known.
+    Errors are standard errors of differences, degrees of freedom one of `FREEDOMS`; NaN without an error.
     """
     places = (codes & (2**_FREEDOM_BITS - 1)).astype(np.int64)
     errors = SMALLEST * (LARGEST / SMALLEST) ** ((places - _FIRST) / (_LAST - _FIRST))
@@ -131,14 +121,12 @@ def tiles(codes: Codes, places: Places, n_models: int) -> Codes:
     ----------
     codes : ndarray of uint16, shape (n_of_node, n_of_node)
     places : ndarray of int, shape (n_of_node,)
-        Places of the node's models on the board.
-    n_models : int
-        Number of models of the board.
+        Places of the node's models on the board, which has `n_models`.
 
     Returns
     -------
     ndarray of uint16, shape (n_tiles, BLOCK, BLOCK)
-        Rows: models of the first block; columns: those of the second. 0 for models without a score.
+        0 for models without a score.
     """
     n = n_blocks(n_models)
     whole = np.zeros((n * BLOCK, n * BLOCK), dtype=np.uint16)
@@ -150,11 +138,7 @@ def tiles(codes: Codes, places: Places, n_models: int) -> Codes:
 def tile_file(nodes: Sequence[int], codes: Codes) -> TileFile:
     """Return the content of ``data/pairs/<tile>.js``, without nodes whose codes are all 0.
 
-    Parameters
-    ----------
-    nodes : sequence of int
-        Places of nodes on the board.
-    codes : ndarray of uint16, shape (n_nodes, BLOCK, BLOCK)
+    `nodes` are places on the board, `codes` are uint16 of shape (n_nodes, BLOCK, BLOCK).
     """
     coded = np.flatnonzero(codes.any(axis=(1, 2)))
     content = zlib.compress(codes[coded].astype("<u2").tobytes(), _LEVEL)

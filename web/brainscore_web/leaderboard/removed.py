@@ -29,10 +29,7 @@ def said_gone(source: CommitSource) -> list[str]:
 def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
     """Raise `GoneError` if an earlier commit had a record that this one lacks.
 
-    Parameters
-    ----------
-    allowed : collection of str
-        Models, benchmarks, or pairs ``'model benchmark'`` that may be gone.
+    Models, benchmarks, and pairs ``'model benchmark'`` in `allowed` may be gone.
     """
     # For a merge, the changes relative to its first parent.
     how = ("--diff-filter=D", "--no-renames", "--diff-merges=first-parent", "--name-only", "--format=", "-z")

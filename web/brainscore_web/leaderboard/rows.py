@@ -56,14 +56,7 @@ def node_rows(
 ) -> tuple[list[str], list[str]]:
     """Return the rows of one node: for each model the row of the model's table, and that of the node's table.
 
-    Parameters
-    ----------
-    board : dict
-        As in ``data/board.js``.
-    column, detail : dict
-        As in ``data/columns`` and ``data/detail``; an average has no detail.
-    root : str
-        Prefix of all links.
+    Board, column and detail are as in ``data``; an average has no detail. `root` is the prefix of all links.
     """
     models, nodes = board["models"], board["nodes"]
     parent = "" if nodes["leaf"][node] else " parent"
@@ -111,7 +104,6 @@ def history_rows(board: Mapping[str, Any], entries: Iterable[Mapping[str, Any]])
 
 
 def _origin_cells(detail: Mapping[str, Any], at: int) -> str:
-    """Raw score, ceiling and the size of the measurement."""
     if detail["raw"][at] is None and detail["n_stimuli"][at] is None:
         stated = f'<td colspan="2" class="reason">{"private" if detail["status"][at] else "not stated"}</td>'
     else:
@@ -125,7 +117,6 @@ def _origin_cells(detail: Mapping[str, Any], at: int) -> str:
 
 
 def _reason(code: str, detail: Mapping[str, Any] | None, at: int) -> str:
-    """Return why there is no score, with the message of the record."""
     message = None
     if detail is not None and code in "nfq":
         status = detail["status"][at]

@@ -32,14 +32,9 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 def make_server(folder: Path, port: int | None = 0) -> ThreadingHTTPServer:
-    """Return a server of a folder, not yet running; its port is ``server_port``.
+    """Return a server of a folder, which may be created later; it is not yet running.
 
-    Parameters
-    ----------
-    folder : Path
-        May be created later.
-    port : int or None
-        0: any free port; None: 8000, or any free port if that is taken.
+    The port (``server_port``) is 0 for any free one; None: 8000, or any free one if that is taken.
 
     Raises
     ------
@@ -61,10 +56,7 @@ def make_server(folder: Path, port: int | None = 0) -> ThreadingHTTPServer:
 def serve(server: ThreadingHTTPServer, tell: Callable[[str], None], *, browser: bool) -> None:
     """Serve until interrupted; `tell` receives the address.
 
-    Parameters
-    ----------
-    browser : bool
-        Whether to open a browser, if there is a screen (a text browser would take over the terminal).
+    It opens in a browser, if asked for and there is a screen (a text browser would take over the terminal).
     """
     address = f"http://127.0.0.1:{server.server_port}/"
     tell(address)

@@ -56,21 +56,19 @@ def build(
     pictures: Path | None = None,
     processes: int | None = None,
 ) -> SiteSummary:
-    """Build the site of all records of a source.
+    """Build the site of all records of a source, and replace an existing one as a whole.
 
     Parameters
     ----------
     catalogue : Catalogue
         Models and benchmarks that only have records are added.
-    target : Path
-        Folder of the site. An existing site is replaced as a whole.
     gone : collection of str or None
         Scores of the site at `target` that may be missing now: models, benchmarks, or pairs ``'model benchmark'``;
         None: any.
     pictures : Path, optional
         Folder that the paths of stimuli in the catalogue start from.
     processes : int, optional
-        Number of processes; None: one per processor.
+        None: one per processor.
 
     Raises
     ------
@@ -190,7 +188,6 @@ def _replacing(target: Path) -> Iterator[Path]:
 
 
 def _check_gone(board: Board, previous: Path, allowed: Collection[str]) -> None:
-    """Raise `GoneError` if the board lacks a model or score of the previous site."""
     try:
         old, status = (read_data(previous / f"data/{name}.js") for name in ("board", "status"))
     except OSError:

@@ -41,15 +41,7 @@ def _identifier(name: str) -> str | None:
 
 @dataclass(frozen=True)
 class RecordChange:
-    """Replacement or removal of a record by a commit.
-
-    Attributes
-    ----------
-    before, after : str
-        Git's digests of its content; `after` is empty if it was removed.
-    at_s : int
-        Time of the commit, seconds since 1970.
-    """
+    """Replacement or removal of a record by a commit: git's digests (empty if removed), and seconds since 1970."""
 
     path: str
     before: str
@@ -133,7 +125,7 @@ class CommitSource:
         return cls(repository, commit)
 
     def paths(self) -> list[str]:
-        """Return the path of each record, sorted."""
+        """See `FolderSource.paths`."""
         listed = ask_git(self.repository, "ls-tree", "-r", "-z", "--full-tree", self.revision)
         paths = []
         for line in listed.decode("utf-8", "replace").split("\0")[:-1]:
@@ -143,13 +135,13 @@ class CommitSource:
         return sorted(paths)
 
     def read(self, paths: Iterable[str]) -> Iterator[bytes]:
-        """Yield the content of each record, cut where it is too large for one."""
+        """See `FolderSource.read`."""
         with closing(BlobReader(self.repository)) as blobs:
             for path in paths:
                 yield blobs.read(f"{self.revision}:{path}", MOST_BYTES + 1) or b""
 
     def run(self) -> bytes | None:
-        """Return the notes of the last run, see `brainscore_core.records.run`; None without them."""
+        """See `FolderSource.run`."""
         with closing(BlobReader(self.repository)) as blobs:
             return blobs.read(f"{self.revision}:{RUN_FILE}", untrusted.MOST_BYTES + 1)
 

@@ -24,9 +24,9 @@ class Node:
 
     Attributes
     ----------
-    parent : int
+    parent
         Place of the node above; -1 for a root.
-    counts : bool
+    counts
         Whether the average above includes it.
     """
 
@@ -46,12 +46,8 @@ class Node:
 def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Collection[str] = ()) -> list[Node]:
     """Return all nodes with a benchmark below them, depth first; roots with scores come first.
 
-    Parameters
-    ----------
-    simulated : collection of str
-        Benchmarks that are simulated by their records, besides those of the catalogue.
-    scored : collection of str
-        Benchmarks with a score that may be shown; only these count.
+    The catalogue and `simulated` name simulated benchmarks. Only those in `scored`, with a score that may be shown,
+    count.
     """
     entries: dict[str, BenchmarkEntry | NodeEntry] = {
         name: NodeEntry(identifier=name, name=title) for name, title in ROOTS.items()
@@ -102,7 +98,6 @@ def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Co
 
 
 def _with_leaf(roots: Iterable[str], below: Mapping[str | None, list[str]], leaves: Collection[str]) -> dict[str, None]:
-    """Return the nodes that are one of `leaves` or above one."""
     with_leaf: dict[str, None] = {}
 
     def visit(name: str) -> bool:

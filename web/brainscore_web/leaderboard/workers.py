@@ -26,15 +26,7 @@ Arguments = ParamSpec("Arguments")
 
 
 class Workers:
-    """Processes for one build; with one process or few records, everything runs in this one.
-
-    Parameters
-    ----------
-    processes : int or None
-        None: one per processor.
-    n_records : int
-        Number of records of the build.
-    """
+    """Processes for one build, one per processor if None; with one or with few records, everything runs in this one."""
 
     def __init__(self, processes: int | None, n_records: int) -> None:
         self.processes = 1 if n_records <= _FEW_RECORDS else processes or os.cpu_count() or 1

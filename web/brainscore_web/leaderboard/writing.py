@@ -44,20 +44,13 @@ _TILES_AT_ONCE = 300
 
 @dataclass(frozen=True)
 class _Site:
-    """Context of the files of all nodes and models.
-
-    Attributes
-    ----------
-    content : dict
-        As in ``data/board.js``.
-    """
+    """Context of the files of all nodes and models; `content` is that of ``data/board.js``."""
 
     folder: Path
     content: dict[str, Any]
     scratch: Scratch
 
     def write(self, path: str, content: str | bytes) -> None:
-        """Write a file."""
         (self.folder / path).write_bytes(_encoded(content) if isinstance(content, str) else content)
 
 
@@ -82,16 +75,9 @@ class _NodeTask:
 
 @dataclass(frozen=True)
 class _NodeRows:
-    """Contribution of a node to files of the whole site.
+    """Contribution of a node to files of the whole site: rows of each model's page and of the downloads.
 
-    Attributes
-    ----------
-    of_models : list of bytes
-        Row of each model's page.
-    digests : list of tuple or None
-        For each model with a record the digests that its page lists.
-    csv, json : bytes
-        Rows of the downloads; empty for an average.
+    For each model with a record, `digests` are those that its page lists.
     """
 
     of_models: list[bytes]
@@ -102,8 +88,6 @@ class _NodeRows:
 
 @dataclass(frozen=True)
 class _ModelTask:
-    """A model whose page is to be written."""
-
     place: int
     data: dict[str, Any]
     rows: bytes
@@ -120,19 +104,7 @@ def write_site(
     pictures: Path | None,
     run: Run | None,
 ) -> None:
-    """Write all files.
-
-    Parameters
-    ----------
-    folder : Path
-        Empty.
-    catalogue : Catalogue
-        With an entry for each model and benchmark.
-    pictures : Path or None
-        Folder that the paths of stimuli in the catalogue start from.
-    run : Run or None
-        The last run.
-    """
+    """Write all files into an empty folder; the catalogue has an entry for each model and benchmark."""
     for name in (*(f"data/{kind}" for kind in _FOLDERS), "models", "benchmarks", "static"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     site = _Site(folder, data_files.board_content(board), scratch)
@@ -153,7 +125,6 @@ def write_site(
 
 
 def _write_single(site: _Site, board: Board, run: Run | None) -> None:
-    """Write the pages that exist once, and the data of the whole site."""
     site.write("data/board.js", script("board", site.content))
     status = data_files.status_content(board, run)
     site.write("data/status.js", script("status", status))
@@ -175,7 +146,6 @@ def _write_similarity(folder: Path, places: list[int], scores: Floats) -> None:
 
 
 def _write_nodes(file: Path, site: _Site, board: Board, catalogue: Catalogue, workers: Workers) -> list[_NodeRows]:
-    """Write the files of all nodes, and the downloads of all scores."""
     top = set(top_of(board.nodes))
     tasks = (
         _NodeTask(
@@ -204,7 +174,6 @@ def _write_nodes(file: Path, site: _Site, board: Board, catalogue: Catalogue, wo
 
 
 def _write_node(task: _NodeTask) -> _NodeRows:
-    """Write the files of one node."""
     site, node = _site(task.site), task.node
     names, slug = site.content["models"]["id"], node.slug
     column = data_files.aligned(task.column, names, leaf=node.leaf)
@@ -225,8 +194,6 @@ def _write_node(task: _NodeTask) -> _NodeRows:
 
 
 def _write_models(file: Path, board: Board, of_nodes: Sequence[_NodeRows], workers: Workers) -> None:
-    """Write the files of all models."""
-
     def shares() -> Iterator[tuple[Path, list[_ModelTask]]]:
         for start in range(0, len(board.models), _MODELS_AT_ONCE):
             places = range(start, min(start + _MODELS_AT_ONCE, len(board.models)))

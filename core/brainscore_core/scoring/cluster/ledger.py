@@ -31,15 +31,7 @@ SHARE = 4.0
 
 @dataclass(frozen=True)
 class Piece:
-    """The work of one worker at a time.
-
-    Attributes
-    ----------
-    key : str
-        Unique in the campaign.
-    batch : Batch
-        Its pairs.
-    """
+    """The work of one worker at a time; its key is unique in the campaign."""
 
     key: str
     batch: Batch
@@ -132,20 +124,11 @@ class Ledger:
         return open_pairs
 
     def lost(self, key: str, *, begun: bool) -> Pair | None:
-        """Note that a worker was lost; its unfinished pairs are scheduled again.
+        """Note that a worker was lost; its unfinished pairs are scheduled again. Return the pair that is given up.
 
-        The pair in progress, as far as is known, becomes a piece of its own. If another pair was the cause, because an
-        outcome in between was not heard of, the next loss finds it.
-
-        Parameters
-        ----------
-        begun : bool
-            Whether the worker had begun the piece: then the first pair without an outcome was in progress.
-
-        Returns
-        -------
-        Pair or None
-            The pair that is given up; the caller records it.
+        If the worker had `begun` the piece, the first pair without an outcome was in progress and becomes a piece
+        of its own. If another pair was the cause, because an outcome in between was not heard of, the next loss finds
+        it.
         """
         open_pairs = list(self.ended(key))
         given_up = None

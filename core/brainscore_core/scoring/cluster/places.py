@@ -66,21 +66,21 @@ class Cluster:
 
     Attributes
     ----------
-    name : str
+    name
         Name as given by the user.
     connect : callable
         Returns a new client; raises `ClusterError` if the scheduler cannot be reached.
-    most_minutes : float
+    most_minutes
         Maximum length of a piece.
-    slots : int or None
+    slots
         Number of pieces worked on at a time when all workers are there; None: the number of workers.
     tend : callable
         Restarts lost workers, unless something else does.
-    patience_s : float
+    patience_s
         Longest time without any worker.
-    offers : sequence of mapping
+    offers
         Resources of the workers, see `brainscore_core.scoring.cluster.resources`; empty: as they state themselves.
-    is_ours : bool
+    is_ours
         Whether its scheduler ends with the campaign.
     """
 
@@ -141,13 +141,7 @@ def open_place(name: str) -> Iterator[Cluster]:
 
 
 def import_or_say(module: str, package: str) -> Any:  # a module that is installed with an extra only
-    """Import a module of the extra ``cluster``.
-
-    Raises
-    ------
-    RequirementsError
-        If it is not installed.
-    """
+    """Import a module of the extra ``cluster``; raise `RequirementsError` if it is not installed."""
     import importlib
 
     try:
@@ -188,7 +182,6 @@ def _local(name: str, rest: str) -> Iterator[Cluster]:
 
 @contextmanager
 def _running(name: str, rest: str) -> Iterator[Cluster]:  # noqa: ARG001 - a kind of place
-    """Use a running scheduler with its workers."""
     yield Cluster(name=name, connect=lambda: _client(name), patience_s=_PATIENCE_S, is_ours=False)
 
 

@@ -68,15 +68,7 @@ _Few = Annotated[int, Strict(), Field(ge=0, le=10_000)]
 
 @dataclass(frozen=True, kw_only=True)
 class Jobs(Untrusted):
-    """Number of concurrent jobs.
-
-    Attributes
-    ----------
-    min : int
-        Minimum, even if little work remains.
-    max : int
-        Maximum.
-    """
+    """Number of concurrent jobs: at least `min`, even if little work remains."""
 
     min: _Few = 0
     max: Annotated[int, Strict(), Field(ge=1, le=10_000)]
@@ -88,28 +80,24 @@ class SlurmProfile(Untrusted):
 
     Attributes
     ----------
-    memory : str
-        Memory of a job, such as ``'16 GB'``.
-    walltime : str
-        Time limit of a job: ``'04:00:00'``, or ``'1-12:00:00'`` with days.
-    jobs : Jobs
-        Number of jobs.
-    cores, gpus : int
-        Cores and GPUs of a job.
-    private : bool
+    memory
+        Such as ``'16 GB'``.
+    walltime
+        ``'04:00:00'``, or ``'1-12:00:00'`` with days.
+    private
         Whether these machines may hold private measurements.
-    queue, account : str, optional
+    queue, account
         Partition and account; None: the defaults.
-    python : str, optional
+    python
         Interpreter of an environment with the library, at the same path on all nodes; None: the current one.
-    interface : str, optional
+    interface
         Network interface between nodes and scheduler, such as ``'ib0'``; None: the default.
-    folder : str, optional
+    folder
         Folder visible to all nodes, for job logs and, during the campaign, the keys of the encrypted connections; None:
         ``slurm`` in the Brain-Score home.
-    env : mapping of str to str
+    env
         Environment variables of a job.
-    directives : tuple of str
+    directives
         Further options of ``sbatch``, such as ``'--constraint=avx512'``.
     """
 
@@ -143,7 +131,7 @@ _KEYS = tuple(SlurmProfile.__dataclass_fields__)
 
 
 def read_profile(path: Path) -> SlurmProfile:
-    """Read the profile of a Slurm cluster.
+    """Read a profile.
 
     Raises
     ------

@@ -48,13 +48,7 @@ def wanted(batch: Batch, offers: Sequence[Mapping[str, float]]) -> dict[str, flo
 
 
 def missing(batch: Batch, offers: Sequence[Mapping[str, float]]) -> str:
-    """Return why no worker can take a batch; empty if one can.
-
-    Parameters
-    ----------
-    offers
-        As for `wanted`; at least one.
-    """
+    """Return why no worker, of at least one, can take a batch; empty if one can."""
     needs = wanted(batch, offers)
     if any(all(worker.get(name, 0.0) >= amount for name, amount in needs.items()) for worker in offers):
         return ""

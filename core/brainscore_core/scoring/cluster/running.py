@@ -54,14 +54,10 @@ def run_on_cluster(
     ----------
     batches : sequence of Batch
         No pair is in two of them.
-    library, limits, isolation
+    library, limits, isolation, minutes
         As for `brainscore_core.scoring.batches.run_batch`, which scores them on the workers.
     cluster : str
-        Name of the cluster, see `brainscore_core.scoring.cluster.places`.
-    minutes : float
-        Time limit: then nothing more is started and what runs is stopped; pairs not reached have no outcome.
-    most_losses : int
-        Lost workers after which a pair is given up.
+        See `brainscore_core.scoring.cluster.places`.
     tell : callable
         Receives messages about the cluster.
     score : callable
@@ -137,7 +133,6 @@ class _Campaign:
             client.close(timeout=10)
 
     def _reconnect(self, topic: str) -> None:
-        """Reconnect to a lost scheduler; outcomes so far stay."""
         if self.place.is_ours:
             raise ClusterError(f"The scheduler of {self.place.name} has ended. {self._hint()}")
         self.tell(f"The scheduler at {self.place.name} was lost; waiting for it to come back.")
@@ -182,7 +177,7 @@ class _Campaign:
     # -- out
 
     def _hand_out(self, task_of: Callable[[Piece], Task]) -> Iterator[Outcome]:
-        """Hand out as many pieces as can be worked on; yield failures of those that no worker can take."""
+        """Hand out pieces; yield failures of those that no worker can take."""
         self._look_after_workers()
         offers = list(self.place.offers) or [worker.get("resources") or {} for worker in self.workers.values()]
         if not offers:
@@ -217,7 +212,6 @@ class _Campaign:
     # -- in
 
     def _hear(self, topic: str, deadline: float) -> Iterator[Outcome]:
-        """Handle the next message of the cluster, if one comes soon."""
         try:
             what, content = self.messages.get(timeout=_POLL_S)
         except Empty:

@@ -33,16 +33,9 @@ _MOST_PAIRS = 10_000  # of one piece
 
 @dataclass(frozen=True, kw_only=True)
 class Task(Untrusted):
-    """A piece of a campaign for one worker.
+    """A piece of a campaign for one worker; `topic` is that of the events that the worker logs, see `score_task`.
 
-    Attributes
-    ----------
-    key : str
-        Key of the piece.
-    topic : str
-        Topic of the events that the worker logs, see `score_task`.
-    minutes : float or None
-        Time until no further pair is started; None: unlimited.
+    No further pair is started after `minutes`; None: unlimited.
     """
 
     key: Name
@@ -100,20 +93,10 @@ _OUTCOME = TypeAdapter(Outcome)
 
 
 def score_task(data: str) -> list[str]:
-    """Score the pairs of a task in a worker of dask.
+    """Score the pairs of a `Task` in a worker of dask; return the `outcome_text` of each pair that was reached.
 
     Each outcome is logged as an event at once, so that a lost worker costs only the pair in progress. Events may get
     lost, so all outcomes are returned too.
-
-    Parameters
-    ----------
-    data : str
-        `Task.to_json`.
-
-    Returns
-    -------
-    list of str
-        The `outcome_text` of each pair that was reached.
     """
     from distributed import get_worker  # optional dependency
 

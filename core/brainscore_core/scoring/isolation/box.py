@@ -72,7 +72,6 @@ def why_no_box() -> str | None:
 
 
 def _explained(ended: Ended) -> str:
-    """Return the likely cause of a failed trial."""
     if "nknown option" in ended.output:
         remedy = "Its version must be 0.8 or newer."
     elif _RESTRICTED.is_file() and _RESTRICTED.read_text("ascii").strip() == "1":
@@ -107,16 +106,7 @@ class BoxOptions(TypedDict, total=False):
 
 
 def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]) -> Ended:
-    """Run a program in a box until it ends or exceeds a limit.
-
-    Parameters
-    ----------
-    command : sequence of str or Path
-        The program, at its path in the box, and its arguments.
-    box : Box
-        Its access.
-    **bounds
-        See `BoxOptions`.
+    """Run a program, at its path in the box, until it ends or exceeds a limit of `BoxOptions`.
 
     Raises
     ------
@@ -170,7 +160,6 @@ def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]
 
 @contextmanager
 def _holding(content: bytes) -> Iterator[IO[bytes]]:
-    """Give an open file without a name."""
     with tempfile.TemporaryFile() as stream:
         stream.write(content)
         stream.seek(0)

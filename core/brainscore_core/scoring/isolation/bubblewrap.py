@@ -44,28 +44,28 @@ class Box:
 
     Attributes
     ----------
-    readable : tuple of Path
+    readable
         Files and folders at their own paths, read-only; `interpreter_paths` lists those of Python.
-    writable : tuple of Path
+    writable
         Files and folders of the machine that it may change, without a limit on size.
-    hidden : tuple of Path
+    hidden
         Folders among the above that appear empty.
-    devices : tuple of Path
+    devices
         Such as ``/dev/nvidia0``; a device is shared with its other users.
-    network : bool
+    network
         Whether it has the machine's network, including local servers; otherwise it has none, not even to itself.
-    environment : mapping of str to str
+    environment
         All of its environment variables, besides ``HOME``, ``LANG``, ``PATH`` and ``TMPDIR``.
-    folder : Path, optional
+    folder
         Working folder; None: ``/tmp``.
-    private_bytes : int
+    private_bytes
         Limit of ``/tmp``, and of ``/dev/shm``. It is memory.
-    most_processes : int
+    most_processes
         Processes and threads at a time. The kernel counts those of an ordinary user; for root, processes are counted
         five times a second, and too many end the box.
-    most_file_bytes : int
+    most_file_bytes
         Limit of each file that it writes.
-    most_open_files : int
+    most_open_files
         Limit for each process.
     """
 
@@ -101,12 +101,10 @@ def limits_of(box: Box) -> list[str]:
 
 
 def arguments_of(box: Box, *, files: Mapping[str, int], filter_fd: int, root: Path = Path("/")) -> list[str]:
-    """Return the arguments of ``bwrap``, without the command.
+    """Return the arguments of ``bwrap`` for a box with absolute, existing paths, without the command.
 
     Parameters
     ----------
-    box : Box
-        Its paths are absolute and exist.
     files : mapping of str to int
         Path in the box -> number of the open file with its content, see `files_of`.
     filter_fd : int

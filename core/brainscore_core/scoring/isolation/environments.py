@@ -42,11 +42,6 @@ def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
     The box has the network and sees only the library, the plugins and the environment. Afterwards the environment is
     copied (see `take_over`) and never writable to a box again. Each set of requirements has a folder of its own.
 
-    Parameters
-    ----------
-    plugin_folders : sequence of Path
-        The plugins that shall work there together.
-
     Raises
     ------
     RequirementsError
@@ -69,19 +64,12 @@ def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
 
 
 def built_python_for(plugin_folders: Sequence[Path]) -> Path | None:
-    """Return what `boxed_python_for` has built before, and build nothing; None if there is no such environment.
-
-    Raises
-    ------
-    RequirementsError
-        If the requirements cannot be read.
-    """
+    """Return what `boxed_python_for` has built before, and build nothing; None if there is no such environment."""
     lines, missing = requirements_of(plugin_folders)
     return _python_of(_home(lines)) if missing else Path(sys.executable)
 
 
 def _build(home: Path, plugin_folders: Sequence[Path]) -> None:
-    """Install in a box, and take over what is there afterwards."""
     shutil.rmtree(home, ignore_errors=True)  # of an attempt that was interrupted
     home.mkdir(mode=0o700, parents=True)
     try:

@@ -87,7 +87,6 @@ class _Copy:
         self.left_out: set[str] = set()
 
     def folder(self, theirs: int, ours: int, place: tuple[str, ...]) -> None:
-        """Copy a folder; `place` are the names that lead to it."""
         if len(place) > _MOST_DEPTH:
             raise IsolationError(f"A box left folders that are nested more than {_MOST_DEPTH} times.")
         for name in sorted(os.listdir(theirs)):
@@ -122,7 +121,6 @@ class _Copy:
                     copy.write(chunk)
 
     def make_links(self, ours: int) -> None:
-        """Make each link to a copied file another name of that file."""
         for path in self._links:
             end = self._end_of(path)
             if end in self._files:

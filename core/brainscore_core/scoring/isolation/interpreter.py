@@ -13,18 +13,10 @@ __all__ = ["interpreter_paths"]
 
 
 def interpreter_paths(environment: Path | None = None) -> tuple[Path, ...]:
-    """Return the folders and files that this interpreter needs, without those in ``/usr``.
+    """Return the existing folders and files that this interpreter needs, without those in ``/usr``, sorted.
 
-    Parameters
-    ----------
-    environment : Path, optional
-        Interpreter of an environment made from this one (see `plugin_management.environment`); a stranger may have
-        filled it, so nothing that it states about other folders counts.
-
-    Returns
-    -------
-    tuple of Path
-        Existing paths, none below another, sorted.
+    Nothing that `environment`, an interpreter made from this one (see `plugin_management.environment`), states about
+    other folders counts, since a stranger may have filled it.
     """
     imports = sys.path if sys.flags.safe_path else sys.path[1:]
     paths = [Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *imports) if path]
@@ -42,7 +34,6 @@ def interpreter_paths(environment: Path | None = None) -> tuple[Path, ...]:
 
 
 def _links(file: Path) -> Iterator[Path]:
-    """Yield a file and each target of its links."""
     for _ in range(40):
         yield file
         if not file.is_symlink():

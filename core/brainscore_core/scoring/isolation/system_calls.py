@@ -63,13 +63,7 @@ _X32 = 0x40000000  # a second set of numbers for the same calls
 
 
 def refused_calls(machine: str) -> bytes:
-    """Return the filter for a machine, an array of ``struct sock_filter``.
-
-    Parameters
-    ----------
-    machine : str
-        One of `MACHINES`.
-    """
+    """Return the filter for one of `MACHINES`, an array of ``struct sock_filter``."""
     kernel_name, numbers = MACHINES[machine]
     program = [
         *_if(_LOAD_MACHINE, _IF_EQUAL, kernel_name, then=[], otherwise=[(_RETURN, 0, 0, _KILL)]),

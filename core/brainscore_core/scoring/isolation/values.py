@@ -223,20 +223,13 @@ class Announced:
 def planned(tree: object, announced: Sequence[Announced], most_bytes: int) -> Made:
     """Return what makes the value that `pack` converted, before any of its arrays is there.
 
-    Each array is named exactly once, and shapes, names and sizes fit together.
-
-    Parameters
-    ----------
-    announced : sequence of Announced
-        Arrays of the message.
-    most_bytes : int
-        Limit of the memory of all arrays and of what is made of them.
+    Each array is named exactly once, shapes, names and sizes fit together, and the memory of all arrays and of what is
+    made of them is at most `most_bytes`.
 
     Raises
     ------
     ProtocolError
-        For anything else than a value within these limits. What is returned raises it too, where xarray or pandas
-        refuse what has passed these checks.
+        For any other value. What is returned raises it too, where xarray or pandas refuse what has passed these checks.
     """
     plan = _Plan(announced, most_bytes)
     make = plan.value(tree, 0)

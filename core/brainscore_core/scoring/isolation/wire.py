@@ -42,17 +42,7 @@ _LAST_CHARACTER = 0x10FFFF
 
 @dataclass(frozen=True)
 class Message:
-    """A message.
-
-    Attributes
-    ----------
-    kind : str
-        Such as the name of a question, or ``'answer'``.
-    number : int
-        Number of the question; an answer has that of its question.
-    content : object
-        See `brainscore_core.scoring.isolation.values`.
-    """
+    """A message: its kind, the number of the question that it asks or answers, and its content (`values`)."""
 
     kind: str
     number: int = 0
@@ -65,16 +55,12 @@ class Bounds:
 
     Attributes
     ----------
-    header_bytes : int
+    header_bytes
         Size of the JSON: everything but arrays.
-    arrays : int
-        Number of arrays.
-    array_bytes : int
+    array_bytes
         Memory of all arrays together and of what is made of them.
-    memory_bytes : int
-        Arrays beyond this size lie in files without a name instead of in memory.
-    folder : Path, optional
-        Folder of these files; None: that of temporary files.
+    memory_bytes
+        Arrays beyond this size lie in files without a name, in `folder`, instead of in memory.
     """
 
     header_bytes: int = 16 * 2**20
@@ -105,15 +91,7 @@ _HEADER = TypeAdapter(_Header)
 
 
 class Connection:
-    """One end of a pair of connected sockets.
-
-    Parameters
-    ----------
-    sock : socket.socket
-        Connected; closed with this.
-    bounds : Bounds
-        Limits of received messages.
-    """
+    """One end of a pair of connected sockets, closed with this; `bounds` limit received messages."""
 
     def __init__(self, sock: socket.socket, bounds: Bounds = Bounds()) -> None:
         self._socket, self.bounds = sock, bounds
@@ -139,19 +117,14 @@ class Connection:
             self._send(_bytes_of(array), deadline)
 
     def receive(self, timeout_s: float = math.inf, bounds: Bounds | None = None) -> Message:
-        """Wait for a message and return it.
-
-        Parameters
-        ----------
-        bounds : Bounds, optional
-            Limits of this message; None: those of the connection.
+        """Wait for a message within `bounds`, by default those of the connection.
 
         Raises
         ------
         ProtocolError
             If no message came, or too large a one. The connection is of no further use.
         PeerClosedError, PeerTimeoutError
-            If the other side has closed the connection or is too slow.
+            As for `send`.
         """
         deadline = time.monotonic() + timeout_s
         bounds = bounds or self.bounds
@@ -208,7 +181,6 @@ class Connection:
 
 
 def _room(n_bytes: int, folder: Path | None) -> npt.NDArray[np.uint8]:
-    """Return room in memory, or in a file without a name in a folder."""
     if folder is None:
         return np.empty(n_bytes, dtype=np.uint8)  # takes no pages before they are filled
     free = shutil.disk_usage(folder).free
@@ -279,7 +251,6 @@ def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
 
 
 def _encoded(message: Message) -> tuple[bytes, list[npt.NDArray[Any]]]:
-    """Return the start of the frame of a message, and the arrays whose bytes follow."""
     arrays: list[npt.NDArray[Any]] = []
     content = pack(message.content, arrays)
     announced = [{"dtype": array.dtype.str, "shape": list(array.shape)} for array in arrays]
