@@ -33,7 +33,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
@@ -56,6 +56,7 @@ KEYS = (
     *("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", "gpus"),
     *(*_DESCRIBED, *_COUNTED, *_OF_MODELS),
 )
+_CONTACT = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[A-Za-z]{2,}|@[A-Za-z0-9](?:-?[A-Za-z0-9])*|https://\S+")
 REQUIRED = ("access", "licence", "contact")
 CITED = ("citation", "doi")
 PUBLISHED = frozenset({"models", "benchmarks", "data", "metrics"})
@@ -112,7 +113,13 @@ def _problems(content: bytes) -> list[_Problem]:
     keys = [(str(key.value), key.start_mark.line + 1) for key, _ in node.value]
     if any(isinstance(value, yaml.MappingNode) for key, value in node.value if key.value in PUBLISHED):
         return []
-    return [*_check_keys(keys), *_check_values({str(key): value for key, value in values.items()}, dict(keys))]
+    lines = dict(keys)
+    wrong = [
+        (lines.get(key, 1), f"{key} is {_shown(value)}; expected {_EXPECTED[key]}", f"correct the value of {key}")
+        for key, value in ((str(key), value) for key, value in values.items())
+        if key in _VALID and not _VALID[key](value)
+    ]
+    return [*_check_keys(keys), *wrong]
 
 
 def _check_keys(keys: list[tuple[str, int]]) -> Iterator[_Problem]:
@@ -132,13 +139,6 @@ def _check_keys(keys: list[tuple[str, int]]) -> Iterator[_Problem]:
         yield 1, "neither 'citation' nor 'doi' is there", f"add doi: {_EXPECTED['doi']}"
 
 
-def _check_values(values: Mapping[str, Any], lines: Mapping[str, int]) -> Iterator[_Problem]:
-    for key, value in values.items():
-        if key in _VALID and not _VALID[key](value):
-            message = f"{key} is {_shown(value)}; expected {_EXPECTED[key]}"
-            yield lines.get(key, 1), message, f"correct the value of {key}"
-
-
 def _shown(value: object) -> str:
     if isinstance(value, (dict, list)):
         return f"a {'list' if isinstance(value, list) else 'mapping'}"
@@ -151,11 +151,6 @@ def _is_licence(value: object) -> bool:
         return isinstance(value, str) and bool(canonicalize_license_expression(value))
     except (InvalidLicenseExpression, ValueError, RecursionError):
         return False
-
-
-def _is_contact(value: object) -> bool:
-    forms = r"[^\s@<>]+@[^\s@<>]+\.[A-Za-z]{2,}|@[A-Za-z0-9](?:-?[A-Za-z0-9])*|https://\S+"
-    return isinstance(value, str) and re.fullmatch(forms, value) is not None
 
 
 def _is_positive(value: object) -> bool:
@@ -186,7 +181,7 @@ def _is_share(value: object) -> bool:
 _VALID: Mapping[str, Callable[[object], bool]] = {
     "access": lambda value: value in ("public", "private"),
     "licence": _is_licence,
-    "contact": _is_contact,
+    "contact": lambda value: isinstance(value, str) and _CONTACT.fullmatch(value) is not None,
     "citation": _is_text,
     "doi": lambda value: isinstance(value, str) and re.fullmatch(r"10\.\d{4,9}/\S+", value) is not None,
     "minutes": _is_positive,

@@ -57,15 +57,12 @@ class CheckedPlugin(PluginSource):
     @cached_property
     def python(self) -> Mapping[str, SourceFile]:
         """Parsable files, without tests and scripts that make data or install something."""
+        aside = {path for path in self.files if "data_packaging" in PurePosixPath(path).parts[:-1]} | {"setup.py"}
         return {
             path: file
             for path, file in self.files.items()
-            if file.tree is not None and not _is_aside(path) and not is_test_file(path)
+            if file.tree is not None and path not in aside and not is_test_file(path)
         }
-
-
-def _is_aside(path: str) -> bool:
-    return path == "setup.py" or "data_packaging" in PurePosixPath(path).parts[:-1]
 
 
 @dataclass(frozen=True, kw_only=True)

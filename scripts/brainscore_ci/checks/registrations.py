@@ -145,21 +145,18 @@ def _given_identifiers(source: CheckedPlugin, value: ast.expr) -> Iterator[tuple
 
 
 def _identifier_arguments(path: str, node: ast.AST, source: CheckedPlugin) -> Iterator[tuple[str, int, str]]:
-    nodes = ast.walk(node)
     values = source.files[path].constants
-    for call in nodes:
-        if isinstance(call, ast.Call) and _takes_the_identifier(call):
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call):
+            continue
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        # Calls that make the registered object; no wrapper within a model, for instance.
+        if name == "__init__" or name.endswith(("Benchmark", "Commitment", "_from_s3")) or declares_files(call):
             arguments = [keyword.value for keyword in call.keywords if keyword.arg == "identifier"]
             for argument in arguments or call.args[: declares_files(call)]:
                 text = evaluate(argument, values)
                 if isinstance(text, str):
                     yield path, argument.lineno, text
-
-
-def _takes_the_identifier(call: ast.Call) -> bool:
-    """Return whether a call makes the registered object, not, for instance, a wrapper within a model."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name == "__init__" or name.endswith(("Benchmark", "Commitment", "_from_s3")) or declares_files(call)
 
 
 def declares_files(node: ast.expr) -> bool:

@@ -34,7 +34,12 @@ def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
         return
     if _risen(versions(earlier_code), versions(now)) or _reasons(now) - _reasons(earlier_code):
         return
-    path, line = _first_version(source)
+    places = (
+        (path, line)
+        for path, file in source.python.items()
+        for line, _ in (_version_arguments(file.tree) if file.tree else ())
+    )
+    path, line = next(places, (next(iter(source.python), "__init__.py"), 1))
     message = f"the code changed ({', '.join(changed)}), but the version did not"
     fix = "raise version= by 1; if no score can change, say why beside it: # same scores: <reason>"
     yield source.finding("version", message, fix, path, line)
@@ -110,13 +115,6 @@ def _risen(before: Counter[int], now: Counter[int]) -> bool:
 
 def _reasons(files: Mapping[str, bytes]) -> set[str]:
     return {reason for content in files.values() for reason in _SAME.findall(content.decode("utf-8", "replace"))}
-
-
-def _first_version(source: CheckedPlugin) -> tuple[str, int]:
-    for path, file in source.python.items():
-        for line, _ in _version_arguments(file.tree) if file.tree else ():
-            return path, line
-    return next(iter(source.python), "__init__.py"), 1
 
 
 RULES = (check_version,)

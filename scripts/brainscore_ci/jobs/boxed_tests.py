@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,7 +47,9 @@ def box_of_tests(
     data.mkdir(parents=True, exist_ok=True)
     own_data = own / "data"
     if not own_data.exists():
-        shutil.copytree(data, own_data, symlinks=True, copy_function=_link, ignore=shutil.ignore_patterns(".*.lock"))
+        shutil.copytree(
+            data, own_data, symlinks=True, copy_function=os.symlink, ignore=shutil.ignore_patterns(".*.lock")
+        )
     # Somebody could replace shared byte code; that of installed packages lies beside them.
     variables = {name: value for name, value in environment.items() if name != "PYTHONPYCACHEPREFIX"}
     homes = {"HOME": home, "BRAINSCORE_HOME": home, "TMPDIR": own, "BRAINIO_HOME": own_data}
@@ -58,7 +61,3 @@ def box_of_tests(
         environment={**variables, **{name: str(path) for name, path in homes.items()}},
         folder=repository.resolve(),
     )
-
-
-def _link(source: str, target: str) -> None:
-    Path(target).symlink_to(source)

@@ -136,13 +136,6 @@ def collect(
     return Collected(tuple(kept[key] for key in sorted(kept)), tuple(missing), tuple(problems), outdated)
 
 
-def _version_class(tree: Path) -> str:
-    """Return the version class of a checkout's library; without one, that of the running library."""
-    file = tree / "core/brainscore_core/_version.py"
-    version = constants(parse(file.read_bytes())).get("__version__") if file.is_file() else None
-    return version_class(version) if isinstance(version, str) else version_class()
-
-
 def _is_there(
     pair: Pair,
     found: Mapping[tuple[str, str], ScoreRecord],
@@ -252,7 +245,9 @@ class _Git:
             index, tree = Path(folder) / "index", Path(folder) / "tree"
             self.run("read-tree", commit, index=index)
             self.run("checkout-index", "--all", f"--prefix={tree.as_posix()}/", index=index)
-            current, library = read_checkout(tree), _version_class(tree)
+            current, file = read_checkout(tree), tree / "core/brainscore_core/_version.py"
+            version = constants(parse(file.read_bytes())).get("__version__") if file.is_file() else None
+            library = version_class(version) if isinstance(version, str) else version_class()
             return [
                 record for record in records if code_of(record) == (*revisions_of(record, current.revision_of), library)
             ]

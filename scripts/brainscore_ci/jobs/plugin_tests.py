@@ -10,9 +10,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -263,9 +263,10 @@ def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | 
         If a name matches nothing.
     """
     options = options or TestOptions()
-    with _network_known() as network:
+    with ThreadPoolExecutor(1) as executor:
+        network = executor.submit(lambda: not settings().offline and has_network())
         plugins = find_plugins(library, names)
-        environment = environment_of_tests(options, network=network())
+        environment = environment_of_tests(options, network=network.result())
     runs: list[PluginRun] = []
     problems: dict[str, str] = {}
     for plugin in plugins:
@@ -293,9 +294,3 @@ def _report(runs: Sequence[PluginRun], problems: Mapping[str, str], names: Seque
     flags = [*([] if options.private else ["--ci"]), *(["--slow"] if options.slow else [])]
     command = ["nox", "-s", "test_plugin", "--", *names, *flags, *options.pytest_arguments]
     return "\n".join([*lines, f"reproduce: {shlex.join(command)}"])
-
-
-@contextmanager
-def _network_known() -> Iterator[Callable[[], bool]]:
-    with ThreadPoolExecutor(1) as executor:
-        yield executor.submit(lambda: not settings().offline and has_network()).result

@@ -60,17 +60,16 @@ def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
             groups.setdefault("deselected", []).append(outcome)
     lines = []
     for key, group in sorted(groups.items(), key=lambda entry: -len(entry[1])):
-        reason = "deselected by -k or -m" if key == "deselected" else _shown_reason(group[0])
+        reason = " ".join(group[0].reason.removeprefix("Skipped: ").split()).removeprefix("other: ")
+        if key == "deselected":
+            reason = "deselected by -k or -m"
+        elif len(reason) > _WIDEST_REASON:
+            reason = f"{reason[: _WIDEST_REASON - 3]}..."
         names = ", ".join(outcome.test for outcome in group[:_MOST_NAMES]) + (
             ", ..." if len(group) > _MOST_NAMES else ""
         )
         lines.append(f"skipped {len(group)}, {reason} ({names})")
     return lines
-
-
-def _shown_reason(outcome: TestOutcome) -> str:
-    reason = " ".join(outcome.reason.removeprefix("Skipped: ").split()).removeprefix("other: ")
-    return reason if len(reason) <= _WIDEST_REASON else f"{reason[: _WIDEST_REASON - 3]}..."
 
 
 def _slowest(outcomes: Sequence[TestOutcome]) -> list[str]:

@@ -12,14 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import (
-    GetCoreSchemaHandler,
-    GetPydanticSchema,
-    PlainSerializer,
-    PlainValidator,
-    TypeAdapter,
-)
-from pydantic_core import CoreSchema, core_schema
+from pydantic import GetPydanticSchema, PlainSerializer, PlainValidator, TypeAdapter
+from pydantic_core import core_schema
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_core.errors import ConfigurationError, CorruptFileError
@@ -161,10 +155,6 @@ def _unfolded(groups: tuple[PairGroup, ...]) -> tuple[Pair, ...]:
     return tuple(sorted(pairs, key=_by_names))
 
 
-def _schema_of_pairs(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-    return core_schema.no_info_after_validator_function(_unfolded, handler.generate_schema(_Groups))
-
-
 _Groups = Annotated[tuple[PairGroup, ...], at_most(MOST_PAIRS)]
 _GROUPS = TypeAdapter(_Groups)
 
@@ -172,7 +162,9 @@ _GROUPS = TypeAdapter(_Groups)
 # Grouped in a file, single in memory.
 Pairs = Annotated[
     tuple[Pair, ...],
-    GetPydanticSchema(_schema_of_pairs),
+    GetPydanticSchema(
+        lambda _, handler: core_schema.no_info_after_validator_function(_unfolded, handler.generate_schema(_Groups))
+    ),
     PlainSerializer(lambda pairs: _GROUPS.dump_python(fold(pairs))),
 ]
 

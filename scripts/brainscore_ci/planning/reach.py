@@ -107,7 +107,10 @@ def _is_source(path: str, file: SourceFile) -> bool:
 def _finds_any(content: bytes) -> bool:
     """Return whether a source reaches files or modules without naming them."""
     # Searching bytes is a hundred times faster than the pattern, which few files need.
-    return any(sign in content for sign in _SIGNS) and bool(_DOORS.search(_WRITTEN_OUT.sub(_literals, content)))
+    if not any(sign in content for sign in _SIGNS):
+        return False
+    rest = _WRITTEN_OUT.sub(lambda match: b" ".join(re.findall(rb"[\"'][\w./-]+[\"']", match[0])), content)
+    return _DOORS.search(rest) is not None
 
 
 def _may_be_aside(within: str) -> bool:
@@ -140,7 +143,3 @@ def _modules(path: str, file: SourceFile) -> set[str]:
             folder = parents[: len(parents) - statement.level + 1] if statement.level <= len(parents) + 1 else []
             names |= {*folder[:1], *statement.module.split(".")}
     return names
-
-
-def _literals(match: re.Match[bytes]) -> bytes:
-    return b" ".join(re.findall(rb"[\"'][\w./-]+[\"']", match[0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from brainscore_ci.planning.shards import Shard, pair_shards, test_shards
@@ -42,7 +42,13 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
     pairs = [] if plan.refused else pair_shards(plan.pairs, policy)
     previews = [] if plan.refused else pair_shards(plan.previews, policy)
     numbered = _numbered(pairs)
-    names = [_name_of([str(task.plugin) for task in shard.tasks]) for shard in tests]
+    names = [
+        f"{shard.tasks[0].plugin}{f' and {len(shard.tasks) - 1} more' if len(shard.tasks) > 1 else ''}"
+        for shard in tests
+    ]
+    of_leaderboard = [
+        path for path in plan.changed if any(PurePosixPath(path).is_relative_to(top) for top in policy.leaderboard)
+    ]
     return {
         "tests": str(sum(len(shard.tasks) for shard in tests)),
         "test_shards": json.dumps([{"index": index, "name": name} for index, name in enumerate(names)]),
@@ -52,7 +58,7 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
         "previews": str(sum(len(shard.tasks) for shard in previews)),
         "preview_shards": json.dumps(_numbered(previews)),
         "refused": str(len(plan.refused)),
-        "leaderboard": str(0 if plan.refused else sum(_is_of(path, policy.leaderboard) for path in plan.changed)),
+        "leaderboard": str(0 if plan.refused else len(of_leaderboard)),
         "records": str(int(with_records)),
     }
 
@@ -64,14 +70,6 @@ def _apart(shards: Sequence[Shard[Any]], numbered: Sequence[dict[str, Any]], *, 
         outputs[f"{name}_pairs"] = str(sum(len(shards[index].tasks) for index in indices))
         outputs[f"{name}_shards"] = json.dumps([numbered[index] for index in indices])
     return outputs
-
-
-def _is_of(path: str, wholes: Sequence[str]) -> bool:
-    return any(path == whole or path.startswith(f"{whole}/") for whole in wholes)
-
-
-def _name_of(plugins: Sequence[str]) -> str:
-    return plugins[0] if len(plugins) == 1 else f"{plugins[0]} and {len(plugins) - 1} more"
 
 
 def _numbered(shards: Sequence[Shard[Any]]) -> list[dict[str, Any]]:

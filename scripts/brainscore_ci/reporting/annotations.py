@@ -23,7 +23,11 @@ def annotation(
 ) -> str:
     """Return the log line with which GitHub shows a message, at a line of a file if given."""
     properties = {"file": file, "line": None if line is None else str(line), "title": title[:200] or None}
-    parameters = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value is not None)
+    parameters = ",".join(
+        f"{key}={_data(value).replace(':', '%3A').replace(',', '%2C')}"
+        for key, value in properties.items()
+        if value is not None
+    )
     return f"::{level}{' ' if parameters else ''}{parameters}::{_data(message[:2000])}"
 
 
@@ -60,7 +64,3 @@ def _is_inside(file: str | None) -> bool:
 def _data(text: str) -> str:
     text = "".join(character for character in text if character.isprintable() or character in "\r\n")
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

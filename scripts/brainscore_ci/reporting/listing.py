@@ -28,7 +28,9 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
         refusals = (f"{refusal.path[:200]!a}: {plain(refusal.reason)}" for refusal in plan.refused)
         sections.append((f"REFUSED, nothing runs: {count(len(plan.refused), 'path')}", refusals))
     if plan.tests:
-        sections.append((_tests_title(plan.tests), _tests(plan.tests)))
+        memory, minutes = max(task.memory_gb for task in plan.tests), sum(task.minutes for task in plan.tests)
+        title = f"Tests of {count(len(plan.tests), 'plugin')}, about {duration(minutes)}, {memory:g} GB of memory"
+        sections.append((title, _tests(plan.tests)))
     if plan.pairs:
         when = "This" if plan.event in {"push", "workflow_dispatch"} else "Merging this"
         sections.append((f"{when} {cost(plan.pairs)}", _groups(fold(plan.pairs))))
@@ -67,12 +69,6 @@ def describe_pairs(group: PairGroup) -> str:
 
 def _names(names: Sequence[str], kind: str) -> str:
     return f"{len(names)} {kind}" if len(names) > _FEW else ", ".join(plain(name, 80) for name in names)
-
-
-def _tests_title(tests: Sequence[TestTask]) -> str:
-    memory = max(task.memory_gb for task in tests)
-    minutes = sum(task.minutes for task in tests)
-    return f"Tests of {count(len(tests), 'plugin')}, about {duration(minutes)}, {memory:g} GB of memory"
 
 
 def _tests(tests: Iterable[TestTask]) -> Iterator[str]:

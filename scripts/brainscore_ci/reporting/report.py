@@ -206,23 +206,19 @@ def _messages(plan: Plan, results: Results) -> Section:
 def _scores(plan: Plan, results: Results) -> Section:
     done = {(result.model, result.benchmark): result for result in results.pairs}
     header = ["model", "benchmark", "raw", "ceiling", "ceiled", "95 % interval"]
-    head, rows = markdown.table(
-        header,
-        (
-            [code(pair.model, 100), *_benchmark_and_score(pair.benchmark, done.get((pair.model, pair.benchmark)))]
-            for pair in plan.previews
-        ),
-    )
+
+    def rows_of() -> Iterator[list[str]]:
+        for pair in plan.previews:
+            result = done.get((pair.model, pair.benchmark))
+            mark = " (simulated)" if result is not None and result.simulated else ""
+            yield [code(pair.model, 100), f"{code(pair.benchmark, 100)}{mark}", *_score_cells(result)]
+
+    head, rows = markdown.table(header, rows_of())
     about = "Reference models on new benchmarks, and new models on the public reference benchmarks."
     if any(result.simulated for result in results.pairs):
         about += " Simulated measurements show that everything works, not that a model is brain-like."
     head = ["### Scores", "", about, "", *head]
     return Section(name="scores", importance=75, items=rows, total=len(plan.previews), head=tuple(head))
-
-
-def _benchmark_and_score(benchmark: str, result: PairResult | None) -> list[str]:
-    mark = " (simulated)" if result is not None and result.simulated else ""
-    return [f"{code(benchmark, 100)}{mark}", *_score_cells(result)]
 
 
 def _score_cells(result: PairResult | None) -> list[str]:

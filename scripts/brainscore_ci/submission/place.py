@@ -7,7 +7,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from brainscore_ci.submission.archive import Archive, Fault
 from brainscore_core.errors import ConfigurationError
@@ -48,8 +48,10 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
     """
     target = repository / archive.path
     plugin = str(archive.plugin)
-    if link := _link_on_the_way(repository, archive.path):
-        return Placement(exists=True, problems=(Fault(what=f"{link} is a link in the repository", names=(plugin,)),))
+    folders = [PurePosixPath(archive.path), *PurePosixPath(archive.path).parents[:-1]]
+    if links := [folder for folder in folders if (repository / folder).is_symlink()]:
+        what = f"{links[-1]} is a link in the repository"
+        return Placement(exists=True, problems=(Fault(what=what, names=(plugin,)),))
     if not target.parent.is_dir():
         problem = Fault(what=f"the repository has no folder {archive.path.rpartition('/')[0]}", names=(plugin,))
         return Placement(exists=False, problems=(problem,))
@@ -63,6 +65,7 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
         )
         return Placement(exists=True, problems=(problem,))
     old = {file.relative_to(target).as_posix(): file for file in _files(target)}
+    same_path = archive.files.keys() & old.keys()
     problems = []
     if old and not update:
         problems.append(
@@ -83,7 +86,11 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
     return Placement(
         exists=bool(old),
         added=tuple(sorted(archive.files.keys() - old.keys())),
-        changed=tuple(sorted(path for path in archive.files.keys() & old.keys() if _differs(archive, path, old[path]))),
+        changed=tuple(
+            sorted(
+                path for path in same_path if old[path].is_symlink() or old[path].read_bytes() != archive.files[path]
+            )
+        ),
         removed=tuple(sorted(old.keys() - archive.files.keys())),
         problems=tuple(problems),
     )
@@ -134,15 +141,3 @@ def _files(folder: Path) -> Iterator[Path]:
     for directory, folders, names in os.walk(folder, followlinks=False):
         folders[:] = [name for name in folders if name != "__pycache__"]
         yield from (Path(directory, name) for name in names)
-
-
-def _differs(archive: Archive, name: str, file: Path) -> bool:
-    return file.is_symlink() or file.read_bytes() != archive.files[name]
-
-
-def _link_on_the_way(repository: Path, path: str) -> str | None:
-    parts = path.split("/")
-    for end in range(1, len(parts) + 1):
-        if repository.joinpath(*parts[:end]).is_symlink():
-            return "/".join(parts[:end])
-    return None

@@ -133,11 +133,21 @@ def read_request(
         Whether the file is local, so that no attachment is needed.
     """
     form = read_form(issue.body)
-    problems = [*_person_problems(issue), *_agreement_problems(form.get(FIELDS["agreements"], ""))]
+    problems = []
+    if _LOGIN.fullmatch(issue.author) is None or issue.author_id <= 0:
+        problems.append(Fault(what=f"{issue.author!a} is no account of a person", fix="Open the issue yourself"))
+    lines = [line.strip() for line in form.get(FIELDS["agreements"], "").splitlines()]
+    ticked = {line[6:].strip() for line in lines if line[:6].lower() == "- [x] "}
+    problems += [
+        Fault(what=f'"{agreement}" is not ticked', fix="Tick it in the issue, or do not submit the files")
+        for agreement in AGREEMENTS
+        if agreement not in ticked
+    ]
     if issue.is_pull_request:
         problems.append(Fault(what=f"#{issue.number} is a pull request", fix="Give the number of an issue"))
     if not is_local:
-        attachments = _attachments(issue, later)
+        texts = [_ATTACHMENT.findall(text[:_MOST_BODY]) for text in (issue.body, *later)]
+        attachments = [list(dict.fromkeys(urls)) for urls in reversed(texts) if urls]  # of the newest text first
         problems += _url_problems(url, attachments)
         url = url or (attachments[0][0] if attachments else "")
     if problems:
@@ -151,12 +161,6 @@ def read_request(
     )
 
 
-def _attachments(issue: Issue, later: Sequence[str]) -> list[list[str]]:
-    """Return the attachments of each text with any, newest text first."""
-    texts = [_ATTACHMENT.findall(text[:_MOST_BODY]) for text in (issue.body, *later)]
-    return [list(dict.fromkeys(urls)) for urls in reversed(texts) if urls]
-
-
 def _url_problems(url: str, found: Sequence[Sequence[str]]) -> list[Fault]:
     if url and not any(url in urls for urls in found):
         what = "this is not a zip file that the author of the issue attached to it"
@@ -168,21 +172,6 @@ def _url_problems(url: str, found: Sequence[Sequence[str]]) -> list[Fault]:
         fix = "Attach one alone in a new comment"
         return [Fault(what=what, fix=fix, names=tuple(found[0][:5]), count=len(found[0]))]
     return []
-
-
-def _person_problems(issue: Issue) -> list[Fault]:
-    if _LOGIN.fullmatch(issue.author) is None or issue.author_id <= 0:
-        return [Fault(what=f"{issue.author!a} is no account of a person", fix="Open the issue yourself")]
-    return []
-
-
-def _agreement_problems(text: str) -> list[Fault]:
-    ticked = {line.strip()[6:].strip() for line in text.splitlines() if line.strip()[:6].lower() == "- [x] "}
-    return [
-        Fault(what=f'"{agreement}" is not ticked', fix="Tick it in the issue, or do not submit the files")
-        for agreement in AGREEMENTS
-        if agreement not in ticked
-    ]
 
 
 # -- writing
