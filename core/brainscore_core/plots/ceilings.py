@@ -119,7 +119,6 @@ def _draw_ceilings(panel: Axes, records: Sequence[ScoreRecord], ink: Theme) -> l
 
 
 def _ceiling_notes(records: Sequence[ScoreRecord]) -> list[str]:
-    """Return the ceiling, and its interval and estimator if all records agree."""
     ends = dict.fromkeys(f"{of([_number(record.ceiling) for record in records]):.3f}" for of in (min, max))
     intervals = {record.ceiling_interval for record in records}
     estimators = {record.ceiling_estimator for record in records}

@@ -51,7 +51,7 @@ def check_most(most: int | None) -> None:
 
 
 def models_of(records: Iterable[ScoreRecord], named: Sequence[str] | None) -> list[str]:
-    """Return the named models in their order, or all, sorted."""
+    """Return the named models, or all, sorted."""
     models = {record.model for record in records}
     if named is None:
         return sorted(models)

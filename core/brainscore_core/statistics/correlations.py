@@ -58,7 +58,7 @@ def correlation_over_models(
 
     Examples
     --------
-    >>> correlation_over_models([1, 2, 3, 4, 5], [1, 3, 2, 5, 4], ranked=True).r
+    >>> round(correlation_over_models([1, 2, 3, 4, 5], [1, 3, 2, 5, 4], ranked=True).r, 6)
     0.8
     """
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)

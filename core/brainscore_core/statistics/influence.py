@@ -104,7 +104,6 @@ class Influence:
     freedom: float = np.inf
 
     def __post_init__(self) -> None:
-        """Check the number of labels."""
         if self.cells.shape != (len(self.stimuli), len(self._columns)):
             raise ValueError(
                 f"Influences have a row for each stimulus and a column for each {self.unit}; got shape "
@@ -214,13 +213,7 @@ class Influence:
         )
 
     def clustered(self, groups: Labels, unit: str) -> Influence:
-        """Sum units by group, such as neuroids by subject, if groups were sampled.
-
-        Parameters
-        ----------
-        groups : ndarray, shape (n_units,)
-            Group of each unit.
-        """
+        """Sum units by group, such as neuroids by subject, if groups, shape (n_units,), were sampled."""
         names, index = np.unique(groups, return_inverse=True)
         cells, of_units = np.zeros((len(self.stimuli), len(names))), np.zeros(len(names))
         for place in range(len(names)):
@@ -290,21 +283,14 @@ class Influence:
         return self.error * t_quantile(self.degrees_of_freedom, level) if self.variance > 0 else self.error
 
     def interval(self, score: float, *, scale: Scale = "identity", level: float = LEVEL) -> Interval:
-        """Return the interval of a score.
+        """Return the interval of the score of these influences; NaN without an error.
 
         Parameters
         ----------
-        score : float
-            The score of these influences.
         scale : {'identity', 'fisher'}
             Scale of a symmetric interval: the score, or Fisher's z for scores in [-1, 1].
         level : float
             Coverage, in (0, 1); else `ValueError`.
-
-        Returns
-        -------
-        (float, float)
-            NaN without an error.
         """
         margin = self.margin(level)
         if scale == "identity" or not abs(score) < 1:
@@ -348,12 +334,7 @@ def fieller_from_variances(
 ) -> Interval:
     """Return the interval of a ratio, see `fieller_interval`.
 
-    Parameters
-    ----------
-    variances : (float, float, float)
-        Variances of numerator and denominator, and their covariance.
-    t : float
-        Quantile of Student's t.
+    The variances are those of numerator and denominator, and their covariance; `t` is the quantile of Student's t.
     """
     of_numerator, of_denominator, covariance = variances
     # (b^2 - t^2 V_b) theta^2 - 2 (a b - t^2 C) theta + (a^2 - t^2 V_a) <= 0
@@ -369,17 +350,7 @@ def fieller_from_variances(
 def satterthwaite(components: Sequence[float] | Floats, freedoms: tuple[float, float], variance: float) -> float:
     """Return the degrees of freedom of a variance with parts over stimuli, units and cells (Satterthwaite).
 
-    Parameters
-    ----------
-    components : sequence of three float
-        As `Influence.components`.
-    freedoms : (float, float)
-        As `Influence.freedoms`.
-
-    Returns
-    -------
-    float
-        NaN if the variance is 0 or there is a single stimulus or unit.
+    Components and freedoms are those of `Influence`. NaN if the variance is 0 or there is a single stimulus or unit.
     """
     (of_stimuli, of_units, of_cells), (n, q) = components, freedoms
     spread = of_stimuli**2 / n + of_units**2 / q + of_cells**2 / (n * q) if n and q else 0.0

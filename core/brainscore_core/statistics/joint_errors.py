@@ -89,7 +89,7 @@ class JointErrors:
     df: Floats
 
     def __repr__(self) -> str:
-        """Return a text with the number of models."""
+        """Return the number of models."""
         return f"<JointErrors of {len(self.apart)} models>"
 
     @classmethod

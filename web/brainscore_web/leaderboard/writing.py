@@ -225,7 +225,7 @@ def _write_model_pages(share: tuple[Path, list[_ModelTask]]) -> None:
 
 
 def _write_tiles(file: Path, board: Board, workers: Workers) -> None:
-    """Write the errors of the differences of all pairs of models, one file for each two blocks of models."""
+    """Write the errors of the differences of all pairs of models, a file for each two blocks of models."""
     n_tiles = len(tile_names(len(board.models)))
     tables = [
         (place, node.identifier, column.models)
