@@ -26,8 +26,6 @@ class CheckedPlugin(PluginSource):
 
     Attributes
     ----------
-    plugin : Plugin
-        Its entry in the index.
     location : str
         Its folder for people, relative to its repository, if it is in one.
     earlier : mapping of str to bytes, optional
@@ -72,15 +70,15 @@ class Surroundings:
     Attributes
     ----------
     identifiers : mapping of str to mapping
-        Name of the kind -> identifier -> places that register it, such as ``models/pixels/__init__.py:9``.
+        Kind -> identifier -> places that register it, such as ``models/pixels/__init__.py:9``.
     computing : frozenset of str
         Kinds with computed identifiers, so that not all are known.
     dependencies : mapping of str to SpecifierSet
-        Normalised name of each required distribution of the libraries -> versions.
+        Normalised name of each distribution that the libraries require -> versions.
     plugins : frozenset of str
-        All plugins, such as ``'metrics/rdm'``.
+        Such as ``'metrics/rdm'``.
     nodes : frozenset of str
-        Parent nodes of benchmarks in the libraries' ``hierarchy.toml``.
+        Parents of benchmarks in the libraries' ``hierarchy.toml``.
     """
 
     identifiers: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)

@@ -205,8 +205,6 @@ def check_named(place: Workplace, names: Sequence[str], base: str | None = None,
 
     Parameters
     ----------
-    names : sequence of str
-        Name of a plugin folder of any kind; identifier; or path of a plugin folder anywhere.
     base : str, optional
         Branch or commit to compare benchmark versions with.
     fix : bool

@@ -61,8 +61,8 @@ class WorkflowRun:
 
     Attributes
     ----------
-    id, number, attempt : int
-        Identity, number among the workflow's runs, and number of starts.
+    number, attempt : int
+        Number among the workflow's runs, and number of starts.
     status : str
         Such as 'queued', 'in_progress' or 'completed'.
     conclusion : str or None
@@ -110,8 +110,7 @@ class HttpGitHub:
     """Access one repository on GitHub.
 
     Server errors and rate limits are retried up to four times, waiting at most a minute each. Unsafe requests are
-    repeated
-    only if they certainly had no effect. Only the API's host gets the token, not hosts of artifacts.
+    repeated only if they certainly had no effect. Only the API's host gets the token, not hosts of artifacts.
 
     Parameters
     ----------

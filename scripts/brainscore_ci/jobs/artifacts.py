@@ -35,13 +35,11 @@ def read_records(
     Parameters
     ----------
     folder : Path
-        Holds a folder ``records-<i>`` per job, with records at `record_path`; ignore everything else.
-    plan : Plan
-        Refuse records of pairs that this job was not asked for, so that no job can forge the result of another.
-    policy : Policy
-        Policy that divided the plan among jobs.
+        Holds a folder ``records-<i>`` per job, with records at `record_path`; everything else is ignored.
+    plan, policy : Plan, Policy
+        Say which job was asked for which pair, so that none can forge the result of another.
     revision_of : callable
-        ``revision_of('model' or 'benchmark', identifier)``; refuse records of other revisions.
+        ``revision_of('model' or 'benchmark', identifier)``; records of other revisions are refused.
 
     Returns
     -------
@@ -74,12 +72,7 @@ def read_records(
 def read_beside(
     folder: Path, plan: Plan, policy: Policy, records: Mapping[tuple[str, str], ScoreRecord]
 ) -> dict[str, bytes]:
-    """Read the values and locks that records name by the digest of their content.
-
-    Parameters
-    ----------
-    folder, plan, policy
-        As for `read_records`.
+    """Read the values and locks that the result of `read_records` names by the digest of their content.
 
     Returns
     -------

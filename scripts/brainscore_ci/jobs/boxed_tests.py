@@ -36,8 +36,8 @@ def box_of_tests(
     own : Path
         Temporary folder for their home, files and outcomes.
     data : Path
-        Data they can read: public data, or a copy of the private data they need. They see links to these files in a
-        folder of their own, where they may add others.
+        Public data, or a copy of the private data they need. They see links to these files in a folder of their own,
+        where they may add others.
     network : bool
         Whether they have network; never with private data.
     """

@@ -86,17 +86,13 @@ def collect(
     remote: str = "origin",
     token: str = "",
 ) -> Collected:
-    """Read the records of a plan, publish them on a branch (see `publish`), and find missing pairs.
+    """Read the records of a plan (`artifacts.read_records`), `publish` them on a branch, and find missing pairs.
 
     Parameters
     ----------
-    plan, folder
-        See `artifacts.read_records`.
-    checkout : Checkout
-        The checkout that was planned.
     code_branch : str
-        Remote branch with the plugins. Publish only records of its current code, so that a late run replaces nothing
-        newer. Empty: publish all.
+        Remote branch with the plugins. Only records of its current code are published, so that a late run replaces
+        nothing newer. Empty: all are published.
 
     Raises
     ------
@@ -164,7 +160,7 @@ def publish(
     Parameters
     ----------
     records : sequence of ScoreRecord, or callable
-        Skip those that do not replace the existing record (`replaces`). A callable is called at each attempt.
+        Those that do not replace the existing record (`replaces`) are skipped. A callable is called at each attempt.
     repository : Path
         A checkout; its files, index and branches stay unchanged.
     beside : mapping of str to bytes

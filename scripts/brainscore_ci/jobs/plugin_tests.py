@@ -241,7 +241,7 @@ def _workers(plugin: Plugin, options: TestOptions, last: Path) -> int:
 
 
 def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | None = None) -> int:
-    """Test plugins and print the results.
+    """Test plugins and print the results; return 0 if all tests that ran passed, else 1.
 
     Parameters
     ----------
@@ -251,11 +251,6 @@ def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | 
         See `plugins_named`; or paths of plugin folders, possibly outside the library.
     options : TestOptions, optional
         None: all tests except slow ones.
-
-    Returns
-    -------
-    int
-        0 if all tests that ran passed, else 1.
 
     Raises
     ------

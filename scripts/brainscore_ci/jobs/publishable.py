@@ -96,12 +96,7 @@ def public_result(result: PluginResult, tests: Mapping[str, tuple[str, int]]) ->
 def written_tests(files: Iterable[Path], repository: Path) -> dict[str, tuple[str, int]]:
     """Return name -> (file, line) of all tests in the sources, such as ``'TestCeiling::test_value'``.
 
-    Parameters
-    ----------
-    files : iterable of Path
-        Parsed, not run; skipped if they cannot be parsed.
-    repository : Path
-        Base of the returned paths.
+    Files are parsed, not run; those that cannot be parsed are skipped. The returned paths are relative to `repository`.
     """
     places: dict[str, tuple[str, int]] = {}
     for file in files:

@@ -69,15 +69,7 @@ def run_shard(
 ) -> int:
     """Test all plugins of one job of a plan in sequence; none stops the others.
 
-    Parameters
-    ----------
-    options : TestOptions
-        The plan overrides `private`.
-
-    Returns
-    -------
-    int
-        0 if all plugins passed, else 1.
+    The plan overrides `options.private`. Return 0 if all plugins passed, else 1.
 
     Raises
     ------

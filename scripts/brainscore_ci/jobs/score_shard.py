@@ -47,11 +47,6 @@ def run(
 ) -> int:
     """Score; exit code 0 if every pair has a score or was skipped on purpose, 1 if one failed or was not reached.
 
-    Parameters
-    ----------
-    minutes : float
-        Time after which no further pair starts.
-
     Raises
     ------
     ConfigurationError

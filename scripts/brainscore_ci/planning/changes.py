@@ -44,11 +44,8 @@ class FileChange:
     Attributes
     ----------
     path : str
-            Current path, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
-        UTF-8
-        are surrogates.
-    status : str
-        'added', 'copied', 'deleted', 'modified', 'renamed', 'type changed' or 'unmerged'.
+        Current path, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
+        UTF-8 are surrogates.
     old_path : str or None
         Previous path of a renamed or copied file.
     special : 'symlink', 'submodule' or None
@@ -121,11 +118,9 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
     Parameters
     ----------
     before : str
-            Target branch of a pull request, or the commit before a push. Zeros (first push of a branch) and a commit
-        that no
-            longer exists (forced push) mean `default_branch`; without one, or if it is the same commit, every file
-        counts as
-        added.
+        Target branch of a pull request, or the commit before a push. Zeros (first push of a branch) and a commit that
+        no longer exists (forced push) mean `default_branch`; without one, or if it is the same commit, every file
+        counts as added.
     default_branch : str
         Such as ``'origin/main'``.
 

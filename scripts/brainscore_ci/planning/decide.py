@@ -91,12 +91,12 @@ def make_plan(
 
     Parameters
     ----------
+    dependencies, cards
+        Of all plugins of the later state.
     refused : iterable of Refusal
         Files that the later state must not hold, even if the change does not touch them.
-    event : str
-        'pull_request', 'merge_group', 'push', 'schedule', 'workflow_dispatch' or 'local'.
     labels : iterable of str
-        Labels of the pull request: ``ci-full`` tests everything, ``ci-no-score`` scores nothing.
+        ``ci-full`` tests everything, ``ci-no-score`` scores nothing.
     is_scored : callable
         ``is_scored(model, benchmark)`` returns why a pair need not be scored again, or None.
     """

@@ -76,15 +76,9 @@ class Dependencies:
         Parameters
         ----------
         changed : mapping of PluginName to str
-            Changed or deleted plugins, with a reason such as ``'changed: metric.py'``.
+            Changed or deleted plugins, with the last reason of a chain, such as ``'changed: metric.py'``.
         tests : bool
             Whether to include plugins whose tests alone use a changed plugin; their own users stay out.
-
-        Returns
-        -------
-        dict of PluginName to tuple of str
-                Changed plugins that exist, and all their direct and indirect users. The last reason of a chain is the
-            change.
         """
         users: dict[PluginName, list[Use]] = {}
         for use in self.uses:

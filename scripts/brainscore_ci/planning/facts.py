@@ -38,7 +38,7 @@ class PluginFacts:
     Attributes
     ----------
     identifiers : mapping of str to tuple of str
-        Name of a kind -> identifiers it registers.
+        Kind -> identifiers it registers.
     computed : tuple of str
         Kinds with identifiers that only running the plugin reveals.
     files : mapping of str to SourceFacts
@@ -47,8 +47,8 @@ class PluginFacts:
         Path inside the folder -> file; all files.
     has_tests : bool
         Whether there is a ``test*.py``.
-    minutes, memory_gb : float or None
-        Costs, if ``metadata.yml`` states them.
+    access, minutes, memory_gb
+        As in ``metadata.yml``; None if it does not say.
     """
 
     name: PluginName

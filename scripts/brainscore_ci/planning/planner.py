@@ -66,7 +66,7 @@ def plan_change(
     records: str = RECORDS,
     with_private: bool = False,
 ) -> Plan:
-    """Plan for a commit that is checked out.
+    """Plan for a commit that is checked out, see `changes_between` and `make_plan`.
 
     Parameters
     ----------

@@ -26,14 +26,14 @@ class Policy:
     representatives : tuple of PluginName
         Plugins to test if a change may concern all of them; at least one of each kind.
     reference_models, reference_benchmarks : tuple of str
-            Identifiers. A pull request shows its new benchmark with these models, and its new model on these
-        benchmarks, whose
-        data are all public.
+        A pull request shows its new benchmark with these models, and its new model on these benchmarks, whose data are
+        all public.
     leaderboard : tuple of str
-        Files and folders, relative to the repository, that the leaderboard depends on; a pull request that touches one
-        gets a preview.
+        Files and folders that the leaderboard depends on; a pull request that touches one gets a preview.
     minutes : mapping of str to float
         Plugin folder -> usual minutes of its tests.
+    pair_minutes, memory_gb : float
+        Usual cost of a pair, and usual memory of a test or a score.
     shard_minutes : float
         Intended minutes of one job of a matrix.
     most_shards : int

@@ -36,7 +36,7 @@ def divide(
     most: int,
     together: Callable[[Task], Hashable] | None = None,
 ) -> list[Shard[Task]]:
-    """Divide tasks into jobs of about equal length.
+    """Divide tasks into jobs of about equal length; equal tasks give equal jobs.
 
     Longest tasks first, each to the job with the least work (Graham 1969: at most 4/3 of the optimal length).
 
@@ -47,13 +47,8 @@ def divide(
     most : int
         Most jobs, at least 1; beyond that, jobs take longer.
     together : callable, optional
-            Task -> key; tasks with the same key share a job if they fit into `shard_minutes` (pairs of one model load
-        it once).
-
-    Returns
-    -------
-    list of Shard
-        None is empty. Equal tasks give equal jobs.
+        Task -> key; tasks with the same key share a job if they fit into `shard_minutes` (pairs of one model load it
+        once).
 
     References
     ----------

@@ -20,23 +20,18 @@ __all__ = ["outputs_of", "write_outputs"]
 def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_records: bool = False) -> dict[str, str]:
     """Return the outputs of planning; all are empty if the plan refuses anything.
 
+    ``tests``, ``pairs``, ``previews`` and ``refused`` are counts. ``test_shards``, ``pair_shards`` and
+    ``preview_shards`` are JSON lists of objects with ``index`` and ``name``, and ``private`` for pairs.
+    ``public_shards`` and ``private_shards`` split ``pair_shards`` into jobs without and with credentials;
+    ``public_pairs`` and ``private_pairs`` count their pairs. ``leaderboard`` is the number of changed leaderboard
+    files; ``records`` is ``'1'`` if there are records, else ``'0'``. Plugin names are safe in job names, identifiers
+    are not, so jobs that score are numbered.
+
     Parameters
     ----------
     with_private : bool
-            Whether some jobs have credentials for private data. If not, all pairs are tried without: a plugin's
-        metadata may
-        be out of date.
-
-    Returns
-    -------
-    dict of str to str
-            ``tests``, ``pairs``, ``previews``, ``refused``: counts. ``test_shards``, ``pair_shards``,
-        ``preview_shards``: JSON
-            lists of objects with ``index`` and ``name``, and ``private`` for pairs. ``public_shards`` and
-        ``private_shards``
-        split ``pair_shards`` into jobs without and with credentials; ``public_pairs`` and ``private_pairs`` count their
-        pairs. ``leaderboard``: number of changed leaderboard files; ``records``: ``'1'`` if there are records, else
-        ``'0'``. Plugin names are safe in job names, identifiers are not, so jobs that score are numbered.
+        Whether some jobs have credentials for private data. If not, all pairs are tried without: a plugin's metadata
+        may be out of date.
     """
     tests = [] if plan.refused else test_shards(plan, policy)
     pairs = [] if plan.refused else pair_shards(plan.pairs, policy)

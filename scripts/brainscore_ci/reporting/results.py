@@ -127,10 +127,6 @@ class PairResult(Untrusted):
         'scored', 'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
     raw, ceiling, score, error : float or None
         Score before normalisation, ceiling, score after it, and its standard error (`ScoreRecord.error`).
-    interval : tuple of float or None
-        95 % interval of the score.
-    simulated : bool
-        Whether the measurements are simulated, not biological.
     """
 
     model: Name
@@ -189,12 +185,8 @@ class CheckResult(Untrusted):
 
     Attributes
     ----------
-    n_errors, n_hints : int
-        Number of all findings.
     findings : tuple of FoundProblem
         The first of them, errors before hints.
-    new : tuple of AddedPlugin
-        Plugins that the change adds.
     """
 
     n_errors: Count = 0

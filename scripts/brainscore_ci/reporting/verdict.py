@@ -100,7 +100,7 @@ def verdict(
     required : collection of str
         Jobs that must have a result.
     may_skip : mapping of str to bool, optional
-        Job -> whether the plan has no work for it; no other job may be skipped.
+        Job -> whether it may be skipped, as the plan has no work for it.
     """
     allowed = may_skip or {}
     problems = [f"job {job!r} is missing: the workflow does not wait for it" for job in required if job not in results]

@@ -49,8 +49,6 @@ class PluginRequest:
         Identifier to register; for a benchmark without region and metric.
     package : Path or None
         Folder of packaged files to register.
-    task : str or None
-        Behavioural task: ``'label'``, ``'probabilities'``, ``'odd_one_out'``.
     """
 
     kinds: tuple[str, ...]

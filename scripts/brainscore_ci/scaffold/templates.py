@@ -46,10 +46,8 @@ class TemplateDefaults:
 
     Attributes
     ----------
-    region, metric, parent, parent_of_behavior : str
-        Defaults of a benchmark; `parent` applies if its region is no category.
-    regions : tuple of str
-        Regions that models can record from.
+    parent : str
+        Applies if the region of the benchmark is no category.
     tasks : mapping of str to str
         Behavioural task -> usual metric; empty if there is none.
     designs : mapping of str to str
@@ -60,6 +58,8 @@ class TemplateDefaults:
         Metric -> why it has no design.
     simulated : mapping of str to Recordings
         Design -> data for a benchmark without its own; ``''`` for other neural designs.
+    trials : int
+        Repetitions of each stimulus in synthetic data.
     time_bins : tuple of (int, int)
         Time bins of synthetic data over time, ms.
     """

@@ -137,12 +137,8 @@ class Archive:
 def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy) -> Archive | Rejection:
     """Extract the plugin from a zip file, in memory.
 
-    Parameters
-    ----------
-    source : bytes or Path
-            The zip file with ``<folder>/<name>/...``, where folder is data, metrics, benchmarks or models; optionally
-        below the
-        library's path, its end, or one more folder.
+    The zip file holds ``<folder>/<name>/...``, where folder is data, metrics, benchmarks or models; optionally below
+    the library's path, its end, or one more folder.
     """
     try:
         content = _content(source, policy.most_archive_bytes)
