@@ -103,9 +103,7 @@ class Comparison:
     @cached_property
     def margins(self) -> Floats:
         """Half the widths of the uncorrected intervals of differences; NaN without an error."""
-        from scipy.special import stdtrit  # heavy: SciPy
-
-        margins: Floats = self.joint.pair_errors * stdtrit(self.joint.pair_freedom, (1 + self.level) / 2)
+        margins: Floats = self.joint.pair_errors * _special().stdtrit(self.joint.pair_freedom, (1 + self.level) / 2)
         return margins
 
     @cached_property
@@ -226,21 +224,26 @@ def _rejected(p: Floats, alpha: float) -> Bools:
             return rejected
 
 
+def _special() -> Any:  # SciPy declares no types
+    from scipy import special  # heavy: the board and records only compare sometimes
+
+    return special
+
+
 def _two_sided(t: Floats, freedom: Floats) -> Floats:
     """Return the two-sided p value of Student's t >= 0.
 
     From ten degrees of freedom on, Hill's (1970) normal approximation is seven times as fast. Its relative error is
     below 1e-4 for p > 1e-7 and below 5e-4 for p > 1e-15.
     """
-    from scipy.special import ndtr, stdtr  # heavy: SciPy
-
+    special = _special()
     n = np.clip(freedom, 1.0, 1e9)
     b = 48 * (n - 0.5) ** 2
     y = (n - 0.5) * np.log1p(np.minimum(t, 1e100) ** 2 / n)
     z = (((((-0.4 * y - 3.3) * y - 24) * y - 85.5) / (0.8 * y * y + 100 + b) + y + 3) / b + 1) * np.sqrt(y)
-    p: Floats = 2 * ndtr(-z)
+    p: Floats = 2 * special.ndtr(-z)
     few = freedom < 10
-    p[few] = 2 * stdtr(freedom[few], -t[few])
+    p[few] = 2 * special.stdtr(freedom[few], -t[few])
     return p
 
 
@@ -355,11 +358,11 @@ def _noncentrality(ratio: float, k: float, worth: float, probability: float) -> 
     Patnaik's approximation: a central F with :math:`(k + d)^2 / (k + 2 d)` degrees of freedom, times
     :math:`1 + d / k`.
     """
-    from scipy.special import fdtr  # heavy: SciPy
+    special = _special()
 
     def below(noncentrality: float) -> float:
         freedom = (k + noncentrality) ** 2 / (k + 2 * noncentrality)
-        return float(fdtr(freedom, min(worth, 1e9), ratio * k / (k + noncentrality)))
+        return float(special.fdtr(freedom, min(worth, 1e9), ratio * k / (k + noncentrality)))
 
     low, high = 0.0, k * (1 + ratio)
     if below(low) <= probability:

@@ -7,6 +7,7 @@ programs there.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
@@ -142,8 +143,6 @@ def open_place(name: str) -> Iterator[Cluster]:
 
 def import_or_say(module: str, package: str) -> Any:  # a module that is installed with an extra only
     """Import a module of the extra ``cluster``; raise `RequirementsError` if it is not installed."""
-    import importlib
-
     try:
         return importlib.import_module(module)
     except ImportError as error:
