@@ -140,7 +140,7 @@ def run_batch(
     isolation: Isolation = "auto",
     minutes: float = float("inf"),
     is_over: Callable[[], bool] = lambda: False,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = os.environ,
     python: str = sys.executable,
 ) -> Iterator[Outcome]:
     """Score the pairs of a batch in a process of its own, and yield each outcome at once.
@@ -166,7 +166,6 @@ def run_batch(
         Its status is 'scored' or 'failed:<class of the error>'; 'failed:Timeout', 'failed:MemoryLimit',
         'failed:<signal>' or 'failed:Exit<status>' if the process ended; 'failed:NoRecord' if it wrote no record.
     """
-    environment = os.environ if environment is None else environment
     variables = _with_memory_share(environment_of(environment), batch, limits)
     judge = Judge(
         library=library,

@@ -141,7 +141,7 @@ def library(install_library):
     return install_library(LIBRARY).name
 
 
-def scored(library, *benchmarks, limits=USUAL, minutes=float("inf"), environment=None, isolation="auto", **task):
+def scored(library, *benchmarks, limits=USUAL, minutes=float("inf"), environment=os.environ, isolation="auto", **task):
     batch = Batch(tuple(pair_of(benchmark, **task) for benchmark in benchmarks))
     return list(run_batch(batch, library, limits, minutes=minutes, environment=environment, isolation=isolation))
 
