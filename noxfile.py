@@ -172,7 +172,9 @@ def frameworks(session: nox.Session) -> None:
     install_torch(session, str(Path(session.bin) / "python"))
     session.install("-c", "constraints.txt", "-e", ".[test]", *extra("frameworks"))
     # Without their requirements, which ask for the build of torch that brings CUDA.
-    session.install("--no-deps", "torchvision==0.28.0", "timm==1.0.31", "open_clip_torch==3.3.0")
+    session.install(
+        "--no-deps", "torchvision==0.28.0", "timm==1.0.31", "open_clip_torch==3.3.0", "brainscore_language==2.3.0"
+    )
     arguments = session.posargs or ["-n", "auto"]
     session.run("python", "-m", "pytest", "vision/tests/frameworks", *arguments, env=SURROUNDINGS)
 

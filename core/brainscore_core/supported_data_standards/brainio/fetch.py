@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -25,6 +26,7 @@ __all__ = [
     "check_extracted",
     "fetch",
     "fetch_all",
+    "fetch_file",
     "get_assembly",
     "get_local_data_path",
     "get_stimulus_set",
@@ -83,6 +85,33 @@ def fetch_all(files: Sequence[tuple[S3Object, str | Path]]) -> list[Path]:
         if error is not None and not isinstance(error, StoppedError):
             raise error
     return [future.result() for future in futures]
+
+
+def fetch_file(location_type: str, location: str, sha1: str, version_id: str | None = None) -> Path:
+    """Return the verified local copy of a file that is given by its URL, as published domains ask for it.
+
+    Parameters
+    ----------
+    location_type : str
+        ``'S3'``.
+    location : str
+        ``https://<bucket>.s3.amazonaws.com/<key>``, with or without a region after ``s3.``.
+
+    Raises
+    ------
+    DownloadError
+        See `fetch`.
+    ValueError
+        The location is of another type or no URL of S3.
+    """
+    match = re.fullmatch(r"https?://([^/]+)\.s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com/(.+)", location)
+    if location_type != "S3" or match is None:
+        raise ValueError(
+            f"Cannot fetch {location!r} of type {location_type!r}: expected the type 'S3' and "
+            "https://<bucket>.s3.amazonaws.com/<key>."
+        )
+    source = S3Object(bucket=match[1], key=match[2], version_id=version_id, sha1=sha1)
+    return fetch(source, get_local_data_path() / source.mirror_path)
 
 
 def sizes_of(sources: Sequence[S3Object]) -> list[int | None]:
