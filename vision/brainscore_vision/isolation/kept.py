@@ -40,7 +40,7 @@ from brainscore_core.plugin_management.registry import FOLDERS
 from brainscore_core.scoring.isolation.values import pack
 from brainscore_core.scoring.isolation.wire import Bounds, Message, read_message, write_message
 from brainscore_core.untrusted import Name, Untrusted, at_most, checked, read_start
-from brainscore_vision.isolation.prepared import Prepared, box_of, plugin_folder, weights_of
+from brainscore_vision.isolation.prepared import Prepared, plugin_folder, variables_of, weights_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -267,7 +267,7 @@ def _key_of(prepared: Prepared) -> str | None:
                 "python": [sys.version, sys.executable, str(prepared.python)],
                 "installed": [software.installed(), prepared.lock or ""],
                 "modules": _loose_modules(),
-                "variables": {name: value for name, value in box_of(prepared).environment.items() if name != _ROOM},
+                "variables": {name: value for name, value in variables_of(prepared).items() if name != _ROOM},
                 "files": [_stamps(path) for path in (prepared.home, weights_of(prepared)) if path and path.is_dir()],
                 "machine": [platform.machine(), _processor(), _gpus()],
             },

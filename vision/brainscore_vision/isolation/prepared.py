@@ -26,8 +26,9 @@ from brainscore_core.scoring.isolation.box import Box, run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for, built_python_for
 from brainscore_core.scoring.isolation.handover import take_over
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
+from brainscore_vision.isolation.reach import folders_of_plugins, readable_plugins
 
-__all__ = ["Prepared", "box_of", "plugin_folder", "prepare", "prepared_before", "weights_of"]
+__all__ = ["Prepared", "box_of", "plugin_folder", "prepare", "prepared_before", "variables_of", "weights_of"]
 
 _LIBRARY = "brainscore_vision"
 _FETCH_S = 6 * 3600.0
@@ -89,7 +90,8 @@ def prepare(model: str) -> Prepared:
     See `plugin_folder` for errors; `RequirementsError` if requirements cannot be installed.
     """
     folder, current = plugin_folder(model), settings()
-    python = Path(sys.executable) if current.install_dependencies == "no" else boxed_python_for([folder])
+    is_here = current.install_dependencies == "no"
+    python = Path(sys.executable) if is_here else boxed_python_for([folder], hidden=tuple(folders_of_plugins()))
     prepared = Prepared(model=model, python=python, home=_home(model, folder))
     marker = prepared.home.with_name(f"{prepared.home.name}.fetched")
     if current.offline or marker.is_file():
@@ -142,17 +144,24 @@ def _fetch(prepared: Prepared) -> bool:
 
 
 def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = False) -> Box:
-    """Return the box of a candidate, with the folder of the current stimuli; a `network` comes with a writable home."""
+    """Return the box of a candidate, with the folder of the current stimuli; a `network` comes with a writable home.
+
+    Of the plugins it holds the model's own and those of the models that it names, see `readable_plugins`.
+    """
     own = None if prepared.own_environment is None else prepared.python
-    readable = [*interpreter_paths(own), *([stimuli] if stimuli else [])]
+    places = tuple(folders_of_plugins())
+    packages = [file for place in places if (file := place / "__init__.py").is_file()]
+    readable = [*interpreter_paths(own), *packages, *readable_plugins(plugin_folder(prepared.model))]
+    readable += [stimuli] if stimuli else []
     if not network:
         readable += [path for path in (prepared.home, weights_of(prepared)) if path is not None and path.is_dir()]
     return Box(
         readable=tuple(readable),
         writable=(prepared.home,) if network else (),
+        hidden=places,
         devices=tuple(sorted(Path("/dev").glob("nvidia*"))),
         network=network,
-        environment=_environment(prepared, network=network, own=own),
+        environment=variables_of(prepared, network=network),
     )
 
 
@@ -164,7 +173,8 @@ def weights_of(prepared: Prepared) -> Path | None:
     return None
 
 
-def _environment(prepared: Prepared, *, network: bool, own: Path | None) -> Mapping[str, str]:
+def variables_of(prepared: Prepared, *, network: bool = False) -> Mapping[str, str]:
+    """Return the environment variables of a candidate in its box."""
     surroundings = environment_of(os.environ)
     variables = {
         name: value
@@ -180,7 +190,9 @@ def _environment(prepared: Prepared, *, network: bool, own: Path | None) -> Mapp
         "PYTHONDONTWRITEBYTECODE": "1",
         "BRAINSCORE_HOME": str(home / "brain-score") if network else "/tmp/brain-score",  # noqa: S108 - the same
     }
-    if own is None and "PYTHONPATH" in surroundings:  # an environment of its own has the same folders
+    if (
+        prepared.own_environment is None and "PYTHONPATH" in surroundings
+    ):  # an environment of its own has the same folders
         variables["PYTHONPATH"] = surroundings["PYTHONPATH"]
     if network:
         return variables

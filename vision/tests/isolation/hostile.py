@@ -92,6 +92,20 @@ class Hostile(BrainModel):
         places = [*sys.path, *site.getsitepackages(), str(Path(__file__).parent), *self.target.split(os.pathsep)]
         return self.answer(stimuli, sum(_can_write(Path(place) / "harm.pth") for place in places if place))
 
+    def finds_plugins(self, stimuli):
+        """Return how many files of plugins it finds, its own included."""
+        starts = {"/", *(path for path in sys.path if path.startswith("/usr/"))}
+        kinds = self.target.split(",")
+        found = {
+            f"{folder}/{name}"
+            for start in starts
+            for folder, folders, files in os.walk(start)
+            if not folders.__setitem__(slice(None), [each for each in folders if each not in ("proc", "sys", "usr")])
+            for name in files
+            if any(f"/brainscore_vision/{kind}/" in folder for kind in kinds)
+        }
+        return self.answer(stimuli, len(found))
+
     def connects(self, stimuli):
         host, _, port = self.target.rpartition(":")
         try:

@@ -98,6 +98,12 @@ def test_it_can_write_neither_records_nor_plugins_nor_hooks(hostile, stimuli, tm
     assert not list(tmp_path.glob("harm*")) and not list(tree.rglob("harm*"))  # noqa: PT018 - one thing
 
 
+@pytest.mark.parametrize(("kinds", "number"), [("data,metrics,benchmarks", 0), ("models", 1)])
+def test_of_plugins_it_finds_its_own_alone(hostile, stimuli, kinds, number):
+    """With those of others it could make what a benchmark measured."""
+    assert _attack(hostile, stimuli, f"finds_plugins:{kinds}")[1] == number
+
+
 def test_it_reaches_no_server(hostile, stimuli):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -36,10 +36,11 @@ except RequirementsError as error:
 """
 
 
-def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
+def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...] = ()) -> Path:
     """Return an interpreter with the requirements of plugins: this one, or that of an environment built in a box.
 
-    The box has the network and sees only the library, the plugins and the environment. Afterwards the environment is
+    The box has the network and sees only the library, without the `hidden` folders of other plugins, these plugins and
+    the environment. Afterwards the environment is
     copied (see `take_over`) and never writable to a box again. Each set of requirements has a folder of its own.
 
     Raises
@@ -56,7 +57,7 @@ def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
     with locked(home):
         python = _python_of(home)
         if python is None:
-            _build(home, plugin_folders)
+            _build(home, plugin_folders, hidden)
             python = _python_of(home)
     if python is None:
         raise RequirementsError(f"There is not one environment below {home}. Remove that folder and try again.")
@@ -69,11 +70,11 @@ def built_python_for(plugin_folders: Sequence[Path]) -> Path | None:
     return _python_of(_home(lines)) if missing else Path(sys.executable)
 
 
-def _build(home: Path, plugin_folders: Sequence[Path]) -> None:
+def _build(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...]) -> None:
     shutil.rmtree(home, ignore_errors=True)  # of an attempt that was interrupted
     home.mkdir(mode=0o700, parents=True)
     try:
-        _install(home, plugin_folders)
+        _install(home, plugin_folders, hidden)
         left = home.with_name(f"{home.name}.left")  # an environment holds its path: the copy has to be at that path
         shutil.rmtree(left, ignore_errors=True)
         home.rename(left)
@@ -91,13 +92,14 @@ def _build(home: Path, plugin_folders: Sequence[Path]) -> None:
         temporary.touch()
 
 
-def _install(home: Path, plugin_folders: Sequence[Path]) -> None:
+def _install(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...]) -> None:
     surroundings = environment_of(os.environ)
     ended = run_boxed(
         [sys.executable, "-c", _BUILD, *plugin_folders],
         Box(
             readable=(*interpreter_paths(), *plugin_folders),
             writable=(home,),
+            hidden=hidden,
             network=True,
             environment={**surroundings, "BRAINSCORE_HOME": str(home), "HOME": str(home), "TMPDIR": str(home)},
         ),

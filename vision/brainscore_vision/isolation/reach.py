@@ -1,0 +1,58 @@
+"""Find which plugins a candidate may read, without importing any: its own, and the models that its sources name."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from brainscore_core.plugin_management.index import PluginIndex, library_roots
+from brainscore_core.plugin_management.registry import FOLDERS, KINDS
+from brainscore_core.plugin_management.source import fits, read_files
+
+__all__ = ["folders_of_plugins", "readable_plugins"]
+
+_LIBRARY = "brainscore_vision"
+_IMPORTED = re.compile(rf"{_LIBRARY}\.models\.([\w-]+)")
+_BESIDE = re.compile(r"(?:models\.)?([\w-]+)")  # from ..other import x
+
+
+def readable_plugins(folder: Path) -> list[Path]:
+    """Return the folder of a model's plugin, and those of the models that it loads or imports, directly or not.
+
+    Texts count wherever they stand in the sources, so the result may hold too many models but never too few; it holds
+    no plugin of another kind.
+    """
+    roots = [root for root in library_roots(_LIBRARY) if root.folder == KINDS["model"].folder]
+    plugins = {each.name: each for each in PluginIndex(roots).plugins(KINDS["model"].folder)}
+    owners = [
+        (identifier, plugin.directory)
+        for plugin in plugins.values()
+        for identifier in plugin.identifiers(KINDS["model"])
+    ]
+    readable: list[Path] = []
+    waiting = [folder]
+    while waiting:
+        current = waiting.pop()
+        if current in readable:
+            continue
+        readable.append(current)
+        for file in read_files(current).values():
+            facts = file.facts
+            patterns = [load.pattern for load in facts.loads if load.kind == "model" and not load.says_nothing]
+            waiting += [
+                owner
+                for identifier, owner in owners
+                if identifier in facts.texts or any(fits(pattern, identifier) for pattern in patterns)
+            ]
+            imported = [(_BESIDE if each.level > 1 else _IMPORTED).match(each.module) for each in facts.imports]
+            waiting += [plugins[match[1]].directory for match in imported if match and match[1] in plugins]
+    return sorted(readable)
+
+
+def folders_of_plugins() -> Iterator[Path]:
+    """Yield the folders that hold plugins of any kind, wherever the library can be imported from."""
+    places = {root.path for root in library_roots(_LIBRARY)}
+    places |= {Path(place, _LIBRARY, name) for place in sys.path for name in FOLDERS}
+    return (place for place in sorted(place.resolve() for place in places) if place.is_dir())
