@@ -80,11 +80,7 @@ def test_a_new_environment_writes_the_record_where_it_was_asked_for(run, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("model", "benchmark", "hint"),
-    [
-        ("pixls", V1, "'pixels'"),
-        ("pixels", "SimulatedCortex2026.V1-plz", f"'{V1}'"),
-    ],
+    ("model", "benchmark", "hint"), [("pixls", V1, "'pixels'"), ("pixels", "SimulatedCortex2026.V1-plz", f"'{V1}'")]
 )
 def test_wrong_name_gets_the_nearest_ones_and_exit_code_2(run, model, benchmark, hint):
     done = run("score", f"--model_identifier={model}", f"--benchmark_identifier={benchmark}")

@@ -1,5 +1,6 @@
 """Whatever the published system registers is registered here, under the same name in a folder of the same name."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from brainscore_vision import load_benchmark
 from brainscore_vision.testing.registrations import registered_files
 
 PUBLISHED = [line.split(" ") for line in (Path(__file__).parent / "published_identifiers.txt").read_text().splitlines()]
-FOLDERS = sorted({folder for kind, folder, _ in PUBLISHED if kind == "benchmarks"})
+FOLDERS = sorted({folder for kind, folder, *_ in PUBLISHED if kind == "benchmarks"})
 REGISTRIES = {"benchmarks": ["benchmark"], "data": ["data", "stimulus_set"], "metrics": ["metric"]}
 
 
@@ -23,7 +24,7 @@ def test_published_identifiers_are_registered(kind):
         for registry in REGISTRIES[kind]
         for identifier in plugin.identifiers(KINDS[registry])
     }
-    wanted = {(folder, identifier) for each, folder, identifier in PUBLISHED if each == kind}
+    wanted = {(folder, identifier) for each, folder, identifier, *_ in PUBLISHED if each == kind}
     assert len(wanted) > 40
     assert sorted(wanted - found) == []
 
@@ -37,8 +38,9 @@ def test_data_plugins_register_the_published_files():
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_published_benchmarks_are_built_without_data(folder, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
-    for kind, its_folder, identifier in PUBLISHED:
+    for kind, its_folder, identifier, *version_and_parent in PUBLISHED:
         if (kind, its_folder) == ("benchmarks", folder):
             benchmark = load_benchmark(identifier)
             assert benchmark.identifier == identifier
-            assert benchmark.bibtex.startswith("@")
+            assert [str(benchmark.version), str(benchmark.parent)] == version_and_parent
+            assert re.match(r"@\w+\{.*\btitle\s*=", benchmark.bibtex, re.DOTALL | re.IGNORECASE)

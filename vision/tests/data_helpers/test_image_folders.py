@@ -7,11 +7,7 @@ from brainscore_core.errors import DownloadError, StimulusError
 from brainscore_vision import load_stimulus_set
 from brainscore_vision.data_helpers.image_folders import load_image_folder
 
-PATHS = [
-    "blur/1/n01/b.JPEG",
-    "blur/2/n02/a.JPEG",
-    "blur/10/n01/c.png",
-]
+PATHS = ["blur/1/n01/b.JPEG", "blur/2/n02/a.JPEG", "blur/10/n01/c.png"]
 
 
 @pytest.fixture

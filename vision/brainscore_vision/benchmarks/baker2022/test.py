@@ -1,10 +1,10 @@
-"""Check the registrations, and score models on silhouettes and people that are made up."""
+"""Score models on silhouettes and people that are made up."""
 
 import numpy as np
 import pytest
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-from brainscore_vision import benchmark_registry, load_benchmark
+from brainscore_vision import load_benchmark
 from brainscore_vision.testing.people import KnownAnswers
 from brainscore_vision.testing.random_model import RandomModel
 from brainscore_vision.testing.stand_ins import draw_stimuli
@@ -17,17 +17,6 @@ KINDS = {"frankenstein": ("normal", "f"), "fragmented": ("normal", "o"), "invert
 ANIMALS = ["bear", "bunny", "cat", "elephant"]
 SHARES = {"w": 0.95, "f": 0.6, "o": 0.75}  # accuracies of people
 N_EACH, N_SUBJECTS = 15, 12  # images of an animal and a type
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_key_is_the_identifier_and_loading_fetches_nothing(kind):
-    identifier = f"Baker2022{kind}-accuracy_delta"
-    benchmark = load_benchmark(identifier)
-    assert (benchmark.identifier, benchmark.parent, benchmark.version) == (identifier, "Baker2022", 1)
-    assert "10.1016/j.isci.2022.104913" in benchmark.bibtex
-    assert {name for name in benchmark_registry if name.startswith("Baker2022")} == {
-        f"Baker2022{each}-accuracy_delta" for each in KINDS
-    }
 
 
 @pytest.fixture(scope="module")

@@ -89,8 +89,5 @@ def test_published_numbers():
     )
     for degrees, share in ((14, 0.32655), (6, 0.29641)):
         VisualDegreesTests().amount_gray_test(
-            "Cadena2017-pls",
-            degrees,
-            "0fe27ddd5b9ea701e380063dc09b91234eba3551",
-            pytest.approx(share, abs=0.0001),
+            "Cadena2017-pls", degrees, "0fe27ddd5b9ea701e380063dc09b91234eba3551", pytest.approx(share, abs=0.0001)
         )

@@ -1,13 +1,12 @@
-"""Check the registrations and the published areas, and score models on displays and people that are made up."""
+"""Check the published areas, and score models on displays and people that are made up."""
 
 import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError, UnknownIdentifierError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-from brainscore_vision import benchmark_registry, load_benchmark
+from brainscore_vision import load_benchmark
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
-from brainscore_vision.loading import known_identifiers
 from brainscore_vision.testing.coarse_pixels import coarse_pixels
 from brainscore_vision.testing.people import KnownAnswers
 from brainscore_vision.testing.stand_ins import draw_stimuli
@@ -19,17 +18,6 @@ pytestmark = pytest.mark.usefixtures("kept_homes")
 SHARES = {"first": (7 / 8, 6 / 8, 4 / 8), "second": (8 / 8, 8 / 8, 7 / 8)}  # right answers for 1, 5 and 11 distractors
 AREA = 4 * (1 / 8 + 2 / 8) / 2 + 6 * (2 / 8 + 3 / 8) / 2
 N_SUBJECTS, N_ROUNDS = 16, 3
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_key_is_the_identifier_and_loading_fetches_nothing(experiment):
-    identifier = f"Ferguson2024{experiment}-value_delta"
-    benchmark = load_benchmark(identifier)
-    assert (benchmark.identifier, benchmark.parent, benchmark.version) == (identifier, "behavior", 1)
-    assert "10.17605/OSF.IO/5BA3N" in benchmark.bibtex
-    assert len([name for name in benchmark_registry if name.startswith("Ferguson2024")]) == len(EXPERIMENTS) == 14
-    assert f"Ferguson2024_{experiment}" in known_identifiers("data")
-    assert f"Ferguson2024_{experiment}_training_stimuli" in known_identifiers("stimulus_set")
 
 
 def trials():

@@ -38,15 +38,6 @@ def stand_in(stand_ins, tmp_path_factory, access):
     return truth[{"time_bin": np.flatnonzero(~np.array(outside))}].mean("time_bin")
 
 
-@pytest.mark.parametrize("identifier", [*PRIVATE, *PUBLIC])
-def test_published_identifiers_are_registered(identifier):
-    benchmark = load_benchmark(identifier)
-    published = (1, None) if identifier in PUBLIC else (3, identifier[-6:-4])
-    assert (benchmark.identifier, benchmark.version, benchmark.parent) == (identifier, *published)
-    geometry = load_benchmark(identifier.replace("pls", "rdm"))
-    assert geometry.identifier == identifier.replace("pls", "rdm")
-
-
 @pytest.mark.parametrize("region", ["V1", "V2"])
 def test_brain_reaches_its_ceiling_within_the_interval(truth, region):
     benchmark = load_benchmark(f"FreemanZiemba2013public.{region}-pls")

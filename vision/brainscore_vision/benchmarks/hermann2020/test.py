@@ -1,29 +1,17 @@
-"""Check the registrations, and score models whose answers are known on images that are made up."""
+"""Score models whose answers are known on images that are made up."""
 
 import numpy as np
 import pytest
 
 from brainscore_core.errors import StimulusError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-from brainscore_vision import benchmark_registry, load_benchmark
+from brainscore_vision import load_benchmark
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.testing.people import KnownAnswers
 from brainscore_vision.testing.random_model import RandomModel
 from brainscore_vision.testing.stand_ins import draw_stimuli
 
-MEASURES = ["shape_bias", "shape_match"]
 LABELS = ["bear", "boat", "bottle", "car", "cat"]
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_key_is_the_identifier_and_loading_fetches_nothing(measure):
-    identifier = f"Hermann2020cueconflict-{measure}"
-    benchmark = load_benchmark(identifier)
-    assert (benchmark.identifier, benchmark.parent, benchmark.version) == (identifier, "Hermann2020", 1)
-    assert "hermann2020origins" in benchmark.bibtex
-    assert {name for name in benchmark_registry if name.startswith("Hermann2020")} == {
-        f"Hermann2020cueconflict-{each}" for each in MEASURES
-    }
 
 
 def draw(stand_ins, shapes, textures):

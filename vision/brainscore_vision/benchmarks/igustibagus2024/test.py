@@ -115,12 +115,6 @@ def test_objects_are_read_out_where_they_are_to_be_found(stimuli, truth):
     assert float(again) != float(other)
 
 
-def test_readout_as_published(truth):
-    benchmark = load_benchmark("Igustibagus2024.IT_readout-accuracy")
-    assert (benchmark.version, benchmark.parent, float(benchmark.ceiling)) == (1, "engineering", 1)
-    assert benchmark.identifier == "Igustibagus2024.IT_readout-accuracy"
-
-
 def test_images_are_drawn_alike_and_backgrounds_stay_apart(stimuli):
     labels, backgrounds = stimuli["object_label"].to_numpy().astype(str), stimuli["background_id"].to_numpy()
     rows = domains_of(stimuli)

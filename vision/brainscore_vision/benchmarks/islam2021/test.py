@@ -1,4 +1,4 @@
-"""Check the registrations and the published pairs, and score populations whose factors are known."""
+"""Check the published pairs, and score populations whose factors are known."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from brainscore_core.errors import StimulusError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-from brainscore_vision import benchmark_registry, load_benchmark
+from brainscore_vision import load_benchmark
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.testing.coarse_pixels import coarse_pixels
 from brainscore_vision.testing.stand_ins import draw_stimuli
@@ -15,18 +15,7 @@ from .benchmark import pairs
 
 pytestmark = pytest.mark.usefixtures("kept_homes")
 
-CASES = [(factor, region) for factor in ("shape", "texture") for region in ("v1", "v2", "v4", "it")]
 N_SHAPES, N_TEXTURES, N_PICTURES, N_UNITS = 5, 4, 2, 100
-
-
-@pytest.mark.parametrize(("factor", "region"), CASES)
-def test_key_is_the_identifier_and_loading_fetches_nothing(factor, region):
-    identifier = f"Islam2021-{factor}_{region}_dimensionality"
-    benchmark = load_benchmark(identifier)
-    assert (benchmark.identifier, benchmark.parent, benchmark.version) == (identifier, "Islam2021", 1)
-    assert "islam2021shape" in benchmark.bibtex
-    assert float(benchmark.ceiling) == 1
-    assert len([name for name in benchmark_registry if name.startswith("Islam2021")]) == 8
 
 
 def table(n_shapes, n_textures, n_pictures):

@@ -134,16 +134,6 @@ def some_quick(identifiers):
     return [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in identifiers]
 
 
-@pytest.mark.parametrize("identifier", RIDGE + GEOMETRY)
-def test_registered_as_published_without_data(identifier):
-    benchmark = load_benchmark(identifier)
-    dataset, _, rest = identifier.partition(".")
-    region = rest.partition("-")[0]
-    parent = f"{dataset}.{region}" if identifier.endswith("cka") else region
-    assert (benchmark.identifier, benchmark.version, benchmark.parent) == (identifier, 1, parent)
-    assert "Zerbe" in benchmark.bibtex
-
-
 def test_one_region_of_one_subject(truth):
     assembly = load_repetitions("sub-03", "V4", PER_SUBJECT)
     assert assembly.sizes["neuroid"] == 6  # of ten voxels, four are unreliable

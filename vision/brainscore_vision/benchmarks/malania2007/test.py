@@ -1,4 +1,4 @@
-"""Check the registrations, and score observers with known thresholds on drawings and people that are made up."""
+"""Score observers with known thresholds on drawings and people that are made up."""
 
 import numpy as np
 import pytest
@@ -6,26 +6,13 @@ from scipy.stats import norm
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, PropertyAssembly
-from brainscore_vision import benchmark_registry, load_benchmark, load_metric
+from brainscore_vision import load_benchmark, load_metric
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.testing.coarse_pixels import coarse_pixels
 from brainscore_vision.testing.random_model import RandomModel
 from brainscore_vision.testing.stand_ins import draw_stimuli
 
-from .benchmark import CONDITIONS, DATASETS, Malania2007ThresholdElevation, Malania2007VernierAcuity, people_in
-
-
-@pytest.mark.parametrize("dataset", DATASETS)
-def test_making_one_loads_nothing(dataset):
-    benchmark = load_benchmark(f"Malania2007.{dataset}")
-    assert benchmark.identifier == f"Malania2007.{dataset}"
-    assert (benchmark.parent, benchmark.version) == ("Malania2007", 1)
-    assert "10.1167/7.2.1" in benchmark.bibtex
-    assert {name for name in benchmark_registry if name.startswith("Malania2007")} == {
-        f"Malania2007.{each}" for each in DATASETS
-    }
-    assert len(DATASETS) == 10
-
+from .benchmark import CONDITIONS, Malania2007ThresholdElevation, Malania2007VernierAcuity, people_in
 
 # -- with stand-ins ----------------------------------------------------------------------------------------------------
 

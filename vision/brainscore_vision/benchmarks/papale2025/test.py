@@ -39,10 +39,7 @@ def truth(module_stand_ins):
     )
     noise = repetitions.values - np.tile(signal.values, (N_REPETITIONS, 1, 1))
     repetitions.values += noise * np.where(subjects == "monkeyF", 0.5, 2.0)[None, :, None]
-    for name, rows, n_repetitions in (
-        ("train", np.arange(N_TRAIN), 1),
-        ("test", np.arange(N_TRAIN, n), N_REPETITIONS),
-    ):
+    for name, rows, n_repetitions in (("train", np.arange(N_TRAIN), 1), ("test", np.arange(N_TRAIN, n), N_REPETITIONS)):
         some = stimuli.iloc[rows].reset_index(drop=True)
         some.identifier, some.stimulus_paths = f"Papale2025_stim_{name}", stimuli.stimulus_paths
         kept = (np.arange(n_repetitions)[:, None] * n + rows).ravel()

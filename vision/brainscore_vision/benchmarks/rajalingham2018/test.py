@@ -85,12 +85,6 @@ def believed(module_stand_ins, tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("identifier", IDENTIFIERS)
-def test_published_identifiers_are_registered(identifier):
-    benchmark = load_benchmark(identifier)
-    assert (benchmark.identifier, benchmark.version, benchmark.parent) == (identifier, 2, "behavior")
-
-
 @pytest.mark.parametrize(
     ("identifier", "access"),
     [pytest.param(IDENTIFIERS[0], "private", marks=pytest.mark.slow), (IDENTIFIERS[1], "public")],

@@ -1,37 +1,14 @@
-"""Check the registrations, and score models on drawings and people that are made up."""
+"""Score models on drawings and people that are made up."""
 
 import numpy as np
 import pytest
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-from brainscore_vision import benchmark_registry, load_benchmark
+from brainscore_vision import load_benchmark
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.testing.stand_ins import draw_stimuli
 
 from .benchmark import accuracy_distance, error_consistency
-
-LEVELS = (12, 16, 21, 27, 35, 46, 59, 77, 100)
-SINGLE = ["rgb", "contours", *(f"{kind}-{level}" for kind in ("phosphenes", "segments") for level in LEVELS)]
-COMPOSITE = ["phosphenes-all", "segments-all"]
-IDENTIFIERS = {
-    **{f"Scialom2024_{name}BehavioralAccuracyDistance": "Scialom2024" for name in (*SINGLE, *COMPOSITE)},
-    **{f"Scialom2024_{name}BehavioralErrorConsistency": "Scialom2024" for name in COMPOSITE},
-    **{f"Scialom2024_{name}EngineeringAccuracy": "Scialom2024-top1" for name in SINGLE},
-}
-
-
-def test_all_44_are_registered():
-    load_benchmark("Scialom2024_rgbEngineeringAccuracy")
-    assert len(IDENTIFIERS) == 44
-    assert {name for name in benchmark_registry if name.startswith("Scialom2024")} == set(IDENTIFIERS)
-
-
-@pytest.mark.parametrize(("identifier", "parent"), IDENTIFIERS.items())
-def test_making_one_loads_nothing(identifier, parent):
-    benchmark = load_benchmark(identifier)
-    assert (benchmark.identifier, benchmark.parent, benchmark.version) == (identifier, parent, 1)
-    assert "arXiv:2504.05253" in benchmark.bibtex
-
 
 # -- with stand-ins ----------------------------------------------------------------------------------------------------
 

@@ -72,8 +72,7 @@ def test_error_is_that_of_new_people_and_new_stimuli():
     """Two people who agree with the model equally well: what is uncertain is which stimuli there are."""
     source, target, model, people = experiment(subjects=2)
     same = trials(
-        np.tile(target.values[:60], 2),
-        **{name: target[name].values for name in ("stimulus_id", "truth", "subject")},
+        np.tile(target.values[:60], 2), **{name: target[name].values for name in ("stimulus_id", "truth", "subject")}
     )
     kappa = cohen_kappa_score(model, people[0])
     without = [cohen_kappa_score(np.delete(model, i), np.delete(people[0], i)) for i in range(60)]

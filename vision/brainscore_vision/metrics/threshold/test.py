@@ -25,11 +25,7 @@ def model(seed, mean, n_levels=12, n_each=60, lapse=0.05, shares=None):
     label = np.where(rng.random(len(x)) < 0.5, "left", "right")
     left = (label == "left") == right
     values = np.column_stack([np.where(left, 0.8, 0.2), np.where(left, 0.2, 0.8)])
-    coords = {
-        "x": ("presentation", x),
-        "image_label": ("presentation", label),
-        "choice": ("choice", ["left", "right"]),
-    }
+    coords = {"x": ("presentation", x), "image_label": ("presentation", label), "choice": ("choice", ["left", "right"])}
     return BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
 
 

@@ -182,10 +182,7 @@ def unlabelled(answer):
     [
         (lambda _: None, "with None; expected an assembly"),
         (lambda answer: answer.values, "with an ndarray of shape (30, 40) and type float64; expected an assembly"),
-        (
-            lambda answer: answer.rename(neuroid="unit"),
-            "with dimensions ('presentation', 'unit') of sizes (30, 40)",
-        ),
+        (lambda answer: answer.rename(neuroid="unit"), "with dimensions ('presentation', 'unit') of sizes (30, 40)"),
         (unlabelled, "without the coordinate 'stimulus_id', so that nobody knows which stimuli it is about"),
         (lambda answer: answer[:, :0], "with nothing: the sizes are {'presentation': 30, 'neuroid': 0}"),
         (lambda answer: answer.astype(str), "with values of type <U32; expected real numbers"),

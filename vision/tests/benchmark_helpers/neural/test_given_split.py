@@ -5,11 +5,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision import load_metric
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
-from brainscore_vision.benchmark_helpers.neural.given_split import (
-    all_stimuli,
-    of_region,
-    train_test_benchmark,
-)
+from brainscore_vision.benchmark_helpers.neural.given_split import all_stimuli, of_region, train_test_benchmark
 from brainscore_vision.benchmark_helpers.neural_common import average_repetition
 
 N_NEUROIDS, REGIONS = 6, ["V1", "V1", "V4", "V4", "V4", "V4"]

@@ -7,11 +7,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.uncertainty.intervals import (
-    HeldOut,
-    half_sample_interval,
-    held_out_medians,
-)
+from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut, half_sample_interval, held_out_medians
 
 
 def correlation(source, target):

@@ -40,12 +40,7 @@ def _no_thread_is_left():
     assert preparing() == []
 
 
-@given(
-    count=st.integers(0, 12),
-    batch_size=st.integers(1, 14),
-    ahead=st.integers(0, 3),
-    first=st.integers(0, 12),
-)
+@given(count=st.integers(0, 12), batch_size=st.integers(1, 14), ahead=st.integers(0, 3), first=st.integers(0, 12))
 def test_every_stimulus_comes_once_and_in_order(count, batch_size, ahead, first):
     batches = list(start(count, batch_size=batch_size, ahead=ahead, first=first))
     assert [index for batch in batches for index in range(batch.start, batch.stop)] == list(range(first, count))

@@ -540,11 +540,9 @@ def test_a_disk_that_fails_costs_time_and_no_result(model, stimuli, monkeypatch,
     def fail(*_args, **_kwargs):
         raise OSError("No space left on device")
 
-    owner, name = {
-        "begin": (store.shutil, "disk_usage"),
-        "write": (store, "pieces"),
-        "finish": (store, "atomic_path"),
-    }[where]
+    owner, name = {"begin": (store.shutil, "disk_usage"), "write": (store, "pieces"), "finish": (store, "atomic_path")}[
+        where
+    ]
     monkeypatch.setattr(owner, name, fail)
     with caplog.at_level(logging.WARNING):
         activations = extractor(model)(stimuli, layers=LAYERS)

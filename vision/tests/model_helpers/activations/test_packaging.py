@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, get_levels
 from brainscore_vision.model_helpers.activations import packaging
-from brainscore_vision.model_helpers.activations.packaging import (
-    add_presentation_coords,
-    package_layers,
-    unit_coords,
-)
+from brainscore_vision.model_helpers.activations.packaging import add_presentation_coords, package_layers, unit_coords
 
 
 @pytest.mark.parametrize(

@@ -96,11 +96,7 @@ class TestFormulas:
             assert odd == {"i": i, "j": j, "k": k}[best]
 
 
-LOGITS = {
-    "bear": logits_for((295, 9.0)),
-    "dog": logits_for((200, 9.0), (404, 1.0)),
-    "cup": logits_for((967, 9.0)),
-}
+LOGITS = {"bear": logits_for((295, 9.0)), "dog": logits_for((200, 9.0), (404, 1.0)), "cup": logits_for((967, 9.0))}
 
 
 class TestLabel:

@@ -7,10 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression.least_squares import (
-    least_squares_fit,
-    least_squares_split_fits,
-)
+from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_fit, least_squares_split_fits
 
 
 def predict_splits(source, target, *args, **kwargs):
@@ -157,11 +154,7 @@ def test_streams_and_blocks_of_targets(p, equal_stimuli, monkeypatch):
 def test_torch_gives_the_same(p):
     x, y = data(50, p, 3)
     splits = list(KFold(5).split(x))
-    pairs = zip(
-        predict_splits(x, y, splits, backend="torch"),
-        predict_splits(x, y, splits),
-        strict=True,
-    )
+    pairs = zip(predict_splits(x, y, splits, backend="torch"), predict_splits(x, y, splits), strict=True)
     for one, other in pairs:
         np.testing.assert_allclose(one, other, atol=1e-10)
 

@@ -73,10 +73,7 @@ def test_published_implementation():
     y = rng.normal(size=(60, 4))
     y += np.einsum("nchw,khw,kc->nk", x, rng.normal(size=(4, 4, 5)), rng.normal(size=(4, 3))) / 4
     fitted = mask_fit(x[:45], y[:45], MaskSettings(n_epochs=40, decay_epochs=25, batch_size=16))
-    published = [
-        [3.0743032, 2.019246, 1.3043227, -0.46954122],
-        [-1.5686809, -0.82505697, 0.05442902, -0.14249569],
-    ]
+    published = [[3.0743032, 2.019246, 1.3043227, -0.46954122], [-1.5686809, -0.82505697, 0.05442902, -0.14249569]]
     np.testing.assert_allclose(fitted.predict(x[45:47]), published, atol=1e-5)
 
 
