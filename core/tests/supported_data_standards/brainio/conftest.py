@@ -8,18 +8,21 @@ import threading
 import time
 import zlib
 
+import boto3
 import botocore.session
 import pytest
 from moto.server import ThreadedMotoServer
+
+import brainscore_vision
 
 
 class FaultyS3(http.server.ThreadingHTTPServer):
     """Serves `content` under every name, or what `objects` holds for a path.
 
-    ``faults`` are answers to the next downloads, ``requests`` what was asked: (method, path, authorization).
-    ``bytes_per_s`` slows downloads down;
-    ``ranges`` lists the Range header of every download. A fault is a status, other content (bytes), ``"cut"`` (half
-    of the body, then the connection closes), ``"hang"`` (half of the body, then silence) or None (no fault).
+    ``faults`` are answers to the next downloads, ``requests`` what was asked: (method, path, authorization),
+    ``ranges`` lists the Range header of every download, ``bytes_per_s`` slows them down. A fault
+    is a status, other content (bytes), ``"cut"`` (half of the body, then the connection closes), ``"hang"`` (half of
+    the body, then silence) or None (no fault).
     """
 
     daemon_threads = True
@@ -116,16 +119,11 @@ one_loader_for = functools.cache(botocore.session.create_loader)
 
 @pytest.fixture
 def no_credentials(monkeypatch, tmp_path):
-    for name in (
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AWS_PROFILE",
-        "AWS_ENDPOINT_URL_S3",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-credentials"))
+    """Let nobody's own settings of S3 count."""
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN", "PROFILE", "ENDPOINT_URL_S3"):
+        monkeypatch.delenv(f"AWS_{name}", raising=False)
+    for name in ("CONFIG_FILE", "SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(f"AWS_{name}", str(tmp_path / "absent"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
@@ -150,16 +148,33 @@ def moto_url():
 
 
 @pytest.fixture
-def local_s3(moto_url, monkeypatch, tmp_path):
-    """Make the server the S3 of this test, and nobody's own settings count."""
-    for name, value in {
-        "AWS_ENDPOINT_URL": moto_url,
-        "AWS_ACCESS_KEY_ID": "somebody",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
-    }.items():
-        monkeypatch.setenv(name, value)
-    return moto_url
+def new_bucket(no_credentials, moto_url, monkeypatch):
+    """Return the function that makes a bucket and returns a client; after the test all are gone."""
+    own = {"ENDPOINT_URL": moto_url, "ACCESS_KEY_ID": "me", "SECRET_ACCESS_KEY": "x", "DEFAULT_REGION": "us-east-1"}
+    for name, value in own.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    client, buckets = boto3.client("s3"), []
+
+    def make(bucket, *, versioned=True):
+        client.create_bucket(Bucket=bucket)
+        if versioned:
+            client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+        buckets.append(bucket)
+        return client
+
+    yield make
+    for bucket in buckets:
+        for entry in client.list_object_versions(Bucket=bucket).get("Versions", []):
+            client.delete_object(Bucket=bucket, Key=entry["Key"], VersionId=entry["VersionId"])
+        client.delete_bucket(Bucket=bucket)
+
+
+@pytest.fixture
+def registries():
+    """Give the library of vision and empty its registries of what a test has registered."""
+    tables = (brainscore_vision.data_registry, brainscore_vision.stimulus_set_registry)
+    before = [dict(table) for table in tables]
+    yield brainscore_vision
+    for table, content in zip(tables, before, strict=True):
+        table.clear()
+        table.update(content)

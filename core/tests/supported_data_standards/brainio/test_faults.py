@@ -153,19 +153,6 @@ def test_kill_at_any_moment_of_download_and_extraction(server, tmp_path, trials)
 MEGABYTE = 2**20
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
 @pytest.fixture(params=["asked before", "noticed while writing"])
 def unaware(request, monkeypatch):
     """Let the disk run full while writing, as when several programs fill it."""
@@ -175,55 +162,59 @@ def unaware(request, monkeypatch):
 
 
 def test_disk_full_during_download(server, small_disk, unaware):
+    disk = small_disk("size=2m")
     server.content = os.urandom(3 * MEGABYTE)
-    (small_disk / "mine").write_bytes(b"mine")
+    (disk / "mine").write_bytes(b"mine")
     with pytest.raises(DownloadError, match="BRAINIO_HOME") as caught:
-        fetch(S3Object(bucket="b", key="k", sha1=sha1_of(server.content)), small_disk / "cache" / "k")
-    assert str(small_disk) in str(caught.value)
-    left = [path.name for path in (small_disk / "cache").iterdir() if path.suffix != ".lock"]
+        fetch(S3Object(bucket="b", key="k", sha1=sha1_of(server.content)), disk / "cache" / "k")
+    assert str(disk) in str(caught.value)
+    left = [path.name for path in (disk / "cache").iterdir() if path.suffix != ".lock"]
     assert [name for name in left if not name.startswith(".k.part")] == []
-    assert sum(path.stat().st_blocks for path in (small_disk / "cache").iterdir()) * 512 < MEGABYTE / 10
+    assert sum(path.stat().st_blocks for path in (disk / "cache").iterdir()) * 512 < MEGABYTE / 10
     server.content = b"small"
-    fetched = fetch(S3Object(bucket="b", key="k", sha1=sha1_of(b"small")), small_disk / "cache" / "k")
+    fetched = fetch(S3Object(bucket="b", key="k", sha1=sha1_of(b"small")), disk / "cache" / "k")
     assert fetched.read_bytes() == b"small"
 
 
 def test_disk_full_during_extraction(small_disk, unaware):
-    with zipfile.ZipFile(small_disk / "set.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+    disk = small_disk("size=2m")
+    with zipfile.ZipFile(disk / "set.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(30):
             archive.writestr(f"{number}.png", bytes(MEGABYTE // 10))
     with pytest.raises(DownloadError, match="disk is full"):
-        unzip(small_disk / "set.zip")
-    assert {path.name for path in small_disk.iterdir()} <= {"set.zip", "set.lock"}
+        unzip(disk / "set.zip")
+    assert {path.name for path in disk.iterdir()} <= {"set.zip", "set.lock"}
 
 
 def read_only(disk):
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
 
-def test_read_only_cache_that_has_everything(server, small_disk, monkeypatch):
+def test_read_only_cache_that_has_everything(server, small_disk):
     """Also one that another program filled: then there is no note that the file was verified."""
+    disk = small_disk("size=2m")
     content = b"responses"
-    (small_disk / "k").write_bytes(content)
-    (small_disk / "set.zip").write_bytes(zip_of({"a.png": b"x"}))
-    unzip(small_disk / "set.zip")
-    read_only(small_disk)
+    (disk / "k").write_bytes(content)
+    (disk / "set.zip").write_bytes(zip_of({"a.png": b"x"}))
+    unzip(disk / "set.zip")
+    read_only(disk)
     for _ in range(2):
-        found = fetch(S3Object(bucket="b", key="k", sha1=sha1_of(content)), small_disk / "k")
+        found = fetch(S3Object(bucket="b", key="k", sha1=sha1_of(content)), disk / "k")
         assert found.read_bytes() == content
-    assert (unzip(small_disk / "set.zip") / "a.png").read_bytes() == b"x"
+    assert (unzip(disk / "set.zip") / "a.png").read_bytes() == b"x"
     assert server.requests == []
 
 
 def test_read_only_cache_that_lacks_a_file(server, small_disk):
-    (small_disk / "set.zip").write_bytes(zip_of({"a.png": b"x"}))
-    read_only(small_disk)
+    disk = small_disk("size=2m")
+    (disk / "set.zip").write_bytes(zip_of({"a.png": b"x"}))
+    read_only(disk)
     with pytest.raises(DownloadError, match=r"cannot be put there \(Read-only.*BRAINIO_HOME"):
-        fetch(S3Object(bucket="b", key="k"), small_disk / "deep" / "k")
+        fetch(S3Object(bucket="b", key="k"), disk / "deep" / "k")
     with pytest.raises(DownloadError, match=r"cannot be put there \(Read-only.*BRAINIO_HOME"):
-        fetch(S3Object(bucket="b", key="k"), small_disk / "k")
+        fetch(S3Object(bucket="b", key="k"), disk / "k")
     with pytest.raises(DownloadError, match=r"cannot be written \(Read-only.*BRAINIO_HOME"):
-        unzip(small_disk / "set.zip")
+        unzip(disk / "set.zip")
 
 
 # --- netCDF -----------------------------------------------------------------------------------------------------------
@@ -239,18 +230,18 @@ class Bomb:
         return (Path.touch, (self.trace,))
 
 
-def write_values(path, values=(1.0, 2.0), **attrs):
-    with h5py.File(path, "w") as file:
-        data = file.create_dataset("data", data=np.asarray(values))
-        scale = file.create_dataset("presentation", data=np.arange(len(values)))
+def write_with_data(path, make, **options):
+    with h5py.File(path, "w", **options) as file:
+        make(file)
+        scale = file.create_dataset("presentation", data=np.arange(2))
         scale.make_scale("presentation")
-        data.dims[0].attach_scale(scale)
-        data.attrs.update(attrs)
+        if isinstance(file.get("data", getlink=True), h5py.HardLink):
+            file["data"].dims[0].attach_scale(scale)
     return path
 
 
-def test_plain_file_is_read(tmp_path):
-    assert read_netcdf(write_values(tmp_path / "a.nc"), DataAssembly).values.tolist() == [1.0, 2.0]
+def write_values(path, values=(1.0, 2.0), **attrs):
+    return write_with_data(path, lambda file: file.create_dataset("data", data=np.asarray(values)).attrs.update(attrs))
 
 
 def test_attributes_are_not_unpickled(tmp_path):
@@ -296,23 +287,9 @@ def test_foreign_group_is_left_alone(tmp_path):
 )
 def test_object_arrays_do_no_harm(tmp_path, dtype):
     """Ragged arrays, references and records are either read as plain values or refused with an error of ours."""
-    with h5py.File(tmp_path / "a.nc", "w") as file:
-        data = file.create_dataset("data", shape=(2,), dtype=dtype)
-        scale = file.create_dataset("presentation", data=np.arange(2))
-        scale.make_scale("presentation")
-        data.dims[0].attach_scale(scale)
+    write_with_data(tmp_path / "a.nc", lambda file: file.create_dataset("data", shape=(2,), dtype=dtype))
     with contextlib.suppress(CorruptFileError, AssemblyError):
         read_netcdf(tmp_path / "a.nc", DataAssembly)
-
-
-def write_with_data(path, make, **options):
-    with h5py.File(path, "w", **options) as file:
-        make(file)
-        scale = file.create_dataset("presentation", data=np.arange(2))
-        scale.make_scale("presentation")
-        if isinstance(file.get("data", getlink=True), h5py.HardLink):
-            file["data"].dims[0].attach_scale(scale)
-    return path
 
 
 def _link(file, secret):
@@ -339,48 +316,30 @@ def load_from_mirror(path, monkeypatch):
     return s3.load_assembly_from_s3("X", None, sha1_of(path.read_bytes()), "bucket", DataAssembly)
 
 
-def test_sound_file_is_loaded(tmp_path, monkeypatch):
-    assert load_from_mirror(write_values(tmp_path / "a.nc"), monkeypatch).values.tolist() == [1.0, 2.0]
-
-
-@pytest.mark.parametrize("kind", [_link, _raw, _virtual])
-def test_other_files_are_not_read(tmp_path, monkeypatch, kind):
-    """HDF5 can refer to other files; a file from outside must not make us read them."""
-    secret = write_values(tmp_path / "secret.nc", values=(41.0, 42.0))
-    if kind is _raw:
-        secret.write_bytes(np.array([41.0, 42.0]).tobytes())
-    path = write_with_data(tmp_path / "a.nc", lambda file: kind(file, secret))
-    with pytest.raises(CorruptFileError, match=r"not safe:\n.*data'.*other file"):
-        load_from_mirror(path, monkeypatch)
-
-
-@pytest.mark.parametrize("kind", [_link, _raw, _virtual])
-@pytest.mark.parametrize("block", [512, 4096])
-def test_other_files_are_not_read_behind_a_user_block(tmp_path, monkeypatch, kind, block):
-    """An HDF5 file may begin with anything else, as large as a power of two from 512 on."""
-    secret = write_values(tmp_path / "secret.nc", values=(41.0, 42.0))
-    if kind is _raw:
-        secret.write_bytes(np.array([41.0, 42.0]).tobytes())
-    path = write_with_data(tmp_path / "a.nc", lambda file: kind(file, secret), userblock_size=block)
-    assert not path.read_bytes().startswith(b"\x89HDF")
-    with pytest.raises(CorruptFileError, match=r"not safe:\n.*data'.*other file"):
-        load_from_mirror(path, monkeypatch)
-
-
-def test_a_user_block_alone_is_fine(tmp_path, monkeypatch):
+@pytest.mark.parametrize("block", [0, 512])
+def test_sound_file_is_loaded(tmp_path, monkeypatch, block):
     path = write_with_data(
-        tmp_path / "a.nc", lambda file: file.create_dataset("data", data=[1.0, 2.0]), userblock_size=512
+        tmp_path / "a.nc", lambda file: file.create_dataset("data", data=[1.0, 2.0]), userblock_size=block
     )
     assert load_from_mirror(path, monkeypatch).values.tolist() == [1.0, 2.0]
 
 
+@pytest.mark.parametrize("kind", [_link, _raw, _virtual])
+@pytest.mark.parametrize("block", [0, 512, 4096])
+def test_other_files_are_not_read(tmp_path, monkeypatch, kind, block):
+    """HDF5 can refer to other files; it may begin with anything else, as large as a power of two from 512 on."""
+    secret = write_values(tmp_path / "secret.nc", values=(41.0, 42.0))
+    if kind is _raw:
+        secret.write_bytes(np.array([41.0, 42.0]).tobytes())
+    path = write_with_data(tmp_path / "a.nc", lambda file: kind(file, secret), userblock_size=block)
+    assert path.read_bytes().startswith(b"\x89HDF") is not bool(block)
+    with pytest.raises(CorruptFileError, match=r"not safe:\n.*data'.*other file"):
+        load_from_mirror(path, monkeypatch)
+
+
 def test_many_that_claim_a_little_less_each(tmp_path, monkeypatch):
     """A few kB whose coordinates stand for 8 GB."""
-    with h5py.File(tmp_path / "a.nc", "w") as file:
-        data = file.create_dataset("data", shape=(2,), dtype="f8")
-        scale = file.create_dataset("presentation", data=np.arange(2))
-        scale.make_scale("presentation")
-        data.dims[0].attach_scale(scale)
+    with h5py.File(write_values(tmp_path / "a.nc"), "a") as file:
         for number in range(60):
             other = file.create_dataset(f"more_{number}", shape=(2**27,), dtype="i1", chunks=True)
             other.make_scale(f"more_{number}")

@@ -32,7 +32,6 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     DataAssembly,
     MetadataAssembly,
     NeuroidAssembly,
-    PropertyAssembly,
 )
 from brainscore_core.supported_data_standards.brainio.fetch import unzip
 from brainscore_core.supported_data_standards.brainio.packaging import (
@@ -51,6 +50,7 @@ from brainscore_core.supported_data_standards.brainio.s3 import (
     sha1_hash,
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import make_neuroid_assembly
 
 BUCKET = "brainscore-test"
 registration_code = functools.partial(packaging.registration_code, library="brainscore_vision")
@@ -59,20 +59,17 @@ IDS = ["img_001", "007", "img.three", "NA"]
 
 @pytest.fixture
 def stimuli(tmp_path):
-    return make_stimuli(tmp_path / "stimuli")
-
-
-def make_stimuli(folder, ids=IDS):
+    folder = tmp_path / "stimuli"
     folder.mkdir()
     rng = np.random.default_rng(0)
     paths = {}
-    for number, stimulus_id in enumerate(ids):
+    for number, stimulus_id in enumerate(IDS):
         path = folder / f"picture {number}.{'png' if number % 2 else 'jpg'}"
         Image.fromarray(rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)).save(path)
         paths[stimulus_id] = path
     stimulus_set = StimulusSet(
         {
-            "stimulus_id": ids,
+            "stimulus_id": IDS,
             "category": ["face", "car", 'says "hi", twice', None],
             "size": [0.1, 0.2, np.nan, 1e-300],
             "number": [1, 2, 3, 4],
@@ -195,38 +192,23 @@ def break_everything(stimuli):
     Path(stimuli.stimulus_paths["NA"]).write_bytes(b"no image")
 
 
-def set_column(name, values):
-    def change(stimuli):
-        stimuli[name] = values
-
-    return change
-
-
-def unset_paths(stimuli):
-    del stimuli.stimulus_paths
+def name_within(*names):
+    return lambda stimuli: stimuli.insert(0, "stimulus_path_within_store", names)
 
 
 BROKEN = {
     "integers and texts": (break_ids, [r"holds int", r"astype\(str\)"]),
-    "column filename": (set_column("filename", "x"), [r"rename\(columns=\{'filename': 'stimulus_filename'\}\)"]),
-    "no paths": (unset_paths, ["stimulus_paths is not set"]),
+    "column filename": (
+        lambda stimuli: stimuli.insert(0, "filename", "x"),
+        [r"rename\(columns=\{'filename': 'stimulus_filename'\}\)"],
+    ),
+    "no paths": (lambda stimuli: delattr(stimuli, "stimulus_paths"), ["stimulus_paths is not set"]),
     "everything at once": (
         break_everything,
-        [
-            r"'img_001' is there 2 times",
-            "'filename'",
-            r"picture 2\.jpg does not exist",
-            r"picture 3\.png cannot be dec",
-        ],
+        [r"'img_001' is there 2 times", "'filename'", r"2\.jpg does not exist", r"picture 3\.png cannot be dec"],
     ),
-    "same name within the archive": (
-        set_column("stimulus_path_within_store", ["a", "a", "b", "c"]),
-        ["'a' is there 2 times"],
-    ),
-    "path out of the archive": (
-        set_column("stimulus_path_within_store", ["../a", "/b", "c", "d"]),
-        [r"'\.\./a'", "'/b'"],
-    ),
+    "same name in the archive": (name_within("a", "a", "b", "c"), ["'a' is there 2 times"]),
+    "path out of the archive": (name_within("../a", "/b", "c", "d"), [r"'\.\./a'", "'/b'"]),
 }
 
 
@@ -283,18 +265,15 @@ def test_unusable_identifiers_are_refused(stimuli, tmp_path, identifier):
     assert not (tmp_path / "out").exists()
 
 
-def test_two_stimuli_of_one_name_are_refused(stimuli, tmp_path):
-    stimuli["stimulus_path_within_store"] = ["a", "b", "a", "c"]
-    with pytest.raises(StimulusError, match=r"a\.jpg"):
-        create_stimulus_zip(stimuli, tmp_path / "set.zip")
-    assert list(tmp_path.glob("*.zip")) == []
-
-
 def test_parts_by_themselves(stimuli, tmp_path):
     sha1, filenames = create_stimulus_zip(stimuli, str(tmp_path / "new" / "set.zip"))
     assert sha1 == sha1_hash(tmp_path / "new" / "set.zip")
     assert filenames == ["img_001.jpg", "007.png", "img.three.jpg", "NA.png"]
     assert create_stimulus_csv(stimuli, str(tmp_path / "set.csv")) == sha1_hash(tmp_path / "set.csv")
+    stimuli["stimulus_path_within_store"] = ["a", "b", "a", "c"]
+    with pytest.raises(StimulusError, match=r"a\.jpg"):
+        create_stimulus_zip(stimuli, tmp_path / "set.zip")
+    assert list(tmp_path.glob("*.zip")) == []
 
 
 # --- assemblies -------------------------------------------------------------------------------------------------------
@@ -327,14 +306,6 @@ def test_assembly_package(tmp_path):
     assert loaded.attrs["sampling_rate"] == 280000
 
 
-def test_assembly_without_stimuli(tmp_path):
-    assembly = PropertyAssembly(
-        [[1.0, 2.0]], coords={"neuroid_id": ("neuroid", ["a"])}, dims=["neuroid", "neuronal_property"]
-    )
-    package = package_data_assembly_locally(assembly, "A", None, "PropertyAssembly", tmp_path)
-    assert "stimulus_set_identifier" not in stored_attrs(package)
-
-
 def test_extras_are_groups(tmp_path):
     extra = MetadataAssembly([5.0, 6.0], coords={"session": ("event", ["s1", "s2"])}, dims=["event"])
     package = package_data_assembly_locally(
@@ -344,6 +315,8 @@ def test_extras_are_groups(tmp_path):
         np.testing.assert_array_equal(stored["data"].values, [5.0, 6.0])
     assert package["sha1"] == sha1_hash(package["path"])
     np.testing.assert_array_equal(NeuroidAssembly.from_files(package["path"]).values, make_neural().values)
+    with pytest.raises(AssemblyError, match="extra 'x' is a list"):
+        package_data_assembly_locally(make_neural(), "A", "A", downloads_path=tmp_path, extras={"x": [1]})
 
 
 def test_nans_have_to_be_declared(tmp_path):
@@ -385,11 +358,6 @@ def test_broken_assemblies_are_refused(tmp_path, assembly, class_name, problem):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_extras_have_to_be_arrays(tmp_path):
-    with pytest.raises(AssemblyError, match="extra 'x' is a list"):
-        package_data_assembly_locally(make_neural(), "A", "A", downloads_path=tmp_path, extras={"x": [1]})
-
-
 def test_failed_writing_leaves_nothing(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
@@ -404,14 +372,8 @@ def test_failed_writing_leaves_nothing(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def s3_client(local_s3):
-    client = boto3.client("s3")
-    client.create_bucket(Bucket=BUCKET)
-    yield client
-    for kind in ("Versions", "DeleteMarkers"):
-        for entry in client.list_object_versions(Bucket=BUCKET).get(kind, []):
-            client.delete_object(Bucket=BUCKET, Key=entry["Key"], VersionId=entry["VersionId"])
-    client.delete_bucket(Bucket=BUCKET)
+def s3_client(new_bucket):
+    return new_bucket(BUCKET, versioned=False)
 
 
 @pytest.mark.parametrize(("folder", "versioned"), [("", False), ("/brainscore-vision/data", True)])
@@ -517,16 +479,12 @@ def test_upload_without_knowing_the_uploader(s3_client, tmp_path, monkeypatch):
     assert s3_client.get_object(Bucket=BUCKET, Key="file.bin")["Body"].read() == b"x"
 
 
-def test_upload_to_a_bucket_that_is_not_there(s3_client, tmp_path):
+def test_refused_upload_says_where_or_what_to_do(s3_client, tmp_path, monkeypatch):
     (tmp_path / "file.bin").write_bytes(b"x")
     with pytest.raises(UploadError, match=r"s3://no-such-bucket/file\.bin"):
         upload_to_s3(tmp_path / "file.bin", "no-such-bucket", "file.bin")
-
-
-def test_upload_without_credentials(s3_client, tmp_path, monkeypatch):
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    (tmp_path / "file.bin").write_bytes(b"x")
     with pytest.raises(ConfigurationError, match=r"aws configure.*package_stimulus_set_locally"):
         upload_to_s3(tmp_path / "file.bin", BUCKET, "file.bin")
 
@@ -602,16 +560,14 @@ print(json.dumps([first["csv_sha1"], first["zip_sha1"], second["sha1"]]))
 """
 
 
-def test_the_same_bytes_in_every_process(tmp_path):
+def test_the_same_bytes_in_every_process(tmp_path, capsys, monkeypatch):
     folder = make_images(tmp_path / "stimuli", ["a.png", "b.png"])
-    found = set()
-    for seed in (1, 2):
-        command = [sys.executable, "-c", PACKAGE_IN_ANY_ORDER, str(folder), str(tmp_path / f"out{seed}"), str(seed)]
-        environment = {**os.environ, "PYTHONHASHSEED": str(seed), "TZ": ["", "Asia/Tokyo", "America/Lima"][seed]}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        found.add(tuple(json.loads(done.stdout)))
-    assert len(found) == 1
-    (digests,) = found
+    monkeypatch.setattr(sys, "argv", ["", folder, tmp_path / "here", 1])
+    exec(PACKAGE_IN_ANY_ORDER, {})  # noqa: S102 - it stands a few lines above
+    command = [sys.executable, "-c", PACKAGE_IN_ANY_ORDER, str(folder), str(tmp_path / "there"), "2"]
+    environment = {**os.environ, "PYTHONHASHSEED": "2", "TZ": "America/Lima"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == (digests := json.loads(capsys.readouterr().out))
     assert len(set(digests)) == 3
 
 
@@ -678,10 +634,15 @@ def test_videos_and_sounds_package_as_images_do(tmp_path):
 # --- faults -----------------------------------------------------------------------------------------------------------
 
 
-def package_for_ever(folder, target, ready):
-    ids = [path.stem for path in sorted(folder.iterdir())]
-    stimuli = StimulusSet({"stimulus_id": ids})
+def stimuli_of(folder):
+    stimuli = StimulusSet({"stimulus_id": sorted(path.stem for path in folder.iterdir())})
     stimuli.stimulus_paths = {path.stem: path for path in folder.iterdir()}
+    return stimuli
+
+
+def package_for_ever(folder, target, ready):
+    stimuli = stimuli_of(folder)
+    ids = stimuli["stimulus_id"].tolist()
     coords = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", [f"n{i}" for i in range(20000)])}
     values = np.random.default_rng(0).random((len(ids), 20000))
     assembly = NeuroidAssembly(values, dims=["presentation", "neuroid"], coords=coords)
@@ -691,8 +652,9 @@ def package_for_ever(folder, target, ready):
         package_data_assembly_locally(assembly + number, "A2024", "A2024", downloads_path=target)
 
 
-def kill_while_packaging(tmp_path, trials):
-    """Kill the packaging process ``trials`` times and look at what is there under final names each time."""
+@pytest.mark.parametrize("trials", [12, pytest.param(100, marks=pytest.mark.slow)])
+def test_kill_leaves_no_half_written_file(tmp_path, trials):
+    """Kill the packaging process and look at what is there under final names each time."""
     folder = make_images(tmp_path / "stimuli", [f"s{number}.bin" for number in range(6)])
     target = tmp_path / "out"
     rng, seen = np.random.default_rng(0), 0
@@ -705,7 +667,7 @@ def kill_while_packaging(tmp_path, trials):
         time.sleep(rng.uniform(0, 0.3))
         process.kill()
         process.join()
-        names = {path.name for path in target.glob("[!.]*")} if target.exists() else set()
+        names = {path.name for path in target.glob("[!.]*")}
         assert names <= {"stimulus_A2024.csv", "stimulus_A2024.zip", "assy_A2024.nc"}
         seen += len(names)
         if "stimulus_A2024.zip" in names:
@@ -718,65 +680,40 @@ def kill_while_packaging(tmp_path, trials):
             loaded = NeuroidAssembly.from_files(target / "assy_A2024.nc")
             assert np.isfinite(loaded.values).all()
             assert loaded.shape == (6, 20000)
-        for path in target.glob("*") if target.exists() else []:
+        for path in target.glob("*"):
             if rng.random() < 0.5:
                 path.unlink()  # so that trials start with and without earlier files
     assert seen
 
 
-def test_kill_leaves_no_half_written_file(tmp_path):
-    kill_while_packaging(tmp_path, trials=20)
+@pytest.fixture
+def large_stimuli(tmp_path):
+    return stimuli_of(make_images(tmp_path / "large", [f"{number}.bin" for number in range(6)]))
 
 
-@pytest.mark.slow
-def test_a_hundred_kills_leave_no_half_written_file(tmp_path):
-    kill_while_packaging(tmp_path, trials=100)
-
-
-def large_stimuli(folder):
-    folder.mkdir()
-    stimulus_set = StimulusSet({"stimulus_id": ["a", "b", "c"]})
-    stimulus_set.stimulus_paths = {name: folder / f"{name}.bin" for name in "abc"}
-    for path in stimulus_set.stimulus_paths.values():
-        path.write_bytes(np.random.default_rng(0).bytes(400_000))
-    return stimulus_set
-
-
-def large_assembly():
-    return NeuroidAssembly(
-        np.random.default_rng(0).random((300, 1000)),
-        coords={
-            "stimulus_id": ("presentation", [f"s{number}" for number in range(300)]),
-            "neuroid_id": ("neuroid", [f"n{number}" for number in range(1000)]),
-        },
-        dims=["presentation", "neuroid"],
-    )
-
-
-def test_full_disk(small_disk, tmp_path):
+def test_full_disk(small_disk, large_stimuli):
     disk = small_disk("size=1m")
     with pytest.raises(
         OSError, match=rf"'A2024' cannot be packaged to {disk}/new: .*Nothing was left.*downloads_path"
     ) as found:
-        package_stimulus_set_locally(large_stimuli(tmp_path / "stimuli"), "A2024", disk / "new")
+        package_stimulus_set_locally(large_stimuli, "A2024", disk / "new")
     assert found.value.errno == errno.ENOSPC
     assert list(disk.iterdir()) == []
     with pytest.raises(OSError, match=rf"'A2024' cannot be packaged to {disk}: No space left .*Nothing was left"):
-        package_data_assembly_locally(large_assembly(), "A2024", "A2024", downloads_path=disk)
+        package_data_assembly_locally(make_neuroid_assembly(300, 1000), "A2024", "A2024", downloads_path=disk)
     assert list(disk.iterdir()) == []
 
 
-def test_full_disk_leaves_the_earlier_package(small_disk, tmp_path):
+def test_full_disk_leaves_the_earlier_package(small_disk, stimuli, large_stimuli):
     disk = small_disk("size=1m")
-    small = make_stimuli(tmp_path / "small")
-    before = package_stimulus_set_locally(small, "A2024", disk)
+    before = package_stimulus_set_locally(stimuli, "A2024", disk)
     with pytest.raises(OSError, match="cannot be packaged"):
-        package_stimulus_set_locally(large_stimuli(tmp_path / "stimuli"), "A2024", disk)
+        package_stimulus_set_locally(large_stimuli, "A2024", disk)
     assert {path.name for path in disk.iterdir()} == {"stimulus_A2024.csv", "stimulus_A2024.zip"}
     assert (sha1_hash(before["csv_path"]), sha1_hash(before["zip_path"])) == (before["csv_sha1"], before["zip_sha1"])
 
 
-def test_read_only_folder(small_disk, stimuli):
+def test_read_only_folder(small_disk, stimuli, tmp_path):
     disk = small_disk("size=1m,ro")
     with pytest.raises(OSError, match=rf"'A2024' cannot be packaged to {disk}: .*Read-only") as found:
         package_stimulus_set_locally(stimuli, "A2024", disk)
@@ -796,25 +733,10 @@ def test_folder_that_is_a_file(stimuli, tmp_path):
 
 
 def run_registration(code):
-    """Run pasted code with registries of its own; every import of the library's names is the one of the library."""
-    registered = {}
-    exec(compile(code, "__init__.py", "exec"), registered)  # noqa: S102 - the code under test
-    return registered
+    exec(code, {})  # noqa: S102 - the code under test
 
 
-@pytest.fixture
-def clean_registries():
-    import brainscore_vision
-
-    registries = brainscore_vision.data_registry, brainscore_vision.stimulus_set_registry
-    before = [dict(registry) for registry in registries]
-    yield brainscore_vision
-    for registry, content in zip(registries, before, strict=True):
-        registry.clear()
-        registry.update(content)
-
-
-def test_registration_code_loads_the_data(s3_client, stimuli, tmp_path, clean_registries):
+def test_registration_code_loads_the_data(s3_client, stimuli, tmp_path, registries):
     s3_client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
     bucket = f"{BUCKET}/brainscore-vision/data/user_1"
     first = package_stimulus_set_locally(stimuli, downloads_path=tmp_path)
@@ -829,22 +751,22 @@ def test_registration_code_loads_the_data(s3_client, stimuli, tmp_path, clean_re
     }
     code = registration_code(first, second, bucket=bucket, **versions)
     run_registration(code)
-    loaded = clean_registries.load_dataset("MyExperiment2024.first")
+    loaded = registries.load_dataset("MyExperiment2024.first")
     assert type(loaded) is NeuroidAssembly
     np.testing.assert_array_equal(loaded.values, make_neural().values)
     assert loaded.identifier == loaded.stimulus_set.identifier == "MyExperiment2024.first"
-    stimulus_set = clean_registries.load_stimulus_set("MyExperiment2024.first")
+    stimulus_set = registries.load_stimulus_set("MyExperiment2024.first")
     assert stimulus_set["stimulus_id"].tolist() == IDS
     assert "None" not in code
 
 
-def test_registration_code_of_uploads(s3_client, stimuli, clean_registries):
+def test_registration_code_of_uploads(s3_client, stimuli, registries):
     first = package_stimulus_set(None, stimuli, "A2024", BUCKET)
     second = package_data_assembly(None, make_neural(), "A2024.IT", "A2024", "NeuroidAssembly", BUCKET)
     assert "None" in registration_code(first)  # the bucket has no versions
     run_registration(registration_code(first))
     run_registration(registration_code(assembly_package=second, stimulus_set_identifier="A2024"))
-    assert clean_registries.load_dataset("A2024.IT").stimulus_set.identifier == "A2024"
+    assert registries.load_dataset("A2024.IT").stimulus_set.identifier == "A2024"
 
 
 def test_registration_code_is_tidy_and_says_what_is_missing(stimuli, tmp_path):

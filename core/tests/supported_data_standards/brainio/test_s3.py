@@ -5,7 +5,6 @@ import os
 import zipfile
 from pathlib import Path
 
-import boto3
 import numpy as np
 import pytest
 
@@ -19,21 +18,15 @@ from brainscore_core.errors import (
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
 from brainscore_core.supported_data_standards.brainio import s3
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, PropertyAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 BUCKET = "brainscore-storage"
 
 
 @pytest.fixture
-def storage(local_s3):
-    client = boto3.client("s3")
-    client.create_bucket(Bucket=BUCKET)
-    client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
-    yield client
-    for entry in client.list_object_versions(Bucket=BUCKET).get("Versions", []):
-        client.delete_object(Bucket=BUCKET, Key=entry["Key"], VersionId=entry["VersionId"])
-    client.delete_bucket(Bucket=BUCKET)
+def storage(new_bucket):
+    return new_bucket(BUCKET)
 
 
 def put(client, key, content):
@@ -70,20 +63,15 @@ def test_load_file_of_each_version(storage):
     assert s3.load_file(BUCKET, "w.pth", first).read_bytes() == b"first"
 
 
-def test_object_from_before_versioning(storage):
+def test_null_version_is_that_from_before_versioning(storage, new_bucket):
     storage.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Suspended"})
     storage.put_object(Bucket=BUCKET, Key="models/w.pth", Body=b"unversioned")
     storage.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
     storage.put_object(Bucket=BUCKET, Key="models/w.pth", Body=b"newest")
     assert s3.load_file(BUCKET, "w.pth", "null").read_bytes() == b"unversioned"
-
-
-def test_null_version_in_a_bucket_that_never_had_versions(storage):
-    storage.create_bucket(Bucket="plain-bucket")
-    storage.put_object(Bucket="plain-bucket", Key="models/w.pth", Body=b"only one")
-    assert s3.load_file("plain-bucket", "w.pth", "null").read_bytes() == b"only one"
-    storage.delete_object(Bucket="plain-bucket", Key="models/w.pth")
-    storage.delete_bucket(Bucket="plain-bucket")
+    new_bucket("plain-bucket", versioned=False)
+    storage.put_object(Bucket="plain-bucket", Key="models/plain.pth", Body=b"only one")
+    assert s3.load_file("plain-bucket", "plain.pth", "null").read_bytes() == b"only one"
 
 
 def test_large_file_in_several_parts(storage):
@@ -186,26 +174,22 @@ def test_hostile_archive_is_not_unpacked(storage, tmp_path):
     assert list(Path(fetching.get_local_data_path()).rglob("evil.png")) == []
 
 
-@pytest.mark.parametrize("wrong", ["csv_sha1", "zip_sha1"])
-def test_wrong_digest_in_a_registration(storage, tmp_path, wrong):
-    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS) | {wrong: "0" * 40}
-    with pytest.raises(ChecksumError, match=rf"stimulus_lab_Made2024\.{wrong[:3]}.*expected sha1 0000"):
-        s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
-
-
-@pytest.mark.parametrize("wrong", ["csv_sha256", "zip_sha256"])
-def test_another_file_of_the_same_sha1_is_refused(storage, tmp_path, wrong):
+@pytest.mark.parametrize("wrong", ["csv_sha1", "zip_sha1", "csv_sha256", "zip_sha256"])
+def test_a_file_of_another_digest_is_refused(storage, tmp_path, wrong):
     """Two files of one SHA-1 can be made; of one SHA-256, nobody can."""
     reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
     assert len(s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)) == 2
-    with pytest.raises(ChecksumError, match=rf"stimulus_lab_Made2024\.{wrong[:3]}.*expected sha256 0000"):
-        s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference, **{wrong: "0" * 64})
+    kind, _, algorithm = wrong.partition("_")
+    with pytest.raises(ChecksumError, match=rf"stimulus_lab_Made2024\.{kind}.*expected {algorithm} 0000"):
+        s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference | {wrong: "0" * (40 if algorithm == "sha1" else 64)})
 
 
 @pytest.mark.parametrize("sha256", ["0" * 40, "0" * 63, "g" * 64])
-def test_what_is_no_sha256(sha256):
+def test_what_is_no_digest(sha256):
     with pytest.raises(ConfigurationError, match="no SHA-256 digest; expected 64"):
         s3.locate("A2024", "nc", "bucket", None, "0" * 40, sha256=sha256)
+    with pytest.raises(ConfigurationError, match="no SHA-1 digest"):  # it names a folder
+        s3.get_path("X", "csv", BUCKET, None, "../../outside")
 
 
 def test_patched_data_path_is_used(storage, tmp_path, monkeypatch):
@@ -230,11 +214,6 @@ def test_stimulus_set_from_a_mirror_without_network(storage, tmp_path, own_homes
     stimuli = s3.load_stimulus_set_from_s3(bucket=f"{BUCKET}/vision/data", **reference)
     assert stimuli.get_stimulus("a").read_bytes() == b"A"
     assert stimuli.get_stimulus("a").is_relative_to(own_homes / "brainio")
-
-
-def test_digest_cannot_name_another_folder():
-    with pytest.raises(ConfigurationError, match="no SHA-1 digest"):
-        s3.get_path("X", "csv", BUCKET, None, "../../outside")
 
 
 # --- assemblies -------------------------------------------------------------------------------------------------------
@@ -273,24 +252,12 @@ def test_load_assembly_merges_the_stimulus_set(storage, tmp_path):
 
 
 def test_load_assembly_may_only_refer_to_the_stimulus_set(storage, tmp_path):
-    values = PropertyAssembly([[1.0]], coords={"neuroid_id": ("neuroid", ["n"])}, dims=["neuroid", "neuronal_property"])
-    reference = put_assembly(storage, tmp_path, values)
-    assembly = s3.load_assembly_from_s3(
-        **reference,
-        bucket=BUCKET,
-        cls=PropertyAssembly,
-        stimulus_set_loader=make_stimuli,
-        merge_stimulus_set_meta=False,
-    )
-    assert type(assembly) is PropertyAssembly
+    reference = put_assembly(storage, tmp_path, make_choices()) | {"bucket": BUCKET, "cls": BehavioralAssembly}
+    assembly = s3.load_assembly_from_s3(**reference, stimulus_set_loader=make_stimuli, merge_stimulus_set_meta=False)
+    assert type(assembly) is BehavioralAssembly
     assert assembly.stimulus_set.identifier == assembly.stimulus_set_identifier == "lab.Made2024"
     assert "object_name" not in assembly.coords
-
-
-def test_load_assembly_without_stimuli(storage, tmp_path):
-    assembly = s3.load_assembly_from_s3(
-        **put_assembly(storage, tmp_path, make_choices()), bucket=BUCKET, cls=BehavioralAssembly
-    )
+    assembly = s3.load_assembly_from_s3(**reference)
     assert assembly.identifier == "lab.Made2024.choices"
     assert not hasattr(assembly, "stimulus_set")
 

@@ -7,7 +7,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-import boto3
 import numpy as np
 import pandas as pd
 import pytest
@@ -377,16 +376,9 @@ import_plugin.library_roots = lambda library: [root]
 
 
 @pytest.fixture
-def s3_client(local_s3):
-    client = boto3.client("s3")
-    for bucket in (BUCKET, "brainio-brainscore"):
-        client.create_bucket(Bucket=bucket)
-        client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-    yield client
-    for bucket in (BUCKET, "brainio-brainscore"):
-        for entry in client.list_object_versions(Bucket=bucket).get("Versions", []):
-            client.delete_object(Bucket=bucket, Key=entry["Key"], VersionId=entry["VersionId"])
-        client.delete_bucket(Bucket=bucket)
+def s3_client(new_bucket):
+    new_bucket("brainio-brainscore")
+    return new_bucket(BUCKET)
 
 
 def package_both(images):
@@ -434,20 +426,6 @@ def filled_plugin(s3_client, images):
         },
     )
     return re.sub(r"(?<!_)version_id=\"[^\"]*\"", f'version_id="{version_id}"', filled), assembly
-
-
-@pytest.fixture
-def registries():
-    import brainscore_vision
-
-    pairs = [
-        (registry, dict(registry))
-        for registry in (brainscore_vision.data_registry, brainscore_vision.stimulus_set_registry)
-    ]
-    yield brainscore_vision
-    for registry, content in pairs:
-        registry.clear()
-        registry.update(content)
 
 
 def test_registration(s3_client, images, registries):

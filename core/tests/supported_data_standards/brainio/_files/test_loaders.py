@@ -49,13 +49,10 @@ class TestMerge:
     def test_values_of_the_assembly_win(self, path, tmp_path):
         stimulus_set = make_stimulus_set(tmp_path / "images", 8)
         stimulus_set["object_name"] = "other"
+        stimulus_set["neuroid"] = 1  # a column with the name of a dimension is no coordinate
         assembly = NeuroidAssembly.from_files(path, stimulus_set=stimulus_set)
         assert "other" not in assembly["object_name"].values
-
-    def test_column_named_like_a_dimension_is_no_coordinate(self, path, tmp_path):
-        stimulus_set = make_stimulus_set(tmp_path / "images", 8)
-        stimulus_set["neuroid"] = 1
-        assert NeuroidAssembly.from_files(path, stimulus_set=stimulus_set).sizes["neuroid"] == 3
+        assert assembly.sizes["neuroid"] == 3
 
     def test_stimuli_that_the_set_lacks(self, path):
         stimulus_set = pd.DataFrame(
@@ -75,19 +72,16 @@ class TestMerge:
         table = pd.DataFrame({"stimulus_id": [1, 2], "c": ["one", "two"]})
         assert DataAssembly.from_files(tmp_path / "a.nc", stimulus_set=table)["c"].values.tolist() == ["two", "one"]
 
-    def test_repeated_stimuli_in_the_set(self, path):
-        table = pd.DataFrame({"stimulus_id": ["stimulus_000"] * 2})
-        with pytest.raises(AssemblyError, match="more than once"):
-            NeuroidAssembly.from_files(path, stimulus_set=table)
-
-    def test_set_without_the_key(self, path):
-        with pytest.raises(AssemblyError, match="no column 'stimulus_id'"):
-            NeuroidAssembly.from_files(path, stimulus_set=pd.DataFrame({"image": ["a"]}))
-
-    def test_assembly_without_the_key(self, tmp_path):
-        write_netcdf(DataAssembly([1], {"a": ("presentation", [1])}, ["presentation"]), tmp_path / "a.nc")
-        with pytest.raises(AssemblyError, match=r"a\.nc has no coordinate 'stimulus_id'"):
-            DataAssembly.from_files(tmp_path / "a.nc", stimulus_set=pd.DataFrame({"stimulus_id": ["a"]}))
+    def test_what_cannot_be_merged(self, path, tmp_path):
+        for table, message in (
+            ({"stimulus_id": ["stimulus_000"] * 2}, "more than once"),
+            ({"image": ["a"]}, "no column 'stimulus_id'"),
+        ):
+            with pytest.raises(AssemblyError, match=message):
+                NeuroidAssembly.from_files(path, stimulus_set=pd.DataFrame(table))
+        write_netcdf(DataAssembly([1], {"a": ("presentation", [1])}, ["presentation"]), tmp_path / "b.nc")
+        with pytest.raises(AssemblyError, match=r"b\.nc has no coordinate 'stimulus_id'"):
+            DataAssembly.from_files(tmp_path / "b.nc", stimulus_set=pd.DataFrame({"stimulus_id": ["a"]}))
 
     def test_without_stimulus_set_both_attrs_are_none(self, path):
         assembly = NeuroidAssembly.from_files(path)

@@ -14,7 +14,6 @@ from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio._files import netcdf
 from brainscore_core.supported_data_standards.brainio._files.netcdf import list_groups, read_netcdf, write_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import (
-    BehavioralAssembly,
     DataAssembly,
     NeuroidAssembly,
 )
@@ -82,43 +81,37 @@ def test_round_trip_is_lossless(tmp_path, assembly):
             assert_same_values(read[name].values, assembly[name].values)
 
 
-def test_all_kinds_of_dimensions(tmp_path):
-    assembly = make_neuroid_assembly(4, 3, n_repetitions=2, time_bins=[(0, 10), (10, 20)]).astype(np.float32)
-    write_netcdf(assembly, tmp_path / "a.nc")
-    assert read_netcdf(tmp_path / "a.nc", NeuroidAssembly).identical(assembly)
-
-
-def test_own_index_scalar_and_two_dimensional_coordinates(tmp_path):
+def weighted():
     assembly = make_behavioral_assembly(4, probabilities=True)
     assembly["degrees"] = 8
     assembly["weight"] = ("presentation", "choice"), np.ones((4, 4))
+    return assembly
+
+
+@pytest.mark.parametrize(
+    "assembly",
+    [
+        make_neuroid_assembly(4, 3, n_repetitions=2, time_bins=[(0, 10), (10, 20)]).astype(np.float32),
+        weighted(),
+        make_behavioral_assembly(4),
+        DataAssembly(0.5),
+    ],
+    ids=["all dimensions", "own index, scalar and two-dimensional coordinates", "texts", "a scalar"],
+)
+def test_every_kind_comes_back(tmp_path, assembly):
     write_netcdf(assembly, tmp_path / "a.nc")
-    read = read_netcdf(tmp_path / "a.nc", BehavioralAssembly)
-    assert read.identical(assembly)
-    assert read.sel(choice="dog").dims == ("presentation",)
-
-
-def test_text_values(tmp_path):
-    assembly = make_behavioral_assembly(4)
-    write_netcdf(assembly, tmp_path / "a.nc")
-    assert read_netcdf(tmp_path / "a.nc", BehavioralAssembly).identical(assembly)
-
-
-def test_scalar_assembly(tmp_path):
-    write_netcdf(DataAssembly(0.5), tmp_path / "a.nc")
-    assert read_netcdf(tmp_path / "a.nc", DataAssembly).item() == 0.5
+    assert read_netcdf(tmp_path / "a.nc", type(assembly)).identical(assembly)
 
 
 def test_same_assembly_gives_same_bytes_later_and_elsewhere(tmp_path):
     assembly = make_neuroid_assembly(40, 30, n_repetitions=2)
-    first = write_netcdf(assembly, tmp_path / "first.nc")
-    time.sleep(1.1)  # time stamps in HDF5 count seconds
-    (tmp_path / "folder").mkdir()
-    assert write_netcdf(assembly.copy(deep=True), tmp_path / "folder" / "second.nc") == first
     extra = DataAssembly([1, 2], {"s": ("session", ["a", "b"])}, ["session"])
-    grown = write_netcdf(extra, tmp_path / "first.nc", append=True, group="sessions")
-    time.sleep(1.1)
-    assert write_netcdf(extra, tmp_path / "folder" / "second.nc", append=True, group="sessions") == grown
+    (tmp_path / "folder").mkdir()
+    first, second = tmp_path / "first.nc", tmp_path / "folder" / "second.nc"
+    whole, grown = write_netcdf(assembly, first), write_netcdf(extra, first, append=True, group="sessions")
+    time.sleep(1.1)  # time stamps in HDF5 count seconds
+    assert write_netcdf(assembly.copy(deep=True), second) == whole
+    assert write_netcdf(extra, second, append=True, group="sessions") == grown
 
 
 def test_compression(tmp_path):
@@ -129,13 +122,16 @@ def test_compression(tmp_path):
     assert read_netcdf(tmp_path / "large.nc", DataAssembly).identical(read_netcdf(tmp_path / "small.nc", DataAssembly))
 
 
-def test_variable_is_named_data(tmp_path):
+def test_variable_is_named_data_and_the_file_is_needed_no_more(tmp_path):
     assembly = make_neuroid_assembly().rename("own name")
     write_netcdf(assembly, tmp_path / "a.nc")
     with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as dataset:
         assert list(dataset.data_vars) == ["data"]
     assert assembly.name == "own name"
-    assert read_netcdf(tmp_path / "a.nc", NeuroidAssembly).name is None
+    read = read_netcdf(tmp_path / "a.nc", NeuroidAssembly)
+    assert read.name is None
+    (tmp_path / "a.nc").unlink()
+    np.testing.assert_array_equal(read.values, assembly.values)
 
 
 def test_groups(tmp_path):
@@ -205,6 +201,11 @@ def test_other_formats_are_named(tmp_path):
     path.write_text("<html>404 Not Found</html>")
     with pytest.raises(CorruptFileError, match=r"page\.nc"):
         read_netcdf(path, DataAssembly)
+    xr.Dataset({"a": ("x", [1]), "b": ("x", [2])}).to_netcdf(path, engine="h5netcdf")
+    with pytest.raises(AssemblyError, match="2 variables"):
+        read_netcdf(path, DataAssembly)
+    with pytest.raises(FileNotFoundError, match="absent"):
+        read_netcdf(tmp_path / "absent.nc", DataAssembly)
 
 
 def test_flipped_bytes_in_compressed_values(tmp_path):
@@ -217,17 +218,6 @@ def test_flipped_bytes_in_compressed_values(tmp_path):
         read_netcdf(path, DataAssembly)
 
 
-def test_absent_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match="absent"):
-        read_netcdf(tmp_path / "absent.nc", DataAssembly)
-
-
-def test_several_variables(tmp_path):
-    xr.Dataset({"a": ("x", [1]), "b": ("x", [2])}).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
-    with pytest.raises(AssemblyError, match="2 variables"):
-        read_netcdf(tmp_path / "a.nc", DataAssembly)
-
-
 def test_classic_format(tmp_path):
     xr.DataArray([1.0, 2.0], coords={"a": ("x", [3, 4])}, dims=["x"], name="v").to_netcdf(
         tmp_path / "a.nc", engine="scipy", format="NETCDF3_64BIT"
@@ -236,15 +226,6 @@ def test_classic_format(tmp_path):
     assert read.sel(a=4).values.tolist() == [2.0]
     assert read.name == "v"
     assert list_groups(tmp_path / "a.nc") == []
-
-
-def test_read_assembly_needs_the_file_no_more(tmp_path):
-    path = tmp_path / "a.nc"
-    assembly = make_neuroid_assembly()
-    write_netcdf(assembly, path)
-    read = read_netcdf(path, NeuroidAssembly)
-    path.unlink()
-    np.testing.assert_array_equal(read.values, assembly.values)
 
 
 def test_interrupted_append_leaves_the_file_whole(tmp_path, monkeypatch):
