@@ -56,6 +56,7 @@ MADE = ("created", "duration_s", "machine", "peak_memory_bytes")
 
 _MOST_MESSAGE, _MOST_TAIL, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 4_000, 100_000, 10, 10**15
 _MOST_REASON, _MOST_SOURCES, _MOST_INFLUENCE, _MOST_PARTS = 500, 10, 8_192, 1_000
+_DEVICES = frozenset({"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10))})
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
 _STATUS = re.compile(r"scored|not_applicable|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
 
@@ -428,7 +429,8 @@ def json_schema() -> dict[str, Any]:
 def record_path(folder: Path, model: str, benchmark: str) -> Path:
     """Return the path of a pair's record: ``<folder>/<benchmark>/<model>.json``.
 
-    Identifiers may hold any character; those that file names cannot are percent-encoded.
+    Identifiers may hold any character; those that file names cannot are percent-encoded, and so is one character of
+    each name that a file system reserves or changes.
     """
     return folder / _file_name(benchmark) / f"{_file_name(model)}.json"
 
@@ -443,6 +445,7 @@ def values_path(record: Path) -> Path:
 
 
 def _file_name(identifier: str) -> str:
-    # A leading dot would hide the file, and '.' and '..' are folders.
-    name = quote(identifier, safe=" +=@,()[]")
-    return "%2E" + name[1:] if name.startswith(".") else name
+    name = quote(identifier, safe=" +=@,()[]").replace("~", "%7E")  # 'GIT~1' is '.git' for Windows
+    if name.startswith(".") or name.partition(".")[0].rstrip().upper() in _DEVICES:  # hidden, '.' or '..'
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    return f"{name[:-1]}%{ord(name[-1]):02X}" if name.endswith((".", " ")) else name  # Windows would drop it

@@ -18,6 +18,7 @@ from brainscore_core.records.record import MOST_BYTES, ScoreRecord, record_path,
 from brainscore_core.untrusted import read_start
 
 __all__ = [
+    "BRANCH_FOLDER",
     "BranchStore",
     "FolderStore",
     "RecordStore",
@@ -30,6 +31,9 @@ __all__ = [
     "reuse",
     "why_not_again",
 ]
+
+BRANCH_FOLDER = "records"
+"""Folder of a branch with all its records, so that no identifier is the name of another file of the branch."""
 
 
 def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", candidate_lock: str = "") -> ScoreRecord:
@@ -120,7 +124,7 @@ class FolderStore:
 
 
 class BranchStore:
-    """Records on a branch, read from git's object store without a checkout; a context manager.
+    """Records in the `BRANCH_FOLDER` of a branch, read from git's object store; a context manager.
 
     `repository` is any folder of the checkout. A branch that does not exist holds no records.
     """
@@ -134,7 +138,7 @@ class BranchStore:
         """See `RecordStore.get`."""
         if not self._exists:
             return None
-        content = self._content(record_path(Path(), model, benchmark).as_posix())
+        content = self._content(record_path(Path(BRANCH_FOLDER), model, benchmark).as_posix())
         try:
             record = ScoreRecord.from_json(content or b"")
         except CorruptFileError:

@@ -2,8 +2,10 @@
 
 import dataclasses
 import json
+import re
 import string
 from pathlib import Path
+from urllib.parse import unquote
 
 import jsonschema
 import numpy as np
@@ -138,6 +140,17 @@ def test_record_path_stays_in_its_folder(model, benchmark):
     path = record_path(Path("/scores"), model, benchmark)
     assert path.parent.parent == Path("/scores")
     assert path.resolve() == path
+
+
+@pytest.mark.parametrize(
+    "name", ["CON", "nul.tar", "Aux .x", "COM1", "lpt9.a.b", "GIT~1", ".git", "..", "a.", "a. .", "a "]
+)
+def test_no_name_is_one_that_a_file_system_reserves_or_changes(name):
+    """Devices and short names of Windows, hidden files, and ends that Windows drops."""
+    for path in record_path(Path(), name, "b"), record_path(Path(), "m", name):
+        for part in path.parts:
+            assert not re.match(r"(?i)(con|nul|aux|com1|lpt9) *(\.|$)|\.|.*([. ]|~1.*)$", part), part
+        assert [unquote(part) for part in path.parts] in ([name, "m.json"], ["b", f"{name}.json"])
 
 
 @given(st.lists(st.text(string.printable, min_size=1), min_size=2, max_size=2, unique=True))

@@ -42,11 +42,11 @@ class TestBranch:
 
         git("init", "-q", "-b", "scores")
         for each in (record(), record(model="a b", benchmark="c: d\n")):
-            each.write(record_path(tmp_path, each.model, each.benchmark))
-        (tmp_path / "b/broken.json").write_text("{")
+            each.write(record_path(tmp_path / "records", each.model, each.benchmark))
+        (tmp_path / "records/b/broken.json").write_text("{")
         git("add", "-A")
         git("commit", "-qm", "records")
-        for file in tmp_path.glob("b/*"):
+        for file in tmp_path.glob("records/b/*"):
             file.unlink()  # what lies in the working tree is of no interest
         return tmp_path
 

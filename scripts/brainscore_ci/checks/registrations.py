@@ -85,11 +85,15 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         if kind is None:
             continue
         here = f"{source.folder}/{source.plugin.name}/"
-        others = [
-            place for place in surroundings.known(kind).get(registration.identifier, ()) if not place.startswith(here)
+        # Records are files, and some file systems ignore case.
+        same = [
+            places
+            for identifier, places in surroundings.known(kind).items()
+            if identifier.casefold() == registration.identifier.casefold()
         ]
+        others = [place for places in same for place in places if not place.startswith(here)]
         if others:
-            message = f"{registration.identifier!r} is registered elsewhere too: {', '.join(others)}"
+            message = f"{registration.identifier!r} is registered elsewhere too (case ignored): {', '.join(others)}"
             fix = "choose another identifier; one identifier means one thing"
             yield source.finding("unique-identifier", message, fix, "__init__.py", registration.line)
         pattern, convention = _CONVENTIONS[kind]

@@ -26,7 +26,8 @@ from brainscore_core.identity.software import version_class
 from brainscore_core.plugin_management.source import constants, parse
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.run import RUN_FILE, Run
-from brainscore_core.records.store import BranchStore, RecordStore, replaces, why_not_again
+from brainscore_core.records.store import BRANCH_FOLDER, BranchStore, RecordStore, replaces, why_not_again
+from brainscore_core.untrusted import shown
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.checkout import Checkout
@@ -43,8 +44,8 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _FASTER = ("fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref", "already exists")
 _README = """# Scores
 
-One JSON record for each model and benchmark that was scored: `<benchmark>/<model>.json`, with other characters than
-letters, digits and ` +=@,()[]_.-~` percent-encoded. Beside it may stand the values of single neuroids and subjects,
+One JSON record for each model and benchmark that was scored: `records/<benchmark>/<model>.json`, with other characters
+than letters, digits and ` +=@,()[]_.-` percent-encoded. Beside it may stand the values of single neuroids and subjects,
 `<model>.values.npz`, and what was installed, `environment-<digest>.txt`. `run.json` says what the last run has done
 that brought a record. Written by the workflow `score`; do not edit.
 
@@ -273,11 +274,11 @@ class _Git:
             existing = [store.get(record.model, record.benchmark) if parent else None for record in records]
         pairs = zip(records, existing, strict=True)
         new = [record for record, old in pairs if replaces(record, old) and not (old and self.is_older(record, old))]
-        files = {
-            record_path(Path(), record.model, record.benchmark).as_posix(): record.to_json().encode() for record in new
+        files = {record_path(Path(), record.model, record.benchmark): record.to_json().encode() for record in new}
+        files |= {
+            path: beside[path.as_posix()] for record in new for path in beside_of(record) if path.as_posix() in beside
         }
-        paths = [path.as_posix() for record in new for path in beside_of(record)]
-        files |= {path: beside[path] for path in paths if path in beside}
+        files = {f"{BRANCH_FOLDER}/{path.as_posix()}": content for path, content in files.items()}
         if files and run is not None:
             files[RUN_FILE] = run(parent).to_json().encode()
         if parent is None:
@@ -295,10 +296,30 @@ class _Git:
             rows = "".join(f"100644 {blob}\t{path}\0" for blob, path in zip(blobs, files, strict=True))
             self.run("update-index", "-z", "--index-info", stdin=rows.encode(), index=index)
             tree = self.run("write-tree", index=index).decode().strip()
+        self._check_written(tree, {**self._listed(parent), **dict(zip(files, blobs, strict=True))})
         if parent is not None and tree == self.run("rev-parse", f"{parent}^{{tree}}").decode().strip():
             return parent
         parents = [] if parent is None else ["-p", parent]
         return self.run("commit-tree", tree, *parents, stdin=message.encode()).decode().strip()
+
+    def _listed(self, tree: str | None) -> dict[str, str]:
+        """Return path -> digest of the content of each file of a tree or commit."""
+        listing = "" if tree is None else self.run("ls-tree", "-r", "-z", "--full-tree", tree).decode()
+        rows = (row.partition("\t") for row in listing.split("\0")[:-1])
+        return {path: head.split()[2] for head, _, path in rows}
+
+    def _check_written(self, tree: str, meant: Mapping[str, str]) -> None:
+        """Raise `UploadError` if a tree has other files than meant, or two names that some file systems confuse."""
+        written = self._listed(tree).items()
+        if written != meant.items():
+            differ = ", ".join(sorted({shown(path) for path, _ in written ^ meant.items()})[:3])
+            raise UploadError(f"The tree of records would not hold what was meant: {differ} would be lost or changed.")
+        spellings: dict[str, str] = {}
+        for path in sorted(meant):
+            for name in (path.rpartition("/")[0], path):
+                other = spellings.setdefault(name.casefold(), name)
+                if other != name:
+                    raise UploadError(f"{name} differs from {other} by case alone. Rename a model or benchmark.")
 
     def pushed(self, commit: str | None, branch: str) -> bool:
         """Return whether a commit was pushed; False after a concurrent push."""

@@ -135,8 +135,9 @@ def test_folder_names(bench):
     assert [(one.rule, one.severity) for one in bench.check("models", "x$(touch pwned)")] == [("folder-name", "error")]
 
 
-def test_identifiers_of_other_plugins(bench):
-    places = {"Author2024.IT-pls": ("benchmarks/author2024/__init__.py:6", "benchmarks/other/__init__.py:2")}
+@pytest.mark.parametrize("identifier", ["Author2024.IT-pls", "Author2024.it-PLS"])
+def test_identifiers_of_other_plugins(bench, identifier):
+    places = {identifier: ("benchmarks/author2024/__init__.py:6", "benchmarks/other/__init__.py:2")}
     bench.surroundings = Surroundings(identifiers={"benchmark": places})
     assert bench.errors() == [("unique-identifier", "__init__.py", 6)]
     assert "benchmarks/other/__init__.py:2" in bench.check()[0].message

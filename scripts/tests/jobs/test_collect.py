@@ -76,9 +76,9 @@ def checkout(origin):
 
 
 def published(origin, branch="scores"):
-    names = git(origin, "ls-tree", "-r", "--name-only", branch).splitlines()
-    records = [name for name in names if name.endswith(".json") and "/" in name]
-    return {name: ScoreRecord.from_json(git(origin, "show", f"{branch}:{name}")) for name in records}
+    names = git(origin, "ls-tree", "-r", "--name-only", f"{branch}:records").splitlines()
+    records = [name for name in names if name.endswith(".json")]
+    return {name: ScoreRecord.from_json(git(origin, "show", f"{branch}:records/{name}")) for name in records}
 
 
 def commits(origin, branch="scores"):
@@ -118,6 +118,31 @@ class TestPublish:
         odd = record("../a: b*?", 'c/"d" ü')
         publish([odd], checkout, "scores", message="x")
         assert list(published(origin).values()) == [odd]
+
+    @pytest.mark.parametrize("name", ["README.md", "gone.txt", "run.json", ".git", "GIT~1", "NUL", "a."])
+    def test_no_identifier_is_the_name_of_another_file_of_the_branch(self, origin, checkout, name):
+        records = [record(), record("m", name), record(name)]
+        for some in records[:1], records[1:]:
+            run = Run.of(some, [], commit=None, event="push", n_planned=1)
+            publish(some, checkout, "scores", message="x", run=lambda _, run=run: run)
+        assert sorted(published(origin).values(), key=str) == sorted(records, key=str)
+        assert git(origin, "show", "scores:README.md").startswith("# Scores")
+        assert Run.from_json(git(origin, "show", "scores:run.json")).event == "push"
+        assert git(origin, "ls-tree", "--name-only", "scores").split() == ["README.md", "records", "run.json"]
+
+    def test_what_was_written_is_what_was_meant(self, origin, checkout):
+        publish([record()], checkout, "scores", message="x")
+        with pytest.raises(UploadError, match=r"records/b/m\.json differs from records/b/M\.json by case alone"):
+            publish([record("M")], checkout, "scores", message="x")
+        work = clone(origin.parent, "by-hand")
+        git(work, "checkout", "-q", "scores")
+        (work / "records/c").write_text("a file where a folder of records should be")
+        git(work, "add", "-A")
+        git(work, "commit", "-qm", "by hand")
+        git(work, "push", "-q", "origin", "scores")
+        with pytest.raises(UploadError, match="records/c"):
+            publish([record("m", "c")], checkout, "scores", message="x")
+        assert commits(origin) == 2
 
     def test_two_at_once_keep_all_records(self, origin):
         """Both make the branch, and each puts its records on top of those of the other."""
@@ -305,19 +330,17 @@ class TestCollect:
             file.rename(tmp_path / f"records/records-{numbers.index(True)}/secret" / file.name)
         collected = collect(planned, tmp_path / "records", checkout_as_planned, "scores")
         assert collected.is_complete, collected.problems
-        names = git(origin, "ls-tree", "-r", "--name-only", "scores").splitlines()
+        names = git(origin, "ls-tree", "-r", "--name-only", "scores:records").splitlines()
         lock_name = f"b/environment-{digests['environment'][:16]}.txt"
         assert set(names) == {
-            "README.md",
-            "run.json",
             "b/m.json",
             "b/n.json",
             "secret/m.json",
             "b/m.values.npz",
             lock_name,
         }
-        assert git(origin, "show", f"scores:{lock_name}") == "numpy==2.4"
-        assert git(origin, "show", "scores:b/m.values.npz") == values.decode()
+        assert git(origin, "show", f"scores:records/{lock_name}") == "numpy==2.4"
+        assert git(origin, "show", "scores:records/b/m.values.npz") == values.decode()
 
     def test_what_the_run_did_is_told_beside_the_records(self, origin, checkout, tmp_path):
         first = record(created="2026-01-02T03:04:05+00:00", duration_s=65.5)

@@ -51,7 +51,7 @@ def publish(tree, *scored, status="scored", age=""):
             "model_revision": found.revision_of("model", model) + age,
             "benchmark_revision": found.revision_of("benchmark", benchmark),
         }
-        ScoreRecord(**{**vars(record), **revisions}).write(record_path(folder, model, benchmark))
+        ScoreRecord(**{**vars(record), **revisions}).write(record_path(folder / "records", model, benchmark))
     git(tree.path.parent, "init", "-q", "-b", "scores", str(folder))
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "scores")

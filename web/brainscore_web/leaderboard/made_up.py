@@ -22,6 +22,7 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import ask_git
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.run import RUN_FILE, Run
+from brainscore_core.records.store import BRANCH_FOLDER
 from brainscore_core.statistics.sketch import WIDTH, InfluenceSketch
 from brainscore_web.leaderboard.catalogue import (
     Atlas,
@@ -206,7 +207,8 @@ class MadeUp:
                 stream.write(f"commit refs/heads/scores\ncommitter {author}\ndata 8\nMade up\n".encode())
                 for name, content in files:
                     text = content.encode()
-                    stream.write(f"M 100644 inline {name}\ndata {len(text)}\n".encode() + text)
+                    path = name if name == RUN_FILE else f"{BRANCH_FOLDER}/{name}"
+                    stream.write(f"M 100644 inline {path}\ndata {len(text)}\n".encode() + text)
         return CommitSource.of(folder, "scores")
 
     def _files(self) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from brainscore_core.git import ask_git
+from brainscore_core.records.store import BRANCH_FOLDER
 from brainscore_web.leaderboard.site import GoneError
 from brainscore_web.leaderboard.sources import CommitSource, pair_of
 
@@ -32,7 +33,15 @@ def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
     Models, benchmarks, and pairs ``'model benchmark'`` in `allowed` may be gone.
     """
     # For a merge, the changes relative to its first parent.
-    how = ("--diff-filter=D", "--no-renames", "--diff-merges=first-parent", "--name-only", "--format=", "-z")
+    how = (
+        f"--relative={BRANCH_FOLDER}/",
+        "--diff-filter=D",
+        "--no-renames",
+        "--diff-merges=first-parent",
+        "--name-only",
+        "--format=",
+        "-z",
+    )
     log = ask_git(source.repository, "log", *how, source.revision, "--").decode("utf-8", "replace")
     removed = {path.strip("\n") for path in log.split("\0")} - set(source.paths())
     pairs = sorted((model, benchmark) for benchmark, model in filter(None, map(pair_of, removed)))

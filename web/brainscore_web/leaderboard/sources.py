@@ -16,8 +16,11 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import BlobReader, ask_git, commit_named
 from brainscore_core.records.record import MOST_BYTES, record_path
 from brainscore_core.records.run import RUN_FILE
+from brainscore_core.records.store import BRANCH_FOLDER
 
 __all__ = ["CommitSource", "FolderSource", "RecordChange", "Source", "pair_of"]
+
+_PREFIX = f"{BRANCH_FOLDER}/"
 
 
 def pair_of(path: str) -> tuple[str, str] | None:
@@ -97,7 +100,7 @@ class FolderSource:
 
 @dataclass(frozen=True)
 class CommitSource:
-    """Records at a commit; `repository` is any folder of the checkout, `revision` the full digest."""
+    """Records in the `BRANCH_FOLDER` of a commit; `repository` is any folder of the checkout, `revision` its digest."""
 
     repository: Path
     revision: str
@@ -126,10 +129,10 @@ class CommitSource:
 
     def paths(self) -> list[str]:
         """See `FolderSource.paths`."""
-        listed = ask_git(self.repository, "ls-tree", "-r", "-z", "--full-tree", self.revision)
+        listed = ask_git(self.repository, "ls-tree", "-r", "-z", "--full-tree", self.revision, _PREFIX)
         paths = []
         for line in listed.decode("utf-8", "replace").split("\0")[:-1]:
-            head, _, path = line.partition("\t")
+            head, _, path = line.partition(f"\t{_PREFIX}")
             if head.startswith("100") and pair_of(path) is not None:
                 paths.append(path)
         return sorted(paths)
@@ -138,7 +141,7 @@ class CommitSource:
         """See `FolderSource.read`."""
         with closing(BlobReader(self.repository)) as blobs:
             for path in paths:
-                yield blobs.read(f"{self.revision}:{path}", MOST_BYTES + 1) or b""
+                yield blobs.read(f"{self.revision}:{_PREFIX}{path}", MOST_BYTES + 1) or b""
 
     def run(self) -> bytes | None:
         """See `FolderSource.run`."""
@@ -148,6 +151,7 @@ class CommitSource:
     def changes(self) -> Iterator[RecordChange]:
         """Yield the commits that replaced or removed a record, oldest first; merges relative to their first parent."""
         how = ("--first-parent", "-m", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=MD", "--reverse")
+        how = (f"--relative={_PREFIX}", *how)
         plain = ("--no-show-signature", "--no-color", "--format=%H %ct")  # overrides a person's configuration
         log = ask_git(self.repository, "log", *how, *plain, self.revision, "--").decode("utf-8", "replace")
         parts = iter(log.split("\0"))

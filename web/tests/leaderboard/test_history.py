@@ -22,8 +22,8 @@ FIRST, SECOND = RECORDS[:2]
 def branch(tmp_path):
     """Return a repository of records with one commit."""
     folder = tmp_path / "branch"
-    folder.mkdir()
-    MADE.write(folder)
+    (folder / "records").mkdir(parents=True)
+    MADE.write(folder / "records")
     git(folder, "init", "-q", "-b", "scores")
     commit(folder, "start")
     return folder
@@ -41,7 +41,7 @@ def commit(folder, message):
 
 
 def place(folder, record):
-    return record_path(folder, record.model, record.benchmark)
+    return record_path(folder / "records", record.model, record.benchmark)
 
 
 def change(folder, record, message="change", **changes):

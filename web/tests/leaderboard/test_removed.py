@@ -18,8 +18,8 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def branch(records):
-    """Return a folder of records under git, and the function that commits all of it."""
-    git(records, "init", "-q", "-b", "scores")
+    """Return the folder of records of a repository, and the function that commits all of it."""
+    git(records.parent, "init", "-q", "-b", "scores")
 
     def commit():
         git(records, "add", "-A")
@@ -54,7 +54,7 @@ def test_what_was_removed_at_any_time_is_told_until_somebody_says_so(branch, sai
     source = commit()  # with nothing new: what was there before the newest commit is not all there was
     with pytest.raises(GoneError, match=rf"the score of {record.model} on {record.benchmark}.*gone\.txt"):
         check_removed(source, said_gone(source))
-    (records / "gone.txt").write_text(f"\n {said.format(model=record.model, benchmark=record.benchmark)}\n")
+    (records.parent / "gone.txt").write_text(f"\n {said.format(model=record.model, benchmark=record.benchmark)}\n")
     source = commit()
     check_removed(source, said_gone(source))
     another = remove(records, max)
@@ -88,6 +88,6 @@ def test_a_site_is_not_built_without_what_the_branch_had(branch, made, tmp_path,
     assert f"the score of {record.model} on {record.benchmark}" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
     assert main(["leaderboard", "build", "--at", "scores~1", *of_site]) == 0  # a day in the past can be built again
-    (records / "gone.txt").write_text(f"{record.model} {record.benchmark}\n")
+    (records.parent / "gone.txt").write_text(f"{record.model} {record.benchmark}\n")
     commit()
     assert main(arguments) == 0  # the site that is there had the score: the branch speaks for it as well

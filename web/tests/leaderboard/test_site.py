@@ -298,7 +298,7 @@ def git(folder, *arguments):
 
 
 def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_path, content, read):
-    git(tmp_path, "init", "-q", str(records))
+    git(tmp_path, "init", "-q")
     git(records, "add", "-A")
     git(records, "commit", "-qm", "first")
     first = git(records, "rev-parse", "HEAD")
@@ -331,7 +331,8 @@ def test_a_branch_is_built_as_it_was_on_a_day(records):
 
 
 def test_a_folder_and_a_commit_show_the_same(first, records, made, tmp_path, content):
-    git(tmp_path, "init", "-q", str(records))
+    git(tmp_path, "init", "-q")
+    (records / RUN_FILE).rename(tmp_path / RUN_FILE)
     git(records, "add", "-A")
     git(records, "commit", "-qm", "first")
     commit = CommitSource.of(records, "HEAD")
