@@ -134,37 +134,23 @@ def test_a_plugin_that_does_not_parse_is_named_where_it_is_wanted(library):
         load(library, "another")
 
 
-def test_an_error_while_importing_names_plugin_file_and_line(library):
-    directory = library.add(
-        "models", "fails", "from . import model\nmodel_registry['x'] = list", model__py="import math\n\nmath.sqrt(-1)\n"
-    )
+@pytest.mark.parametrize(
+    ("init", "model", "place"),
+    [
+        ("from . import model\nmodel_registry['x'] = list", "import math\n\nmath.sqrt(-1)\n", "model.py:3: ValueError"),
+        ("from . import model\nmodel_registry['x'] = list", "\ndef f(:\n", "model.py:2: SyntaxError"),
+        ("import json\n\njson.loads('{')\nmodel_registry['x'] = list", "", "__init__.py:4: JSONDecodeError"),
+        ("import sys\nmodel_registry['x'] = list\nsys.exit(3)", "", "__init__.py:4: SystemExit: 3"),
+    ],
+    ids=["in a module", "syntax", "far below", "exit"],
+)
+def test_an_error_while_importing_names_plugin_file_and_line(library, init, model, place):
+    directory = library.add("models", "fails", init, model__py=model)
     with pytest.raises(PluginError) as caught:
         load(library, "x")
-    assert f"{directory / 'model.py'}:3: ValueError" in str(caught.value)
+    assert f"{directory}/{place}" in str(caught.value)
     assert "'fails'" in str(caught.value)
-    assert isinstance(caught.value.__cause__, ValueError)
-
-
-def test_a_syntax_error_in_a_module_of_the_plugin_is_located(library):
-    directory = library.add(
-        "models", "fails", "from . import model\nmodel_registry['x'] = list", model__py="\ndef f(:\n"
-    )
-    with pytest.raises(PluginError) as caught:
-        load(library, "x")
-    assert f"{directory / 'model.py'}:2: SyntaxError" in str(caught.value)
-
-
-def test_an_error_far_below_is_located_in_the_plugin(library):
-    directory = library.add("models", "fails", "import json\n\njson.loads('{')\nmodel_registry['x'] = list")
-    with pytest.raises(PluginError) as caught:
-        load(library, "x")
-    assert f"{directory / '__init__.py'}:4: JSONDecodeError" in str(caught.value)
-
-
-def test_a_plugin_that_exits_does_not_end_the_program(library):
-    library.add("models", "exits", "import sys\nmodel_registry['x'] = list\nsys.exit(3)")
-    with pytest.raises(PluginError, match="SystemExit: 3"):
-        load(library, "x")
+    assert type(caught.value.__cause__).__name__ == place.split(": ")[1]
 
 
 def test_ctrl_c_is_passed_on_and_leaves_nothing(library):
@@ -216,6 +202,13 @@ def test_a_missing_module_leads_to_the_requirements(library, monkeypatch):
         load(library, "x")
 
 
+def test_a_missing_module_of_the_library_is_no_requirement(library):
+    library.add("models", "old", "import LIBRARY.gone\nmodel_registry['x'] = list")
+    with pytest.raises(PluginError, match=rf"no module '{library.name}\.gone'") as caught:
+        load(library, "x")
+    assert "requirements" not in str(caught.value)
+
+
 @pytest.mark.parametrize("module", ["brainscore", "brainscore.benchmarks", "model_tools.activations"])
 def test_a_former_name_of_the_libraries_leads_to_the_library(library, monkeypatch, module):
     monkeypatch.setitem(sys.modules, module.partition(".")[0], None)  # whatever offers it here
@@ -226,13 +219,6 @@ def test_a_former_name_of_the_libraries_leads_to_the_library(library, monkeypatc
     assert f"{first!r} is a former name of these libraries: import {library.name!r} instead" in str(caught.value)
     assert "check old --fix" in str(caught.value)
     assert "distribution" not in str(caught.value)
-
-
-def test_a_missing_module_of_the_library_is_no_requirement(library):
-    library.add("models", "old", "import LIBRARY.gone\nmodel_registry['x'] = list")
-    with pytest.raises(PluginError, match=rf"no module '{library.name}\.gone'") as caught:
-        load(library, "x")
-    assert "requirements" not in str(caught.value)
 
 
 def test_plugins_outside_the_library(library, tmp_path):

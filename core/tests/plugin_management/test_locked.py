@@ -100,13 +100,7 @@ def test_another_python_that_cannot_be_had_is_named(index):
 @pytest.mark.parametrize(
     "line",
     [
-        "-r /etc/passwd",
-        "x @ https://example.org/x.whl",
-        "numpy",
-        "numpy>=2",
-        "../x==1",
-        "-e==1",
-        "a==1 --hash=x",
+        *("-r /etc/passwd", "x @ https://example.org/x.whl", "numpy", "numpy>=2", "../x==1", "-e==1", "a==1 --hash=x"),
         "é==1",
     ],
 )

@@ -157,20 +157,11 @@ def test_comments_continuations_inclusions_and_options_are_read(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        "brainscore_vision",
-        "brainscore-core>=2",
+        *("brainscore_vision", "brainscore-core>=2", "model-tools", ".", "-e .", "-e .[test]"),
+        *("imp", "collections", "pathlib", "importlib", "statistics"),
         "BrainIO @ git+https://github.com/brain-score/brainio.git",
         "git+https://github.com/brain-score/vision.git#egg=anything",
         "-e git+ssh://git@github.com/brain-score/vision.git",
-        "model-tools",
-        "imp",
-        "collections",
-        "pathlib",
-        "importlib",
-        "statistics",
-        ".",
-        "-e .",
-        "-e .[test]",
         "colorama; sys_platform == 'no such platform'",
     ],
 )
@@ -198,14 +189,6 @@ def test_requirements_of_a_setup_py_are_read_without_running_it(tmp_path):
 )
 def test_other_spellings_of_setup_py(tmp_path, setup_py, expected):
     assert texts(plugin(tmp_path, setup_py=setup_py)) == expected
-
-
-def test_files_that_cannot_be_read_are_named(tmp_path):
-    with pytest.raises(RequirementsError, match=r"setup\.py:1: cannot be read"):
-        texts(plugin(tmp_path, setup_py="print 'python 2'"))
-    directory = plugin(tmp_path, "-r missing.txt", name="other")
-    with pytest.raises(RequirementsError, match=r"missing\.txt cannot be read"):
-        texts(directory)
 
 
 @pytest.mark.parametrize(
@@ -238,12 +221,16 @@ def test_files_that_include_each_other_again_and_again_are_read_once(tmp_path):
     assert texts(directory) == ["timm"]
 
 
-def test_a_link_is_not_read(tmp_path):
-    directory = plugin(tmp_path)
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    with pytest.raises(RequirementsError, match=r"setup\.py:1: cannot be read"):
+        texts(plugin(tmp_path, setup_py="print 'python 2'"))
+    with pytest.raises(RequirementsError, match=r"missing\.txt cannot be read"):
+        texts(plugin(tmp_path, "-r missing.txt", name="other"))
     (tmp_path / "secret.txt").write_text("password\n")
-    (directory / "requirements.txt").symlink_to(tmp_path / "secret.txt")
+    linking = plugin(tmp_path, name="linking")
+    (linking / "requirements.txt").symlink_to(tmp_path / "secret.txt")
     with pytest.raises(RequirementsError, match="symbolic link"):
-        read_requirements(directory)
+        read_requirements(linking)
 
 
 # What is there -------------------------------------------------------------------------------------------------------
@@ -299,11 +286,8 @@ def test_nothing_is_run_when_everything_is_there(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(requirements, "run_installer", None)
     directory = plugin(tmp_path, f"numpy=={metadata.version('numpy')}\nbrainscore_vision\nimp\n--pre\n")
     assert install_requirements("plugin", directory) is False
+    assert install_requirements("plugin", plugin(tmp_path, name="without files")) is False
     assert capsys.readouterr() == ("", "")
-
-
-def test_a_plugin_without_files_requires_nothing(tmp_path):
-    assert install_requirements("plugin", plugin(tmp_path)) is False
 
 
 def test_missing_requirements_are_installed_once_and_told(tmp_path, interpreter):
@@ -511,18 +495,13 @@ def test_pip_is_used_without_uv(programs, monkeypatch):
     assert install_command("other")[:7] == [*start, "--python", "other", "install"]
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     assert "--no-index" in install_command(sys.executable)
-
-
-def test_without_uv_and_pip_the_error_says_so(programs, monkeypatch):
     monkeypatch.setattr(requirements.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RequirementsError, match="neither the program uv nor the module pip"):
         install_command(sys.executable)
 
 
-def test_only_the_last_lines_are_kept(tmp_path):
-    ended = requirements.run_bounded([sys.executable, "-c", "for i in range(100): print('line', i)"])
-    assert (ended.command, ended.status, ended.tail) == (
-        (sys.executable, "-c", "for i in range(100): print('line', i)"),
-        0,
-        "\n".join(f"line {i}" for i in range(80, 100)),
-    )
+def test_only_the_last_lines_are_kept():
+    command = (sys.executable, "-c", "for i in range(100): print('line', i)")
+    ended = requirements.run_bounded(list(command))
+    assert (ended.command, ended.status) == (command, 0)
+    assert ended.tail == "\n".join(f"line {i}" for i in range(80, 100))

@@ -9,21 +9,55 @@ import pytest
 
 from brainscore_core.records.record import ScoreRecord
 
+# What every such program does first: it reads its options, and knows how to write a record and to tell of it.
+JUDGE = """
+import argparse, json, os, pathlib, re, signal, subprocess, sys, time
+from urllib.parse import quote
+
+here = pathlib.Path(__file__).parent
+
+def note(line, file=here / "log"):
+    with open(file, "a") as stream:
+        stream.write(f"{line}\\n")
+
+if sys.argv[1] == "prepare":
+    note(f"prepare {sys.argv[3]}, offline: {os.environ.get('BRAINSCORE_OFFLINE')}")
+    sys.exit()
+parser = argparse.ArgumentParser()
+parser.add_argument("command", choices=["judge"])
+parser.add_argument("--benchmark", nargs="+", required=True)
+for option in ("--model", "--records", "--events", "--isolation"):
+    parser.add_argument(option, required=True)
+options = parser.parse_args()
+template = json.loads((here / "record.json").read_text())  # importing takes long
+
+def write(benchmark, **changes):
+    target = pathlib.Path(options.records, quote(benchmark, safe=" "), quote(options.model, safe=" ") + ".json")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    record = {**template, "model": options.model, "benchmark": benchmark, **changes}
+    target.with_suffix(".new").write_text(json.dumps(record))
+    target.with_suffix(".new").rename(target)
+    return target
+
+def tell(step, benchmark):
+    note(json.dumps([step, benchmark]), options.events)
+"""
+
 
 @pytest.fixture
 def install_library(tmp_path, monkeypatch):
-    """Return a function that makes the package ``lively`` importable for other processes, beside a record of .5."""
+    """Return a function that makes a package with a program importable for other processes, beside a record of .5."""
 
-    def install(program):
-        package = tmp_path / "lib/lively"
+    def install(program, name="lively"):
+        package = tmp_path / "lib" / name
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("")
-        (package / "__main__.py").write_text(textwrap.dedent(program))
+        (package / "__main__.py").write_text(JUDGE + textwrap.dedent(program))
         template = dataclasses.replace(ScoreRecord.without_score("scored", model="", benchmark=""), score=0.5)
         template.write(package / "record.json")
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package.parent), *filter(None, sys.path)]))
-        for name in [name for name in os.environ if name.startswith(("AWS_", "GITHUB_"))]:
-            monkeypatch.delenv(name)
+        for variable in [variable for variable in os.environ if variable.startswith(("AWS_", "GITHUB_"))]:
+            monkeypatch.delenv(variable)
         return package
 
     return install

@@ -13,38 +13,6 @@ from brainscore_core.scoring.pairs import Limits, Pair
 
 # A library whose benchmarks do what their names say; each pair that is begun leaves a line in a file.
 LIBRARY = """
-    import argparse, json, os, pathlib, signal, subprocess, sys, time
-    from urllib.parse import quote
-
-    if sys.argv[1] == "prepare":
-        with open(pathlib.Path(__file__).parent / "log", "a") as stream:
-            stream.write(f"prepare {sys.argv[3]}, offline: {os.environ.get('BRAINSCORE_OFFLINE')}\\n")
-        sys.exit()
-    parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=["judge"])
-    parser.add_argument("--benchmark", nargs="+", required=True)
-    for option in ("--model", "--records", "--events", "--isolation"):
-        parser.add_argument(option, required=True)
-    options = parser.parse_args()
-    here = pathlib.Path(__file__).parent
-    template = json.loads((here / "record.json").read_text())  # importing takes long
-
-    def write(benchmark, file=None, **changes):
-        target = pathlib.Path(file or f"{options.records}/{quote(benchmark, safe=' ')}/{options.model}.json")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        record = {**template, "model": options.model, "benchmark": benchmark, **changes}
-        target.with_suffix(".new").write_text(json.dumps(record))
-        target.with_suffix(".new").rename(target)
-        return target
-
-    def tell(step, benchmark):
-        with open(options.events, "a") as stream:
-            stream.write(json.dumps([step, benchmark]) + "\\n")
-
-    def note(text):
-        with open(here / "log", "a") as stream:
-            stream.write(f"{text}\\n")
-
     note(f"judge {options.model} ({options.isolation})")
     match options.model:
         case "cannot be loaded":
@@ -205,28 +173,21 @@ def test_what_is_killed_before_it_begins_may_be_an_accident_once(library, tmp_pa
 
 
 def test_a_model_that_never_gets_ready(library):
-    records = [
-        each.record
-        for each in scored(library, "a", "b", limits=Limits(time=0, least_minutes=1 / 60), model="hangs at once")
-    ]
-    assert [record.status for record in records] == ["failed:Timeout"] * 2
+    limits = Limits(time=0, least_minutes=1 / 60)
+    outcomes = scored(library, "a", "b", limits=limits, model="hangs at once")
+    assert [each.record.status for each in outcomes] == ["failed:Timeout"] * 2
 
 
-def test_a_library_that_is_not_there():
+def test_a_process_that_cannot_start(library):
+    assert [each.record.status for each in scored(library, "a", "nul\0")] == ["failed:NotStarted"] * 2
     (ran,) = scored("no_such_library", "a")
     assert ran.record.status == "failed:Exit1"
     assert "No module named no_such_library" in ran.record.message
 
 
-def test_names_that_no_process_takes(library):
-    assert [each.record.status for each in scored(library, "a", "nul\0")] == ["failed:NotStarted"] * 2
-
-
 def test_timeout(library):
-    records = [
-        each.record
-        for each in scored(library, "a", "hangs", "b", limits=Limits(time=0, least_minutes=2 / 60), minutes=5)
-    ]
+    outcomes = scored(library, "a", "hangs", "b", limits=Limits(time=0, least_minutes=2 / 60), minutes=5)
+    records = [each.record for each in outcomes]
     assert [record.status for record in records] == ["scored", "failed:Timeout", "scored"]
     assert "1 were planned" in records[1].message
     assert 2 < records[1].duration_s < 10
@@ -322,17 +283,13 @@ def test_a_batch_sees_no_credentials(library, private):
     assert seen.get("BRAINSCORE_OFFLINE") == ("1" if private else os.environ.get("BRAINSCORE_OFFLINE"))
 
 
-@pytest.mark.parametrize("private", [False, True])
-def test_the_model_of_private_pairs_is_prepared_before_with_the_network(library, tmp_path, private):
-    scored(library, "b1", "b2", environment={**os.environ, "BRAINSCORE_OFFLINE": "0"}, private=private)
+@pytest.mark.parametrize(("private", "asked"), [(False, "auto"), (True, "auto"), (True, "none")])
+def test_the_model_of_private_pairs_is_prepared_with_the_network_and_then_in_a_box(library, tmp_path, private, asked):
+    environment = {**os.environ, "BRAINSCORE_OFFLINE": "0"}
+    scored(library, "b1", "b2", environment=environment, private=private, isolation=asked)
     prepared = ["prepare pixels, offline: 0"] if private else []
     expected = [*prepared, f"judge pixels ({'box' if private else 'auto'})", "pixels b1", "pixels b2"]
     assert (tmp_path / "lib/lively/log").read_text().splitlines() == expected
-
-
-def test_models_meet_private_data_in_a_box_whatever_was_asked_for(library, tmp_path):
-    scored(library, "b1", private=True, isolation="none")
-    assert "judge pixels (box)" in (tmp_path / "lib/lively/log").read_text().splitlines()
 
 
 def test_the_message_of_a_failure_is_scrubbed(library):

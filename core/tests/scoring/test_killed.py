@@ -1,7 +1,6 @@
 """Kill a campaign of 600 pairs at random moments and resume it: nothing is lost, half-written or done twice."""
 
 import contextlib
-import dataclasses
 import itertools
 import json
 import os
@@ -24,28 +23,15 @@ N_KILLS = 20
 
 # What a pair does is to note in a log that it was begun, which nobody can undo, and to take a moment.
 LIBRARY = """
-    import argparse, json, os, pathlib, time
-    from brainscore_core.scoring.events import append_event
-
-    parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=["judge"])
-    parser.add_argument("--benchmark", nargs="+", required=True)
-    for option in ("--model", "--records", "--events", "--isolation"):
-        parser.add_argument(option, required=True)
-    options = parser.parse_args()
-    here = pathlib.Path(__file__).parent
-    template = json.loads((here / "record.json").read_text())
-    log = os.open(here / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for benchmark in options.benchmark:
-        append_event(pathlib.Path(options.events), "started", benchmark)
-        os.write(log, f"{os.environ['BRAINSCORE_TEST_RUN']} {options.model} {benchmark} {os.getpid()}\\n".encode())
+        tell("started", benchmark)
+        note(f"{os.environ['BRAINSCORE_TEST_RUN']} {options.model} {benchmark} {os.getpid()}")
         time.sleep(0.05)
         number = int(options.model.removeprefix("model")) + int(benchmark.removeprefix("benchmark")) / 100
-        target = pathlib.Path(options.records, benchmark, f"{options.model}.json")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(json.dumps({**template, "model": options.model, "benchmark": benchmark, "score": number}))
-        append_event(pathlib.Path(options.events), "ended", benchmark)
+        write(benchmark, score=number)
+        tell("ended", benchmark)
 """
+
 COORDINATOR = """
     import sys
     from functools import partial
@@ -68,14 +54,9 @@ COORDINATOR = """
 
 
 @pytest.fixture
-def campaign(tmp_path, monkeypatch):
+def campaign(install_library, tmp_path, monkeypatch):
     """Return what starts the campaign, in a process group of its own, and the log of the pairs that were begun."""
-    package = tmp_path / "lib" / f"fleeting{os.getpid()}"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    (package / "__main__.py").write_text(textwrap.dedent(LIBRARY))
-    dataclasses.replace(ScoreRecord.without_score("scored", model="", benchmark="")).write(package / "record.json")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package.parent), *filter(None, sys.path)]))
+    package = install_library(LIBRARY, f"fleeting{os.getpid()}")
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # what the killed leave there
 
     def start(run):

@@ -18,14 +18,9 @@ def test_errors_and_hints_apart():
     hint = finding(line=1, severity="hint", message="is odd")
     text = as_text([hint, finding(line=9), finding(line=3), finding(line=3)], ["models/a"])
     assert text.splitlines() == [
-        "Errors",
-        "  models/a/model.py:3: syntax: is wrong: mend it",
-        "  models/a/model.py:9: syntax: is wrong: mend it",
-        "",
-        "Hints (nothing has to be done about them)",
-        "  models/a/model.py:1: syntax: is odd: mend it",
-        "",
-        "2 errors, 1 hint in models/a",
+        *("Errors", "  models/a/model.py:3: syntax: is wrong: mend it"),
+        *("  models/a/model.py:9: syntax: is wrong: mend it", "", "Hints (nothing has to be done about them)"),
+        *("  models/a/model.py:1: syntax: is odd: mend it", "", "2 errors, 1 hint in models/a"),
     ]
 
 

@@ -43,12 +43,8 @@ def test_can_fail(bench, code):
 @pytest.mark.parametrize(
     "code",
     [
-        "",
-        "# def test_it():\n#     assert load() == 2\n",
-        "def helper():\n    assert load() == 2",
-        "def test_it():\n    pass",
-        "def test_it():\n    assert True",
-        "def test_it():\n    assert 1, 'message'",
+        *("", "# def test_it():\n#     assert load() == 2\n", "def helper():\n    assert load() == 2"),
+        *("def test_it():\n    pass", "def test_it():\n    assert True", "def test_it():\n    assert 1, 'message'"),
         "def test_it():\n    assert (load() == 2, 'a tuple is true')",
         "def test_it():\n    assert 1 == 1",
         "def test_it():\n    load()",

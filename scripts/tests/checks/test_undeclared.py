@@ -23,11 +23,8 @@ def found(bench, code, requirements=None):
 @pytest.mark.parametrize(
     "code",
     [
-        "x = 1\nimport timm",
-        "x = 1\nfrom timm.models import create_model",
-        "def f():\n    import timm",
-        "class A:\n    from timm import x",
-        "try:\n    import timm\nfinally:\n    pass",
+        *("x = 1\nimport timm", "x = 1\nfrom timm.models import create_model", "def f():\n    import timm"),
+        *("class A:\n    from timm import x", "try:\n    import timm\nfinally:\n    pass"),
         "with open('x'):\n    import timm",
     ],
 )

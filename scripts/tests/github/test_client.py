@@ -112,17 +112,16 @@ def test_all_pages_are_read(server):
     assert [each.id for each in server.github().comments(7)] == [1, 2]
 
 
-def test_pages_elsewhere_are_not_read(server):
-    server.add("GET", BASE, page([comment(1)], "https://evil.example/next"))
-    with pytest.raises(DownloadError, match=r"evil\.example"):
+@pytest.mark.parametrize(
+    ("following", "problem", "n_requests"),
+    [("https://evil.example/next", r"evil\.example", 1), (f"{BASE}/issues/7/comments?page=2", "more than", None)],
+    ids=["elsewhere", "without end"],
+)
+def test_pages_elsewhere_or_without_end_are_left(server, following, problem, n_requests):
+    server.add("GET", BASE, page([comment(1)], following))
+    with pytest.raises(DownloadError, match=problem):
         server.github().comments(7)
-    assert len(server.requests) == 1
-
-
-def test_pages_without_end_are_left(server):
-    server.add("GET", BASE, page([comment(1)], f"{BASE}/issues/7/comments?page=2"))
-    with pytest.raises(DownloadError, match="more than"):
-        server.github().comments(7)
+    assert n_requests in (None, len(server.requests))
 
 
 def test_of_a_branch_the_latest_runs_do(server):
@@ -152,26 +151,30 @@ def test_an_error_says_what_github_said(server):
 # -- artifacts ---------------------------------------------------------------------------------------------------------
 
 
+def to(location):
+    return httpx.Response(302, headers={"location": location})
+
+
 def test_an_artifact_is_fetched_elsewhere_without_the_token(server):
-    server.add("GET", f"{BASE}/actions/artifacts/9/zip", httpx.Response(302, headers={"location": STORE}))
+    server.add("GET", f"{BASE}/actions/artifacts/9/zip", to(STORE))
     server.add("GET", STORE, httpx.Response(200, content=b"zip"))
     assert server.github().download(9, 100) == b"zip"
     assert server.authorized() == ["Bearer secret-token", None]
 
 
-@pytest.mark.parametrize("location", ["http://store.example/zip", "ftp://store.example/zip", "file:///etc/passwd"])
-def test_an_artifact_is_not_fetched_without_encryption(server, location):
-    server.add("GET", f"{BASE}/actions/artifacts/9/zip", httpx.Response(302, headers={"location": location}))
-    with pytest.raises(DownloadError, match="not followed"):
+@pytest.mark.parametrize(
+    ("location", "problem", "n_requests"),
+    [
+        *((f"{scheme}://store.example/zip", "not followed", 1) for scheme in ("http", "ftp", "file")),
+        (STORE, "status 302", 2),  # from place to place
+    ],
+)
+def test_an_artifact_is_not_fetched_without_encryption_or_from_place_to_place(server, location, problem, n_requests):
+    server.add("GET", f"{BASE}/actions/artifacts/9/zip", to(location))
+    server.add("GET", STORE, to("https://third.example/"))
+    with pytest.raises(DownloadError, match=problem):
         server.github().download(9, 100)
-    assert len(server.requests) == 1
-
-
-def test_an_artifact_is_not_fetched_from_place_to_place(server):
-    server.add("GET", f"{BASE}/actions/artifacts/9/zip", httpx.Response(302, headers={"location": STORE}))
-    server.add("GET", STORE, httpx.Response(302, headers={"location": "https://third.example/"}))
-    with pytest.raises(DownloadError, match="status 302"):
-        server.github().download(9, 100)
+    assert len(server.requests) == n_requests
 
 
 def test_a_large_artifact_is_not_read_to_its_end(server):
@@ -182,7 +185,7 @@ def test_a_large_artifact_is_not_read_to_its_end(server):
             sent.append(1)
             yield b"x" * 65_536
 
-    server.add("GET", f"{BASE}/actions/artifacts/9/zip", httpx.Response(302, headers={"location": STORE}))
+    server.add("GET", f"{BASE}/actions/artifacts/9/zip", to(STORE))
     server.add("GET", STORE, httpx.Response(200, content=pieces()))
     with pytest.raises(DownloadError, match="more than 100000 bytes"):
         server.github().download(9, 100_000)
@@ -206,24 +209,21 @@ def test_a_repository_with_a_new_name_is_followed(server):
 # -- trying again ------------------------------------------------------------------------------------------------------
 
 
-def test_errors_of_the_server_are_tried_again(server):
-    server.add(
-        "GET",
-        BASE,
-        httpx.Response(502),
-        httpx.ReadTimeout("slow"),
-        httpx.ConnectError("no"),
-        httpx.Response(200, json=[]),
-    )
+def test_errors_of_the_server_are_tried_again_but_not_for_ever(server):
+    passing = (httpx.Response(502), httpx.ReadTimeout("slow"), httpx.ConnectError("no"), httpx.Response(200, json=[]))
+    server.add("GET", f"{BASE}/pulls", *passing)
     assert server.github().pull_requests() == []
     assert server.waited == [1, 2, 4]
-
-
-def test_not_for_ever(server):
+    server.requests.clear()
     server.add("GET", BASE, httpx.Response(500))
     with pytest.raises(DownloadError, match="status 500"):
-        server.github().pull_requests()
+        server.github().comments(7)
     assert len(server.requests) == 4
+
+
+def at_limit():
+    reset = str(int(time.time()) + 20)
+    return httpx.Response(403, headers={"x-ratelimit-remaining": "0", "x-ratelimit-reset": reset})
 
 
 @pytest.mark.parametrize(
@@ -233,12 +233,7 @@ def test_not_for_ever(server):
         (lambda: httpx.Response(429, headers={"retry-after": "7"}), 7),
         (lambda: httpx.Response(403, json={"message": "You have exceeded a secondary rate limit."}), 60),
         (lambda: httpx.Response(429), 60),
-        (
-            lambda: httpx.Response(
-                403, headers={"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(time.time()) + 20)}
-            ),
-            20,
-        ),
+        (at_limit, 20),
     ],
 )
 def test_limits_are_waited_for(server, answer, wait):
@@ -273,33 +268,27 @@ def test_what_was_not_sent_is_sent_again(server):
 
 
 def test_what_is_written(server):
-    server.add("POST", f"{BASE}/issues/7/comments", httpx.Response(201, json={}))
-    server.add("PATCH", f"{BASE}/issues/comments/3", httpx.Response(200, json={}))
-    server.add("POST", f"{BASE}/issues/7/labels", httpx.Response(200, json=[]))
-    server.add("DELETE", f"{BASE}/issues/7/labels/a%20b%2Fc", httpx.Response(200, json=[]))
-    server.add("POST", f"{BASE}/actions/workflows/score.yml/dispatches", httpx.Response(204))
     github = server.github()
-    github.create_comment(7, "text")
-    github.update_comment(3, "new")
-    github.add_labels(7, ["a", "b"])
-    github.remove_label(7, "a b/c")
-    github.start("score.yml", "main", {"x": "y"})
-    bodies = [json.loads(request.content) if request.content else None for request in server.requests]
-    assert bodies == [
-        {"body": "text"},
-        {"body": "new"},
-        {"labels": ["a", "b"]},
-        None,
-        {"ref": "main", "inputs": {"x": "y"}},
-    ]
+    for method, path, status, write, body in (
+        ("POST", "issues/7/comments", 201, lambda: github.create_comment(7, "text"), {"body": "text"}),
+        ("PATCH", "issues/comments/3", 200, lambda: github.update_comment(3, "new"), {"body": "new"}),
+        ("POST", "issues/7/labels", 200, lambda: github.add_labels(7, ["a", "b"]), {"labels": ["a", "b"]}),
+        ("DELETE", "issues/7/labels/a%20b%2Fc", 200, lambda: github.remove_label(7, "a b/c"), None),
+        (
+            *("POST", "actions/workflows/score.yml/dispatches", 204),
+            lambda: github.start("score.yml", "main", {"x": "y"}),
+            {"ref": "main", "inputs": {"x": "y"}},
+        ),
+    ):
+        server.add(method, f"{BASE}/{path}", httpx.Response(status, json={}))
+        write()
+        content = server.requests[-1].content
+        assert (json.loads(content) if content else None) == body
     assert set(server.authorized()) == {"Bearer secret-token"}
 
 
-def test_a_label_that_is_gone_is_fine(server):
+def test_what_may_not_be_written_is_an_error_but_a_label_that_is_gone_is_fine(server):
     server.github().remove_label(7, "gone")
-
-
-def test_what_may_not_be_written_is_an_error(server):
     with pytest.raises(UploadError, match="permissions"):
         server.github().update_comment(3, "new")
 

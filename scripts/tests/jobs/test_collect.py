@@ -70,6 +70,16 @@ def clone(folder, name):
     return folder / name
 
 
+def record_of_code(checkout, score, **changes):
+    """Return the record of a pair, of the code in a checkout."""
+    code = read_checkout(checkout)
+    revisions = {
+        "model_revision": code.revision_of("model", "pixels"),
+        "benchmark_revision": code.revision_of("benchmark", "Unrelated"),
+    }
+    return record("pixels", "Unrelated", score=score, **{**revisions, **changes})
+
+
 @pytest.fixture
 def checkout(origin):
     return clone(origin.parent, "checkout")
@@ -96,16 +106,14 @@ class TestPublish:
         assert git(origin, "rev-list", "--count", "main") == "1"
 
     def test_one_commit_for_each_collection_and_none_for_nothing_new(self, origin, checkout):
+        assert publish([], checkout, "scores", message="x") is None
+        assert git(origin, "branch", "--list", "scores") == ""
         for _ in range(3):
             publish([record()], checkout, "scores", message="one\n")
         assert commits(origin) == 1
         publish([record("n"), record("o")], checkout, "scores", message="more\n")
         assert commits(origin) == 2
         assert len(published(origin)) == 3
-
-    def test_nothing_at_all(self, origin, checkout):
-        assert publish([], checkout, "scores", message="x") is None
-        assert git(origin, "branch", "--list", "scores") == ""
 
     def test_a_failure_does_not_take_the_place_of_a_score_of_the_same_code(self, origin, checkout):
         publish([record()], checkout, "scores", message="x")
@@ -182,14 +190,12 @@ class TestPublish:
         with pytest.raises(UploadError, match="12 times in a row"):
             publish([record()], checkout, "scores", message="x")
 
-    def test_a_remote_that_refuses_is_no_reason_to_try_again(self, origin, checkout):
+    def test_a_remote_that_refuses_or_is_gone_is_no_reason_to_try_again(self, origin, checkout):
         hook = origin / "hooks/pre-receive"
         hook.write_text("#!/bin/sh\necho the policy forbids it >&2\nexit 1\n")
         hook.chmod(0o755)
         with pytest.raises(UploadError, match="the policy forbids it"):
             publish([record()], checkout, "scores", message="x")
-
-    def test_no_remote(self, checkout):
         git(checkout, "remote", "set-url", "origin", str(checkout.parent / "nowhere"))
         with pytest.raises(UploadError, match="ls-remote"):
             publish([record()], checkout, "scores", message="x")
@@ -288,18 +294,18 @@ class TestRead:
 
 
 class TestCollect:
-    def test_all_there(self, origin, checkout, tmp_path):
-        write(tmp_path / "records/records-0", record(), record("n", status="failed:Timeout"))
-        collected = collect(plan(("m", "b"), ("n", "b")), tmp_path / "records", as_planned(checkout), "scores")
-        assert collected.is_complete
-        assert len(published(origin)) == 2
-
     def test_what_is_missing_is_a_failure(self, origin, checkout, tmp_path):
+        planned = plan(("m", "b"), ("n", "b"))
+        assert len(collect(planned, tmp_path / "nothing", as_planned(checkout), "scores").missing) == 2
+        assert git(origin, "branch", "--list", "scores") == ""
         write(tmp_path / "records/records-0", record())
-        collected = collect(plan(("m", "b"), ("n", "b")), tmp_path / "records", as_planned(checkout), "scores")
+        collected = collect(planned, tmp_path / "records", as_planned(checkout), "scores")
         assert [(pair.model, pair.benchmark) for pair in collected.missing] == [("n", "b")]
         assert not collected.is_complete
         assert set(published(origin)) == {"b/m.json"}
+        write(tmp_path / "records/records-0", record("n", status="failed:Timeout"))
+        assert collect(planned, tmp_path / "records", as_planned(checkout), "scores").is_complete
+        assert len(published(origin)) == 2
 
     def test_a_score_of_an_earlier_attempt_counts_a_failure_does_not(self, checkout, tmp_path):
         old = [record("scored"), record("failed", status="failed:X"), record("old", model_revision="other")]
@@ -358,11 +364,6 @@ class TestCollect:
         assert run.duration_s == 125.5
         assert commits(origin) == 2  # the second collection brought nothing new
 
-    def test_nothing_came(self, origin, checkout, tmp_path):
-        collected = collect(plan(("m", "b")), tmp_path / "nothing", as_planned(checkout), "scores")
-        assert len(collected.missing) == 1
-        assert git(origin, "branch", "--list", "scores") == ""
-
 
 def test_summary_shows_failures_first_and_escapes():
     hostile = record("a|<img src=x>@everyone", status="failed:X", message="](http://x) #1 `")
@@ -375,7 +376,10 @@ def test_summary_shows_failures_first_and_escapes():
     assert "no record: ``gone`¦`` on `b`" in text
 
 
-def push_main(tree):
+def push_main(tree, origin=None):
+    if origin:
+        git(tree.path, "init", "-q", "-b", "main")
+        git(tree.path, "remote", "add", "origin", str(origin))
     git(tree.path, "add", "-A")
     git(tree.path, "commit", "-qm", "change")
     git(tree.path, "push", "-q", "--force", "origin", "HEAD:main")
@@ -394,37 +398,22 @@ class TestLate:
     @pytest.fixture
     def late(self, tree, origin, tmp_path):
         """The checkout of the first merge, whose record waits to be collected."""
-        git(tree.path, "init", "-q", "-b", "main")
-        git(tree.path, "remote", "add", "origin", str(origin))
-        push_main(tree)
+        push_main(tree, origin)
         (tmp_path / "plan.json").write_text(plan(("pixels", "Unrelated")).to_json())
-        write(tmp_path / "records/records-0", self.record(tree.path, 0.1))
-        return clone_at(tree.path, tmp_path / "late", origin)
-
-    @staticmethod
-    def record(checkout, score, **changes):
-        found = read_checkout(checkout)
-        revisions = {
-            "model_revision": found.revision_of("model", "pixels"),
-            "benchmark_revision": found.revision_of("benchmark", "Unrelated"),
-        }
-        return record("pixels", "Unrelated", score=score, **{**revisions, **changes})
+        write(tmp_path / "records/records-0", record_of_code(tree.path, 0.1))
+        return clone(origin.parent, "late")
 
     def test_it_does_not_take_the_place_of_a_newer_score(self, tree, origin, late, run_script):
         tree.write("vision/brainscore_vision/models/pixels/model.py", "x = 2\n")
         push_main(tree)
-        newer = self.record(tree.path, 0.9)
+        assert run_script(late).returncode == 0
+        assert git(origin, "branch", "--list", "scores") == ""  # nor does it come first
+        newer = record_of_code(tree.path, 0.9)
         publish([newer], tree.path, "scores", message="the second merge\n")
         done = run_script(late)
         assert published(origin) == {"Unrelated/pixels.json": newer}
         assert done.returncode == 0, done.stderr
         assert "not published: `pixels` on `Unrelated`" in done.stdout
-
-    def test_nor_does_it_come_first(self, tree, origin, late, run_script):
-        tree.write("vision/brainscore_vision/models/pixels/model.py", "x = 2\n")
-        push_main(tree)
-        assert run_script(late).returncode == 0
-        assert git(origin, "branch", "--list", "scores") == ""
 
     def test_a_merge_of_something_else_is_no_matter(self, tree, origin, late, run_script):
         tree.write("vision/brainscore_vision/models/network/model.py", "x = 2\n")
@@ -436,7 +425,7 @@ class TestLate:
     def test_the_library_is_newer(self, tree, origin, late, run_script):
         tree.write("core/brainscore_core/_version.py", '__version__ = "999.0"\n')
         push_main(tree)
-        newer = self.record(tree.path, 0.9, version_class="999.0")
+        newer = record_of_code(tree.path, 0.9, version_class="999.0")
         publish([newer], tree.path, "scores", message="the second merge\n")
         assert run_script(late).returncode == 0
         assert published(origin) == {"Unrelated/pixels.json": newer}
@@ -448,10 +437,10 @@ class TestLate:
         tree.write("core/brainscore_core/somewhere.py", "x = 2\n")
         push_main(tree)
         newer = git(tree.path, "rev-parse", "HEAD")
-        there = self.record(tree.path, 0.9, source_revision=older if says == "newer" else newer)
+        there = record_of_code(tree.path, 0.9, source_revision=older if says == "newer" else newer)
         publish([there], tree.path, "scores", message="the second merge\n")
         given = {"older": older, "newer": newer, "unknown": None, "an option": "--octopus"}[says]
-        write(tmp_path / "records/records-0", self.record(tree.path, 0.1, source_revision=given))
+        write(tmp_path / "records/records-0", record_of_code(tree.path, 0.1, source_revision=given))
         done = run_script(late)
         assert done.returncode == 0, done.stderr
         assert published(origin)["Unrelated/pixels.json"].score == (0.9 if says == "older" else 0.1)
@@ -464,7 +453,7 @@ class TestLate:
             monkeypatch.setattr(module._Git, "pushed", original)
             tree.write("vision/brainscore_vision/models/pixels/model.py", "x = 2\n")
             push_main(tree)
-            publish([self.record(tree.path, 0.9)], tree.path, "scores", message="the second merge\n")
+            publish([record_of_code(tree.path, 0.9)], tree.path, "scores", message="the second merge\n")
             return original(git_of, commit, branch)
 
         monkeypatch.setattr(module._Git, "pushed", slow)
@@ -481,23 +470,10 @@ class TestLate:
         assert "has no branch 'main'" in done.stderr
 
 
-def clone_at(source, target, origin):
-    git(source, "clone", "-q", str(source), str(target))
-    git(target, "remote", "set-url", "origin", str(origin))
-    return target
-
-
 def test_script(tree, origin, tmp_path, run_script):
     """From the checkout of a plan to the branch and the summary of the step."""
-    git(tree.path, "init", "-q", "-b", "main")
-    git(tree.path, "remote", "add", "origin", str(origin))
-    push_main(tree)
-    found = read_checkout(tree.path)
-    revisions = {
-        "model_revision": found.revision_of("model", "pixels"),
-        "benchmark_revision": found.revision_of("benchmark", "Unrelated"),
-    }
-    write(tmp_path / "records/records-0", record("pixels", "Unrelated", score=0.5, **revisions))
+    push_main(tree, origin)
+    write(tmp_path / "records/records-0", record_of_code(tree.path, 0.5))
     (tmp_path / "plan.json").write_text(plan(("pixels", "Unrelated"), ("network", "Unrelated")).to_json())
     done = run_script(tree.path)
     assert done.returncode == 1, done.stderr  # one is missing

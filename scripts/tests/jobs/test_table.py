@@ -34,11 +34,8 @@ def test_table_by_hand():
         TestOutcome(test="d", part="test.py", outcome="deselected"),
     ]
     assert format_table({"models/a": outcomes}).splitlines() == [
-        "plugin    part      passed  failed  skipped   time",
-        "models/a  contract       1       0        0  1.3 s",
+        *("plugin    part      passed  failed  skipped   time", "models/a  contract       1       0        0  1.3 s"),
         "models/a  test.py        0       2        6  2.5 s",
-        "models/a: skipped 4, private: needs 0 (p0, p1, p2, ...)",
-        "models/a: skipped 1, no reason (s)",
-        "models/a: skipped 1, deselected by -k or -m (d)",
-        "models/a: slowest: t1 2.0 s, a::loads 1.3 s",
+        *("models/a: skipped 4, private: needs 0 (p0, p1, p2, ...)", "models/a: skipped 1, no reason (s)"),
+        *("models/a: skipped 1, deselected by -k or -m (d)", "models/a: slowest: t1 2.0 s, a::loads 1.3 s"),
     ]

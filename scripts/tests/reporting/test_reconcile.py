@@ -143,11 +143,9 @@ class FakeGitHub:
 
     def start(self, workflow, branch, inputs):
         self.writes += 1
-        run = WorkflowRun(
-            id=next(self.ids), number=1, attempt=1, head_sha=sha(9), head_branch=branch, head_repository=1,
-            event="workflow_dispatch", status="queued", conclusion=None, url="",
-        )  # fmt: skip
-        self.started.append(run)
+        self.started.append(
+            replace(scoring_run(status="queued", conclusion=None), id=next(self.ids), head_branch=branch)
+        )
 
 
 @pytest.fixture
@@ -349,17 +347,14 @@ def test_labels_of_people_are_left_alone(github):
 
 
 def test_our_labels_are_put_right(github):
+    github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-passed"}))
+    settle(github)
+    assert github.labels(7) == frozenset()  # before there are results
     github.run(7, "failure")
     settle(github)
     github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-passed", "bug"}))
     settle(github)
     assert github.labels(7) == {"bug", "ci-failed", "plugin-only"}
-
-
-def test_labels_cannot_be_had_before_there_are_results(github):
-    github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-passed"}))
-    settle(github)
-    assert github.labels(7) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -551,11 +546,8 @@ MISSING = [("network", "Experiment")]
 
 
 def scoring_run(**changes):
-    run = WorkflowRun(
-        id=1, number=1, attempt=1, head_sha=sha(9), head_branch="main", head_repository=1, event="workflow_dispatch",
-        status="completed", conclusion="failure", url="",
-    )  # fmt: skip
-    return replace(run, **changes)
+    run = {"status": "completed", "conclusion": "failure", "event": "workflow_dispatch", "head_sha": sha(9), **changes}
+    return WorkflowRun(id=1, number=1, attempt=1, head_branch="main", head_repository=1, url="", **run)
 
 
 def test_missing_scores_are_queued_once(github):
@@ -663,14 +655,11 @@ def test_command(api, command):
     assert "secret-token" not in out + err
 
 
-def test_command_dry_run(api, command):
+def test_command_dry_run_and_without_a_repository(api, command):
+    status, _, err = command()
+    assert status == 2
+    assert "GITHUB_REPOSITORY" in err
     status, out, err = command("--dry-run", GITHUB_REPOSITORY="o/r")
     assert status == 0, err
     assert "pull request 7: new comment" in out
     assert api[1] == []
-
-
-def test_command_without_a_repository(command):
-    status, _, err = command()
-    assert status == 2
-    assert "GITHUB_REPOSITORY" in err

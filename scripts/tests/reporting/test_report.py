@@ -89,30 +89,23 @@ GOOD = Results(
 REPORT = render(PLAN, RESULTS, judge(PLAN, RESULTS))
 
 
-def test_everything_done_and_fine_passes():
+def test_what_failed_or_is_missing_is_a_problem_and_skipping_on_purpose_is_none():
     assert judge(PLAN, GOOD) == Verdict()
-
-
-def test_what_failed_or_is_missing_is_a_problem():
     assert judge(PLAN, RESULTS).problems == (
         "models/network: 2 tests failed",
         "network on Odd: failed:ValueError",
         "network on Gone: no score",
     )
-    assert judge(PLAN, replace(GOOD, plugins=GOOD.plugins[1:])).problems == (
-        "benchmarks/experiment: no result of its tests",
-    )
+    without_one = replace(GOOD, plugins=GOOD.plugins[1:])
+    assert judge(PLAN, without_one).problems == ("benchmarks/experiment: no result of its tests",)
+    skipped = tuple(replace(result, status="skipped") for result in GOOD.plugins)
+    pairs = tuple(replace(result, status="skipped:private data") for result in GOOD.pairs)
+    assert judge(PLAN, Results(skipped, pairs)).passed
 
 
 def test_refused_paths_are_the_only_problem_where_nothing_may_run():
     (problem,) = judge(replace(PLAN, refused=(Refusal("x$(touch pwned)/a\nb", "no"),)), Results()).problems
     assert problem == "1 path must not be merged: 'x$(touch pwned)/a\\nb'"
-
-
-def test_skipping_on_purpose_is_no_problem():
-    skipped = tuple(replace(result, status="skipped") for result in GOOD.plugins)
-    pairs = tuple(replace(result, status="skipped:private data") for result in GOOD.pairs)
-    assert judge(PLAN, Results(skipped, pairs)).passed
 
 
 def test_cost_of_merging():
@@ -214,6 +207,12 @@ def test_simulated_measurements_are_marked():
     assert "imulated" not in REPORT
 
 
+def test_nothing_to_do():
+    plan = Plan(base="b", head="h", event="pull_request", changed=("README.md",))
+    assert judge(plan, Results()).passed
+    assert "1 changed file, no plugin tested." in render(plan, Results(), Verdict())
+
+
 def test_a_kind_is_said_once_and_like_reasons_are_grouped():
     tests = [SkippedTest(test=f"t{i}", reason="network: x.nc is not here", kind="network") for i in range(6)]
     result = PluginResult(plugin=MODEL, status="passed", n_passed=1, n_skipped=6, skipped=tuple(tests))
@@ -223,12 +222,6 @@ def test_a_kind_is_said_once_and_like_reasons_are_grouped():
     many = tuple(task(PluginName("models", f"m{i}"), "uses metrics/rdm", "changed: x") for i in range(82))
     lines = render(replace(PLAN, tests=many, pairs=(), previews=()), Results(), Verdict()).splitlines()
     assert "- `models/m0`, `models/m1`, `models/m2` and 79 more plugins ← uses metrics/rdm ← changed: x" in lines
-
-
-def test_nothing_to_do():
-    plan = Plan(base="b", head="h", event="pull_request", changed=("README.md",))
-    assert judge(plan, Results()).passed
-    assert "1 changed file, no plugin tested." in render(plan, Results(), Verdict())
 
 
 def test_refused_paths_are_shown_whole():

@@ -64,16 +64,10 @@ class Project:
         self.commit("first")
 
     def git(self, *arguments, cwd=None):
-        people = {
-            f"GIT_{role}_{what}": "someone@example.org"
-            for role in ("AUTHOR", "COMMITTER")
-            for what in ("NAME", "EMAIL")
-        }
-        environment = {**os.environ, **people, "GIT_CONFIG_GLOBAL": os.devnull}
-        command = ["git", *arguments]
-        return subprocess.run(
-            command, cwd=cwd or self.work, env=environment, capture_output=True, check=True, text=True
-        ).stdout
+        people = [f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")]
+        settings = {**dict.fromkeys(people, "someone@example.org"), "GIT_CONFIG_GLOBAL": os.devnull}
+        options = {"env": {**os.environ, **settings}, "capture_output": True, "check": True, "text": True}
+        return subprocess.run(["git", *arguments], cwd=cwd or self.work, **options).stdout
 
     def write(self, path, text):
         file = self.work / path

@@ -34,11 +34,7 @@ SECONDS = 300  # for one run of one workflow
 USES = re.compile(r"uses: ([\w.-]+/[\w.-]+)@([0-9a-f]{40})")
 # What of the library a small repository needs; its plugins are its own.
 COPIED = (
-    ".github/actions",
-    ".github/workflows",
-    "core/brainscore_core",
-    "scripts",
-    "vision/brainscore_vision",
+    *(".github/actions", ".github/workflows", "core/brainscore_core", "scripts", "vision/brainscore_vision"),
     "web/brainscore_web",
 )
 PLUGIN_FOLDERS = ("benchmarks", "data", "metrics", "models")

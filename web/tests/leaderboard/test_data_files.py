@@ -14,19 +14,8 @@ from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.tree import slugs
 
 ATTACKS = [
-    "=cmd|' /C calc'!A0",
-    "+1+1",
-    "-2+3",
-    "@SUM(A1)",
-    "\t=1",
-    " =1",
-    "|x",
-    "%x",
-    "'=1",
-    'a",=1\n"b',
-    "</script><script>alert(1)</script>",
-    "<!--<script>",
-    "\u2028\u2029",
+    *("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", " =1", "|x", "%x", "'=1", 'a",=1\n"b'),
+    *("</script><script>alert(1)</script>", "<!--<script>", "\u2028\u2029"),
 ]
 
 

@@ -148,13 +148,9 @@ def test_finally_always_runs():
 @pytest.mark.parametrize(
     "source",
     [
-        "if __name__ == '__main__':\n    model_registry['x'] = f",
-        "if TYPE_CHECKING:\n    model_registry['x'] = f",
-        "if typing.TYPE_CHECKING:\n    model_registry['x'] = f",
-        "for name in []:\n    model_registry[name] = f",
-        "model_registry = {}\nmodel_registry['x'] = f",
-        "x = model_registry['x']",
-        "del model_registry['x']",
+        *("if __name__ == '__main__':\n    model_registry['x'] = f", "if TYPE_CHECKING:\n    model_registry['x'] = f"),
+        *("if typing.TYPE_CHECKING:\n    model_registry['x'] = f", "for name in []:\n    model_registry[name] = f"),
+        *("model_registry = {}\nmodel_registry['x'] = f", "x = model_registry['x']", "del model_registry['x']"),
         "names['x'] = f",
     ],
 )

@@ -19,22 +19,6 @@ from brainscore_core.scoring.pairs import Pair
 
 # A library whose models do what their names say, and whose every pair is written down when it begins.
 LIBRARY = """
-    import argparse, json, os, pathlib, re, signal, time
-    from urllib.parse import quote
-
-    parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=["judge"])
-    parser.add_argument("--benchmark", nargs="+", required=True)
-    for option in ("--model", "--records", "--events", "--isolation"):
-        parser.add_argument(option, required=True)
-    options = parser.parse_args()
-    here = pathlib.Path(__file__).parent
-    template = json.loads((here / "record.json").read_text())  # importing takes long
-
-    def add(file, line):
-        with open(file, "a") as stream:
-            stream.write(line + "\\n")
-
     def worker():
         pid = os.getppid()
         of_dask = re.compile(b"dask|spawn_main")
@@ -43,8 +27,8 @@ LIBRARY = """
         return pid
 
     for benchmark in options.benchmark:
-        add(options.events, json.dumps(["started", benchmark]))
-        add(here / "begun.txt", f"{options.model} {benchmark} {os.getpid()} {worker()}")
+        tell("started", benchmark)
+        note(f"{options.model} {benchmark} {os.getpid()} {worker()}", here / "begun.txt")
         if options.model == "deadly" and benchmark == "b1" or options.model == "once" and not (here / "go").exists():
             (here / "go").touch()
             os.kill(worker(), signal.SIGKILL)
@@ -60,17 +44,13 @@ LIBRARY = """
                     time.sleep(0.1)
         if options.model.startswith("slow"):
             time.sleep(float(options.model.removeprefix("slow").partition(" ")[0]))
-        target = pathlib.Path(options.records, quote(benchmark), quote(options.model, safe=" ") + ".json")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        values = None
+        target = write(benchmark)
         if options.model == "valued":
             import numpy
             from brainscore_core.records.values import write_values
 
-            values = write_values(target, {"neuroid": numpy.arange(3.0)})
-        record = {**template, "model": options.model, "benchmark": benchmark, "values": values}
-        target.write_text(json.dumps(record))
-        add(options.events, json.dumps(["ended", benchmark]))
+            write(benchmark, values=write_values(target, {"neuroid": numpy.arange(3.0)}))
+        tell("ended", benchmark)
 """
 
 
@@ -80,15 +60,7 @@ def pair_of(model, benchmark="b", minutes=1.0, memory_gb=0.1, **options):
 
 @dataclass(frozen=True)
 class Library:
-    """A library that processes can import.
-
-    Attributes
-    ----------
-    name : str
-        Of the package.
-    folder : Path
-        Where it lies.
-    """
+    """A library that processes can import, and the folder it lies in."""
 
     name: str
     folder: Path
