@@ -13,18 +13,18 @@ from pathlib import Path
 from brainscore_core._version import __version__
 from brainscore_core.identity.stamp import Stamp, file_stamp
 
-__all__ = ["installed", "version_class", "versions"]
+__all__ = ["REPORTED", "installed", "version_class", "versions"]
 
 _DIST_INFO = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.!+_]*)\.dist-info", re.ASCII)
 
-# They can change a score.
-_REPORTED = ("numpy", "pandas", "xarray", "scipy", "scikit-learn", "torch", "pillow")
+REPORTED = ("python", "brainscore", "numpy", "pandas", "xarray", "scipy", "scikit-learn", "torch", "pillow")
+"""Software that can change a score."""
 
 
 def versions() -> dict[str, str]:
     """Return name -> version of Python, Brain-Score and installed libraries that results depend on, without imports."""
     result = {"python": platform.python_version(), "brainscore": __version__}
-    for name in _REPORTED:
+    for name in REPORTED[2:]:
         try:
             result[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

@@ -128,7 +128,7 @@ def _read_record(
         raise CorruptFileError(f"{where} is the record of a pair that is not planned for this job, or lies elsewhere")
     if code_of(record)[:2] != revisions_of(record, revision_of):
         raise CorruptFileError(f"{where} is of other code than the checkout")
-    return public_record(record) if pair.private else record
+    return public_record(record, revision_of) if pair.private else record
 
 
 def revisions_of(record: ScoreRecord, revision_of: Callable[[str, str], str | None]) -> tuple[str | None, str | None]:

@@ -11,17 +11,22 @@ import ast
 import builtins
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+import signal
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from brainscore_ci.reporting.results import Failure, PluginResult, SkippedTest
 from brainscore_core import errors
-from brainscore_core.records.record import ScoreRecord
+from brainscore_core.identity import software
+from brainscore_core.records.record import NOT_APPLICABLE, ScoreRecord
 
-__all__ = ["OTHER_ERROR", "known_error", "public_record", "public_result", "written_tests"]
+__all__ = ["OTHER_ERROR", "SKIPPED", "known_error", "public_record", "public_result", "written_tests"]
 
 OTHER_ERROR = "OtherError"
 """Replaces classes that neither Python nor the library defines: a plugin could encode data in their names."""
+
+SKIPPED = ("private data are not available", "private data need a box, which there cannot be here")
+"""Reasons to skip private pairs."""
 
 _NAMED = frozenset(
     {
@@ -31,22 +36,21 @@ _NAMED = frozenset(
         *("Timeout", "MemoryLimit", "NoRecord", "NotStarted", "CandidateDied", "CandidateTimeout", "InvalidAnswer"),
     }
 )
-_ENDED = re.compile(r"SIG[A-Z]{2,8}|Signal\d{1,2}|Exit\d{1,3}", re.ASCII)
+_ENDED = re.compile(r"Signal\d{1,2}|Exit\d{1,3}", re.ASCII)
 _ROUNDED_S = 10.0
 _ROUNDED_BYTES = 100_000_000
-# Fields that the record of a private pair keeps: numbers, and facts known without the model. Layer names and weight
-# digests are the model's own words; reasons and messages may be anybody's.
-_KEPT = frozenset(
-    {
-        *("model", "benchmark", "benchmark_version", "score", "raw", "ceiling", "error", "interval", "error_df"),
-        *("raw_error", "raw_interval", "raw_error_df", "raw_influence", "normalization", "chance", "seeds"),
-        *("ceiling_error", "ceiling_interval", "ceiling_error_over"),
-        *("stimulus_error", "split_error", "error_over", "influence", "stimulus_set", "assembly", "simulated", "seed"),
-        *("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "created", "versions", "machine", "source_revision"),
-        *("model_revision", "benchmark_revision", "version_class", "data", "plugins", "library", "environment"),
-        *("candidate_environment", "schema_version"),
-    }
+# Fields that the record of a private pair keeps: numbers. Sketches of influences stay private: who guesses the names of
+# neuroids reads a value of each from them.
+_KEPT = (
+    *("benchmark_version", "score", "raw", "ceiling", "error", "interval", "error_df", "simulated", "seed", "chance"),
+    *("raw_error", "raw_interval", "raw_error_df", "ceiling_error", "ceiling_interval", "stimulus_error"),
+    *("split_error", "n_stimuli", "n_neuroids", "n_trials", "n_subjects"),
 )
+_SOURCES = ("stimulus", "presentation", "neuroid", "subject", "trial", "split", "repetition", "triplet")
+_NORMALIZATIONS = ("explained_variance", "ceil_score")
+_SEEDS, _MOST_SEED = ("raw", "ceiling"), 2**32
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
+_VERSION = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}((a|b|rc|\.dev|\.post)\d{1,3})?(\+(cpu|cu\d{2,3}))?", re.ASCII)
 
 
 def known_error(name: str) -> str:
@@ -57,22 +61,57 @@ def known_error(name: str) -> str:
     name : str
         Such as ``'ValueError'``, ``'Timeout'`` or ``'SIGSEGV'``, or any name a plugin chose.
     """
-    return name if name in _NAMED or _ENDED.fullmatch(name) else OTHER_ERROR
+    is_known = name in _NAMED or name in signal.Signals.__members__ or _ENDED.fullmatch(name)
+    return name if is_known else OTHER_ERROR
 
 
-def public_record(record: ScoreRecord) -> ScoreRecord:
-    """Return a record of a private pair without anything the model could have written.
+def public_record(record: ScoreRecord, revision_of: Callable[[str, str], str | None]) -> ScoreRecord:
+    """Return a record of a private pair with its numbers, and no text but what this process knows or a list names.
 
-    Drops messages, layer names and values of single neuroids; rounds time to 10 s and memory to 100 MB.
+    The judge that wrote it ran the benchmark, which could put data into any text and every digest. Time is rounded to
+    10 s, memory to 100 MB.
+
+    Parameters
+    ----------
+    record : ScoreRecord
+        Of a planned pair.
+    revision_of : callable
+        ``revision_of('model' or 'benchmark', identifier)`` returns the revision in this checkout.
     """
-    kind, colon, name = record.status.partition(":")
-    status = f"failed:{known_error(name)}" if kind == "failed" and colon else record.status
-    bare = ScoreRecord.without_score(
-        status, model=record.model, benchmark=record.benchmark, duration_s=_rounded(record.duration_s)
-    )
     memory = record.peak_memory_bytes
-    rounded = None if memory is None else _ROUNDED_BYTES * round(memory / _ROUNDED_BYTES)
-    return dataclasses.replace(bare, peak_memory_bytes=rounded, **{name: getattr(record, name) for name in _KEPT})
+    bare = ScoreRecord.without_score(
+        _public_status(record.status),
+        model=record.model,
+        benchmark=record.benchmark,
+        duration_s=_rounded(record.duration_s),
+        peak_memory_bytes=None if memory is None else _ROUNDED_BYTES * round(memory / _ROUNDED_BYTES),
+        model_revision=revision_of("model", record.model),
+        benchmark_revision=revision_of("benchmark", record.benchmark),
+        versions={
+            name: version
+            for name, version in record.versions.items()
+            if name in software.REPORTED and _VERSION.fullmatch(version)
+        },
+        normalization=record.normalization if record.normalization in _NORMALIZATIONS else None,
+        error_over=_known_sources(record.error_over),
+        ceiling_error_over=_known_sources(record.ceiling_error_over),
+        seeds={name: seed for name, seed in record.seeds.items() if name in _SEEDS and 0 <= seed < _MOST_SEED},
+    )
+    created = record.created if _TIME.fullmatch(record.created) else bare.created
+    return dataclasses.replace(bare, created=created, **{name: getattr(record, name) for name in _KEPT})
+
+
+def _public_status(status: str) -> str:
+    if status in ("scored", NOT_APPLICABLE):
+        return status
+    kind, _, name = status.partition(":")
+    if kind == "skipped":
+        return f"skipped:{name if name in SKIPPED else SKIPPED[0]}"
+    return f"failed:{known_error(name)}"
+
+
+def _known_sources(sources: Sequence[str]) -> tuple[str, ...]:
+    return tuple(source for source in _SOURCES if source in sources)
 
 
 def public_result(result: PluginResult, tests: Mapping[str, tuple[str, int]]) -> PluginResult:

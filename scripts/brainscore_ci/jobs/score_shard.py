@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from brainscore_ci.jobs.publishable import public_record
+from brainscore_ci.jobs.publishable import SKIPPED, public_record
 from brainscore_ci.planning.checkout import Checkout, read_own_checkout
 from brainscore_ci.planning.plan import Plan
 from brainscore_ci.planning.planner import RECORDS
@@ -98,7 +98,7 @@ def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: fl
     deadline = time.monotonic() + 60 * minutes
     for batch in batches:
         for outcome in _run_batch(checkout, batch, deadline):
-            yield Outcome(public_record(outcome.record)) if batch.private else outcome
+            yield Outcome(public_record(outcome.record, checkout.revision_of)) if batch.private else outcome
 
 
 def _run_batch(checkout: Checkout, batch: Batch, deadline: float) -> Iterator[Outcome]:
@@ -136,8 +136,8 @@ def python_of(checkout: Checkout, pair: Pair) -> Path:
 
 def _why_no_private() -> str | None:
     if os.environ.get("PRIVATE_DATA") != "true":
-        return "private data are not available"
-    return None if why_no_box() is None else "private data need a box, which there cannot be here"
+        return SKIPPED[0]
+    return None if why_no_box() is None else SKIPPED[1]
 
 
 def _fetch_records(repository: Path) -> None:

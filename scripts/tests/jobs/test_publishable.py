@@ -2,16 +2,29 @@
 
 import dataclasses
 import json
+from datetime import UTC, datetime, timedelta
+from types import NoneType, UnionType
+from typing import Annotated, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_ci.jobs import publishable
-from brainscore_ci.jobs.publishable import OTHER_ERROR, known_error, public_record, public_result, written_tests
+from brainscore_ci.jobs.publishable import (
+    OTHER_ERROR,
+    SKIPPED,
+    known_error,
+    public_record,
+    public_result,
+    written_tests,
+)
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.reporting.results import Failure, PluginResult, SkippedTest
+from brainscore_core.metrics import Score
 from brainscore_core.records.record import ScoreRecord
+from brainscore_core.statistics import sketch
+from brainscore_core.statistics.influence import Influence
 
 SECRET = "0.8371"  # noqa: S105 - what must not be published
 FORMS = (SECRET, SECRET[::-1], SECRET.encode().hex(), "MC44Mzcx", "TUM0NE16Y3g=")  # plain, reversed, hex, base64, twice
@@ -38,42 +51,114 @@ def test_names_that_a_plugin_makes_do_not_come_through(name):
     assert known_error(f"Exit{name}1234") == OTHER_ERROR
 
 
+def revision_of(kind, identifier):
+    return f"{kind}-{identifier}"
+
+
+def forged(kind, text):
+    """Return a value of a type with a text wherever it may hold one."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return forged(parts[0], text)
+    if origin in (Union, UnionType):
+        return forged(next(part for part in parts if part is not NoneType), text)
+    if origin is tuple:
+        return (forged(parts[0], text),) * 2
+    if origin is not None:
+        return {forged(parts[0], text): forged(parts[1], text)}
+    return {int: 8371, float: 0.8371, bool: True}.get(kind, text)
+
+
+def texts_of(content):
+    """Return all texts of parsed JSON, keys included."""
+    if isinstance(content, dict):
+        return {*content, *(text for value in content.values() for text in texts_of(value))}
+    if isinstance(content, list):
+        return {text for value in content for text in texts_of(value)}
+    return {content} if isinstance(content, str) else set()
+
+
+KINDS = {
+    field.name: get_type_hints(ScoreRecord, include_extras=True)[field.name]
+    for field in dataclasses.fields(ScoreRecord)
+}
+PAIR = {"model": "m", "benchmark": "b"}  # which callers compare with the plan
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_a_record_keeps_numbers_and_no_words(form):
-    failed = ScoreRecord.without_score(
-        f"failed:Read_{form.encode().hex()}", form, model="m", benchmark="b", duration_s=83.71
+@pytest.mark.parametrize("status", ["{}", "failed:{}", "skipped:{}", "failed:Read_{}"])
+def test_no_text_of_a_public_record_is_what_somebody_wrote(form, status):
+    """Whatever fields there will be: a text is filled in by the type of its field."""
+    filled = {name: forged(kind, form) for name, kind in KINDS.items()}
+    assert sum(form in str(value) for value in filled.values()) >= 30
+    told = ScoreRecord(**{**filled, **PAIR, "status": status.format(form)})
+    kept = public_record(told, revision_of)
+    assert public_record(kept, revision_of) == kept
+    honest = public_record(ScoreRecord.without_score("scored", **PAIR), revision_of)
+    known = texts_of(json.loads(honest.to_json())) | {f"failed:{OTHER_ERROR}", f"skipped:{SKIPPED[0]}"}
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(kept.created)) < timedelta(minutes=5)
+    assert texts_of(json.loads(dataclasses.replace(kept, created=honest.created).to_json())) <= known
+
+
+def test_a_public_record_keeps_its_numbers_and_what_everybody_knows():
+    told = dataclasses.replace(
+        ScoreRecord.without_score("scored", **PAIR, duration_s=83.71, score=0.5, raw=0.25, interval=(0.4, 0.6)),
+        peak_memory_bytes=123_456_789,
+        normalization="explained_variance",
+        error_over=("stimulus", "neuroid"),
+        seeds={"raw": 3, "ceiling": 10**14},
+        created="2026-01-02T03:04:05+00:00",
+        versions={"numpy": "2.4.6", "torch": "2.13.0+cpu", "pandas": FORMS[3], "odd": "1.0"},
     )
-    told = dataclasses.replace(failed, layers={"IT": form}, layer_origin={"IT": {"from": form}}, model_revision="r")
-    kept = public_record(told)
-    assert form not in kept.to_json()
-    assert (kept.status, kept.duration_s, kept.model_revision) == (f"failed:{OTHER_ERROR}", 80.0, "r")
-    assert public_record(kept) == kept
-    scored = dataclasses.replace(told, status="scored", score=0.5, raw=0.25, ceiling=0.9, interval=(0.4, 0.6))
-    kept = public_record(scored)
+    kept = public_record(told, revision_of)
     assert (kept.status, kept.score, kept.raw, kept.interval) == ("scored", 0.5, 0.25, (0.4, 0.6))
-    assert form not in kept.to_json()
+    assert (kept.duration_s, kept.peak_memory_bytes, kept.created) == (80.0, 100_000_000, told.created)
+    assert (kept.normalization, kept.error_over) == ("explained_variance", ("stimulus", "neuroid"))
+    assert (kept.seeds, kept.model_revision, kept.influence) == ({"raw": 3}, "model-m", None)
+    assert kept.versions == {"numpy": "2.4.6", "torch": "2.13.0+cpu"}
 
 
 def test_each_field_of_a_record_is_published_or_not_on_purpose():
-    """Who adds a field decides whether a model could write into it."""
-    withheld = {"message", "tail", "layers", "layer_origin", "weights", "values", "error_nan_reason"}
-    withheld |= {"interval_nan_reason", "ceiling_nan_reason", "ceiling_estimator"}
-    fields = {field.name for field in dataclasses.fields(ScoreRecord)}
-    assert publishable._KEPT | {"status", "duration_s", "peak_memory_bytes"} | withheld == fields
-    bare = ScoreRecord.without_score("scored", model="m", benchmark="b")
-    told = dataclasses.replace(
-        bare,
-        message="x",
-        tail="x",
-        weights="x",
-        values="x",
-        error_nan_reason="x",
-        interval_nan_reason="x",
-        peak_memory_bytes=123_456_789,
+    """Who adds a field decides whether a plugin could write into it."""
+    withheld = {"message", "tail", "layers", "layer_origin", "weights", "values", "error_nan_reason", "plugins", "data"}
+    withheld |= {"interval_nan_reason", "ceiling_nan_reason", "ceiling_estimator", "influence", "raw_influence"}
+    withheld |= {"stimulus_set", "assembly", "library", "environment", "candidate_environment"}
+    lawful = {"status": "scored", "duration_s": 10.0, "peak_memory_bytes": 10**8, "normalization": "ceil_score"}
+    lawful |= {"error_over": ("stimulus",), "ceiling_error_over": ("subject",), "seeds": {"raw": 1}}
+    filled = {
+        **{name: forged(kind, "x") for name, kind in KINDS.items()},
+        **PAIR,
+        **lawful,
+        "versions": {"numpy": "2.4"},
+    }
+    kept = vars(public_record(ScoreRecord(**filled), revision_of))
+    assert {name for name in KINDS if not kept[name]} == withheld
+
+
+def values_by_name(record, units):
+    """Return the influence of each unit as its name gives it away: the bucket where it lies, and its sign."""
+    text = record.influence or record.raw_influence
+    if text is None:
+        return np.zeros(len(units))
+    place, sign = sketch._places("Secret.recordings", units, b"unit")
+    return sign * sketch.InfluenceSketch.from_text(text).buckets[1, place]
+
+
+def test_values_of_single_neuroids_do_not_come_back_from_a_sketch():
+    """Somebody who guesses the names of 72 neuroids, and of the recordings, asks a record for their values."""
+    units = [f"neuroid_{number}" for number in range(72)]
+    rng = np.random.default_rng(0)
+    secret = rng.uniform(0.1, 0.8, len(units))
+    influence = Influence.of_mean(
+        secret + 0.3 * rng.standard_normal((200, len(units))), np.arange(200), np.array(units)
     )
-    kept = public_record(told)
-    assert {getattr(kept, name) or None for name in withheld} == {None}
-    assert kept.peak_memory_bytes == 100_000_000
+    score = Score(secret.mean())
+    score.attrs.update(influence=influence, stimulus_set="Secret", assembly="Secret.recordings", raw=Score(0.5))
+    record = ScoreRecord.of_score(score, **PAIR)
+    attacks = [values_by_name(each, units) for each in (record, public_record(record, revision_of))]
+    before, after = (np.corrcoef(secret, attack + 1e-9 * rng.standard_normal(72))[0, 1] for attack in attacks)
+    assert before > 0.9  # or the attack would prove nothing
+    assert abs(after) < 0.3
 
 
 @pytest.mark.parametrize("form", FORMS)
