@@ -24,7 +24,7 @@ OLDEST = os.environ.get("BRAINSCORE_DEPENDENCIES") == "oldest"  # of each requir
 WORKSPACE = ROOT / ".nox" / ("workspace-oldest" if OLDEST else "workspace")
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
-# Scripts in perf/, in the order they run; what `metrics` measures on comes from metric_cases.
+# Scripts in perf/, in the order they run; what `metrics` measures on comes from made_up_data.
 MEASUREMENTS = (
     "first_score", "trace_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth",
     "data_standards", "metrics", "costs", "limits", "coverage", "coverage_behaviour", "bias", "activations",
@@ -42,6 +42,7 @@ SURROUNDINGS = {
     "TZ": "CHA-12:45",
     "OMP_NUM_THREADS": "1",  # for each of the two test processes: more would only compete for the cores
 }
+PUBLISHED_FILES = "core/tests/fixtures/peer_files.py"
 PUBLISHED_SCORES = "vision/tests/metric_helpers/fixtures/peer_cases.py"
 PUBLISHED_PROPERTIES = "vision/tests/benchmark_helpers/fixtures/peer_properties.py"
 PUBLISHED_ACTIVATIONS = (
@@ -308,7 +309,7 @@ def peer(session: nox.Session) -> None:
     session.install("brainscore-core==2.5.0", "brainscore-vision==2.4.2")
     # Without this the published system installs requirements of plugins wherever the first pip of the path points to.
     environment = {"OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no", "RESULTCACHING_DISABLE": "1"}
-    session.run(python, "perf/peer_fixtures.py", "--peer", published, "--check", external=True, env=environment)
+    session.run(python, PUBLISHED_FILES, "--peer", published, "--check", external=True, env=environment)
     how = [] if "--write" in session.posargs else ["--check"]
     for script in (PUBLISHED_SCORES, PUBLISHED_PROPERTIES, *PUBLISHED_ACTIVATIONS):
         session.run(published, "-W", "ignore", script, *how, external=True, env=environment)

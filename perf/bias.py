@@ -3,32 +3,24 @@
 Every data set has new stimuli, neuroids and noise. The responses are mixtures of five features with standard normal
 weights, in four repetitions; reliabilities of the mean over them scatter around the given one (standard deviation .5 of
 their log odds). The perfect model knows these features; the partial one knows 40 features, ten of which explain 60 % of
-the signal. The result is results/bias.json, to which cells are added as they come; docs/explanation/ceilings quotes it.
+the signal. The page docs/explanation/ceilings shows the result.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
-import os
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from harness import markdown
+from simulations import Row, Simulation, column
 
 from brainscore_core.benchmarks import explained_variance
 from brainscore_core.errors import CeilingError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 
-RESULTS = Path(__file__).parent / "results" / "bias.json"
-N_STIMULI = (50, 100, 200, 400)
-N_NEUROIDS = (1, 5, 20, 40)
 RELIABILITIES = (0.1, 0.2, 0.3, 0.5, 0.9)
 N_REPETITIONS = 4
 DATA_SETS = {1: 40, 5: 24, 20: 12, 40: 8}  # for each number of neuroids: many scatter less
@@ -37,7 +29,7 @@ ESTIMATORS = ("published", "kfold", "r2er", "signal")
 
 
 class Cell(NamedTuple):
-    """One design."""
+    """A design."""
 
     model: str
     regression: str
@@ -45,16 +37,11 @@ class Cell(NamedTuple):
     n_neuroids: int
     reliability: float
 
-    @property
-    def key(self) -> str:
-        """Name in the results."""
-        return " ".join(map(str, self))
-
 
 def cells() -> Iterator[Cell]:
     """Yield the designs: all of them for ridge regression and a perfect model, some for others."""
-    for n in N_STIMULI:
-        for q in N_NEUROIDS:
+    for n in (50, 100, 200, 400):
+        for q in DATA_SETS:
             for reliability in RELIABILITIES:
                 yield Cell("perfect", "ridge", n, q, reliability)
     for reliability in RELIABILITIES:
@@ -65,9 +52,12 @@ def cells() -> Iterator[Cell]:
                 yield Cell("partial", regression, n, 20, reliability)
 
 
-def simulate(cell: Cell, number: int) -> tuple[NeuroidAssembly, NeuroidAssembly]:
+CELLS = {" ".join(map(str, cell)): cell for cell in cells()}
+
+
+def simulate(cell: Cell, seed: int) -> tuple[NeuroidAssembly, NeuroidAssembly]:
     """Return the features of a model and single repetitions of the responses."""
-    rng = generator(number, "bias", *map(str, cell[2:]))
+    rng = generator(seed, "bias", *map(str, cell[2:]))
     n, q, truth = cell.n_stimuli, cell.n_neuroids, TRUTH[cell.model]
     features = rng.standard_normal((n, 5 if cell.model == "perfect" else 40))
     sources = [(np.sqrt(truth), features[:, :5] if truth == 1 else features[:, :10])]
@@ -84,104 +74,83 @@ def simulate(cell: Cell, number: int) -> tuple[NeuroidAssembly, NeuroidAssembly]
 
 
 def labelled(values: np.ndarray) -> NeuroidAssembly:
-    """Label values of shape (n_repetitions, n_stimuli, n_neuroids)."""
     repetition, stimulus = np.indices(values.shape[:2]).reshape(2, -1)
-    coords = {
-        "stimulus_id": ("presentation", [f"s{number:03d}" for number in stimulus]),
-        "repetition": ("presentation", repetition),
-        "neuroid_id": ("neuroid", [f"n{number:02d}" for number in range(values.shape[2])]),
-    }
-    return NeuroidAssembly(values.reshape(len(stimulus), -1), coords=coords, dims=["presentation", "neuroid"])
+    return assembly_of(
+        values.reshape(len(stimulus), -1),
+        stimulus_id=[f"s{number:03d}" for number in stimulus],
+        repetition=repetition,
+        neuroid_id=("neuroid", [f"n{number:02d}" for number in range(values.shape[2])]),
+        object_name=None,
+        region=None,
+    )
 
 
-def estimates(cell: Cell, number: int) -> dict[str, float]:
-    """Return what each estimator says is explained; NaN if it refuses."""
-    source, repetitions = simulate(cell, number)
+def estimate(name: str, seed: int) -> Row:
+    """Return the share that each estimator says is explained; None if it refuses."""
+    cell = CELLS[name]
+    source, repetitions = simulate(cell, seed)
     average = average_repetition(repetitions)
     fewer = {"regression_kwargs": {"n_components": 5}} if cell.regression == "pls" else {}
-    found = {}
-    for name, metric, ceiling in (
-        ("published", cell.regression, "internal_consistency"),
-        ("kfold", f"{cell.regression}_kfold", "noise_ceiling"),
+    shares: dict[str, float] = {}
+    for estimator, metric, ceiling, options in (
+        ("published", cell.regression, "internal_consistency", {}),
+        ("kfold", f"{cell.regression}_kfold", "noise_ceiling", {"n_resamples": 2}),
     ):
-        options = {"n_resamples": 2} if ceiling == "noise_ceiling" else {}
         raw, top = load_metric(metric, **fewer)(source, average), load_ceiling(ceiling, **options)(repetitions)
         try:
-            found[name] = float(explained_variance(raw, top))
+            shares[estimator] = float(explained_variance(raw, top))
         except CeilingError:
-            found[name] = float("nan")
-    for name in ("r2er", "signal"):
-        found[name] = float(load_metric(f"{cell.regression}_{name}", **fewer)(source, repetitions))
-    return found
+            shares[estimator] = np.nan
+    for estimator in ("r2er", "signal"):
+        shares[estimator] = float(load_metric(f"{cell.regression}_{estimator}", **fewer)(source, repetitions))
+    return {estimator: share if np.isfinite(share) else None for estimator, share in shares.items()}
 
 
-def measure(cell: Cell, n_data_sets: int | None = None) -> dict[str, Any]:
-    """Return, for each estimator, mean and standard deviation of its bias and how often it gave a number."""
-    number = DATA_SETS[cell.n_neuroids] if n_data_sets is None else n_data_sets
-    found = [estimates(cell, index) for index in range(number)]
-    row: dict[str, Any] = {**cell._asdict(), "data_sets": number}
-    for name in ESTIMATORS:
-        values = np.array([each[name] for each in found])
-        known = values[~np.isnan(values)] - TRUTH[cell.model]
-        row[name] = {"estimable": round(len(known) / number, 3)}
-        if len(known) > 1:
-            numbers = {"bias": known.mean(), "median": np.median(known), "sd": known.std(ddof=1)}
-            row[name] |= {key: round(float(value), 3) for key, value in numbers.items()}
-    return row
+def summary(name: str, rows: Sequence[Row]) -> Row:
+    """Return, for each estimator, mean, median and standard deviation of its bias and how often it gave a number."""
+    result: dict[str, dict[str, float]] = {}
+    for estimator in ESTIMATORS:
+        shares = column(rows, estimator)
+        biases = shares[~np.isnan(shares)] - TRUTH[CELLS[name].model]
+        result[estimator] = {"estimable": round(len(biases) / len(rows), 3)}
+        if len(biases) > 1:
+            numbers = {"bias": biases.mean(), "median": np.median(biases), "sd": biases.std(ddof=1)}
+            result[estimator] |= {key: round(float(value), 3) for key, value in numbers.items()}
+    return result
 
 
-def table(rows: dict[str, Any], cell_rows: list[list[Cell]], heads: list[str]) -> Iterator[str]:
-    """Yield the lines of a Markdown table: the bias of each estimator, in parentheses the part that is estimable."""
-    yield f"| {' | '.join(heads)} | {' | '.join(f'reliability {r}' for r in RELIABILITIES)} |"
-    yield "|" + "---|" * (len(heads) + len(RELIABILITIES))
-    for line in cell_rows:
-        first = line[0]
-        names = {"n": first.n_stimuli, "q": first.n_neuroids, "model": first.model, "regression": first.regression}
-        texts = [_text(rows[cell.key]) if cell.key in rows else "" for cell in line]
-        yield f"| {' | '.join(str(names[head]) for head in heads)} | {' | '.join(texts)} |"
-
-
-def _text(row: dict[str, Any]) -> str:
+def entry(row: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the bias of each estimator, in parentheses the part that is estimable."""
     parts = []
-    for name in ESTIMATORS:
-        estimate = row[name]
+    for estimator in ESTIMATORS:
+        share = row[estimator]["estimable"]
         # Of a few that happen to pass, the mean says nothing.
-        text = f"{estimate['bias']:+.2f}" if estimate["estimable"] >= 0.25 else "none"
-        parts.append(text if estimate["estimable"] == 1 else f"{text} ({100 * estimate['estimable']:.0f} %)")
+        text = f"{row[estimator]['bias']:+.2f}" if share >= 0.25 else "none"
+        parts.append(text if share == 1 else f"{text} ({100 * share:.0f} %)")
     return " / ".join(parts)
 
 
-def lines(which: str) -> tuple[list[list[Cell]], list[str]]:
-    """Return the rows of one of the two tables of the page, and the heads of what names them."""
-    chosen: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in cells():
-        main = (cell.model, cell.regression) == ("perfect", "ridge")
-        if main == (which == "main") or (which == "others" and cell[:4] == ("perfect", "ridge", 100, 20)):
-            chosen.setdefault(tuple(cell[:4]), []).append(cell)
-    return list(chosen.values()), ["n", "q"] if which == "main" else ["model", "regression", "n"]
+def table(results: Mapping[str, Row], name: str = "main") -> str:
+    """Return one of the page's tables: ridge regression of a perfect model ("main"), or "others" beside some of it."""
+    rows: dict[tuple[object, ...], list[str]] = {}
+    for key, cell in CELLS.items():
+        is_main = cell[:2] == ("perfect", "ridge")
+        if is_main == (name == "main") or (name == "others" and cell[:4] == ("perfect", "ridge", 100, 20)):
+            head = cell[2:4] if name == "main" else cell[:3]
+            rows.setdefault(head, []).append(entry(results[key]) if key in results else "")
+    heads = ["n", "q"] if name == "main" else ["model", "regression", "n"]
+    heads += [f"reliability {reliability}" for reliability in RELIABILITIES]
+    return markdown(heads, ([*map(str, head), *cells] for head, cells in rows.items()))
 
 
-def main() -> None:
-    """Measure what is not there yet and write it down, or print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table", action="store_true", help="print the kept results as tables, run nothing")
-    parser.add_argument("--again", action="store_true", help="measure what is there too")
-    options = parser.parse_args()
-    rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    if options.table:
-        for which in ("main", "others"):
-            print("\n".join([*table(rows, *lines(which)), ""]))
-        return
-    for cell in cells():
-        if options.again or cell.key not in rows:
-            rows[cell.key] = measure(cell)
-            print(cell.key, _text(rows[cell.key]), flush=True)
-            written = RESULTS.with_suffix(".part")
-            written.write_text(
-                "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in rows.items()) + "\n}\n"
-            )
-            written.replace(RESULTS)
-
+SIMULATION = Simulation(
+    "bias",
+    {name: DATA_SETS[cell.n_neuroids] for name, cell in CELLS.items()},
+    estimate,
+    summary,
+    table,
+    tables=("main", "others"),
+)
 
 if __name__ == "__main__":
-    main()
+    SIMULATION.main(__doc__)

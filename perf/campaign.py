@@ -5,9 +5,6 @@ takes is known. Ratios are of runs that follow each other; on a machine that doe
 bounds.
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 import shutil
 import sys
@@ -15,7 +12,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from harness import keep, timed
+from harness import keep, options_of, size, timed
 from made_up_library import environment_of, make_library
 
 from brainscore_core.scoring.batches import make_batches
@@ -23,7 +20,7 @@ from brainscore_core.scoring.campaign import run_here, run_pairs
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.pairs import Pair
 
-N_MODELS, N_BENCHMARKS = 4, 10
+N_MODELS, N_BENCHMARKS = size(4, 2), size(10, 2)
 
 
 def run(tasks: list[Pair], home: Path, *, jobs: int = 1, most_minutes: float = float("inf")) -> timed:
@@ -37,17 +34,13 @@ def run(tasks: list[Pair], home: Path, *, jobs: int = 1, most_minutes: float = f
             batches_of=partial(make_batches, stimuli_of=lambda _: "pictures", most_minutes=most_minutes),
         )
     if unscored or not all(record.is_scored for record in made):
-        sys.exit(f"not all pairs were scored: {[(each.status, each.message) for each in made]}, {unscored}")
+        sys.exit(f"not all pairs were scored: {[(record.status, record.message) for record in made]}, {unscored}")
     return spent
 
 
-def main() -> None:
-    """Measure, print, and keep the results."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=5.0, help="of a look")
-    options = parser.parse_args()
-    why = why_no_box()
-    if why:
+if __name__ == "__main__":
+    options = options_of(__doc__, seconds=(size(50, 2) / 10, "of a look"))
+    if why := why_no_box():
         sys.exit(why)
     with tempfile.TemporaryDirectory(prefix="made-up-") as name:
         library = make_library(Path(name), n_busy=N_MODELS, busy_s=options.seconds, n_benchmarks=N_BENCHMARKS)
@@ -55,9 +48,9 @@ def main() -> None:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         home = Path(os.environ["BRAINSCORE_HOME"])
         run([Pair("slow-0", "mean-0")], home)  # after it, byte code, index and pictures are there
-        models = [Pair(f"busy-{each}", "mean-0") for each in range(N_MODELS)]
+        models = [Pair(f"busy-{number}", "mean-0") for number in range(N_MODELS)]
         one, two = run(models, home), run(models, home, jobs=2)
-        same = [Pair("busy-0", f"mean-{each}") for each in range(N_BENCHMARKS)]
+        same = [Pair("busy-0", f"mean-{number}") for number in range(N_BENCHMARKS)]
         together = run(same, home)
         os.environ["RESULTCACHING_DISABLE"] = "1"  # else the second would find the answers of the first
         apart = run(same, home, most_minutes=1.0)
@@ -73,7 +66,3 @@ def main() -> None:
         "coordinator_cpu_s_per_pair_of_a_batch": round(together["cpu_s"] / N_BENCHMARKS, 4),
     }
     keep("campaign", results)
-
-
-if __name__ == "__main__":
-    main()

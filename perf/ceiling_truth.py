@@ -1,38 +1,27 @@
 """Measure how often the interval of the generating model's normalised score holds 1, for pairs of metric and ceiling.
 
 Every case simulates measurements from a known truth under several noise levels and seeds, scores the truth on them, and
-asks whether the 95 % interval of the normalised score holds 1. The result is results/ceiling_truth.json; the page
-docs/explanation/ceilings quotes it. Identifiers that are not registered are named and left out.
+asks whether the 95 % interval of the normalised score holds 1. The page docs/explanation/ceilings shows the result.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
-import os
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
+from coverage_behaviour import choices_of, match_to_sample
+from harness import markdown
+from simulations import Row, Simulation, column, described
 
 from brainscore_core.benchmarks import ceil_score, explained_variance
-from brainscore_core.errors import UnknownIdentifierError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.uncertainty.intervals import half_sample_interval
 
-RESULTS = Path(__file__).parent / "results" / "ceiling_truth.json"
 RELIABILITIES = (0.3, 0.6, 0.9)
-REGRESSIONS = ("pls", "ridge", "linear_predictivity", "neuron_to_neuron", "ridgecv")
-CEILINGS = ("internal_consistency", "noise_ceiling", "predictor_consistency")
-
 Case = Callable[[float, np.random.Generator], Score]
 
 
@@ -50,119 +39,81 @@ def responses(
     noise = signal.std(axis=0) * np.sqrt(n_repetitions * (1 - reliability) / reliability)
     repeated = np.tile(signal, (n_repetitions, 1))
     repeated += noise * rng.standard_normal(repeated.shape)
-    return neural(signal), neural(repeated, np.repeat(np.arange(n_repetitions), n_stimuli))
+    return neural(signal, n_stimuli), neural(repeated, n_stimuli, repetition=np.repeat(range(n_repetitions), n_stimuli))
 
 
-def neural(values: np.ndarray, repetition: np.ndarray | None = None, **coords: Any) -> NeuroidAssembly:
+def neural(values: np.ndarray, n_stimuli: int, **coords: object) -> NeuroidAssembly:
     """Label responses, dims (presentation, neuroid); stimuli repeat in order."""
-    n_stimuli = len(values) if repetition is None else int((repetition == repetition[0]).sum())
     stimulus = np.arange(len(values)) % n_stimuli
-    presentation: dict[str, Any] = {
-        "stimulus_id": ("presentation", [f"s{number:04d}" for number in stimulus]),
-        "object_name": ("presentation", [f"object{number % 8}" for number in stimulus]),
-    }
-    if repetition is not None:
-        presentation["repetition"] = ("presentation", repetition)
-    neuroid = {
-        "neuroid_id": ("neuroid", [f"n{number:03d}" for number in range(values.shape[1])]),
-        "region": ("neuroid", ["IT"] * values.shape[1]),
-    }
-    return NeuroidAssembly(values, coords={**presentation, **neuroid, **coords}, dims=["presentation", "neuroid"])
+    return assembly_of(
+        values,
+        stimulus_id=[f"s{number:04d}" for number in stimulus],
+        object_name=[f"object{number % 8}" for number in stimulus],
+        neuroid_id=("neuroid", [f"n{number:03d}" for number in range(values.shape[1])]),
+        **coords,
+    )
 
 
-def answers(correct: np.ndarray) -> BehavioralAssembly:
-    """Label right and wrong answers, shape (n_subjects, n_stimuli), as choices between two labels."""
-    n_subjects, n_stimuli = correct.shape
-    truth = np.tile(np.where(np.arange(n_stimuli) % 2, "dog", "cat"), n_subjects)
-    wrong = np.where(truth == "cat", "dog", "cat")
-    choices = np.where(correct.reshape(-1), truth, wrong)
-    coords: dict[str, Any] = {
-        "stimulus_id": ("presentation", [f"s{number:04d}" for number in np.tile(np.arange(n_stimuli), n_subjects)]),
-        "truth": ("presentation", truth),
-        "subject": ("presentation", np.repeat([f"subject{number}" for number in range(n_subjects)], n_stimuli)),
-        "condition": ("presentation", ["all"] * len(truth)),
-        "choice": ("presentation", choices),
-    }
-    return BehavioralAssembly(choices, coords=coords, dims=["presentation"])
+def people_and_model(reliability: float, rng: np.random.Generator) -> tuple[BehavioralAssembly, BehavioralAssembly]:
+    """Return the choices of one member of a population of observers, the model, and of ten others.
+
+    Stimuli are easy or hard; the closer to 0 and 1 the chances, the more people agree.
+    """
+    chance = np.where(rng.random((1, 800)) < 0.7, 0.5 + reliability / 2, 0.5 - reliability / 2)
+    correct = rng.random((11, 800)) < chance
+    return choices_of(correct[:1]), choices_of(correct[1:])
 
 
 # --- cases
 
 
-def regression(metric: str, ceiling: str) -> Case:
+def regression(metric: str, ceiling: str, reliability: float, rng: np.random.Generator) -> Score:
     """Score the noise-free responses on the mean over repetitions: explained_variance."""
-
-    def case(reliability: float, rng: np.random.Generator) -> Score:
-        truth, repetitions = responses(reliability, rng)
-        raw, top = load_metric(metric)(truth, average_repetition(repetitions)), load_ceiling(ceiling)(repetitions)
-        return explained_variance(raw, top)
-
-    return case
+    truth, repetitions = responses(reliability, rng)
+    raw, top = load_metric(metric)(truth, average_repetition(repetitions)), load_ceiling(ceiling)(repetitions)
+    return explained_variance(raw, top)
 
 
-def single_subjects(reliability: float, rng: np.random.Generator) -> Score:
-    """Correlate a shared response with each of eight subjects; leave_one_subject_out, ceil_score."""
-    truth, measured = _subjects(reliability, rng)
+def shared_response(with_mean: bool, reliability: float, rng: np.random.Generator) -> Score:
+    """Correlate a shared response with each of eight subjects, or with their mean: leave_one_subject_out."""
+    truth, measured = responses(reliability, rng, n_stimuli=1200, n_neuroids=1, n_repetitions=8)
+    names = [f"subject{number}" for number in measured["repetition"].values]
+    measured = neural(measured.values, 1200, repetition=measured["repetition"].values, subject=names)
 
-    def ceiled(model: Any, people: Any) -> Score:
-        each = [
-            np.corrcoef(model.values[:, 0], people.values[np.flatnonzero(people["subject"].values == name), 0])[0, 1]
-            for name in np.unique(people["subject"].values)
-        ]
-        raw = Score(float(np.mean(each)))
+    def ceiled(model: NeuroidAssembly, people: NeuroidAssembly) -> Score:
+        n = model.sizes["presentation"]
+        columns = people.values[np.argsort(people["subject"].values, kind="stable"), 0].reshape(-1, n)
+        columns = columns.mean(axis=0, keepdims=True) if with_mean else columns
+        raw = Score(float(np.mean([np.corrcoef(model.values[:, 0], one)[0, 1] for one in columns])))
         raw.attrs["quantity"] = "correlation"
+        if with_mean:
+            return explained_variance(raw, load_ceiling("leave_one_subject_out", scored="mean")(people))
         return ceil_score(raw, load_ceiling("leave_one_subject_out")(people))
 
     return half_sample_interval(ceiled, truth, measured, over=["presentation"], n_resamples=100)
 
 
-def mean_subject(reliability: float, rng: np.random.Generator) -> Score:
-    """Correlate a shared response with the mean over eight subjects; leave_one_subject_out, explained_variance."""
-    truth, measured = _subjects(reliability, rng)
-
-    def ceiled(model: Any, people: Any) -> Score:
-        mean = people.values[:, 0].reshape(-1, model.sizes["presentation"]).mean(axis=0)
-        raw = Score(float(np.corrcoef(model.values[:, 0], mean)[0, 1]))
-        raw.attrs["quantity"] = "correlation"
-        return explained_variance(raw, load_ceiling("leave_one_subject_out", scored="mean")(people))
-
-    return half_sample_interval(ceiled, truth, measured, over=["presentation"], n_resamples=100)
-
-
-def _subjects(reliability: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    truth, measured = responses(reliability, rng, n_stimuli=1200, n_neuroids=1, n_repetitions=8)
-    names = [f"subject{number}" for number in measured["repetition"].values]
-    return truth, neural(measured.values, measured["repetition"].values, subject=("presentation", names))
-
-
 def error_consistency(reliability: float, rng: np.random.Generator) -> Score:
     """Let a further member of the population of observers be the model: error_consistency, its ceiling, ceil_score."""
     metric = load_metric("error_consistency")
-    # Easy and hard stimuli; the closer to 0 and 1 the chances, the more people agree.
-    easy = rng.random((1, 800)) < 0.7
-    chance = np.where(easy, 0.5 + reliability / 2, 0.5 - reliability / 2)
-    correct = rng.random((11, 800)) < chance
-    model, people = answers(correct[:1]), answers(correct[1:])
     return half_sample_interval(
         lambda source, target: ceil_score(metric(source, target), metric.ceiling(target)),
-        model,
-        people,
+        *people_and_model(reliability, rng),
         over=["presentation", "subject"],
     )
 
 
 def accuracy(reliability: float, rng: np.random.Generator) -> Score:
     """Let a further member of the population be the model: accuracy, the accuracy of people, ceil_score."""
-    metric = load_metric("accuracy")
-    chance = np.where(rng.random((1, 800)) < 0.7, 0.5 + reliability / 2, 0.5 - reliability / 2)
-    correct = rng.random((11, 800)) < chance
-    model, people = answers(correct[:1]), answers(correct[1:])
 
-    def ceiled(source: Any, target: Any) -> Score:
-        raw = metric(source["choice"].values, source["truth"].values)
-        return ceil_score(raw, metric(target["choice"].values, target["truth"].values))
+    def share(answers: BehavioralAssembly) -> Score:
+        return load_metric("accuracy")(answers.values, answers["truth"].values)
 
-    return half_sample_interval(ceiled, model, people, over=["presentation"])
+    return half_sample_interval(
+        lambda source, target: ceil_score(share(source), share(target)),
+        *people_and_model(reliability, rng),
+        over=["presentation"],
+    )
 
 
 def patterns(reliability: float, rng: np.random.Generator) -> Score:
@@ -175,32 +126,11 @@ def patterns(reliability: float, rng: np.random.Generator) -> Score:
     image, distractor, _ = (axis.reshape(-1) for axis in np.indices((n_images, n_objects, n_trials)))
     image, distractor = (axis[distractor != true[image]] for axis in (image, distractor))
     chosen = np.where(rng.random(len(image)) < error[image, distractor], distractor, true[image])
-    names = np.array([f"object{number}" for number in range(n_objects)])
-    trials = BehavioralAssembly(
-        names[chosen],
-        coords={
-            "stimulus_id": ("presentation", [f"s{number:04d}" for number in image]),
-            "truth": ("presentation", names[true[image]]),
-            "sample_obj": ("presentation", names[true[image]]),
-            "dist_obj": ("presentation", names[distractor]),
-        },
-        dims=["presentation"],
-    )
     odds = error / (1 - error)
     odds[np.arange(n_images), true] = 1.0
-    model = BehavioralAssembly(
-        odds / odds.sum(axis=1, keepdims=True),
-        coords={
-            "stimulus_id": ("presentation", [f"s{number:04d}" for number in range(n_images)]),
-            "truth": ("presentation", names[true]),
-            "choice": ("choice", names),
-        },
-        dims=["presentation", "choice"],
-    )
     return half_sample_interval(
         lambda source, target: metric.ceil_score(metric(source, target), metric.ceiling(target, skipna=True)),
-        model,
-        trials,
+        *match_to_sample(odds, true, image, distractor, chosen),
         over=["presentation"],
         n_resamples=40,
     )
@@ -214,124 +144,74 @@ def crossnobis(reliability: float, rng: np.random.Generator) -> Score:
     )
 
 
-def geometry(metric: str) -> Case:
+def geometry(reliability: float, rng: np.random.Generator) -> Score:
     """Score noise-free dissimilarities on those of six subjects with neuroids of their own: between the bounds."""
-
-    def case(reliability: float, rng: np.random.Generator) -> Score:
-        truth, measured = _geometries(reliability, rng)
-        subjects = np.unique(measured["subject"].values)
-        compare = load_metric(metric)
-
-        def raw(model: Any, brains: Any) -> Score:
-            each = [
-                float(compare(model, brains.isel(neuroid=np.flatnonzero(brains["subject"].values == name))))
-                for name in subjects
-            ]
-            return Score(float(np.mean(each)))
-
-        bounds = load_ceiling("rsa_ceiling")(measured)
-        lower, upper = (float(bounds.attrs[name]) for name in ("lower_bound", "upper_bound"))
-        score = half_sample_interval(raw, truth, measured, over=["presentation"], n_resamples=60)
-        low, high = score.attrs["interval"]
-        result = Score(float(score) / upper)
-        # The truth lies between the bounds: at most the upper one, at least the lower one.
-        result.attrs["interval"] = (low / upper, high / lower)
-        return result
-
-    return case
-
-
-def _geometries(reliability: float, rng: np.random.Generator, n_stimuli: int = 60) -> tuple[Any, Any]:
-    n_subjects, n_neuroids = 6, 60
-    latent = rng.standard_normal((n_stimuli, 8))
-    signal = latent @ rng.standard_normal((8, n_subjects * n_neuroids))
+    n_stimuli, n_subjects, n_neuroids = 60, 6, 60
+    signal = rng.standard_normal((n_stimuli, 8)) @ rng.standard_normal((8, n_subjects * n_neuroids))
     noise = signal.std(axis=0) * np.sqrt((1 - reliability) / reliability)
-    measured = signal + noise * rng.standard_normal(signal.shape)
     names = np.repeat([f"subject{number}" for number in range(n_subjects)], n_neuroids)
-    return neural(signal), neural(measured, subject=("neuroid", names))
+    measured = neural(signal + noise * rng.standard_normal(signal.shape), n_stimuli, subject=("neuroid", names))
+    compare = load_metric("rdm")
+
+    def raw(model: NeuroidAssembly, brains: NeuroidAssembly) -> Score:
+        subjects = (brains.isel(neuroid=np.flatnonzero(brains["subject"].values == name)) for name in np.unique(names))
+        return Score(float(np.mean([float(compare(model, subject)) for subject in subjects])))
+
+    bounds = load_ceiling("rsa_ceiling")(measured)
+    lower, upper = (float(bounds.attrs[name]) for name in ("lower_bound", "upper_bound"))
+    score = half_sample_interval(raw, neural(signal, n_stimuli), measured, over=["presentation"], n_resamples=60)
+    low, high = score.attrs["interval"]
+    result = Score(float(score) / upper)
+    # The truth lies between the bounds: at most the upper one, at least the lower one.
+    result.attrs["interval"] = (low / upper, high / lower)
+    return result
 
 
-def cases() -> Iterator[tuple[str, str, str, Case]]:
-    """Yield metric, ceiling, normalisation and what to run."""
-    for metric in REGRESSIONS:
-        for ceiling in CEILINGS:
-            yield metric, ceiling, "explained_variance", regression(metric, ceiling)
-    yield "correlation with subjects", "leave_one_subject_out", "ceil_score", single_subjects
-    yield "correlation with their mean", "leave_one_subject_out (mean)", "explained_variance", mean_subject
-    yield "error_consistency", "its ceiling", "ceil_score", error_consistency
-    yield "accuracy", "accuracy of people", "ceil_score", accuracy
-    yield "i2n", "its ceiling", "its ceil_score", patterns
-    yield "rdm", "rsa_ceiling (between its bounds)", "ceil_score", geometry("rdm")
-    yield "rsa_crossnobis", "none needed", "none", crossnobis
+CASES: dict[tuple[str, str], Case] = {
+    **{
+        (metric, ceiling): partial(regression, metric, ceiling)
+        for metric in ("pls", "ridge", "linear_predictivity", "neuron_to_neuron", "ridgecv")
+        for ceiling in ("internal_consistency", "noise_ceiling", "predictor_consistency")
+    },
+    ("correlation with subjects", "leave_one_subject_out"): partial(shared_response, False),
+    ("correlation with their mean", "leave_one_subject_out (mean)"): partial(shared_response, True),
+    ("error_consistency", "its ceiling"): error_consistency,
+    ("accuracy", "accuracy of people"): accuracy,
+    ("i2n", "its ceiling"): patterns,
+    ("rdm", "rsa_ceiling (between its bounds)"): geometry,
+    ("rsa_crossnobis", "none needed"): crossnobis,
+}
+CELLS = {
+    f"{metric} / {ceiling}: {reliability}": (metric, ceiling, reliability)
+    for metric, ceiling in CASES
+    for reliability in RELIABILITIES
+}
 
 
-def table(results: dict[str, Any]) -> list[str]:
-    """Return the rows of the page's table, in Markdown."""
-    n = results["n_seeds"]
-    rows = [f"| metric | ceiling | {' | '.join(f'reliability {r}' for r in RELIABILITIES)} | intervals that hold 1 |"]
-    rows.append("|" + "---|" * (len(RELIABILITIES) + 3))
-    for case in results["cases"]:
-        levels = [case["reliability"][str(r)] for r in RELIABILITIES]
-        cells = [f"{level['mean']:.3f} ({level['held']}/{n})" for level in levels]
-        rows.append(f"| {case['metric']} | {case['ceiling']} | {' | '.join(cells)} | {case['held']} of {case['of']} |")
-    return rows
+def estimate(cell: str, seed: int) -> Row:
+    metric, ceiling, reliability = CELLS[cell]
+    return described(CASES[metric, ceiling](reliability, generator(9000, metric, ceiling, seed)))
 
 
-def main() -> None:
-    """Run the cases, print a row for each and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=20, help="how many seeds (20)")
-    parser.add_argument("--only", default="", help="cases whose metric or ceiling contains this text")
-    parser.add_argument("--table", action="store_true", help="print the kept results as a table, run nothing")
-    options = parser.parse_args()
-    if options.table:
-        print("\n".join(table(json.loads(RESULTS.read_text()))))
-        return
-    rows, absent = [], set()
-    for metric, ceiling, normalization, case in cases():
-        if options.only not in f"{metric} {ceiling}":
-            continue
-        started = time.process_time()
-        try:
-            found = [
-                [case(r, generator(9000, metric, ceiling, seed)) for seed in range(options.seeds)]
-                for r in RELIABILITIES
-            ]
-        except UnknownIdentifierError as error:
-            absent.add(str(error).split(" (")[0])
-            continue
-        levels = {str(r): _summary(scores) for r, scores in zip(RELIABILITIES, found, strict=True)}
-        held = sum(level["held"] for level in levels.values())
-        rows.append(
-            {"metric": metric, "ceiling": ceiling, "normalization": normalization, "held": held}
-            | {"of": options.seeds * len(RELIABILITIES), "reliability": levels}
-        )
-        text = "  ".join(f"{r}: {level['mean']:.3f} {level['held']}/{options.seeds}" for r, level in levels.items())
-        print(f"{metric} x {ceiling}: {text}  ({time.process_time() - started:.0f} s)", flush=True)
-    for name in sorted(absent):
-        print(f"left out: {name}")
-    _keep(rows, options.seeds)
+def summary(_cell: str, rows: Sequence[Row]) -> Row:
+    """Count intervals that hold 1, and average scores and widths of intervals."""
+    scores, low, high = (column(rows, name) for name in ("score", "low", "high"))
+    widths = {"mean": round(float(scores.mean()), 4), "interval_width": round(float((high - low).mean()), 4)}
+    return {"held": int(((low <= 1) & (high >= 1)).sum()), **widths}
 
 
-def _keep(rows: list[dict[str, Any]], n_seeds: int) -> None:
-    """Write the results; those of other cases with as many seeds stay."""
-    order = {(metric, ceiling): number for number, (metric, ceiling, *_) in enumerate(cases())}
-    found = {(row["metric"], row["ceiling"]): row for row in rows}
-    if RESULTS.exists():
-        kept = json.loads(RESULTS.read_text())
-        if kept["n_seeds"] == n_seeds:
-            found = {(row["metric"], row["ceiling"]): row for row in kept["cases"]} | found
-    known = sorted((key for key in found if key in order), key=order.__getitem__)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps({"n_seeds": n_seeds, "cases": [found[key] for key in known]}, indent=1) + "\n")
+def table(results: Mapping[str, Row]) -> str:
+    rows = []
+    for metric, ceiling in CASES:
+        levels = [results[f"{metric} / {ceiling}: {reliability}"] for reliability in RELIABILITIES]
+        cells = [f"{level['mean']:.3f} ({level['held']}/{level['n']})" for level in levels]
+        held, n = (sum(level[name] for level in levels) for name in ("held", "n"))
+        rows.append([metric, ceiling, *cells, f"{held} of {n}"])
+    levels = [f"reliability {reliability}" for reliability in RELIABILITIES]
+    return markdown(["metric", "ceiling", *levels, "intervals that hold 1"], rows)
 
 
-def _summary(scores: list[Score]) -> dict[str, Any]:
-    held = sum(score.attrs["interval"][0] <= 1 <= score.attrs["interval"][1] for score in scores)
-    width = np.mean([score.attrs["interval"][1] - score.attrs["interval"][0] for score in scores])
-    values = [float(score) for score in scores]
-    return {"held": held, "mean": round(float(np.mean(values)), 4), "interval_width": round(float(width), 4)}
-
+SIMULATION = Simulation("ceiling_truth", dict.fromkeys(CELLS, 20), estimate, summary, table)
 
 if __name__ == "__main__":
-    main()
+    SIMULATION.main(__doc__)

@@ -1,7 +1,7 @@
-"""Measure how often comparisons of models are right on simulated data, and how long they take: `--help` says more.
+"""Measure how often comparisons of models are right on simulated data, and how long they take.
 
-Every experiment has new stimuli and new subjects (or neuroids) and new noise, which all models meet; what the models
-are stays. Counted are intervals of 95 % that hold the true difference, families of tests in which no pair is called
+Every experiment has new stimuli and new subjects (or neuroids) and new noise, which all models meet; the models stay
+the same. Counted are intervals of 95 % that hold the true difference, families of tests in which no pair is called
 different that is not, intervals of ranks that hold the ranks, and intervals of the reliability that hold it.
 
 - Means of tables of stimuli by subjects, of five models of which three are equal: from the table itself, by the
@@ -9,31 +9,20 @@ different that is not, intervals of ranks that hold the ranks, and intervals of 
   from sketches as records keep them, and for averages of two benchmarks on the same stimuli.
 - Scores by metrics, of four imperfect models of which two are equal: `ridge` and `rdm` of simulated neuroids,
   `error_consistency` of simulated people.
-
-Results of single experiments are appended to a file as they come, so that an interrupted run goes on where it was.
-
-    python perf/comparison.py --sets 1000 --metric-sets 200 --processes 2 --speed --save
+- `speed`: the time to compare 741 models on 289 benchmarks.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
-import os
-import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import coverage
 import coverage_behaviour
 import numpy as np
-from simulations import Row, markdown, measure
+from harness import markdown, memory_mib, size
+from simulations import Row, Simulation
 
+from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import estimate_of
 from brainscore_core.statistics.averages import Estimate, combined
 from brainscore_core.statistics.influence import Influence
@@ -42,9 +31,6 @@ from brainscore_core.statistics.sketch import WIDTH, InfluenceSketch
 from brainscore_core.statistics.tests import Comparison
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.seeds import generator
-
-TABLE = Path(__file__).parent / "results" / "comparison.json"
-FIRST_SEED = 1000
 
 
 @dataclass(frozen=True)
@@ -89,14 +75,13 @@ def tables(design: Design, rng: np.random.Generator, n_benchmarks: int = 1) -> l
 
     spread = np.geomspace(1, design.unequal, n_models)[:, None, None]
     of_stimuli = design.shared * draw(n, 1) + design.own * spread * draw(n_models, n, 1)
-    found = []
+    answers = []
     for _ in range(n_benchmarks):
         common = design.shared * (draw(1, q) + draw(n, q))
         own = spread * (design.own * draw(n_models, 1, q) + draw(n_models, n, q))
-        table = TRUTH[:, None, None] + of_stimuli + common + own
-        table[:, rng.random((n, q)) >= design.part] = np.nan
-        found.append(table)
-    return found
+        answers.append(TRUTH[:, None, None] + of_stimuli + common + own)
+        answers[-1][:, rng.random((n, q)) >= design.part] = np.nan
+    return answers
 
 
 def of_means(table: np.ndarray) -> Comparison:
@@ -124,28 +109,29 @@ def by_bootstrap(table: np.ndarray, *, corrected: bool = True) -> Comparison:
 def estimates(table: np.ndarray, units: str) -> list[Estimate]:
     """Return the scores of all models as their records keep them."""
     n, q = table.shape[1:]
-    found = []
-    for of_model in table:
-        influence = Influence.of_mean(of_model, np.arange(n), np.arange(q), "subject")
+    scores = []
+    for answers in table:
+        influence = Influence.of_mean(answers, np.arange(n), np.arange(q), "subject")
         sketch = InfluenceSketch.from_text(InfluenceSketch.of(influence, stimuli="", units=units).to_text())
-        found.append(
-            Estimate(
-                float(of_model.mean()),
-                influence.error,
-                df=influence.degrees_of_freedom,
-                influence=sketch * (influence.error / sketch.error),
-            )
+        sketch *= influence.error / sketch.error
+        scores.append(
+            Estimate(float(answers.mean()), influence.error, df=influence.degrees_of_freedom, influence=sketch)
         )
-    return found
+    return scores
 
 
 def of_estimates(scores: Sequence[Estimate]) -> Comparison:
-    """Compare by what records keep."""
-    return Comparison(np.array([each.value for each in scores]), JointErrors.of_estimates(scores))
+    """Compare by the influences in records."""
+    return Comparison(np.array([score.value for score in scores]), JointErrors.of_estimates(scores))
+
+
+def of_scores(scores: Iterable[Score]) -> Comparison:
+    """Compare scores of metrics by their influences."""
+    return of_estimates([estimate_of(score) for score in scores])
 
 
 def of_averages(first: np.ndarray, second: np.ndarray) -> Comparison:
-    """Compare averages of two benchmarks by what records keep."""
+    """Compare averages of two benchmarks by the influences in records."""
     pairs = zip(estimates(first, "first"), estimates(second, "second"), strict=True)
     weights = {"first": 0.5, "second": 0.5}
     return of_estimates([combined(dict(zip(weights, pair, strict=True)), weights) for pair in pairs])
@@ -165,11 +151,9 @@ COMPLETE_ONLY = ("bootstrap", "both at once", "sketches", "averages")  # nothing
 def of_neuroids(metric: str, design: str, seed: int) -> Comparison:
     """Compare models with six, other six, all ten and three of the features that carry signal."""
     data = coverage.simulate(coverage.DESIGNS[design], seed)
-    n_carrying, n_features = 10, data.model.sizes["neuroid"]
-    noise = list(range(n_carrying, n_features))
-    carrying = (range(6), range(4, 10), range(10), range(3))
-    scores = [load_metric(metric)(data.model[:, [*kept, *noise]], data.measured) for kept in carrying]
-    return of_influences(scores)
+    noise = range(10, data.model.sizes["neuroid"])
+    subsets = (range(6), range(4, 10), range(10), range(3))
+    return of_scores(load_metric(metric)(data.model[:, [*subset, *noise]], data.measured) for subset in subsets)
 
 
 def of_people(metric: str, design: str, seed: int) -> Comparison:
@@ -181,40 +165,37 @@ def of_people(metric: str, design: str, seed: int) -> Comparison:
     right = ability + hard + 0.8 * rng.standard_normal(shape) > 0
     judged = rng.random(shape) < chosen.part
     judged[0] |= ~judged.any(axis=0)  # so that each stimulus has an answer
-    people, scores = coverage_behaviour.answers(right, judged), []
+    people, scores = coverage_behaviour.choices_of(right, judged), []
     for slope in (0.6, 0.6, 1.0, 0.2):
         answers = slope * hard + np.sqrt(0.64 + 0.64 * (0.36 - slope**2)) * rng.standard_normal(len(hard))
-        source = coverage_behaviour.answers((answers + chosen.level > 0)[None], np.ones((1, len(hard)), dtype=bool))
-        scores.append(load_metric(metric)(type(people)(source.drop_vars(["subject"])), people))
-    return of_influences(scores)
+        model = coverage_behaviour.choices_of((answers + chosen.level > 0)[None], people=False)
+        scores.append(load_metric(metric)(model, people))
+    return of_scores(scores)
 
 
-def of_influences(scores: Sequence[Any]) -> Comparison:
-    """Compare scores by their influences."""
-    return Comparison(np.array([float(each) for each in scores]), JointErrors.of_estimates([*map(estimate_of, scores)]))
-
-
-def estimate(design: str, estimator: str, seed: int) -> Row:
-    """Compare the models in one experiment."""
+def estimate(cell: str, seed: int) -> Row:
+    if cell == "speed":
+        return speed(size(741, 30), size(289, 2))
+    design, estimator = cell.split(": ")
     if estimator in METRIC_DESIGNS:
         compare = of_people if estimator == "error_consistency" else of_neuroids
-        found = compare(estimator, design, seed)
+        compared = compare(estimator, design, seed)
     else:
-        found = ESTIMATORS[estimator](DESIGNS[design], generator(seed, "comparison", design))
-    reliability = found.reliability()
+        compared = ESTIMATORS[estimator](DESIGNS[design], generator(seed, "comparison", design))
+    reliability = compared.reliability()
     return {
-        "scores": found.scores.tolist(),
-        "margins": found.margins.tolist(),
-        "errors": found.joint.pair_errors.tolist(),
-        "differs": found.differs.tolist(),
-        "own": found.rank_intervals().tolist(),
-        "all": found.rank_intervals(all_at_once=True).tolist(),
+        "scores": compared.scores.tolist(),
+        "margins": compared.margins.tolist(),
+        "errors": compared.joint.pair_errors.tolist(),
+        "differs": compared.differs.tolist(),
+        "own": compared.rank_intervals().tolist(),
+        "all": compared.rank_intervals(all_at_once=True).tolist(),
         "reliability": [reliability.low, reliability.high],
     }
 
 
-def summary(rows: Sequence[Row], truth: np.ndarray | None) -> dict[str, float]:
-    """Count what holds. `truth` is the true scores; None: the mean over the experiments, equal for `EQUAL` models.
+def summary(cell: str, rows: Sequence[Row]) -> Row:
+    """Count what holds. The truth is the true scores, or the mean over the experiments, equal for `EQUAL` models.
 
     Returns
     -------
@@ -223,12 +204,15 @@ def summary(rows: Sequence[Row], truth: np.ndarray | None) -> dict[str, float]:
         ``all`` ranks, ``reliability``; and ``error``, the root mean square of stated errors over the standard
         deviation of differences.
     """
-    stacked = {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0] if name not in _KEYS}
-    scores = stacked["scores"]
-    if truth is None:
+    if cell == "speed":
+        return {name: value for name, value in rows[0].items() if name not in ("cell", "seed")}
+    names = ("scores", "margins", "errors", "differs", "own", "all", "reliability")
+    stacked = {name: np.array([row[name] for row in rows], dtype=float) for name in names}
+    scores, truth = stacked["scores"], TRUTH
+    if cell.split(": ")[1] in METRIC_DESIGNS:
         truth = scores.mean(axis=0)
-        for first, second in EQUAL:
-            truth[[first, second]] = truth[[first, second]].mean()
+        for pair in EQUAL:
+            truth[list(pair)] = truth[list(pair)].mean()
     upper = np.triu_indices(len(truth), 1)
     gaps, true_gaps = scores[:, :, None] - scores[:, None], truth[:, None] - truth
     held = np.abs(gaps - true_gaps) <= stacked["margins"]
@@ -239,7 +223,6 @@ def summary(rows: Sequence[Row], truth: np.ndarray | None) -> dict[str, float]:
     noise, true = (spread**2).mean() / 2, (true_gaps[upper] ** 2).mean() / 2
     low, high = stacked["reliability"].T
     return {
-        "n": len(rows),
         "interval": float(held[:, upper[0], upper[1]].mean()),
         "tests": float(1 - wrong.any(axis=(1, 2)).mean()),
         "own": float(ranks["own"].mean()),
@@ -250,7 +233,36 @@ def summary(rows: Sequence[Row], truth: np.ndarray | None) -> dict[str, float]:
     }
 
 
-_KEYS = ("design", "estimator", "seed")
+def speed(n_models: int = 741, n_benchmarks: int = 289) -> Row:
+    """Compare many models on many benchmarks, as a leaderboard does; return seconds of a processor and gigabytes."""
+    rng = np.random.default_rng(0)
+    scale = np.array([1.0, 1.0, 0.3])[:, None]
+    families = rng.standard_normal((20, 3, WIDTH)) * scale
+    spent = dict.fromkeys(("differences", "ranks and groups", "reliability"), 0.0)
+    for _ in range(n_benchmarks):
+        own = rng.standard_normal((n_models, 3, WIDTH)) * scale
+        buckets = 0.01 / np.sqrt(WIDTH) * (families[0] + families[rng.integers(0, 20, n_models)] + 0.5 * own)
+        scores = rng.normal(0.4, 0.1, n_models)
+        sketches = [InfluenceSketch(bucket, (200.0, 60.0)) for bucket in buckets]
+        given = [
+            Estimate(score, sketch.error, influence=sketch) for score, sketch in zip(scores, sketches, strict=True)
+        ]
+        times = [time.process_time()]
+        compared = Comparison(scores, JointErrors.of_estimates(given))
+        _ = compared.differs
+        times.append(time.process_time())
+        compared.rank_intervals()
+        compared.groups(exact=False)
+        times.append(time.process_time())
+        compared.reliability()
+        times.append(time.process_time())
+        for name, seconds in zip(spent, np.diff(times), strict=True):
+            spent[name] += float(seconds)
+    sizes = {"models": n_models, "benchmarks": n_benchmarks}
+    parts = {name: round(seconds, 2) for name, seconds in spent.items()}
+    return {**sizes, **parts, "total": round(sum(spent.values()), 1), "peak_gb": round(memory_mib("VmHWM") / 1024, 2)}
+
+
 SHOWN = (
     ("interval of a difference", "means", "interval"),
     ("the same, by the corrected bootstrap", "bootstrap", "interval"),
@@ -262,111 +274,49 @@ SHOWN = (
     ("intervals of all ranks at once", "means", "all"),
     ("interval of the reliability", "means", "reliability"),
 )
-SHOWN_OF_METRICS = (
-    ("interval", "interval"), ("no false difference", "tests"), ("own rank", "own"), ("all ranks", "all"),
-    ("reliability", "reliability"),
-)  # fmt: skip
+SHOWN_OF_METRICS = {
+    "interval": "interval", "no false difference": "tests", "own rank": "own", "all ranks": "all",
+    "reliability": "reliability",
+}  # fmt: skip
 
 
-def table(cells: dict[str, dict[str, float]]) -> str:
-    """Return the first table of the page: means of stimuli by subjects."""
-    rows = {name: [_entry(cells, design, estimator, key) for design in DESIGNS] for name, estimator, key in SHOWN}
-    return markdown(DESIGNS, rows)
+def table(results: Mapping[str, Mapping[str, float]], name: str = "means") -> str:
+    """Return a table of the page: means of stimuli by subjects, or scores by "metrics"."""
+
+    def entry(design: str, estimator: str, key: str) -> str:
+        cell = results.get(f"{design}: {estimator}")
+        ratio = f" ({cell['error']:.2f})" if cell and key == "interval" else ""
+        return f"{cell[key]:.3f}{ratio}" if cell else "-"
+
+    if name == "means":
+        rows = ([text, *(entry(design, estimator, key) for design in DESIGNS)] for text, estimator, key in SHOWN)
+        return markdown(["", *DESIGNS], rows)
+    cells = ((metric, design) for metric, designs in METRIC_DESIGNS.items() for design in designs)
+    rows = (
+        [f"{metric}, {design}", *(entry(design, metric, key) for key in SHOWN_OF_METRICS.values())]
+        for metric, design in cells
+    )
+    return markdown(["", *SHOWN_OF_METRICS], rows)
 
 
-def table_of_metrics(cells: dict[str, dict[str, float]]) -> str:
-    """Return the second table of the page: scores by metrics."""
-    rows = {
-        f"{metric}, {design}": [_entry(cells, design, metric, key) for _, key in SHOWN_OF_METRICS]
-        for metric, designs in METRIC_DESIGNS.items()
-        for design in designs
-    }
-    return markdown([name for name, _ in SHOWN_OF_METRICS], rows)
-
-
-def _entry(cells: dict[str, dict[str, float]], design: str, estimator: str, key: str) -> str:
-    cell = cells.get(f"{design}: {estimator}")
-    if cell is None:
-        return "-"
-    ratio = f" ({cell['error']:.2f})" if key == "interval" else ""
-    return f"{cell[key]:.3f}{ratio}"
-
-
-def speed(n_models: int = 741, n_benchmarks: int = 289) -> dict[str, float]:
-    """Compare many models on many benchmarks, as a leaderboard does; return seconds of a processor and gigabytes."""
-    rng = np.random.default_rng(0)
-    families = rng.standard_normal((20, 3, WIDTH)) * np.array([1.0, 1.0, 0.3])[:, None]
-    seconds: dict[str, float] = dict.fromkeys(("differences", "ranks and groups", "reliability"), 0.0)
-    started = 0.0
-    for _ in range(n_benchmarks):
-        own = rng.standard_normal((n_models, 3, WIDTH)) * np.array([1.0, 1.0, 0.3])[:, None]
-        buckets = 0.01 / np.sqrt(WIDTH) * (families[0] + families[rng.integers(0, 20, n_models)] + 0.5 * own)
-        scores = rng.normal(0.4, 0.1, n_models)
-        known = [InfluenceSketch(each, (200.0, 60.0)) for each in buckets]
-        given = [Estimate(score, each.error, influence=each) for score, each in zip(scores, known, strict=True)]
-        started = time.process_time()
-        compared = Comparison(scores, JointErrors.of_estimates(given))
-        _ = compared.differs
-        seconds["differences"] += time.process_time() - started
-        started = time.process_time()
-        compared.rank_intervals()
-        compared.groups(exact=False)
-        seconds["ranks and groups"] += time.process_time() - started
-        started = time.process_time()
-        compared.reliability()
-        seconds["reliability"] += time.process_time() - started
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    parts = {name: round(each, 2) for name, each in seconds.items()}
-    return {
-        "models": n_models,
-        "benchmarks": n_benchmarks,
-        **parts,
-        "total": round(sum(seconds.values()), 1),
-        "peak_gb": round(memory, 2),
-    }
-
-
-def cells_of(sizes: dict[tuple[str, str], int], scratch: Path, processes: int) -> dict[str, dict[str, float]]:
-    """Measure the cells, each of a design and an estimator with its number of experiments."""
-    tasks = [(*cell, FIRST_SEED + number) for cell, n in sizes.items() for number in range(n)]
-    rows = measure(estimate, tasks, scratch, processes)
-    return {
-        f"{design}: {estimator}": summary(
-            [rows[design, estimator, FIRST_SEED + number] for number in range(n)],
-            None if estimator in METRIC_DESIGNS else TRUTH,
-        )
-        for (design, estimator), n in sizes.items()
-    }
-
-
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", type=int, default=100, help="experiments for means; a fifth for what is drawn")
-    parser.add_argument("--metric-sets", type=int, default=0, help="experiments for metrics")
-    parser.add_argument("--speed", action="store_true", help="also compare 741 models on 289 benchmarks")
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--scratch", type=Path, default=Path("comparison.jsonl"), help="results of single experiments")
-    parser.add_argument("--save", action="store_true", help=f"write the summaries to {TABLE}, beside those it has")
-    given = parser.parse_args()
-    sizes = {
-        (design, name): max(2, given.sets // 5) if name in DRAWN else given.sets
-        for name in ESTIMATORS
-        for design in DESIGNS
-        if DESIGNS[design].part == 1 or name not in COMPLETE_ONLY
-    }
-    if given.metric_sets:
-        sizes |= {(design, name): given.metric_sets for name, designs in METRIC_DESIGNS.items() for design in designs}
-    before = json.loads(TABLE.read_text()) if TABLE.exists() else {"cells": {}}
-    cells = cells_of(sizes, given.scratch, given.processes)
-    print(table(cells), table_of_metrics(cells), sep="\n\n")
-    result = {**before, "cells": {**before["cells"], **cells}}
-    if given.speed:
-        result["speed"] = speed()
-        print(result["speed"])
-    if given.save:
-        TABLE.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
-
+SIMULATION = Simulation(
+    "comparison",
+    {
+        **{
+            f"{design}: {name}": 200 if name in DRAWN else 1000
+            for name in ESTIMATORS
+            for design in DESIGNS
+            if DESIGNS[design].part == 1 or name not in COMPLETE_ONLY
+        },
+        **{f"{design}: {metric}": 200 for metric, designs in METRIC_DESIGNS.items() for design in designs},
+        "speed": 1,
+    },
+    estimate,
+    summary,
+    table,
+    first_seed=1000,
+    tables=("means", "metrics"),
+)
 
 if __name__ == "__main__":
-    main()
+    SIMULATION.main(__doc__)

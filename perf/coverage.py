@@ -1,44 +1,33 @@
-"""Measure how often intervals hold what they are for, on simulated data: `python perf/coverage.py --help`.
+"""Measure how often intervals hold what they are for, on simulated data.
 
 Every data set has new stimuli, new neuroids and new noise. A model of 40 features, 10 of which carry signal, explains
 60 % of the neuroids' signal; the neuroids' reliabilities differ. For every design and estimator it counts intervals of
 95 % that hold the estimator's mean over all data sets (and the true value, where there is one), and compares the root
 mean square of the stated errors with the standard deviation of the scores.
-
-An interrupted run goes on where it was, see `simulations.py`.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from simulations import Row, column, described, markdown, measure
+from harness import markdown
+from simulations import Row, Simulation, column, described
 
 from brainscore_core.benchmarks import ceil_score, explained_variance
 from brainscore_core.errors import BrainScoreError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.benchmark_helpers.scores.ceilings import geometry_ceiling
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.uncertainty.intervals import half_sample_interval
 
-RESULTS = Path(__file__).parent / "results"
-TABLE = RESULTS / "coverage.json"
-FIRST_SEED = 1000
-"""Estimators were chosen by trial on data sets with lower seeds."""
-
 
 @dataclass(frozen=True)
 class Design:
-    """What an experiment is like."""
+    """An experiment."""
 
     n_stimuli: int
     n_neuroids: int
@@ -66,7 +55,7 @@ DESIGNS = {
 
 @dataclass(frozen=True)
 class Data:
-    """What one experiment measured, and what a model answered."""
+    """Hold the measurements of one experiment, and the answers of a model."""
 
     model: NeuroidAssembly  # features
     signal: NeuroidAssembly  # responses without noise: a perfect model
@@ -75,7 +64,6 @@ class Data:
 
 
 def simulate(design: Design, seed: int) -> Data:
-    """Make the data of one experiment."""
     rng = generator(seed, "coverage")
     n, q, n_features, n_carrying = design.n_stimuli, design.n_neuroids, 40, 10
     features = rng.standard_normal((n, n_features))
@@ -88,38 +76,30 @@ def simulate(design: Design, seed: int) -> Data:
     if design.counts:
         # A mean count of m and a modulation of it by s m give a variance of noise m and of signal (s m)^2.
         mean = 4 / spread**2 / 0.25
-        repeated = rng.poisson(np.maximum(mean * (1 + 0.5 * signal), 0), shape).astype(float)
         signal = np.maximum(mean * (1 + 0.5 * signal), 0)
+        repeated = rng.poisson(signal, shape).astype(float)
     else:
         noise = np.sqrt(1 - design.shared) * rng.standard_normal(shape)
         noise += np.sqrt(design.shared) * rng.standard_normal((*shape[:2], 1))
         noise += design.drift * rng.standard_normal((design.n_repetitions, 1, q))
         repeated = signal + spread * noise
-    return _data(features, signal, repeated, design.n_subjects)
 
+    def label(values: np.ndarray, letter: str, n_times: int = 1, **coords: object) -> NeuroidAssembly:
+        return assembly_of(
+            values,
+            stimulus_id=np.tile([f"s{number:03d}" for number in range(n)], n_times),
+            object_name=None,
+            repetition=np.repeat(np.arange(n_times), n),
+            neuroid_id=("neuroid", [letter + f"{number:03d}" for number in range(values.shape[1])]),
+            **coords,
+        )
 
-def _data(features: np.ndarray, signal: np.ndarray, repeated: np.ndarray, n_subjects: int) -> Data:
-    n_repetitions, n, q = repeated.shape
-    stimuli = np.array([f"s{number:03d}" for number in range(n)])
-    neuroids = np.array([f"n{number:03d}" for number in range(q)])
-    subjects = np.array([f"subject{number}" for number in np.arange(q) % n_subjects])
-
-    def assembly(values: np.ndarray, names: np.ndarray, n_times: int = 1, **more: np.ndarray) -> NeuroidAssembly:
-        coords = {
-            "stimulus_id": ("presentation", np.tile(stimuli, n_times)),
-            "repetition": ("presentation", np.repeat(np.arange(n_times), n)),
-            "neuroid_id": ("neuroid", names),
-            **{name: ("neuroid", labels) for name, labels in more.items()},
-        }
-        return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
-
-    region = np.full(q, "IT")
-    repetitions = assembly(repeated.reshape(-1, q), neuroids, n_repetitions, subject=subjects, region=region)
-    numbers = np.arange(features.shape[1])
-    layers = np.where(numbers < len(numbers) // 2, "conv", "dense")
+    subjects = ("neuroid", [f"subject{number % design.n_subjects}" for number in range(q)])
+    layers = ("neuroid", np.where(np.arange(n_features) < n_features // 2, "conv", "dense"))
+    repetitions = label(repeated.reshape(-1, q), "n", design.n_repetitions, subject=subjects)
     return Data(
-        assembly(features, np.array([f"f{number:02d}" for number in numbers]), layer=layers),
-        assembly(signal, neuroids, subject=subjects, region=region),
+        label(features, "f", region=None, layer=layers),
+        label(signal, "n", subject=subjects),
         repetitions,
         average_repetition(repetitions),
     )
@@ -147,16 +127,15 @@ def by_halves(name: str) -> Estimator:
 
 
 def of_ceiling(name: str) -> Estimator:
-    """Estimate a ceiling."""
     return lambda data: load_ceiling(name)(data.repetitions)
 
 
-def ceiled_geometry(metric: str) -> Estimator:
-    """Score the imperfect model by a metric of geometry and divide by what the true geometry reaches."""
+def ceiled_geometry(name: str) -> Estimator:
+    """Score the imperfect model by a metric of geometry and divide by the score of the true geometry."""
 
     def estimate(data: Data) -> Score:
-        chosen = load_metric(metric)
-        return ceil_score(chosen(data.model, data.measured), geometry_ceiling(chosen, data.repetitions))
+        metric = load_metric(name)
+        return ceil_score(metric(data.model, data.measured), geometry_ceiling(metric, data.repetitions))
 
     return estimate
 
@@ -166,11 +145,13 @@ def of_repetitions(name: str, *, perfect: bool = False) -> Estimator:
     return lambda data: load_metric(name)(data.signal if perfect else data.model, data.repetitions)
 
 
+_OF_MODEL = (
+    "ridge", "pls", "cka", "cka_biased", "cka_cv", "rdm", "rdm_cv", "one_to_one", "soft_matching", "pls_per_neuron",
+    "banded_ridge", "rdm_rho_a", "procrustes",
+)  # fmt: skip
 _CEILINGS = ("internal_consistency", "noise_ceiling", "predictor_consistency", "rsa_ceiling")
 ESTIMATORS: dict[str, tuple[Estimator, float | None]] = {
-    **{name: (of_model(name), None) for name in ("ridge", "pls", "cka", "cka_biased", "cka_cv", "rdm", "rdm_cv")},
-    **{name: (of_model(name), None) for name in ("one_to_one", "soft_matching", "pls_per_neuron", "banded_ridge")},
-    **{name: (of_model(name), None) for name in ("rdm_rho_a", "procrustes")},
+    **{name: (of_model(name), None) for name in _OF_MODEL},
     **{name: (of_repetitions(name), None) for name in ("rdm_whitened", "rsa_crossnobis", "cka_noise_corrected")},
     **{name: (of_model(name), None) for name in ("ridge_kfold", "pls_kfold", "ridgecv_kfold")},
     **{name: (of_repetitions(name), None) for name in ("ridge_signal", "ridgecv_signal", "ridge_r2er")},
@@ -188,88 +169,68 @@ ESTIMATORS: dict[str, tuple[Estimator, float | None]] = {
 """By name; with the true value where theory gives one."""
 
 
-def estimates(design: str, estimator: str, seed: int) -> Row:
-    """Estimate on one data set; what cannot be estimated has no number but a reason."""
+def estimate(cell: str, seed: int) -> Row:
+    """Estimate on one data set; the row has a reason in place of numbers that are undefined."""
+    design, estimator = cell.split(": ")
     try:
         score = ESTIMATORS[estimator][0](simulate(DESIGNS[design], seed))
     except (BrainScoreError, ValueError) as error:
         return {"reason": f"{type(error).__name__}: {error}"[:200]}
-    found = described(score)
-    return found if found["error"] is not None else {**found, "reason": _reason(score)}
+    row = described(score)
+    return row if row["error"] is not None else {**row, "reason": str(score.attrs.get("error_nan_reason", ""))[:200]}
 
 
-def _reason(score: Score) -> str:
-    return str(score.attrs.get("error_nan_reason", ""))[:200]
-
-
-def summary(rows: list[Row], truth: float | None) -> Row:
+def summary(cell: str, rows: Sequence[Row]) -> Row:
     """Count intervals that hold the mean of the scores (and the true value), and compare errors with their scatter."""
+    truth = ESTIMATORS[cell.split(": ")[1]][1]
     scores = column(rows, "score")
     scores = scores[np.isfinite(scores)]
     with_interval = [row for row in rows if row.get("low") is not None]
-    result: Row = {"n": len(rows), "n_undefined": len(rows) - len(with_interval)}
+    result: Row = {"n_undefined": len(rows) - len(with_interval)}
     if len(scores):
         result.update(mean=float(scores.mean()), sd=float(scores.std(ddof=1)) if len(scores) > 1 else None)
     if not with_interval:
-        result["reason"] = next((row["reason"] for row in rows if row.get("reason")), "")
-        return result
-    low, high, error, of_splits = (column(with_interval, key) for key in ("low", "high", "error", "split_error"))
+        return {**result, "reason": next((row["reason"] for row in rows if row.get("reason")), "")}
+    low, high, error, split_error = (column(with_interval, key) for key in ("low", "high", "error", "split_error"))
     result["coverage"] = float(np.mean((low <= scores.mean()) & (scores.mean() <= high)))
     result["error_over_sd"] = float(np.sqrt(np.mean(error**2)) / scores.std(ddof=1))
-    of_splits = of_splits[np.isfinite(of_splits)]
-    if len(of_splits):
-        result["split_error_over_sd"] = float(np.sqrt(np.mean(of_splits**2)) / scores.std(ddof=1))
+    split_error = split_error[np.isfinite(split_error)]
+    if len(split_error):
+        result["split_error_over_sd"] = float(np.sqrt(np.mean(split_error**2)) / scores.std(ddof=1))
     if truth is not None:
         result["coverage_of_truth"] = float(np.mean((low <= truth) & (truth <= high)))
         result["bias"] = float(scores.mean() - truth)
     return result
 
 
-def run(cells: list[tuple[str, str]], n: int, scratch: Path, processes: int) -> dict[str, Row]:
-    """Measure what is missing, and summarise all."""
-    seeds = range(FIRST_SEED, FIRST_SEED + n)
-    rows = measure(estimates, [(*cell, seed) for cell in cells for seed in seeds], scratch, processes)
-    return {
-        f"{design}: {name}": summary([rows[design, name, seed] for seed in seeds], ESTIMATORS[name][1])
-        for design, name in cells
-    }
+def table(results: Mapping[str, Row]) -> str:
+    """Return the coverages (of the mean; of the truth), in brackets error over standard deviation, as Markdown."""
+
+    def entry(cell: Mapping[str, float] | None) -> str:
+        if cell is None or "coverage" not in cell:
+            return "" if cell is None else "none"
+        truth = f"; {cell['coverage_of_truth']:.2f}" if "coverage_of_truth" in cell else ""
+        return f"{cell['coverage']:.2f}{truth} ({cell['error_over_sd']:.2f})"
+
+    measured = {cell.partition(": ")[2] for cell in results}
+    return markdown(
+        ["", *DESIGNS],
+        (
+            [name, *(entry(results.get(f"{design}: {name}")) for design in DESIGNS)]
+            for name in ESTIMATORS
+            if name in measured
+        ),
+    )
 
 
-def table(cells: dict[str, Row], designs: list[str], estimators: list[str]) -> str:
-    """Return the table of coverages, in brackets error over standard deviation, as Markdown."""
-    rows = {name: [_entry(cells.get(f"{design}: {name}")) for design in designs] for name in estimators}
-    return markdown(designs, rows)
-
-
-def _entry(cell: Row | None) -> str:
-    if cell is None:
-        return ""
-    if "coverage" not in cell:
-        return "none"
-    truth = f"; {cell['coverage_of_truth']:.2f}" if "coverage_of_truth" in cell else ""
-    return f"{cell['coverage']:.2f}{truth} ({cell['error_over_sd']:.2f})"
-
-
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS), metavar="DESIGN")
-    parser.add_argument("--estimators", nargs="+", default=list(ESTIMATORS), choices=list(ESTIMATORS), metavar="NAME")
-    parser.add_argument("-n", type=int, default=400, help="data sets for each cell")
-    parser.add_argument("--processes", type=int, default=os.cpu_count())
-    parser.add_argument("--scratch", type=Path, default=Path("coverage.jsonl"), help="results of single data sets")
-    parser.add_argument("--save", action="store_true", help=f"write the summaries to {TABLE}, beside those it has")
-    arguments = parser.parse_args()
-    cells = [(design, estimator) for estimator in arguments.estimators for design in arguments.designs]
-    found = run(cells, arguments.n, arguments.scratch, arguments.processes)
-    print(table(found, arguments.designs, arguments.estimators))
-    for name, cell in found.items():
-        if "coverage" not in cell:
-            print(f"{name}: {cell.get('reason')}")
-    if arguments.save:
-        before = json.loads(TABLE.read_text()) if TABLE.exists() else {}
-        TABLE.write_text(json.dumps({**before, **found}, indent=1, sort_keys=True) + "\n")
-
+SIMULATION = Simulation(
+    "coverage",
+    {f"{design}: {estimator}": 200 for estimator in ESTIMATORS for design in DESIGNS},
+    estimate,
+    summary,
+    table,
+    first_seed=1000,
+)
 
 if __name__ == "__main__":
-    main()
+    SIMULATION.main(__doc__)

@@ -1,61 +1,49 @@
 """Time the data standards of this project and of the published system on the same data, one thread each.
 
-    python perf/data_standards.py --peer /path/to/peer/bin/python
-
 Every measurement runs in a process of its own: the best of some calls, and how much memory a single call needs at most,
-its array included. Without ``--peer`` only this project is measured. Results go to ``results/data_standards.json`` and
-to a section of ``RESULTS.md``; other sections stay as they are.
+its array included.
 """
 
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-from harness import compare, keep, markdown, memory_mib, options_of, read, reset_peak, say, timed, verdict
+from harness import Case, markdown, measure_cases, memory_mib, reset_peak, size, timed, verdict
 
-NOTE = """
+REMARK = """
 The rows on images say little beyond their order of magnitude: on the machine of these numbers a plain copy of the same
 files took .2 to 1.0 s from one run to the next, and so did the creation of the files in unpacking. Packaging decodes
 every image to find the broken ones, about .5 ms each, which the published system does not do. Rows near 1.0 change
 sides from run to run.
 """
 
-PRESENTATIONS = 100_000
-NEUROIDS = 10
-WIDE = 100
-IMAGES = 2_000
-
-# case: (what is measured, how many times faster than the published system it shall be; None: no target of its own)
+CALLS, PRESENTATIONS, NEUROIDS, WIDE, IMAGES = size(5, 1), size(100_000, 2_500), 10, 100, size(2_000, 20)
 CASES = {
-    "construct": ("constructing, 100,000 presentations, 12 coordinates, text in NumPy arrays", 1.0),
-    "construct_objects": ("the same, text in object arrays (as pandas gives it)", 1.0),
-    "construct_lists": ("the same, text and numbers in lists", 1.0),
-    "average_repetition": ("average_repetition, 100,000 presentations x 10", 20.0),
-    "multi_groupby": ("multi_groupby of two coordinates, mean, 100,000 presentations x 10", 10.0),
-    "multi_groupby_narrow": ("the same, 100,000 presentations x 1", 10.0),
-    "write_counts": ("writing netCDF 20,000 x 100 x 2, spike counts", 8.0),
-    "write_noise": ("writing netCDF 20,000 x 100 x 2, noise", 8.0),
-    "write_coordinates": ("writing netCDF 100,000 x 1 with 12 coordinates", None),
-    "read": ("reading netCDF 20,000 x 100 x 2, values in memory", 1.0),
-    "walk_coords": ("walk_coords, 100,000 presentations, 12 coordinates", 1.0),
-    "sel_scalar": ("sel of one value, 100,000 presentations x 10", 1.0),
-    "sel_two": ("sel of a value in each of two levels, 100,000 presentations x 10", 1.0),
-    "sel_list": ("sel of 100 of 2,500 values, 100,000 presentations x 10", 1.0),
-    "sel_mask": ("sel by a mask, 100,000 presentations x 10", 1.0),
-    "package_images": ("packaging 2,000 images of 64 kB", None),
-    "reload_images": ("reloading them", None),
-}
-# case: peak memory in multiples of the array, 80 MB
-MEMORY = {
-    "construct": "constructing, 100,000 presentations x 100",
-    "average_repetition": "average_repetition",
-    "multi_groupby": "multi_groupby",
-    "sel_list": "sel of half the values",
-    "write": "writing netCDF",
-    "read": "reading netCDF",
+    "construct": Case("constructing, 100,000 presentations, 12 coordinates, text in NumPy arrays", 1.0),
+    "construct_objects": Case("the same, text in object arrays (as pandas gives it)", 1.0),
+    "construct_lists": Case("the same, text and numbers in lists", 1.0),
+    "average_repetition": Case("average_repetition, 100,000 presentations x 10", 20.0),
+    "multi_groupby": Case("multi_groupby of two coordinates, mean, 100,000 presentations x 10", 10.0),
+    "multi_groupby_narrow": Case("the same, 100,000 presentations x 1", 10.0),
+    "write_counts": Case("writing netCDF 20,000 x 100 x 2, spike counts", 8.0),
+    "write_noise": Case("writing netCDF 20,000 x 100 x 2, noise", 8.0),
+    "write_coordinates": Case("writing netCDF 100,000 x 1 with 12 coordinates"),
+    "read": Case("reading netCDF 20,000 x 100 x 2, values in memory", 1.0),
+    "walk_coords": Case("walk_coords, 100,000 presentations, 12 coordinates", 1.0),
+    "sel_scalar": Case("sel of one value, 100,000 presentations x 10", 1.0),
+    "sel_two": Case("sel of a value in each of two levels, 100,000 presentations x 10", 1.0),
+    "sel_list": Case("sel of 100 of 2,500 values, 100,000 presentations x 10", 1.0),
+    "sel_mask": Case("sel by a mask, 100,000 presentations x 10", 1.0),
+    "package_images": Case("packaging 2,000 images of 64 kB"),
+    "reload_images": Case("reloading them"),
+    # Peak memory in multiples of the array, 80 MB.
+    "memory:construct": Case("constructing, 100,000 presentations x 100"),
+    "memory:average_repetition": Case("average_repetition"),
+    "memory:multi_groupby": Case("multi_groupby"),
+    "memory:sel_list": Case("sel of half the values"),
+    "memory:write": Case("writing netCDF"),
+    "memory:read": Case("reading netCDF"),
 }
 MEMORY_TARGET = 2.5
 
@@ -66,13 +54,9 @@ def make_coordinates(n, kind="arrays"):
 
     rng = np.random.default_rng(0)
     stimuli = np.arange(n) % 2_500
-    text = {
-        "stimulus_id": np.char.add("stimulus_", stimuli.astype(str)),
-        "object_name": np.char.add("object_", (stimuli % 8).astype(str)),
-        "category_name": np.char.add("category_", (stimuli % 3).astype(str)),
-        "background_id": np.char.add("background_", (stimuli % 500).astype(str)),
-        "variation": np.char.add("V", (stimuli % 4).astype(str)),
-    }
+    groups = {"stimulus_id": 2_500, "object_name": 8, "category_name": 3, "background_id": 500}
+    text = {name: np.char.add(f"{name.split('_')[0]}_", (stimuli % n).astype(str)) for name, n in groups.items()}
+    text["variation"] = np.char.add("V", (stimuli % 4).astype(str))
     numbers = {
         "repetition": np.arange(n) // 2_500,
         "rxy": stimuli % 360,
@@ -92,7 +76,6 @@ def make_coordinates(n, kind="arrays"):
 
 
 def make_assembly(n, width=NEUROIDS, coordinates=None):
-    """Make responses of a number of neuroids, seeded."""
     import numpy as np
 
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
@@ -111,14 +94,12 @@ def make_recording(kind):
 
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 
-    n, width = 20_000, 100
+    n, width = PRESENTATIONS // 5, 100
     rng = np.random.default_rng(2)
     shape = (n, width, 2)
     values = rng.poisson(3.0, size=shape).astype(float) if kind == "counts" else rng.normal(size=shape)
-    coords = {
-        "stimulus_id": ("presentation", np.char.add("stimulus_", (np.arange(n) % 2_500).astype(str))),
-        "object_name": ("presentation", np.char.add("object_", (np.arange(n) % 8).astype(str))),
-        "repetition": ("presentation", np.arange(n) // 2_500),
+    coords = {name: make_coordinates(n)[name] for name in ("stimulus_id", "object_name", "repetition")}
+    coords |= {
         "neuroid_id": ("neuroid", np.char.add("neuroid_", np.arange(width).astype(str))),
         "region": ("neuroid", np.where(np.arange(width) % 2 == 0, "V4", "IT")),
         "time_bin_start": ("time_bin", [0, 70]),
@@ -136,7 +117,7 @@ def make_images(folder):
 
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-    folder.mkdir(parents=True)
+    folder.mkdir()
     rng = np.random.default_rng(3)
     noise = io.BytesIO()
     Image.fromarray(rng.integers(0, 256, size=(256, 256, 3), dtype=np.uint8)).save(noise, "jpeg", quality=92)
@@ -147,24 +128,15 @@ def make_images(folder):
         paths[path.stem] = path
     stimuli = StimulusSet([{"stimulus_id": name, "object_name": "face", "size": 1.0} for name in paths])
     stimuli.stimulus_paths = paths
-    stimuli.name = "Perf2026"
-    stimuli.identifier = "Perf2026"
+    stimuli.name = stimuli.identifier = "Perf2026"
     return stimuli
-
-
-def average(assembly):
-    """Average repetitions as each system does."""
-    from brainscore_vision.benchmark_helpers.neural_common import average_repetition
-
-    return average_repetition(assembly)
 
 
 def package(stimuli, folder):
     """Package a stimulus set, without its progress bar."""
     from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set_locally
 
-    if folder.exists():
-        shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     copy = stimuli.copy()  # the published system writes to what it is given
     copy.stimulus_paths = stimuli.stimulus_paths
@@ -173,22 +145,20 @@ def package(stimuli, folder):
 
 
 def reload_images(csv, archive):
-    """Unpack a packaged stimulus set and load it."""
     from brainscore_core.supported_data_standards.brainio.fetch import unzip
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
     unpacked = archive.with_suffix("")
-    if unpacked.exists():
-        shutil.rmtree(unpacked)
+    shutil.rmtree(unpacked, ignore_errors=True)
     loaded = StimulusSet.from_files(csv, unzip(archive))
     if len(loaded) != IMAGES:
         raise RuntimeError(f"{len(loaded)} images came back")
 
 
 def prepare(case, folder):
-    """Return a function to time."""
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, walk_coords
     from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
+    from brainscore_vision.benchmark_helpers.neural_common import average_repetition
 
     if case.startswith("construct"):
         import numpy as np
@@ -214,10 +184,10 @@ def prepare(case, folder):
         return lambda: reload_images(csv, archive)
     assembly = make_assembly(PRESENTATIONS, 1 if case == "multi_groupby_narrow" else NEUROIDS)
     some = [f"stimulus_{number}" for number in range(100)]
+    if case.startswith("multi_groupby"):
+        return lambda: assembly.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation")
     return {
-        "average_repetition": lambda: average(assembly),
-        "multi_groupby": lambda: assembly.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation"),
-        "multi_groupby_narrow": lambda: assembly.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation"),
+        "average_repetition": lambda: average_repetition(assembly),
         "walk_coords": lambda: list(walk_coords(assembly)),
         "sel_scalar": lambda: assembly.sel(object_name="object_3"),
         "sel_two": lambda: assembly.sel(object_name="object_3", repetition=0),
@@ -226,42 +196,32 @@ def prepare(case, folder):
     }[case]
 
 
-def copy_images(folder):
-    """Copy the files of the images one by one, as the disk allows."""
-    source, target = folder / "images", folder / "copied"
-    if target.exists():
-        shutil.rmtree(target)
-    target.mkdir()
-    for path in source.iterdir():
-        shutil.copyfile(path, target / path.name)
-
-
 def wall_s(run):
-    """Return how long a call takes in seconds."""
     with timed() as spent:
         run()
     return spent["wall_s"]
 
 
-def time_case(case, calls, folder):
-    """Time a case in this process."""
+def time_case(case, folder):
+    """Time a case in this process, and copies of its images, one by one, as the disk allows."""
+
+    def copy_images():
+        shutil.rmtree(folder / "copied", ignore_errors=True)
+        (folder / "copied").mkdir()
+        for path in (folder / "images").iterdir():
+            shutil.copyfile(path, folder / "copied" / path.name)
+
     run = prepare(case, folder)
     run()  # libraries load and caches fill
-    with_images = case in ("package_images", "reload_images")
-    seconds, copies = [], []
-    for call in range(calls):
-        # A disk is slower after much was written: whoever comes second pays, so they take turns.
-        if with_images and call % 2 == 0:
-            copies.append(wall_s(lambda: copy_images(folder)))
-        seconds.append(wall_s(run))
-        if with_images and call % 2 == 1:
-            copies.append(wall_s(lambda: copy_images(folder)))
-    answer = {"s": min(seconds)}
-    if with_images:
-        answer = {"s": statistics.median(seconds), "copy_s": statistics.median(copies)}
-    if case.startswith("write"):
-        answer["bytes"] = next(folder.glob("*.nc")).stat().st_size
-    return answer
+    if case in ("package_images", "reload_images"):
+        times = {run: [], copy_images: []}
+        for call in range(CALLS):
+            # A disk is slower after much was written, so they take turns to come second.
+            for step in list(times)[:: -1 if call % 2 == 0 else 1]:
+                times[step].append(wall_s(step))
+        return {"s": statistics.median(times[run]), "copy_s": statistics.median(times[copy_images])}
+    answer = {"s": min(wall_s(run) for _ in range(CALLS))}
+    return {**answer, "bytes": next(folder.glob("*.nc")).stat().st_size} if case.startswith("write") else answer
 
 
 def measure_memory(case, folder):
@@ -270,9 +230,10 @@ def measure_memory(case, folder):
 
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
+    from brainscore_vision.benchmark_helpers.neural_common import average_repetition
 
     runs = {
-        "average_repetition": average,
+        "average_repetition": average_repetition,
         "multi_groupby": lambda assembly: assembly.multi_groupby(["object_name", "stimulus_id"]).mean("presentation"),
         "sel_list": lambda assembly: assembly.sel(presentation=assembly["number"] < 1_250),
         "write": lambda assembly: write_netcdf(assembly, folder / "memory.nc"),
@@ -290,66 +251,52 @@ def measure_memory(case, folder):
         command = [sys.executable, __file__, "--measure", "memory:write", str(folder)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     before = memory_mib("VmRSS")
-    if case == "construct":
+    if case in runs:
+        assembly = make_assembly(n, width, coords)
+    elif case == "construct":
         values = np.ones((n, width))
-        reset_peak()
+    reset_peak()
+    if case in runs:
+        runs[case](assembly)
+    elif case == "construct":
         assembly = NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
-    elif case == "read":
-        reset_peak()
+    else:
         assembly = NeuroidAssembly.from_files(folder / "memory.nc")
         values = assembly.values
-    else:
-        assembly = make_assembly(n, width, coords)
-        reset_peak()
-        runs[case](assembly)
-    peak = memory_mib("VmHWM") - before
-    return {"ratio": peak * 2**20 / (n * width * 8)}
+    return {"s": (memory_mib("VmHWM") - before) * 2**20 / (n * width * 8)}
+
+
+def measure(case, folder):
+    own = folder / case.replace(":", "-")
+    own.mkdir(exist_ok=True)
+    kind, _, name = case.rpartition(":")
+    return measure_memory(name, own) if kind else time_case(case, own)
 
 
 def table(results):
-    """Return the results as Markdown."""
     rows, memory = [], []
-    for case, (what, target) in CASES.items():
-        if case not in results:
+    for case, result in results.items():
+        here, peer = result["here"], result.get("peer")
+        if case.startswith("memory:"):
+            cells = [f"{peer['s']:.2f}" if peer else "-", f"{here['s']:.2f}"]
+            memory.append([CASES[case].title, *cells, verdict(here["s"], MEMORY_TARGET, at_most=True)])
             continue
-        here, peer = results[case]["here"], results[case].get("peer")
-        ratio = peer["s"] / here["s"] if peer else None
+        what, ratio = CASES[case].title, peer["s"] / here["s"] if peer else None
         if "bytes" in here:
             beside = f", peer {peer['bytes'] / 1e6:.1f} MB" if peer else ""
             what += f" ({here['bytes'] / 1e6:.1f} MB{beside})"
-        reached = verdict(ratio, target)
+        reached = verdict(ratio, CASES[case].times)
         if "copy_s" in here:
             copies = here["s"] / here["copy_s"]
             reached = f"{copies:.2f} x a plain copy, {verdict(copies, 2, at_most=True)}"
         cells = [f"{peer['s']:.3g}" if peer else "-", f"{here['s']:.3g}", f"{ratio:.1f}" if peer else "-"]
         rows.append([what, *cells, reached])
-    for case, what in MEMORY.items():
-        if f"memory:{case}" in results:
-            here, peer = (results[f"memory:{case}"].get(who, {}).get("ratio") for who in ("here", "peer"))
-            beside = "-" if peer is None else f"{peer:.2f}"
-            memory.append([what, beside, f"{here:.2f}", verdict(here, MEMORY_TARGET, at_most=True)])
     times = markdown(["what", "peer, s", "here, s", "times faster", "target"], rows)
     return f"{times}\n\n{markdown(['peak memory, multiples of the array (80 MB)', 'peer', 'here', 'target'], memory)}"
 
 
-def main():
-    """Measure and write the table."""
-    cases = [*CASES, *(f"memory:{case}" for case in MEMORY)]
-    options = options_of(__doc__, cases, calls=5)
-    if options.measure:
-        case, *folder = options.measure
-        kind, _, name = case.rpartition(":")
-        with tempfile.TemporaryDirectory() as own:
-            place = Path(*folder or (own,))
-            say(measure_memory(name, place) if kind else time_case(case, options.calls, place))
-        return
-    calls, options.calls = options.calls, 1  # each process makes its calls itself
-    results = read("data_standards") if options.only else {}
-    results |= compare(__file__, dict.fromkeys(cases, ("here", "peer")), options)
-    how = f"`python perf/data_standards.py --peer PYTHON`, one thread, best of {calls} or more calls."
-    keep("data_standards", results, title="Data standards", text=f"{how}\n\n{table(results)}\n{NOTE}")
-    print(table(results))
-
-
 if __name__ == "__main__":
-    main()
+    measure_cases(
+        __doc__, CASES, measure, table=table, title="Data standards", remark=REMARK, by="s", calls=1,
+        how=f"one thread, best of {CALLS} or more calls.",
+    )  # fmt: skip

@@ -1,9 +1,5 @@
 """Measure memory and speed of an extraction that is larger than the memory it may take.
 
-    python perf/extraction_memory.py
-    python perf/extraction_memory.py --stimuli 1000 --features 100000 --limit 2
-    python perf/extraction_memory.py --metric ridge --stimuli 1000 --features 100000 --neuroids 50
-
 A layer that costs next to nothing is recorded for many stimuli with a small budget (BRAINSCORE_MEMORY_GB), so that the
 activations lie in a memory-mapped file. Prints wall time, bytes per second, the speed at which this disk takes a plain
 file of the same bytes in the same run, before and after, and the peak of the resident memory, the interpreter and its
@@ -11,15 +7,14 @@ libraries included; then the same call again from the cache. With ``--metric`` t
 neuroids. Fails above ``--limit`` GiB or below half of the disk's speed, the mean of before and after.
 """
 
-import argparse
-import json
 import os
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from harness import memory_mib, timed
+from harness import memory_mib, options_of, say, size, timed
+from made_up_data import neuroid_assembly, stimulus_set
 
 BATCH = 50
 
@@ -53,61 +48,29 @@ def cheap_layer(features):
     return get_activations
 
 
-def score(metric, activations, neuroids):
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+def score(identifier, activations, stimuli, neuroids):
+    """Score activations on made-up responses with the same hidden variables."""
     from brainscore_vision import load_metric
 
-    n = activations.shape[0]
+    n = len(activations)
     rng = np.random.default_rng(2)
     hidden = np.sin(np.outer(np.arange(n), np.arange(1, 21)) * 0.37)
     responses = hidden @ rng.normal(size=(20, neuroids)) + rng.normal(size=(n, neuroids))
-    coords = {
-        "stimulus_id": ("presentation", activations["stimulus_id"].values),
-        "object_name": ("presentation", activations["object_name"].values),
-        "neuroid_id": ("neuroid", np.arange(neuroids)),
-        "region": ("neuroid", np.full(neuroids, "IT")),
-    }
-    target = NeuroidAssembly(responses, coords=coords, dims=["presentation", "neuroid"])
-    return float(load_metric(metric)(activations, target[::-1]))
+    return float(load_metric(identifier)(activations, neuroid_assembly(responses, n, stimuli=stimuli)[::-1]))
 
 
-def main():
-    """Parse, measure, print one line of JSON."""
-    parser = argparse.ArgumentParser(description="Measure memory and speed of an extraction larger than the memory.")
-    parser.add_argument("--stimuli", type=int, default=5_000)
-    parser.add_argument("--features", type=int, default=500_000)
-    parser.add_argument("--budget", default="1", help="BRAINSCORE_MEMORY_GB")
-    parser.add_argument("--limit", type=float, default=4, help="fail above so many GiB")
-    parser.add_argument("--metric", help="also score the result with this metric, such as pls or ridge")
-    parser.add_argument("--neuroids", type=int, default=100)
-    parser.add_argument("--folder", help="on the disk to measure; default: that of temporary files")
-    arguments = parser.parse_args()
-
-    with tempfile.TemporaryDirectory(prefix="brainscore-perf-", dir=arguments.folder) as folder:
-        os.environ.update(BRAINSCORE_HOME=folder, BRAINSCORE_MEMORY_GB=arguments.budget, BRAINSCORE_CACHE_GB="1000")
-        result = measure(Path(folder), arguments)
-    print(json.dumps(result))
-    if result["peak_gib"] > arguments.limit:
-        sys.exit(f"The peak of {result['peak_gib']} GiB is above the limit of {arguments.limit} GiB.")
-    if result["of_disk_speed"] < 0.5:
-        sys.exit(f"{result['of_disk_speed']:.0%} of the disk's write speed were reached; expected at least 50 %.")
-
-
-def measure(folder, arguments):
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+def measure(folder, options):
     from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
-    n = arguments.stimuli
-    names = [f"stimulus{number:05d}" for number in range(n)]
-    stimuli = StimulusSet({"stimulus_id": names, "object_name": [f"object{number % 8}" for number in range(n)]})
-    stimuli.stimulus_paths = {name: folder / f"{name}.txt" for name in names}
-    for number, path in enumerate(stimuli.stimulus_paths.values()):
+    n = options.stimuli
+    paths = [folder / f"stimulus{number:05d}.txt" for number in range(n)]
+    for number, path in enumerate(paths):
         path.write_text(str(number))
-
+    stimuli = stimulus_set(paths)
     extractor = ActivationsExtractorHelper(
-        cheap_layer(arguments.features), read_numbers, "cheap", batch_size=BATCH, model_digest=lambda: "cheap"
+        cheap_layer(options.features), read_numbers, "cheap", batch_size=BATCH, model_digest=lambda: "cheap"
     )
-    size_bytes = n * arguments.features * 4
+    size_bytes = n * options.features * 4
     before = disk_speed(folder, size_bytes)
     with timed() as cold:
         extractor(stimuli, ["layer"])
@@ -118,7 +81,7 @@ def measure(folder, arguments):
     with timed() as cached:
         activations = extractor(stimuli, ["layer"])
     result = {
-        "shape": [n, arguments.features],
+        "shape": [n, options.features],
         "gb": round(size_bytes / 1e9, 2),
         "cold_s": round(cold["wall_s"], 2),
         "cold_cpu_s": round(cold["cpu_s"], 2),
@@ -128,9 +91,9 @@ def measure(folder, arguments):
         "cached_s": round(cached["wall_s"], 3),
         "extraction_peak_gib": round(memory_mib("VmHWM") / 1024, 3),
     }
-    if arguments.metric:
+    if options.metric:
         with timed() as spent:
-            result["score"] = round(score(arguments.metric, activations, arguments.neuroids), 4)
+            result["score"] = round(score(options.metric, activations, stimuli, options.neuroids), 4)
         result["metric_s"] = round(spent["wall_s"], 1)
     return {**result, "peak_gib": round(memory_mib("VmHWM") / 1024, 3)}
 
@@ -145,4 +108,21 @@ def read_numbers(paths):
 
 
 if __name__ == "__main__":
-    main()
+    options = options_of(
+        __doc__,
+        stimuli=size(5_000, 100),
+        features=size(500_000, 50_000),
+        budget=("1", "BRAINSCORE_MEMORY_GB"),
+        limit=(4.0, "fail above so many GiB"),
+        metric=(None, "also score the result with this metric, such as pls or ridge"),
+        neuroids=100,
+        folder=(None, "on the disk to measure; default: that of temporary files"),
+    )
+    with tempfile.TemporaryDirectory(prefix="brainscore-perf-", dir=options.folder) as folder:
+        os.environ.update(BRAINSCORE_HOME=folder, BRAINSCORE_MEMORY_GB=options.budget, BRAINSCORE_CACHE_GB="1000")
+        result = measure(Path(folder), options)
+    say(result)
+    if result["peak_gib"] > options.limit:
+        sys.exit(f"The peak of {result['peak_gib']} GiB is above the limit of {options.limit} GiB.")
+    if result["of_disk_speed"] < size(50, 0) / 100:
+        sys.exit(f"{result['of_disk_speed']:.0%} of the disk's write speed were reached; expected at least 50 %.")

@@ -1,8 +1,5 @@
 """Measure the memory and the time of benchmarks on large sets of fMRI and EEG, on stand-ins of their size.
 
-    python perf/fmri.py
-    python perf/fmri.py --only gifford2022 --share 1
-
 Every case writes files of the published shape, with a planted signal, and scores a model of random features of that
 signal in a process of its own, through ``load_benchmark``. ``--share`` is the part of the stimuli of Gifford2022 that
 is made (all of them are 11 GB). Prints score, seconds and the peak of the memory that the process holds, beside the
@@ -16,20 +13,19 @@ import time
 from pathlib import Path
 
 import numpy as np
-from harness import ask, keep, memory_mib, options_of, say, timed
+from harness import QUICK, ask, keep, memory_mib, options_of, read, say, size, timed
+from made_up_data import stimulus_set
 
 N_FEATURES, N_DIMENSIONS = 1000, 20
-CASES = {
-    # name: benchmark, data set, stimulus sets, {split: (stimuli, repetitions)}, neuroids of each subject, time bins
-    "hebart2023_fmri": ("Hebart2023_fmri.IT-ridgecv", {"train": (8640, 1), "test": (100, 12)}, [6131] * 3, None),
-    "allen2022_fmri_surface": (
-        "Allen2022_fmri_surface.IT-ridge",
-        {"train": (412, 1), "test": (103, 3)},
-        [27646] * 8,
-        None,
+CASES = {  # benchmark, {split: (stimuli, repetitions)}, neuroids of each subject, time bins
+    "hebart2023_fmri": (
+        "Hebart2023_fmri.IT-ridgecv", {"train": (8640, 1), "test": (100, 12)}, [size(6131, 300)] * 3, None,
     ),
-    "gifford2022": ("Gifford2022.IT-ridgecv", {"train": (16540, 4), "test": (200, 80)}, [17] * 10, 100),
-}
+    "allen2022_fmri_surface": (
+        "Allen2022_fmri_surface.IT-ridge", {"train": (412, 1), "test": (103, 3)}, [size(27646, 100)] * 8, None,
+    ),
+    "gifford2022": ("Gifford2022.IT-ridgecv", {"train": (16540, 4), "test": (200, 80)}, [17] * 10, size(100, 4)),
+}  # fmt: skip
 STIMULI = {"Allen2022_fmri_surface": "Allen2022_fmri"}
 
 
@@ -44,7 +40,7 @@ def write(folder, case, share):
     readout = rng.normal(size=(N_DIMENSIONS, N_FEATURES)).astype(np.float32)
     dtype = np.float32 if case.startswith("allen") else np.float64
     for split, (n, repetitions) in splits.items():
-        n = max(50, int(n * share)) if case == "gifford2022" else n
+        n = max(50, int(n * share)) if case == "gifford2022" or QUICK else n
         signal = rng.normal(size=(n, N_DIMENSIONS)).astype(np.float32)
         np.save(folder / f"{split}.npy", signal @ readout)
         shown = np.repeat(np.arange(n), repetitions)
@@ -58,10 +54,9 @@ def write(folder, case, share):
             labels = coords(case, split, shown, repetitions, subjects)
             values.attrs["coordinates"] = " ".join(labels)
             for name, (dim, column) in labels.items():
-                kind = h5netcdf.core.h5py.string_dtype() if column.dtype.kind == "U" else column.dtype
-                file.create_variable(name, (dim,), kind)[:] = (
-                    column.astype(object) if column.dtype.kind == "U" else column
-                )
+                is_text = column.dtype.kind == "U"
+                kind = h5netcdf.core.h5py.string_dtype() if is_text else column.dtype
+                file.create_variable(name, (dim,), kind)[:] = column.astype(object) if is_text else column
     return sum((folder / f"{split}.nc").stat().st_size for split in splits)
 
 
@@ -76,7 +71,7 @@ def coords(case, split, shown, repetitions, subjects):
     if repetitions > 1 or split == "test":
         result["repetition"] = ("presentation", np.tile(np.arange(repetitions), len(shown) // repetitions))
     if case == "gifford2022":
-        starts = np.arange(-20, 80) / 100
+        starts = np.arange(CASES[case][3]) / 100 - 0.2
         return result | {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", starts + 0.01)}
     # As many are of IT and reliable as in the published recordings, about.
     regions = np.where(np.arange(n) % 3 < 2, "IT", "V1")
@@ -87,9 +82,9 @@ def coords(case, split, shown, repetitions, subjects):
 
 def score(folder, case):
     """Score the model of features on the files in a folder; return the numbers."""
+    from brainscore_core.plugin_management.import_plugin import import_plugin
     from brainscore_core.supported_data_standards.brainio import s3
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_core.testing.synthetic import assembly_of
     from brainscore_vision import load_benchmark, stimulus_set_registry
     from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 
@@ -98,17 +93,12 @@ def score(folder, case):
     features = {}
     for split in splits:
         values = np.load(folder / f"{split}.npy")
-        ids = [f"{split}{number:05d}" for number in range(len(values))]
-        stimuli = StimulusSet({"stimulus_id": ids})
-        stimuli.identifier = name = f"{STIMULI.get(dataset, dataset)}_stim_{split}"
-        stimuli.stimulus_paths = dict.fromkeys(ids, folder / "picture.png")
-        load_once(name)
+        name = f"{STIMULI.get(dataset, dataset)}_stim_{split}"
+        stimuli = stimulus_set([folder / f"{split}{number:05d}.png" for number in range(len(values))], name)
+        import_plugin("brainscore_vision", "stimulus_set", name)  # so that it does not register after the stand-in
         stimulus_set_registry[name] = lambda stimuli=stimuli: stimuli
-        features[name] = NeuroidAssembly(
-            values,
-            coords={"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", np.arange(values.shape[1]))},
-            dims=["presentation", "neuroid"],
-        )
+        numbers = ("neuroid", np.arange(values.shape[1]))
+        features[name] = assembly_of(values, stimulus_id=stimuli["stimulus_id"].values, neuroid_id=numbers)
     s3.get_path = lambda identifier, *_: folder / f"{'train' if 'train' in identifier else 'test'}.nc"
     benchmark = load_benchmark(identifier)
     peak = Peak()
@@ -138,32 +128,19 @@ class Peak(threading.Thread):
             time.sleep(0.01)
 
 
-def load_once(name):
-    """Import the plugin that registers a stimulus set, so that it does not register after the stand-in."""
-    from brainscore_core.plugin_management.import_plugin import import_plugin
-
-    import_plugin("brainscore_vision", "stimulus_set", name)
-
-
-def main():
-    """Measure, print and write results/fmri.json."""
-    options = options_of(__doc__, CASES, more=[("--share", {"type": float, "default": 0.25})])
+if __name__ == "__main__":
+    options = options_of(
+        __doc__, only=([], ", ".join(CASES)), share=(size(100, 1) / 400, "of the stimuli of Gifford2022"), measure=None
+    )
     if options.measure:
-        case, folder = options.measure
-        say(score(Path(folder), case))
-        return
-    results = {}
+        say(score(Path(options.measure[1]), options.measure[0]))
+        sys.exit()
+    results = read("fmri") if options.only else {}
     for case in options.only or CASES:
         with tempfile.TemporaryDirectory() as folder:
-            size = write(Path(folder), case, options.share)
+            size_bytes = write(Path(folder), case, options.share)
             answer = ask(sys.executable, __file__, "--measure", case, folder)
-        results[case] = {"files_gb": round(size / 1e9, 2), **answer}
-        if case == "gifford2022":
-            results[case]["share"] = options.share
+        share = {"share": options.share} if case == "gifford2022" else {}
+        results[case] = {"files_gb": round(size_bytes / 1e9, 2), **answer, **share}
         print(case, results[case], flush=True)
-    if not options.only:
-        keep("fmri", results)
-
-
-if __name__ == "__main__":
-    main()
+    keep("fmri", results)

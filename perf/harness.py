@@ -1,6 +1,7 @@
-"""Share what measurements need: a process of its own for each, the clock, memory, the published system, the tables.
+"""Share what measurements need: options, a process for each case, clock and memory, tables, results.
 
-Runs in the published system's environment too, so it imports neither package.
+Runs in the published system's environment too, so it imports neither package. With ``--quick`` every script measures
+little data and keeps no results, which tries the script.
 """
 
 from __future__ import annotations
@@ -14,13 +15,49 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 TABLES = HERE / "RESULTS.md"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 HOMES = ("BRAINSCORE_HOME", "BRAINIO_HOME", "RESULTCACHING_HOME", "MT_HOME")
+QUICK = "--quick" in sys.argv or "PERF_QUICK" in os.environ
 Numbers = dict[str, object]
+
+
+def size(full: int, quick: int) -> int:
+    """Return `full`, or `quick` with ``--quick``."""
+    return quick if QUICK else full
+
+
+def options_of(doc: str | None, **defaults: object) -> argparse.Namespace:
+    """Parse the command line.
+
+    Parameters
+    ----------
+    doc : str
+        Docstring of the script, its help.
+    **defaults
+        Each option with its default, which determines its type, or with a pair of default and help. A list may be
+        given several times; None is text.
+    """
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="measure little data, keep no results")
+    for name, entry in defaults.items():
+        default, text = entry if isinstance(entry, tuple) else (entry, argparse.SUPPRESS if name == "measure" else None)
+        settings: dict[str, object] = {"default": default, "type": str if default is None else type(default)}
+        if isinstance(default, bool):
+            settings = {"action": "store_true"}
+        elif isinstance(default, list):
+            settings = {"action": "append", "default": default}
+        elif name == "measure":
+            settings = {"nargs": "+"}
+        parser.add_argument("--" + name.replace("_", "-"), help=text, **settings)
+    return parser.parse_args()
+
+
+# -- clock and memory --------------------------------------------------------------------------------------------------
 
 
 class timed(dict[str, float]):  # noqa: N801 - reads as a statement: with timed() as spent
@@ -34,26 +71,54 @@ class timed(dict[str, float]):  # noqa: N801 - reads as a statement: with timed(
         self.update(cpu_s=time.process_time() - self._start[0], wall_s=time.perf_counter() - self._start[1])
 
 
-def cpu_s(call: Callable[[], object], calls: int = 3, choose: Callable[[list[float]], float] = min) -> float:
-    """Return the least (or `choose` of the) processor time of some calls, after one that loads libraries."""
+def times_of(call: Callable[[], object], calls: int = 3, by: str = "cpu_s") -> list[float]:
+    """Return the seconds of each of some calls, after one that loads libraries."""
     call()
     times = []
-    for _ in range(calls):
+    for _ in range(size(calls, 1)):
         with timed() as spent:
             call()
-        times.append(spent["cpu_s"])
-    return choose(times)
+        times.append(spent[by])
+    return times
 
 
-def median_cpu_s(call: Callable[[], object], calls: int = 5) -> float:
-    """Return the median processor time of some calls, after one that loads libraries."""
-    return cpu_s(call, calls, statistics.median)
+def memory_mib(field: str, pid: int | str = "self") -> float:
+    """Return memory of a process: `VmRSS` now, `RssAnon` without files, `VmHWM` the most since `reset_peak`."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(field + ":")).split()[1]) / 1024
 
 
-def memory_mib(field: str) -> float:
-    """Return memory of this process: `VmRSS` now, `RssAnon` without files, `VmHWM` the most since `reset_peak`."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(field + ":"))
-    return int(line.split()[1]) / 1024
+def reset_peak() -> None:
+    """Restart counting the peak memory of this process."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def cpu_of(pid: int | str) -> float:
+    """Return the processor seconds of a process and of those of its children that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_of_tree(pid: int | str = "self") -> float:
+    """Return the processor seconds of a process and all that it started."""
+    children = " ".join(path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")).split()
+    return cpu_of(pid) + sum(map(cpu_of_tree, children))
+
+
+def medians(answers: Sequence[Mapping[str, float]], digits: int = 4) -> dict[str, float]:
+    """Return the median of each number over several runs."""
+    return {name: round(statistics.median(answer[name] for answer in answers), digits) for name in answers[0]}
+
+
+# -- other processes ---------------------------------------------------------------------------------------------------
+
+
+def with_one_thread() -> None:
+    """Start this script again with one thread in numerical libraries, which read the number when they are imported."""
+    main = Path(getattr(sys.modules["__main__"], "__file__", None) or "/").resolve()
+    if main.parent == HERE and any(os.environ.get(name) != "1" for name in THREADS):
+        os.environ.update(dict.fromkeys(THREADS, "1"))
+        os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606 - this script
 
 
 def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> tuple[dict[str, float], str]:
@@ -62,20 +127,10 @@ def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> tupl
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no", **variables}
     done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stderr[-3000:]}")
+        raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stdout[-500:]}{done.stderr[-3000:]}")
     wall, after = time.perf_counter() - started, os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return {"wall_s": wall, "cpu_s": cpu}, done.stdout
-
-
-def medians(answers: Sequence[Mapping[str, float]], digits: int = 4) -> dict[str, float]:
-    """Return the median of each number over several runs."""
-    return {name: round(statistics.median(answer[name] for answer in answers), digits) for name in answers[0]}
-
-
-def reset_peak() -> None:
-    """Start counting the peak memory of this process anew."""
-    Path("/proc/self/clear_refs").write_text("5")
 
 
 def ask(
@@ -97,72 +152,142 @@ def ask(
     with tempfile.TemporaryDirectory() as empty:
         if home:
             Path(home).mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, **dict.fromkeys(THREADS, str(threads)), **dict.fromkeys(HOMES, str(home or empty))}
-        environment |= {"BS_INSTALL_DEPENDENCIES": "no", "MT_MULTITHREAD": "0", **variables}
+        environment = {**dict.fromkeys(THREADS, str(threads)), **dict.fromkeys(HOMES, str(home or empty))}
+        environment |= {"MT_MULTITHREAD": "0", **({"PERF_QUICK": "1"} if QUICK else {}), **variables}
         if python != sys.executable:
-            environment.pop("PYTHONPATH", None)  # it may lead to this project's packages, which have the same names
+            environment["PYTHONPATH"] = ""  # it may lead to this project's packages, which have the same names
         processors = ",".join(map(str, sorted(os.sched_getaffinity(0))[-threads:]))
-        command = ["taskset", "-c", processors, python, "-W", "ignore", script, *map(str, arguments)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def options_of(
-    script_doc: str, cases: Iterable[str], *, calls: int = 2, more: Sequence[tuple[str, Mapping[str, object]]] = ()
-) -> argparse.Namespace:
-    """Parse the options that measurements share: --peer, --only, --calls, and --measure for the child processes."""
-    parser = argparse.ArgumentParser(description=script_doc.partition("\n")[0])
-    parser.add_argument("--peer", metavar="PYTHON", help="interpreter with the published packages")
-    parser.add_argument("--only", action="append", choices=list(cases), help="may be repeated; others stay as stored")
-    parser.add_argument("--calls", type=int, default=calls, help="number of calls; the best counts")
-    parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
-    for name, settings in more:
-        parser.add_argument(name, **settings)
-    return parser.parse_args()
-
-
-def compare(
-    script: str,
-    cases: Mapping[str, Sequence[str]],
-    options: argparse.Namespace,
-    *arguments: str | Path,
-    by: str = "cpu_s",
-    homes: str | Path | None = None,
-    threads: int = 1,
-    **variables: str,
-) -> dict[str, dict[str, Numbers]]:
-    """Measure cases here and in the published system in turn; the fastest of the calls of each counts.
-
-    Parameters
-    ----------
-    script : str
-        Runs with ``--measure CASE *arguments`` in a process of its own.
-    cases : mapping of str to sequence of str
-        Case -> systems that measure it, 'here' and 'peer'.
-    by : str
-        The number to minimise.
-    homes : path-like, optional
-        Folder of a home for each call and system, which its cases share; None: each has an empty one.
-    """
-    results: dict[str, dict[str, Numbers]] = {}
-    for call in range(options.calls):
-        for case, systems in cases.items():
-            for who, python in (("here", sys.executable), ("peer", options.peer)):
-                if python is None or who not in systems or (options.only and case not in options.only):
-                    continue
-                home = Path(homes, f"{who}-{call}") if homes else None
-                answer = ask(python, script, "--measure", case, *arguments, home=home, threads=threads, **variables)
-                best = results.setdefault(case, {}).get(who)
-                results[case][who] = answer if best is None or answer[by] < best[by] else best
-                print(f"{who} {case}: {json.dumps(answer)}", flush=True)
-    return results
+        command = ("taskset", "-c", processors, python, "-W", "ignore", script, *arguments)
+        return json.loads(run(*command, **environment)[1].splitlines()[-1])
 
 
 def say(answer: object) -> None:
     """Print the answer of a child process for `ask`."""
     print(json.dumps(answer))
+
+
+# -- cases -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A measurement in a process of its own.
+
+    Attributes
+    ----------
+    title : str
+        First cell of its row.
+    times : float, optional
+        Target: how many times faster than the published system.
+    most_s : float, optional
+        Target: at most so many seconds.
+    peer : bool
+        Whether the published system measures it too.
+    data : object
+        Details for the script.
+    """
+
+    title: str
+    times: float | None = None
+    most_s: float | None = None
+    peer: bool = True
+    data: object = None
+
+
+def measure_cases(
+    doc: str | None,
+    cases: Mapping[str, Case],
+    measure: Callable[[str, Path], Numbers],
+    *,
+    table: Callable[[Mapping[str, Mapping[str, Numbers]]], str] | None = None,
+    title: str = "",
+    how: str = "one thread.",
+    remark: str = "",
+    prepare: Callable[[Path], object] | None = None,
+    by: str = "cpu_s",
+    calls: int = 2,
+    threads: int = 1,
+    keep_homes: bool = False,
+    **variables: str,
+) -> None:
+    """Be the script that measures cases here and, with ``--peer``, in the published system, in turn.
+
+    The call with the least seconds of each case counts. Results of other cases stay as they are stored.
+
+    Parameters
+    ----------
+    measure : callable
+        ``measure(case, folder)``, run in a process for each call and system.
+    table : callable
+        Return results, case -> system -> numbers, as Markdown; `comparison_table` if None.
+    title, how, remark : str
+        Section of RESULTS.md, its first line after the command, and its end; no title: no section.
+    prepare : callable
+        Write the data that all cases share to a folder.
+    by : str
+        The number to minimise.
+    keep_homes : bool
+        Whether cases of a call share a home; else each has an empty one.
+    **variables
+        Environment of the processes.
+    """
+    script, name = sys.argv[0], Path(sys.argv[0]).stem
+    options = options_of(
+        doc,
+        peer=(None, "interpreter with the published packages"),
+        only=([], f"one of {', '.join(cases)}; may be repeated"),
+        calls=(calls, "number of calls; the best counts"),
+        threads=(threads, "of each process, and processors it may use; results of another number are not kept"),
+        measure=None,
+    )
+    if options.measure:
+        say(measure(options.measure[0], Path(options.measure[1])))
+        return
+    if unknown := set(options.only).difference(cases):
+        raise SystemExit(f"{sorted(unknown)} are no cases of {script}: {', '.join(cases)}.")
+    results: dict[str, dict[str, Numbers]] = {}
+    draw = comparison_table(cases, by) if table is None else table
+    systems = {"here": sys.executable, **({"peer": options.peer} if options.peer else {})}
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as homes:
+        if prepare:
+            prepare(Path(folder))
+        for call in range(size(options.calls, 1)):
+            for case, who in ((case, who) for case in options.only or cases for who in systems):
+                if who == "peer" and not cases[case].peer:
+                    continue
+                home = Path(homes, f"{who}-{call}") if keep_homes else None
+                own = {"home": home, "threads": options.threads, "PERF_SYSTEM": who, **variables}
+                answer = ask(systems[who], script, "--measure", case, folder, **own)
+                best = results.setdefault(case, {}).get(who)
+                results[case][who] = answer if best is None or answer[by] < best[by] else best
+                print(f"{who} {case}: {json.dumps(answer)}", flush=True)
+    results = {**(read(name) if options.only else {}), **results}
+    text = f"`python perf/{name}.py{' --peer PYTHON' if options.peer else ''}`, {how}\n\n{draw(results)}\n{remark}"
+    if options.threads == threads:
+        keep(name, results, title=title, text=text)
+    else:
+        print(text)
+
+
+def comparison_table(cases: Mapping[str, Case], by: str = "cpu_s", digits: int = 1) -> Callable[..., str]:
+    """Return what draws the times of cases beside those of the published system."""
+
+    def draw(results: Mapping[str, Mapping[str, Numbers]]) -> str:
+        rows = []
+        for name, case in cases.items():
+            if name in results:
+                here, ratio = results[name]["here"], ratio_of(results[name], by)
+                reached = verdict(ratio, case.times)
+                if case.most_s is not None:
+                    reached = verdict(here[by], case.most_s, at_most=True, unit=" s")
+                times = [seconds(results[name].get("peer")), seconds(here)]
+                rows.append([case.title, *times, f"{ratio:.{digits}f}" if ratio else "-", reached])
+        return markdown(["what", "peer, s CPU / wall", "here, s CPU / wall", "times faster", "target"], rows)
+
+    return draw
+
+
+# -- results and tables ------------------------------------------------------------------------------------------------
 
 
 def read(name: str) -> Numbers:
@@ -172,25 +297,24 @@ def read(name: str) -> Numbers:
 
 
 def keep(name: str, results: object, *, title: str = "", text: str = "") -> None:
-    """Print the results, write results/<name>.json and, with a title, the section of RESULTS.md; others stay."""
+    """Print the results; unless ``--quick``, write results/<name>.json and, with a title, the section of RESULTS.md."""
     print(text or json.dumps(results, indent=1))
+    if QUICK:
+        return
     path = HERE / "results" / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    written = path.with_suffix(".part")
+    written.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    written.replace(path)
     if title:
         whole = TABLES.read_text(encoding="utf-8") if TABLES.exists() else "# Measurements\n"
-        TABLES.write_text(replace_section(whole, f"## {title}", text), encoding="utf-8")
+        before, head, after = whole.partition(f"## {title}\n")
+        rest = after[after.index("\n## ") :] if head and "\n## " in after else ""
+        TABLES.write_text(f"{before.rstrip()}\n\n## {title}\n\n{text.strip()}\n{rest}", encoding="utf-8")
 
 
-def replace_section(text: str, title: str, section: str) -> str:
-    """Return a document with one section replaced, or appended if there is none of that title."""
-    before, found, after = text.partition(f"{title}\n")
-    rest = after[after.index("\n## ") :] if found and "\n## " in after else ""
-    return f"{before.rstrip()}\n\n{title}\n\n{section.strip()}\n{rest}"
-
-
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a table."""
+    head = list(head)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 

@@ -1,7 +1,5 @@
 """Measure how long it takes to choose among 10 layers of a network for 4 regions, here and in the published system.
 
-    python perf/layer_selection.py --peer /path/to/peer/bin/python
-
 Both get the same network, pictures and responses, an empty home and one thread. The published system scores every layer
 on every benchmark through its own `LayerSelection`, `LayerScores` and `LayerPCA`. It fits its principal components to
 1,000 validation images of ImageNet, which it downloads; here they are 1,000 pictures of noise, and the time that they
@@ -9,27 +7,19 @@ take is also given by itself. What this project does besides, the nested cross-v
 its time. Imports and data are not.
 """
 
-from __future__ import annotations
+import os
+from functools import partial
 
-import json
-import sys
-import tempfile
-from pathlib import Path
-
-from harness import ask, keep, options_of, say, timed
+from harness import Case, measure_cases, size, timed
+from made_up_data import neural_benchmark, neuroid_assembly, pictures, stimulus_set
 
 REGIONS = {"V1": "2", "V2": "4", "V4": "6", "IT": "9"}  # and the layer whose activity, with noise, is its responses
-N_STIMULI, N_NEUROIDS, SIZE_PX, CEILING = 500, 96, 64, 0.9
-LAYERS = [str(index) for index in range(10)]
-TARGET = 10
-N_COMPONENTS = 1000  # of the published system
-
-
-# -- the same for both -------------------------------------------------------------------------------------------------
+N_STIMULI, N_NEUROIDS, SIDE_PX, CEILING = size(500, 60), size(96, 10), 64, 0.9
+N_COMPONENTS = size(1000, 10)  # of the published system
+CASES = {"selection": Case("10 layers for 4 regions", 10.0)}
 
 
 def network():
-    """Make a network of ten modules."""
     import torch
     from torch import nn
 
@@ -43,26 +33,17 @@ def network():
     ).eval()  # fmt: skip
 
 
-def make_data(folder, n_stimuli, n_others):
-    """Write pictures of noise whose power falls with frequency, the network, and responses of four regions."""
+def make_data(folder):
     import numpy as np
     import torch
     from PIL import Image
 
-    rng = np.random.default_rng(0)
-    frequencies = np.hypot(*np.meshgrid(np.fft.fftfreq(SIZE_PX), np.fft.fftfreq(SIZE_PX)))
-    amplitude = 1 / np.maximum(frequencies, 1 / SIZE_PX)
-    for kind, count in (("shown", n_stimuli), ("other", n_others)):
-        for index in range(count):
-            noise = np.fft.ifft2(np.fft.fft2(rng.normal(size=(3, SIZE_PX, SIZE_PX))) * amplitude).real
-            pixels = 128 + 50 * noise / noise.std()
-            Image.fromarray(pixels.clip(0, 255).astype(np.uint8).transpose(1, 2, 0)).save(
-                folder / f"{kind}{index:04d}.png"
-            )
+    rng, responses = np.random.default_rng(0), {}
+    paths = pictures(folder, N_STIMULI, SIDE_PX)
+    pictures(folder, N_COMPONENTS, SIDE_PX, prefix="other")
     torch.save(network().state_dict(), folder / "network.pt")
-    shown = np.stack([np.asarray(Image.open(folder / f"shown{index:04d}.png")) for index in range(n_stimuli)])
-    values = torch.from_numpy(shown).permute(0, 3, 1, 2).float() / 127.5 - 1
-    responses, activity = {}, values
+    shown = np.stack([np.asarray(Image.open(path)) for path in paths])
+    activity = torch.from_numpy(shown).permute(0, 3, 1, 2).float() / 127.5 - 1
     with torch.no_grad():
         for index, module in enumerate(network()):
             activity = module(activity)
@@ -74,59 +55,6 @@ def make_data(folder, n_stimuli, n_others):
     np.savez(folder / "responses.npz", **responses)
 
 
-def prepare(folder):
-    """Return the activations model and the benchmarks of the regions; runs in both systems."""
-    from functools import partial
-
-    import numpy as np
-    import sklearn.model_selection  # noqa: F401 - the one imports it at the start, the other when it splits
-    import torch
-
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-    from brainscore_vision import load_metric
-    from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
-
-    model = network()
-    model.load_state_dict(torch.load(folder / "network.pt", weights_only=True))
-    preprocessing = partial(load_preprocess_images, image_size=SIZE_PX)
-    wrapper = PytorchWrapper(identifier="measured", model=model, preprocessing=preprocessing)
-    benchmarks = {}
-    with np.load(folder / "responses.npz") as stored:
-        for region in REGIONS:
-            responses = stored[region]
-            ids = [f"shown{index:04d}" for index in range(len(responses))]
-            stimuli = StimulusSet({"stimulus_id": ids, "object_name": [f"object{i % 8}" for i in range(len(ids))]})
-            stimuli.stimulus_paths = {each: folder / f"{each}.png" for each in ids}
-            stimuli.identifier = "measured"
-            assembly = NeuroidAssembly(
-                responses[:, :, None],
-                coords={
-                    "stimulus_id": ("presentation", ids),
-                    "object_name": ("presentation", stimuli["object_name"].values),
-                    "neuroid_id": ("neuroid", np.arange(responses.shape[1])),
-                    "region": ("neuroid", [region] * responses.shape[1]),
-                    "time_bin_start": ("time_bin", [70]),
-                    "time_bin_end": ("time_bin", [170]),
-                },
-                dims=["presentation", "neuroid", "time_bin"],
-            ).squeeze("time_bin")
-            assembly.attrs["stimulus_set"] = stimuli
-            benchmarks[region] = NeuralBenchmark(
-                identifier=f"measured.{region}-pls",
-                version=1,
-                assembly=assembly,
-                similarity_metric=load_metric("pls"),
-                visual_degrees=8,
-                number_of_trials=1,
-                ceiling_func=ceiling,
-                parent=region,
-                bibtex=None,
-            )
-    return wrapper, benchmarks
-
-
 def ceiling():
     """Return a ceiling that costs nothing, so that only the selection is measured."""
     from brainscore_core.metrics import Score
@@ -136,70 +64,64 @@ def ceiling():
     return score
 
 
-# -- one measurement, in a process of its own --------------------------------------------------------------------------
+def prepare(folder):
+    """Return the layer selection and the benchmarks of the regions; runs in both systems."""
+    import numpy as np
+    import sklearn.model_selection  # noqa: F401 - the one imports it at the start, the other when it splits
+    import torch
 
-
-def measure_here(folder):
-    """Choose with the layer atlas, twice: the second time everything is in the cache."""
+    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
     from brainscore_vision.model_helpers.brain_transformation.neural import LayerSelection
 
-    wrapper, benchmarks = prepare(folder)
-    selection = LayerSelection("measured", wrapper, LAYERS, visual_degrees=8)
-    found = {}
-    for name in ("first", "again"):
-        with timed() as found[name]:
-            atlas = selection.atlas(benchmarks)
-    found["chosen"] = {choice.region: choice.layer for choice in atlas.regions}
-    found["separable"] = {choice.region: choice.separable for choice in atlas.regions}
-    return found
+    model = network()
+    model.load_state_dict(torch.load(folder / "network.pt", weights_only=True))
+    preprocessing = partial(load_preprocess_images, image_size=SIDE_PX)
+    wrapper = PytorchWrapper(identifier="measured", model=model, preprocessing=preprocessing)
+    stimuli = stimulus_set(sorted(folder.glob("picture*.png")))
+    with np.load(folder / "responses.npz") as stored:
+        averages = {name: neuroid_assembly(stored[name], N_STIMULI, region=name, stimuli=stimuli) for name in REGIONS}
+    benchmarks = {name: neural_benchmark(each, stimuli, ceiling, name) for name, each in averages.items()}
+    return LayerSelection("measured", wrapper, [str(index) for index in range(10)], visual_degrees=8), benchmarks
 
 
-def measure_peer(folder):
+def measure_here(_case, folder):
+    """Choose with the layer atlas, twice: the second time everything is in the cache."""
+    selection, benchmarks = prepare(folder)
+    with timed() as first:
+        atlas = selection.atlas(benchmarks)
+    with timed() as again:
+        selection.atlas(benchmarks)
+    layers = {choice.region: [choice.layer, choice.separable] for choice in atlas.regions}
+    return {**first, "again": again, "chosen": layers}
+
+
+def measure_peer(_case, folder):
     """Choose with the published classes, region by region, as its `RegionLayerMap` does."""
     from brainscore_vision.model_helpers.activations import pca
-    from brainscore_vision.model_helpers.brain_transformation.neural import LayerSelection
 
     others = sorted(str(path) for path in folder.glob("other*.png"))
     pca._get_imagenet_val = lambda num_images: others[:num_images]  # noqa: SLF001 - what it would download
-    wrapper, benchmarks = prepare(folder)
+    selection, benchmarks = prepare(folder)
     components = {"wall_s": 0.0, "cpu_s": 0.0}
     fit = pca.LayerPCA._pcas  # noqa: SLF001 - measured by itself
 
     def timed_fit(*arguments, **kwargs):
         with timed() as spent:
             fitted = fit(*arguments, **kwargs)
-        components["wall_s"] += spent["wall_s"]
-        components["cpu_s"] += spent["cpu_s"]
+        components.update({name: components[name] + seconds for name, seconds in spent.items()})
         return fitted
 
     pca.LayerPCA._pcas = timed_fit  # noqa: SLF001 - see above
-    selection = LayerSelection("measured", wrapper, LAYERS, visual_degrees=8)
     with timed() as first:
         chosen = {region: str(selection(region, benchmark)) for region, benchmark in benchmarks.items()}
-    return {"first": first, "components": components, "chosen": chosen}
-
-
-def main():
-    """Measure, print and write results/layer_selection.json."""
-    options = options_of(__doc__, (), more=[("--stimuli", {"type": int, "default": N_STIMULI})])
-    if options.measure:
-        who, folder = options.measure
-        say({"here": measure_here, "peer": measure_peer}[who](Path(folder)))
-        return
-    with tempfile.TemporaryDirectory() as name:
-        make_data(Path(name), options.stimuli, N_COMPONENTS if options.peer else 0)
-        results = {"stimuli": options.stimuli, "here": ask(sys.executable, __file__, "--measure", "here", name)}
-        if options.peer:
-            results["peer"] = ask(options.peer, __file__, "--measure", "peer", name)
-    if "peer" in results:
-        here, peer = results["here"]["first"], results["peer"]["first"]
-        results["times_faster"] = {key: peer[key] / here[key] for key in here}
-        fits = {key: peer[key] - results["peer"]["components"][key] for key in here}
-        results["times_faster_without_components"] = {key: fits[key] / here[key] for key in here}
-        results["target"] = TARGET
-        keep("layer_selection", results)
-    print(json.dumps(results, indent=2))
+    return {**first, "components": components, "chosen": chosen}
 
 
 if __name__ == "__main__":
-    main()
+    measure_cases(
+        __doc__,
+        CASES,
+        measure_peer if os.environ.get("PERF_SYSTEM") == "peer" else measure_here,
+        prepare=make_data,
+        calls=1,
+    )

@@ -3,9 +3,6 @@
 The records (1.5 GB) and the site are removed afterwards. The build runs in its own processes. Linux only.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import os
 import platform
@@ -16,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import keep, say, timed
+from harness import cpu_of_tree, keep, options_of, say, size, timed
 
 from brainscore_web.leaderboard.made_up import MadeUp
 
@@ -40,25 +37,14 @@ def memory_of_session(session: int) -> int:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if os.getsid(int(folder.name)) == session:
-                shares = [
-                    line for line in (folder / "smaps_rollup").read_text().splitlines() if line.startswith("Pss:")
-                ]
-                total += sum(1024 * int(line.split()[1]) for line in shares)
+                lines = (folder / "smaps_rollup").read_text().splitlines()
+                total += sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
         except OSError:  # it has ended
             continue
     return total
 
 
-def cpu_of_children() -> float:
-    """Return the processor seconds of running children, such as the server of forks, and of their children."""
-    total = 0
-    for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-        total += sum(map(int, Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11:15]))
-    return total / os.sysconf("SC_CLK_TCK")
-
-
 def build_here(folder: Path) -> None:
-    """Build, and print times as JSON."""
     from brainscore_web.leaderboard import site
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.sources import FolderSource
@@ -67,17 +53,18 @@ def build_here(folder: Path) -> None:
     with timed() as spent:
         built = site.build(FolderSource(folder / "records"), catalogue, folder / "site")
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    times = {
-        "seconds": round(spent["wall_s"], 2),
-        "cpu_seconds": round(usage.ru_utime + usage.ru_stime + cpu_of_children(), 2),
-        "cpu_seconds_of_main_process": round(usage.ru_utime + usage.ru_stime, 2),
-        "n_records": built.n_records,
-    }
-    say(times)
+    main = usage.ru_utime + usage.ru_stime
+    say(
+        {
+            "seconds": round(spent["wall_s"], 2),
+            "cpu_seconds": round(cpu_of_tree(), 2),
+            "cpu_seconds_of_main_process": round(main, 2),
+            "n_records": built.n_records,
+        }
+    )
 
 
 def measure(size: str) -> dict[str, object]:
-    """Return times and sizes of a build."""
     made_up = MadeUp.of(size)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -91,21 +78,12 @@ def measure(size: str) -> dict[str, object]:
     return numbers
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", default="741x289")
-    parser.add_argument("--build", type=Path)
-    arguments = parser.parse_args()
-    if arguments.build:
-        build_here(arguments.build)
-        return
-    numbers = measure(arguments.size)
-    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-    numbers["machine"] = (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, load {load} at the end"
-    )
-    keep("leaderboard", numbers)
-
-
 if __name__ == "__main__":
-    main()
+    options = options_of(__doc__, size="741x289" if size(1, 0) else "20x10", build=(None, "folder, in this process"))
+    if options.build:
+        build_here(Path(options.build))
+        sys.exit()
+    numbers = measure(options.size)
+    load = ", ".join(f"{average:.1f}" for average in os.getloadavg())
+    system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
+    keep("leaderboard", {**numbers, "machine": f"{system}, load {load} at the end"})

@@ -1,8 +1,5 @@
 """Put every regression and RDM kernel beside its floor: its matrix products at the speed of the BLAS.
 
-    python perf/limits.py                       # all, results/limits.json and a section of RESULTS.md
-    python perf/limits.py --case pls-wide       # some, printed only
-
 The floor counts the multiplications and additions of the matrix products and factorisations that the best way we know
 needs, in float64, each of them once: a product of (a, b) and (b, c) counts 2abc, a symmetric one abb, a Cholesky factor
 n^3 / 3, its inverse n^3 2 / 3, a symmetric eigendecomposition n^3 10 / 3 (4/3 for the tridiagonal form, 2 to turn its
@@ -11,16 +8,26 @@ is a bound that nobody reaches: it knows no memory, no products with few rows, n
 thread, best of ``--calls``.
 """
 
-import argparse
 import cProfile
-import os
 import pstats
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"  # before NumPy is imported: the floor is that of one thread
+import numpy as np
+from harness import QUICK, keep, markdown, options_of, read, times_of, with_one_thread
 
-import numpy as np  # noqa: E402 - after the number of threads is set
-from harness import cpu_s, keep, markdown  # noqa: E402
+from brainscore_vision.metric_helpers.arrays.geometry.cka import cka as unbiased_cka
+from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import (
+    correlation_distances,
+    rdm_similarity,
+    squared_distances,
+)
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
+from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_split_fits
+from brainscore_vision.metric_helpers.arrays.regression.mask import MaskSettings, mask_predict_splits
+from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
+from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_split_fits
+from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import ridge_cv_predict_splits
+from brainscore_vision.metric_helpers.arrays.regression.single import best_source_predict_splits
 
 AIM = 1.5
 SIDE = 1536  # of the matrices whose product tells the speed
@@ -54,8 +61,6 @@ def ten_splits(n):
 
 def pls(n, p, q):
     """PLS of ten splits: cross-products once and less each test part; per component scores and loadings."""
-    from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
-
     x, y = data(n, p, q)
     width = min(n, p)  # features, or the factor of their Gram matrix
     gram = n * n * p + n**3 / 3 if p > n else 0
@@ -63,20 +68,14 @@ def pls(n, p, q):
     return lambda: pls_predict_splits(x, y, ten_splits(n), COMPONENTS), gram + products
 
 
-def ridge(n, p, q):
-    """Ridge regression of ten splits, by deletion from one fit of all."""
-    from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_split_fits
+def by_deletion(fit):
+    """Return a case of a regression of ten splits, by deletion from one fit of all."""
 
-    x, y = data(n, p, q)
-    return lambda: ridge_split_fits(x, ten_splits(n), 10.0).predict(y), smoother(n, p, q)
+    def case(n, p, q):
+        x, y = data(n, p, q)
+        return lambda: fit(x, ten_splits(n)).predict(y), smoother(n, p, q)
 
-
-def least_squares(n, p, q):
-    """Ordinary least squares of ten splits, by deletion from one fit of all."""
-    from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_split_fits
-
-    x, y = data(n, p, q)
-    return lambda: least_squares_split_fits(x, ten_splits(n)).predict(y), smoother(n, p, q)
+    return case
 
 
 def smoother(n, p, q):
@@ -91,8 +90,6 @@ def smoother(n, p, q):
 
 def ridge_cv(n, p, q):
     """Ridge regression with the penalty chosen inside each of ten splits."""
-    from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import ridge_cv_predict_splits
-
     x, y = data(n, p, q)
     t = n - n // SPLITS
     side = min(t, p)
@@ -104,18 +101,18 @@ def ridge_cv(n, p, q):
     return lambda: ridge_cv_predict_splits(x, y, ten_splits(n), ALPHAS), once + SPLITS * each
 
 
+def ridge_fits(x, splits):
+    return ridge_split_fits(x, splits, 10.0)
+
+
 def best_source(n, p, q):
     """Correlations of all pairs for ten splits: all stimuli once, and each test part once."""
-    from brainscore_vision.metric_helpers.arrays.regression.single import best_source_predict_splits
-
     x, y = data(n, p, q)
     return lambda: best_source_predict_splits(x, y, ten_splits(n)), 2 * 2 * n * p * q
 
 
 def mask(n, channels, side, q):
     """Masks of ten splits: each step looks through the masks and turns back, products of stimuli x channels rows."""
-    from brainscore_vision.metric_helpers.arrays.regression.mask import MaskSettings, mask_predict_splits
-
     rng = np.random.default_rng(0)
     x = rng.standard_normal((n, channels, side, side))
     y = rng.standard_normal((n, q))
@@ -124,70 +121,50 @@ def mask(n, channels, side, q):
     return lambda: mask_predict_splits(x, y, ten_splits(n), settings), 2 * 2 * rows * side**2 * q
 
 
-def gram(n, p):
-    """Inner products of stimuli."""
-    from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
+def symmetric(kernel):
+    """Return a case of products of all stimuli with each other."""
 
-    x, _ = data(n, p, 1)
-    return lambda: centred_gram(x), n * n * p
+    def case(n, p):
+        x, _ = data(n, p, 1)
+        return lambda: kernel(x), n * n * p
 
-
-def correlation_rdm(n, p):
-    """Correlation distances."""
-    from brainscore_vision.metric_helpers.arrays.geometry.rdm import correlation_distances
-
-    x, _ = data(n, p, 1)
-    return lambda: correlation_distances(x), n * n * p
-
-
-def squared_rdm(n, p):
-    """Squared distances."""
-    from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
-
-    x, _ = data(n, p, 1)
-    return lambda: squared_distances(x), n * n * p
+    return case
 
 
 def rdm(n, p, q):
     """Two RDMs and the rank correlation of what lies above their diagonals."""
-    from brainscore_vision.metric_helpers.arrays.geometry.rdm import correlation_distances, rdm_similarity
-
     x, y = data(n, p, q)
     return lambda: rdm_similarity(correlation_distances(x), correlation_distances(y)), n * n * (p + q)
 
 
 def crossnobis(repetitions, n, p):
     """Distances from products across repetitions: within each, and of the sum."""
-    from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
-
     x = np.random.default_rng(0).standard_normal((repetitions, n, p))
     return lambda: unbiased_distances(x), (repetitions + 1) * n * n * p
 
 
 def cka(n, p, q):
     """Unbiased CKA over stimuli."""
-    from brainscore_vision.metric_helpers.arrays.geometry.cka import cka as kernel
-
     x, y = data(n, p, q)
     if n > max(p, q):  # over features: three cross-products
-        return lambda: kernel(x, y), n * p * p + n * q * q + 2 * n * p * q
-    return lambda: kernel(x, y), n * n * (p + q)
+        return lambda: unbiased_cka(x, y), n * p * p + n * q * q + 2 * n * p * q
+    return lambda: unbiased_cka(x, y), n * n * (p + q)
 
 
 CASES = {
-    "gram": (gram, (3200, 5000)),
+    "gram": (symmetric(centred_gram), (3200, 5000)),
     "pls-tall": (pls, (3200, 1000, 168)),
     "pls-wide": (pls, (1000, 5000, 150)),
-    "ridge-tall": (ridge, (3200, 1000, 168)),
-    "ridge-wide": (ridge, (1000, 5000, 150)),
+    "ridge-tall": (by_deletion(ridge_fits), (3200, 1000, 168)),
+    "ridge-wide": (by_deletion(ridge_fits), (1000, 5000, 150)),
     "ridgecv-tall": (ridge_cv, (2000, 500, 168)),
     "ridgecv-wide": (ridge_cv, (1000, 5000, 150)),
-    "least_squares-tall": (least_squares, (3200, 1000, 168)),
-    "least_squares-wide": (least_squares, (1000, 5000, 150)),
+    "least_squares-tall": (by_deletion(least_squares_split_fits), (3200, 1000, 168)),
+    "least_squares-wide": (by_deletion(least_squares_split_fits), (1000, 5000, 150)),
     "best_source": (best_source, (1000, 5000, 150)),
     "mask": (mask, (400, 32, 12, 100)),
-    "correlation_distances": (correlation_rdm, (3200, 1000)),
-    "squared_distances": (squared_rdm, (3200, 1000)),
+    "correlation_distances": (symmetric(correlation_distances), (3200, 1000)),
+    "squared_distances": (symmetric(squared_distances), (3200, 1000)),
     "rdm": (rdm, (1000, 5000, 168)),
     "crossnobis": (crossnobis, (10, 500, 1000)),
     "cka-wide": (cka, (1000, 5000, 5000)),
@@ -196,9 +173,8 @@ CASES = {
 
 
 def blas_speed(calls):
-    """Return the operations per second of one large product in float64."""
     a, b = (np.random.default_rng(seed).standard_normal((SIDE, SIDE)) for seed in (0, 1))
-    return 2 * SIDE**3 / cpu_s(lambda: a @ b, calls)
+    return 2 * SIDE**3 / min(times_of(lambda: a @ b, calls))
 
 
 def own_times(compute, most=2):
@@ -212,18 +188,18 @@ def own_times(compute, most=2):
 
 
 def measure(name, calls):
-    """Measure one case."""
     maker, sizes = CASES[name]
+    if QUICK:
+        sizes = tuple(max(12, length // 10) for length in sizes)
     compute, operations = maker(*sizes)
     speed = blas_speed(calls)
-    seconds = cpu_s(compute, calls)
+    seconds = min(times_of(compute, calls))
     floor = operations / speed
     measured = {"cpu_s": seconds, "floor_s": floor, "times": seconds / floor, "blas_gflops": speed / 1e9}
     return {"sizes": sizes, **measured, "own_times": own_times(compute)}
 
 
 def row(name, result):
-    """Return the cells of a case."""
     sizes = " x ".join(map(str, result["sizes"]))
     shares = ", ".join(f"{share:.0%} {function}" for function, share in result["own_times"])
     times = [f"{result[key]:.3f}" for key in ("cpu_s", "floor_s")]
@@ -231,24 +207,15 @@ def row(name, result):
     return [name, sizes, *times, f"{result['times']:.2f}", f"{result['blas_gflops']:.0f}", verdict, shares]
 
 
-def main():
-    """Parse, measure, write the table."""
-    parser = argparse.ArgumentParser(description="Put kernels beside the floor of their matrix products.")
-    parser.add_argument("--case", action="append", choices=CASES, help="may be repeated; all without")
-    parser.add_argument("--calls", type=int, default=3, help="the best of so many counts")
-    options = parser.parse_args()
-    names = options.case or list(CASES)
-    results = {}
-    for name in names:
-        results[name] = measure(name, options.calls)
-        print(" | ".join(row(name, results[name])), flush=True)
-    if options.case:
-        return
+if __name__ == "__main__":
+    with_one_thread()
+    options = options_of(__doc__, only=([], f"{', '.join(CASES)}; may be repeated"), calls=(3, "the best counts"))
+    results = read("limits") if options.only else {}
+    for case in options.only or CASES:
+        results[case] = measure(case, options.calls)
+        print(" | ".join(row(case, results[case])), flush=True)
     head = ["kernel", "sizes", "CPU s", "floor, s", "times the floor", "BLAS, GFLOP/s", f"<= {AIM}"]
-    table = markdown([*head, "own time of functions"], [row(name, result) for name, result in results.items()])
+    rows = (row(case, results[case]) for case in CASES if case in results)
+    table = markdown([*head, "own time of functions"], rows)
     how = f"`python perf/limits.py`, one thread, best of {options.calls}, float64."
     keep("limits", results, title="Kernels and their floors", text=f"{how}\n\n{table}\n\n{REMARKS}")
-
-
-if __name__ == "__main__":
-    main()

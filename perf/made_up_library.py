@@ -3,14 +3,10 @@
 A model takes as long to look as its name says; benchmarks are the mean of its answers to 300 pictures.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
 import brainscore_vision
-
-__all__ = ["environment_of", "make_library"]
 
 MODELS = """
 import time
@@ -73,36 +69,22 @@ class Mean(BenchmarkBase):
 
 
 def make_library(folder: Path, *, n_busy: int = 0, busy_s: float = 5.0, n_benchmarks: int = 1) -> Path:
-    """Make the library.
+    """Make the library in an empty folder; return where to import it from.
 
-    Parameters
-    ----------
-    folder : Path
-        Empty.
-    n_busy : int
-        How many models ``busy-0``, ``busy-1`` ... there are, beside ``slow-0`` and ``slow-60``.
-    busy_s : float
-        Seconds that they compute for, with one thread, to answer once.
-    n_benchmarks : int
-        How many benchmarks ``mean-0``, ``mean-1`` ... there are, all of the same pictures.
-
-    Returns
-    -------
-    Path
-        What to import it from.
+    Its models are ``slow-0`` and ``slow-60``, and `n_busy` models ``busy-0`` ... that compute for `busy_s` seconds,
+    with one thread, to answer once; its benchmarks are ``mean-0`` ..., all of the same pictures.
     """
     package = folder / "brainscore_vision"
     package.mkdir()
-    for each in Path(brainscore_vision.__file__).parent.iterdir():
-        if each.name not in ("models", "benchmarks", "__pycache__"):
-            (package / each.name).symlink_to(each)
+    for path in Path(brainscore_vision.__file__).parent.iterdir():
+        if path.name not in ("models", "benchmarks", "__pycache__"):
+            (package / path.name).symlink_to(path)
     busy = "".join(
-        f'model_registry["busy-{each}"] = lambda: Slow("busy-{each}", {busy_s}, computes=True)\n'
-        for each in range(n_busy)
+        f'model_registry["busy-{n}"] = lambda: Slow("busy-{n}", {busy_s}, computes=True)\n' for n in range(n_busy)
     )
     means = "".join(
-        f'benchmark_registry["mean-{each}"] = lambda: Mean("mean-{each}", ceiling=1.0, version=1)\n'
-        for each in range(n_benchmarks)
+        f'benchmark_registry["mean-{n}"] = lambda: Mean("mean-{n}", ceiling=1.0, version=1)\n'
+        for n in range(n_benchmarks)
     )
     for kind, source in (("models", MODELS + busy), ("benchmarks", BENCHMARKS + means)):
         (package / kind / "made_up").mkdir(parents=True)

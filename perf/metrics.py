@@ -1,11 +1,8 @@
 """Time the metrics of this project and of the published system on the same arrays, one thread each, and write a table.
 
-    python perf/metrics.py --peer /path/to/peer/bin/python                      # everything, results/metrics.json
-    python perf/metrics.py --peer PYTHON --only pls-200x1000x50 --only cka-3200 # some; the others stay as stored
-    python perf/metrics.py --gpu                                               # on CUDA, results/metrics_gpu.json
-
 Every measurement runs in a process of its own, in turn with the other system's: a call on small arrays first, which
-loads libraries, then the one that counts; the best of ``--calls`` such processes.
+loads libraries, then the one that counts; the best of ``--calls`` such processes. ``--only gpu`` measures the largest
+case on CUDA beside NumPy, on a machine that has it.
 """
 
 import os
@@ -13,59 +10,57 @@ import sys
 import time
 from pathlib import Path
 
-import metric_cases
+import made_up_data
 from harness import (
+    QUICK,
+    Case,
     ask,
-    compare,
-    keep,
+    cpu_of_tree,
     markdown,
+    measure_cases,
     memory_mib,
-    options_of,
     ratio_of,
-    read,
     reset_peak,
-    say,
     seconds,
+    times_of,
     verdict,
 )
 
-# case: what is measured (metric, maker of the data, its sizes) and what is aimed at (times faster, peak in MiB)
+OVERHEAD = {"pls-200x1000x50": ("ms", 20), "pls-1000x5000x150": ("%", 5)}  # around the kernel, at most
+
+
+def of_metric(name, data, times, *, by="cpu_s", most_mib=None):
+    """Return a case by its name, metric and sizes: its data, targets, and the number that counts."""
+    sizes = tuple(map(int, name.rpartition("-")[2].split("x")))
+    return {name: Case("", times, data=(name.rpartition("-")[0], data, sizes, by, most_mib))}
+
+
 CASES = {
-    "pls-200x1000x50": {"metric": "pls", "data": "pair", "sizes": (200, 1000, 50), "target": 10},
-    "pls-1000x5000x150": {"metric": "pls", "data": "pair", "sizes": (1000, 5000, 150), "target": 20},
-    "pls-3200x1000x168": {"metric": "pls", "data": "pair", "sizes": (3200, 1000, 168), "target": 35},
-    "pls-3200x5000x168": {"metric": "pls", "data": "pair", "sizes": (3200, 5000, 168), "target": 35},
-    "pls-3200x25088x168": {
-        "metric": "pls", "data": "pair", "sizes": (3200, 25088, 168), "target": 40, "peak_mib": 1.5e9 / 2**20,
-    },
-    "ridge-200x1000x50": {"metric": "ridge", "data": "pair", "sizes": (200, 1000, 50), "target": 25},
-    "ridge-1000x5000x150": {"metric": "ridge", "data": "pair", "sizes": (1000, 5000, 150), "target": 8},
-    "ridge-3200x1000x168": {"metric": "ridge", "data": "pair", "sizes": (3200, 1000, 168), "target": 8},
-    "ridge-3200x5000x168": {"metric": "ridge", "data": "pair", "sizes": (3200, 5000, 168), "target": 4},
-    "linear_predictivity-1000x5000x150": {
-        "metric": "linear_predictivity", "data": "pair", "sizes": (1000, 5000, 150), "target": 10,
-    },
-    "neuron_to_neuron-1000x5000x150": {
-        "metric": "neuron_to_neuron", "data": "pair", "sizes": (1000, 5000, 150), "target": 150,
-    },
-    "ridgecv_split-900x5000x5000": {
-        "metric": "ridgecv_split", "data": "fixed_split", "sizes": (900, 5000, 5000), "target": 6,
-    },
-    "internal_consistency-2560x28x168": {
-        "metric": "internal_consistency", "data": "trials", "sizes": (2560, 28, 168), "target": 50,
-    },
-    "i2n-160x12": {"metric": "i2n", "data": "matching", "sizes": (160, 12, 10_000), "target": 20},
-    "cka-3200": {"metric": "cka", "data": "pair", "sizes": (3200, 1000, 168), "target": 4},
-    "cka_biased-3200": {"metric": "cka_biased", "data": "pair", "sizes": (3200, 1000, 168), "target": 30},
-    "rdm-3200": {"metric": "rdm", "data": "pair", "sizes": (3200, 1000, 168), "target": 1.5},
-    "spantime_pls-200x500x50x5": {
-        "metric": "spantime_pls", "data": "over_time", "sizes": (200, 500, 50, 5), "target": 10, "by": "wall_s",
-    },
-    "spantime_ridge-200x500x50x5": {
-        "metric": "spantime_ridge", "data": "over_time", "sizes": (200, 500, 50, 5), "target": 10, "by": "wall_s",
-    },
-    "benchmark-400x4096x50": {"metric": None, "data": "benchmark", "sizes": (400, 4096, 50, 10), "target": 15},
-}  # fmt: skip
+    **of_metric("pls-200x1000x50", "pair", 10),
+    **of_metric("pls-1000x5000x150", "pair", 20),
+    **of_metric("pls-3200x1000x168", "pair", 35),
+    **of_metric("pls-3200x5000x168", "pair", 35),
+    **of_metric("pls-3200x25088x168", "pair", 40, most_mib=1.5e9 / 2**20),
+    **of_metric("ridge-200x1000x50", "pair", 25),
+    **of_metric("ridge-1000x5000x150", "pair", 8),
+    **of_metric("ridge-3200x1000x168", "pair", 8),
+    **of_metric("ridge-3200x5000x168", "pair", 4),
+    **of_metric("linear_predictivity-1000x5000x150", "pair", 10),
+    **of_metric("neuron_to_neuron-1000x5000x150", "pair", 150),
+    **of_metric("ridgecv_split-900x5000x5000", "fixed_split", 6),
+    **of_metric("internal_consistency-2560x28x168", "trials", 50),
+    **of_metric("i2n-160x12x10000", "matching", 20),
+    **of_metric("cka-3200x1000x168", "pair", 4),
+    **of_metric("cka_biased-3200x1000x168", "pair", 30),
+    **of_metric("rdm-3200x1000x168", "pair", 1.5),
+    **of_metric("spantime_pls-200x500x50x5", "over_time", 10, by="wall_s"),
+    **of_metric("spantime_ridge-200x500x50x5", "over_time", 10, by="wall_s"),
+    **of_metric("benchmark-400x4096x50x10", "benchmark", 15),
+    **{f"overhead-{name}": Case(f"overhead around the kernel, {name}", peer=False) for name in OVERHEAD},
+    "gram-1": Case("", peer=False),
+    "gram-2": Case("Gram step 3200x25088, two threads against one", peer=False),
+    **({"gpu": Case("", peer=False)} if Path("/dev/nvidiactl").exists() else {}),
+}
 SMALL = {  # parts of nine test stimuli hold all eight objects, which the published system needs
     "pair": (90, 40, 5),
     "fixed_split": (90, 40, 5),
@@ -74,54 +69,57 @@ SMALL = {  # parts of nine test stimuli hold all eight objects, which the publis
     "over_time": (90, 40, 3, 2),
     "benchmark": (90, 40, 5, 4),
 }
-OVERHEAD = {"pls-200x1000x50": ("ms", 20), "pls-1000x5000x150": ("%", 5)}  # around the kernel, at most
-GRAM = (3200, 25088)
-GRAM_TARGET = 1.7
+GRAM, GRAM_TARGET = (3200, 25088), 1.7
 GPU_CASE, GPU_TARGET_S, GPU_DIFFERENCE = "pls-3200x25088x168", 1.5, 1e-6
 
 
-# -- one measurement, in a process of its own --------------------------------------------------------------------------
+def measure(name, _folder):
+    kind, _, case = name.partition("-")
+    own = {"overhead": measure_overhead, "gram": measure_gram, "gpu": measure_gpu}
+    return own.get(kind, measure_metric)(case if kind in own else name)
 
 
 def prepare(case, sizes):
     """Return a function that computes the score of a case on data of some sizes."""
-    arguments = getattr(metric_cases, case["data"])(*sizes)
-    if case["metric"] is None:
+    metric, data, *_ = CASES[case].data
+    arguments = getattr(made_up_data, data)(*sizes)
+    if metric == "benchmark":
         scored, candidate = arguments
         return lambda: scored(candidate)
     from brainscore_vision import load_metric
 
-    return lambda: load_metric(case["metric"])(*arguments)
+    return lambda: load_metric(metric)(*arguments)
 
 
-def measure(name):
+def prepare_warm(case):
+    """Return that function for the sizes of the case, after a call on small data."""
+    _, data, sizes, *_ = CASES[case].data
+    prepare(case, SMALL[data])()
+    return prepare(case, SMALL[data] if QUICK else sizes)
+
+
+def measure_metric(case):
     """Return times, score and peak memory of one call."""
     import numpy as np
 
-    case = CASES[name]
-    prepare(case, SMALL[case["data"]])()
-    compute = prepare(case, case["sizes"])
+    compute = prepare_warm(case)
     before = memory_mib("VmRSS")
     reset_peak()
-    wall, cpu = time.perf_counter(), cpu_seconds()
+    wall, cpu = time.perf_counter(), cpu_of_tree()
     score = compute()
-    answer = {"wall_s": time.perf_counter() - wall, "cpu_s": cpu_seconds() - cpu}
-    return {
-        **answer,
-        "score": np.asarray(score, dtype=float).tolist(),
-        "before_mib": before,
-        "peak_mib": memory_mib("VmHWM"),
-    }
+    times = {"wall_s": time.perf_counter() - wall, "cpu_s": cpu_of_tree() - cpu}
+    values = np.asarray(score, dtype=float).tolist()
+    return {**times, "score": values, "before_mib": before, "peak_mib": memory_mib("VmHWM")}
 
 
-def measure_overhead(name):
-    """Return the time of a call and what of it is not the kernel: alignment, checks, labels.
+def measure_overhead(case):
+    """Return the time of a call and its part outside the kernel: alignment, checks, labels.
 
     The kernel is the regression of all splits and the correlation.
     """
     from brainscore_vision.metric_helpers.regression import estimators
 
-    case, kernel = CASES[name], []
+    kernel = []
 
     def timed(function):
         def run(*arguments, **kwargs):
@@ -135,153 +133,87 @@ def measure_overhead(name):
 
     estimators.PLS.predict_splits = timed(estimators.PLS.predict_splits)
     estimators.PearsonR.columns = staticmethod(timed(estimators.PearsonR.columns))
-    prepare(case, SMALL[case["data"]])()
-    compute, found = prepare(case, case["sizes"]), []
+    compute, calls = prepare_warm(case), []
     for _ in range(5):
         kernel.clear()
         start = time.process_time()
         compute()
         total = time.process_time() - start
         if not kernel:
-            raise SystemExit(f"{name} used another kernel than the one that is timed.")
-        found.append({"total_s": total, "kernel_s": sum(kernel), "around_s": total - sum(kernel)})
-    return min(found, key=lambda times: times["around_s"])
+            raise SystemExit(f"{case} used another kernel than the one that is timed.")
+        calls.append({"cpu_s": total, "kernel_s": sum(kernel), "around_s": total - sum(kernel)})
+    return min(calls, key=lambda call: call["around_s"])
 
 
-def measure_gram(name):
-    """Return the wall time of the Gram step with as many threads as this process was given."""
+def measure_gram(threads):
+    """Return the time of the Gram step, in another process with a number of threads."""
+    if threads != "step":
+        os.sched_setaffinity(0, range(os.cpu_count()))
+        return ask(sys.executable, __file__, "--measure", "gram-step", ".", threads=int(threads))
     import numpy as np
 
     from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
 
-    n, p = map(int, name.split("x"))
-    source = np.random.default_rng(0).normal(size=(n, p))
-    centred_gram(source[:100])
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        centred_gram(source)
-        times.append(time.perf_counter() - start)
-    return {"wall_s": min(times)}
+    source = np.random.default_rng(0).normal(size=(100, 100) if QUICK else GRAM)
+    return {"cpu_s": min(times_of(lambda: centred_gram(source), by="wall_s"))}
 
 
-def cpu_seconds():
-    """Return the processor time of this process, of those that it started, and of theirs."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    parents, used = {}, {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
-            continue
-        pid = int(path.parent.name)
-        parents[pid], used[pid] = int(fields[1]), (int(fields[11]) + int(fields[12])) / ticks
-    own = os.getpid()
-    ended = os.times()
-    total = time.process_time() + ended.children_user + ended.children_system
-    for pid, spent in used.items():
-        above = parents.get(pid)
-        while above in parents and above != own:
-            above = parents[above]
-        total += spent if above == own else 0.0
-    return total
-
-
-# -- all measurements --------------------------------------------------------------------------------------------------
-
-
-def measure_rest():
-    """Measure the overhead around the kernel and the Gram step with one and two threads."""
-    command = (sys.executable, __file__, "--measure")
-    gram = (*command, "gram", "x".join(map(str, GRAM)))
-    threads = {str(count): ask(*gram, threads=count)["wall_s"] for count in (1, 2)}
-    return {"overhead": {name: ask(*command, "overhead", name) for name in OVERHEAD}, "gram": threads}
-
-
-def measure_gpu(calls):
-    """Measure the largest case with CUDA, and its score with NumPy, both on this machine."""
+def measure_gpu(_case):
+    """Return the time of the largest case with CUDA, and its score with NumPy."""
     import torch
 
-    if not torch.cuda.is_available():
-        raise SystemExit("This machine has no CUDA device that torch can use.")
-    command = (sys.executable, __file__, "--measure", GPU_CASE)
-    found = [ask(*command, BRAINSCORE_ARRAY_BACKEND="torch:cuda") for _ in range(calls)]
-    reference = ask(*command, BRAINSCORE_ARRAY_BACKEND="numpy")
-    return {
-        "case": GPU_CASE,
-        "device": torch.cuda.get_device_name(),
-        "wall_s": min(answer["wall_s"] for answer in found),
-        "score": found[0]["score"],
-        "difference": max(abs(answer["score"] - reference["score"]) for answer in found),
-        "numpy_wall_s": reference["wall_s"],
-    }
+    os.sched_setaffinity(0, range(os.cpu_count()))
+    answers = {}
+    for backend in ("torch:cuda", "numpy"):
+        os.environ["BRAINSCORE_ARRAY_BACKEND"] = backend
+        answers[backend] = measure_metric(GPU_CASE)
+    difference = abs(answers["torch:cuda"]["score"] - answers["numpy"]["score"])
+    numbers = {"difference": difference, "numpy_wall_s": answers["numpy"]["wall_s"]}
+    return {**answers["torch:cuda"], **numbers, "device": torch.cuda.get_device_name()}
 
 
 def row(name, result):
-    """Return the cells of a case: times, ratio, difference of scores, peaks, verdicts."""
     import numpy as np
 
-    case, here, peer = CASES[name], result["here"], result.get("peer")
-    by = case.get("by", "cpu_s")
+    here, peer = result["here"], result.get("peer")
+    *_, by, most_mib = CASES[name].data
     ratio, compared = ratio_of(result, by), ["-", "-", "-"]
     if peer:
         difference = np.max(np.abs(np.asarray(peer["score"]) - np.asarray(here["score"])))
         compared = [f"{ratio:.1f}", f"{difference:.0e}", f"{peer['peak_mib']:.0f}"]
-    verdicts = [verdict(ratio, case["target"])]
-    if "peak_mib" in case:
-        verdicts.append(f"peak {verdict(here['peak_mib'], case['peak_mib'], at_most=True)}")
+    verdicts = [verdict(ratio, CASES[name].times)]
+    if most_mib:
+        verdicts.append(f"peak {verdict(here['peak_mib'], most_mib, at_most=True)}")
     title = name if by == "cpu_s" else f"{name} (by wall clock)"
     peak = f"{here['peak_mib']:.0f} ({here['before_mib']:.0f} before)"
     return [title, seconds(peer), seconds(here), *compared, peak, ", ".join(verdicts)]
 
 
 def table(results):
-    """Return the results as Markdown."""
     head = ["case", "peer, s CPU / wall", "here, s CPU / wall", "times faster", "difference of scores"]
     head += ["peak peer, MiB", "peak here, MiB", "target"]
-    tables = [markdown(head, [row(name, results["cases"][name]) for name in CASES if name in results["cases"]])]
-    if "overhead" in results:
-        rows = []
-        for name, (unit, limit) in OVERHEAD.items():
-            answer = results["overhead"][name]
-            value = answer["around_s"] * 1000 if unit == "ms" else 100 * answer["around_s"] / answer["total_s"]
-            reached = verdict(value, limit, at_most=True, unit=f" {unit}")
-            rows.append([f"overhead around the kernel, {name}", f"{value:.3g} {unit}", reached])
-        ratio = results["gram"]["1"] / results["gram"]["2"]
-        title = f"Gram step {'x'.join(map(str, GRAM))}, two threads against one"
-        rows.append([title, f"{ratio:.2f} x", verdict(ratio, GRAM_TARGET, unit=" x")])
+    tables = [markdown(head, [row(name, results[name]) for name in CASES if CASES[name].data and name in results])]
+    rows = []
+    for case, (unit, most) in OVERHEAD.items():
+        if (name := f"overhead-{case}") in results:
+            here = results[name]["here"]
+            value = here["around_s"] * 1000 if unit == "ms" else 100 * here["around_s"] / here["cpu_s"]
+            rows.append([CASES[name].title, f"{value:.3g} {unit}", verdict(value, most, at_most=True, unit=f" {unit}")])
+    if "gram-1" in results and "gram-2" in results:
+        ratio = results["gram-1"]["here"]["cpu_s"] / results["gram-2"]["here"]["cpu_s"]
+        rows.append([CASES["gram-2"].title, f"{ratio:.2f} x", verdict(ratio, GRAM_TARGET, unit=" x")])
+    if rows:
         tables.append(markdown(["beside the kernel", "measured", "target"], rows))
-    if gpu := read("metrics_gpu"):
+    if "gpu" in results:
+        gpu = results["gpu"]["here"]
         fast = verdict(gpu["wall_s"], GPU_TARGET_S, at_most=True, unit=" s")
         same = verdict(gpu["difference"], GPU_DIFFERENCE, at_most=True)
         tables.append(
-            f"On {gpu['device']}, {gpu['case']} takes {gpu['wall_s']:.2f} s wall ({fast}); with NumPy there, "
+            f"On {gpu['device']}, {GPU_CASE} takes {gpu['wall_s']:.2f} s wall ({fast}); with NumPy there, "
             f"{gpu['numpy_wall_s']:.1f} s; the scores differ by {gpu['difference']:.0e} ({same})."
         )
     return "\n\n".join(tables)
 
 
-def main():
-    """Measure and write the table."""
-    more = [("--gpu", {"action": "store_true", "help": "measure the largest case on CUDA, nothing else"})]
-    options = options_of(__doc__, CASES, more=more)
-    if options.measure:
-        kinds = {"overhead": measure_overhead, "gram": measure_gram}
-        say(kinds.get(options.measure[0], measure)(options.measure[-1]))
-        return
-    if options.gpu:
-        answer = measure_gpu(options.calls)
-        keep("metrics_gpu", answer)
-        say(answer)
-        return
-    results = read("metrics") if options.only else {"cases": {}}
-    results["cases"] |= compare(__file__, dict.fromkeys(CASES, ("here", "peer")), options)
-    if not options.only:
-        results |= {"calls": options.calls, **measure_rest()}
-    how = f"`python perf/metrics.py --peer PYTHON`, one thread, best of {options.calls} processes."
-    keep("metrics", results, title="Metrics", text=f"{how}\n\n{table(results)}")
-    print(table(results))
-
-
 if __name__ == "__main__":
-    main()
+    measure_cases(__doc__, CASES, measure, table=table, title="Metrics", how="one thread, best of 2 processes.")

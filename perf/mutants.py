@@ -4,9 +4,6 @@ Each fault changes one place of core, of the metrics' kernels or of planning by 
 that mirror the module run with it. Files are changed in place and put back: run it in a scratch clone.
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 import random
 import subprocess
@@ -16,6 +13,7 @@ from pathlib import Path
 
 from cosmic_ray import ast, plugins
 from cosmic_ray.mutating import mutate_code
+from harness import options_of, size
 
 ROOT = Path(__file__).resolve().parents[1]
 MUTATED = {
@@ -63,27 +61,16 @@ def is_noticed(module: Path, operator: str, occurrence: int) -> bool:
         module.write_text(source, encoding="utf-8")
 
 
-def main() -> None:
-    """Draw faults, run the tests with each, and print the share that is noticed."""
-    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
-    parser.add_argument("--number", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    generator, noticed = random.Random(options.seed), 0  # noqa: S311 - a draw, no secret
+if __name__ == "__main__":
+    options = options_of(__doc__, number=size(300, 1), seed=0)
+    generator, n_noticed = random.Random(options.seed), 0  # noqa: S311 - a draw, no secret
     modules = [path for room in MUTATED for path in sorted((ROOT / room).rglob("*.py")) if path.name[:2] != "__"]
     lines = [module.read_text(encoding="utf-8").count("\n") for module in modules]
     for number in range(1, options.number + 1):
         while not (places := faults_in(module := generator.choices(modules, lines)[0])):
             pass
         operator, occurrence = generator.choice(generator.choice(places))
-        is_killed = is_noticed(module, operator, occurrence)
-        noticed += is_killed
-        verdict = "noticed" if is_killed else "SURVIVED"
-        print(
-            f"{number:4d} {noticed / number:.3f} {verdict} {module.relative_to(ROOT)} {operator} {occurrence}",
-            flush=True,
-        )
-
-
-if __name__ == "__main__":
-    main()
+        noticed = is_noticed(module, operator, occurrence)
+        n_noticed += noticed
+        fault = f"{module.relative_to(ROOT)} {operator} {occurrence}"
+        print(f"{number:4d} {n_noticed / number:.3f} {'noticed' if noticed else 'SURVIVED'} {fault}", flush=True)

@@ -5,9 +5,6 @@ The tree holds the plugins of this repository and made ones of the number, size 
 processes of their own, with nothing in the cache: a job of CI always starts cold.
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import os
 import shutil
@@ -16,11 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import keep, medians, run
+from harness import keep, medians, options_of, run, size
 
 ROOT = Path(__file__).parents[1]
 LIBRARY = "vision/brainscore_vision"
-NUMBERS = {"data": 100, "metrics": 50, "benchmarks": 110, "models": 1040}
+NUMBERS = {"data": size(100, 30), "metrics": 50, "benchmarks": 110, "models": size(1040, 60)}
 TARGET_S = 1.0
 
 REGISTER = """from brainscore_vision import {kind}_registry
@@ -76,44 +73,36 @@ TEST = """
 """
 
 
-def write(folder: Path, name: str, text: str) -> None:
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(text, encoding="utf-8")
+def files_of(kind: str, number: int) -> dict[str, str]:
+    """Return the files of a made plugin: name -> text.
 
-
-def make_model(folder: Path, number: int) -> None:
-    """Write a model of the usual size; most are not small."""
-    blocks = "".join(MODEL.format(index=index) for index in range(8))
-    head = "import torch\nfrom torch import nn\nfrom brainscore_vision.model_helpers.activations import wrap\n"
-    name = f"made{number}"
-    write(folder, "__init__.py", REGISTER.format(kind="model", identifier=name, value=f"get_model('{name}')"))
-    write(folder, "model.py", head + blocks)
-    write(folder, "helpers/resnet.py", head + blocks)
-    write(folder, "test.py", LOAD.format(function="load_model", identifier=name))
-
-
-def make_benchmark(folder: Path, number: int) -> None:
-    """Write a benchmark with several identifiers, that uses one data plugin and two metrics."""
-    registered = [f"benchmark_registry['Made{number}.{index}-m'] = _Benchmark{index}" for index in range(3)]
-    parts = [BENCHMARK.format(index=i, number=number % 50, metric=number % 25, other=number % 25) for i in range(7)]
-    tests = "".join(TEST.format(index=index, number=number) for index in range(6))
-    write(folder, "__init__.py", "from .benchmark import *\n\n" + "\n".join(registered))
-    write(folder, "benchmark.py", "from brainscore_vision import load_ceiling, load_dataset\n" + "".join(parts))
-    write(folder, "test.py", f"from brainscore_vision import load_benchmark\n\nclass TestIt:\n{tests}")
-
-
-def make_other(folder: Path, kind: str, number: int) -> None:
-    """Write data or a metric."""
-    registry = kind.removesuffix("s")
-    identifier = f"Data{number}.public" if kind == "data" else f"metric{number}"
+    Models have the usual size. A benchmark has several identifiers and uses one data plugin and two metrics.
+    """
+    name = {"data": f"Data{number}.public", "metrics": f"metric{number}"}.get(kind, f"made{number}")
+    if kind == "benchmarks":
+        registered = [f"benchmark_registry['Made{number}.{index}-m'] = _Benchmark{index}" for index in range(3)]
+        numbers = {"number": number % 50, "metric": number % 25, "other": number % 25}
+        parts = "".join(BENCHMARK.format(index=index, **numbers) for index in range(7))
+        tests = "".join(TEST.format(index=index, number=number) for index in range(6))
+        return {
+            "__init__.py": "from .benchmark import *\n\n" + "\n".join(registered),
+            "benchmark.py": "from brainscore_vision import load_ceiling, load_dataset\n" + parts,
+            "test.py": f"from brainscore_vision import load_benchmark\n\nclass TestIt:\n{tests}",
+        }
+    load = {"data": "load_dataset", "metrics": "load_metric", "models": "load_model"}[kind]
+    test = {"test.py": LOAD.format(function=load, identifier=name)}
+    value = f"get_model('{name}')" if kind == "models" else "None"
+    register = REGISTER.format(kind=kind.removesuffix("s"), identifier=name, value=value)
+    if kind == "models":
+        head = "import torch\nfrom torch import nn\nfrom brainscore_vision.model_helpers.activations import wrap\n"
+        text = head + "".join(MODEL.format(index=index) for index in range(8))
+        return {"__init__.py": register, "model.py": text, "helpers/resnet.py": text, **test}
     values = "".join(f"VALUE{index} = dict(sha1='{index:040}', bucket='brainscore')\n" for index in range(30))
-    write(folder, "__init__.py", values + REGISTER.format(kind=registry, identifier=identifier, value="None"))
-    function = "load_dataset" if kind == "data" else "load_metric"
-    write(folder, "test.py", LOAD.format(function=function, identifier=identifier))
-    write(folder, "data_packaging/pack.py" if kind == "data" else "metric.py", MODEL.format(index=0) * 6)
+    file = "data_packaging/pack.py" if kind == "data" else "metric.py"
+    return {"__init__.py": values + register, file: MODEL.format(index=0) * 6, **test}
 
 
-def make_tree(top: Path, tree: Path | None) -> int:
+def make_tree(top: Path, tree: str | None) -> int:
     """Write the repository and return how many plugins it has."""
     library = top / LIBRARY
     ignored = shutil.ignore_patterns("__pycache__")
@@ -122,18 +111,17 @@ def make_tree(top: Path, tree: Path | None) -> int:
     total = 0
     for kind, wanted in NUMBERS.items():
         folder = library / kind
-        there = {path.name for path in folder.iterdir() if (path / "__init__.py").is_file()}
-        for source in sorted(tree.rglob(f"{kind}/*/__init__.py")) if tree else ():
-            if len(there) < wanted and source.parent.name not in there:
+        names = {path.name for path in folder.iterdir() if (path / "__init__.py").is_file()}
+        for source in sorted(Path(tree).rglob(f"{kind}/*/__init__.py")) if tree else ():
+            if len(names) < wanted and source.parent.name not in names:
                 shutil.copytree(source.parent, folder / source.parent.name, ignore=ignored)
-                there.add(source.parent.name)
-        for number in range(wanted - len(there)):
-            plugin = folder / f"made{number}"
-            if kind in {"models", "benchmarks"}:
-                (make_model if kind == "models" else make_benchmark)(plugin, number)
-            else:
-                make_other(plugin, kind, number)
-        total += max(wanted, len(there))
+                names.add(source.parent.name)
+        for number in range(wanted - len(names)):
+            for name, text in files_of(kind, number).items():
+                file = folder / f"made{number}" / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+        total += max(wanted, len(names))
     git = ["git", "-C", str(top), "-c", "user.name=perf", "-c", "user.email=perf@example.org"]
     for arguments in (["init", "-q", "-b", "main"], ["add", "-A", "--force"], ["commit", "-qm", "tree"]):
         subprocess.run([*git, *arguments], check=True)
@@ -160,19 +148,13 @@ def cases(top: Path, home: Path, repeats: int) -> dict[str, object]:
     return result
 
 
-def main() -> None:
-    """Measure and write results/plan.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--tree", type=Path, help="folder with plugins to take, such as a checkout of the community's")
-    options = parser.parse_args()
+if __name__ == "__main__":
+    options = options_of(
+        __doc__, repeats=size(5, 1), tree=(None, "folder with plugins to take, such as a checkout of the community's")
+    )
     with tempfile.TemporaryDirectory() as name:
         top = Path(name) / "tree"
         plugins = make_tree(top, options.tree)
-        source = "this repository and made plugins" if options.tree is None else "plugins of the community"
+        source = "plugins of the community" if options.tree else "this repository and made plugins"
         about = {"plugins": plugins, "processors": os.cpu_count(), "source": source, "target_s": TARGET_S}
         keep("plan", {**about, **cases(top, Path(name) / "home", options.repeats)})
-
-
-if __name__ == "__main__":
-    main()

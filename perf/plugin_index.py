@@ -4,17 +4,17 @@ Each number is the median over processes of their own. `--peer PYTHON` names an 
 packages, to measure their search in the same folders.
 """
 
-import argparse
 import os
 import shutil
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
-from harness import ask, keep, medians
+from harness import ask, keep, medians, options_of, say, size
 
-PLUGINS = 1300
+PLUGINS = size(1300, 40)
 TARGETS_S = {"cold": 0.5, "indexed": 0.05}
 LIBRARY = "generated_library"
 IDENTIFIER = f"model{PLUGINS // 2}:v1"
@@ -76,58 +76,39 @@ def seconds_of(call: object, *arguments: str) -> float:
     return time.perf_counter() - started
 
 
-def look_up(folder: str, *, published: bool) -> None:
-    """Print the seconds of look-ups in this process."""
+def look_up(folder: str, *, published: bool) -> dict[str, float]:
+    """Return the seconds of look-ups in this process."""
     sys.path.insert(0, folder)
     started = time.perf_counter()
     from brainscore_core.plugin_management import import_plugin
 
     times = {"import": time.perf_counter() - started}
     if published:
-        times["first"] = seconds_of(import_plugin.ImportPlugin, "models", IDENTIFIER)
-    else:
-        for name, identifier in (("first", IDENTIFIER), ("again", IDENTIFIER), ("unknown", MISSPELLED)):
-            times[name] = seconds_of(import_plugin.find_plugin, "model", identifier)
-    from harness import say
-
-    say(times)
-
-
-def measure(folder: Path, repeats: int, peer: str | None) -> dict[str, object]:
-    """Return the median seconds of each case."""
-    models, home = generate(folder), folder / "home"
-
-    def here() -> dict[str, float]:
-        return ask(sys.executable, __file__, "--look-up", folder, home=home)
-
-    here()  # files and byte code come from a warm disk
-    cold, indexed, changed = [], [], []
-    for repeat in range(repeats):
-        shutil.rmtree(home)
-        cold.append(here())
-        indexed.append(here())
-        (models / "model7-0.7" / "__init__.py").write_text(f"# {repeat}\n")
-        changed.append(here())
-    cases = {"cold": cold, "indexed": indexed, "one changed": changed}
-    if peer:
-        cases["peer"] = [ask(peer, __file__, "--published", "--look-up", folder) for _ in range(repeats)]
-    return {"plugins": PLUGINS, "targets_s": TARGETS_S, **{name: medians(times) for name, times in cases.items()}}
-
-
-def main() -> None:
-    """Measure and write results/plugin_index.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--peer", metavar="PYTHON", help="interpreter with the published packages")
-    parser.add_argument("--look-up", metavar="FOLDER", help=argparse.SUPPRESS)
-    parser.add_argument("--published", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.look_up:
-        look_up(options.look_up, published=options.published)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        keep("plugin_index", measure(Path(folder), options.repeats, options.peer))
+        return {**times, "first": seconds_of(import_plugin.ImportPlugin, "models", IDENTIFIER)}
+    names = {"first": IDENTIFIER, "again": IDENTIFIER, "unknown": MISSPELLED}
+    return times | {name: seconds_of(import_plugin.find_plugin, "model", each) for name, each in names.items()}
 
 
 if __name__ == "__main__":
-    main()
+    options = options_of(
+        __doc__, repeats=size(7, 1), peer=(None, "interpreter with the published packages"), measure=None
+    )
+    if options.measure:
+        system, folder = options.measure
+        say(look_up(folder, published=system == "peer"))
+        sys.exit()
+    with tempfile.TemporaryDirectory() as name:
+        models, home = generate(Path(name)), Path(name) / "home"
+        here = partial(ask, sys.executable, __file__, "--measure", "here", name, home=home)
+        here()  # files and byte code come from a warm disk
+        cases: dict[str, list[dict[str, float]]] = {"cold": [], "indexed": [], "one changed": []}
+        for repeat in range(options.repeats):
+            shutil.rmtree(home)
+            cases["cold"].append(here())
+            cases["indexed"].append(here())
+            (models / "model7-0.7" / "__init__.py").write_text(f"# {repeat}\n")
+            cases["one changed"].append(here())
+        if options.peer:
+            cases["peer"] = [ask(options.peer, __file__, "--measure", "peer", name) for _ in range(options.repeats)]
+    seconds = {case: medians(times) for case, times in cases.items()}
+    keep("plugin_index", {"plugins": PLUGINS, "targets_s": TARGETS_S, **seconds})

@@ -17,9 +17,7 @@ all of it on the same cores; memory is the peak of the scheduler, as far as the 
 `--part` takes some of the models only.
 """
 
-from __future__ import annotations
-
-import argparse
+import dataclasses
 import heapq
 import json
 import os
@@ -31,13 +29,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import keep
+from harness import cpu_of, keep, memory_mib, options_of, size
 
 from brainscore_core.scoring.batches import Batch
 from brainscore_core.scoring.cluster import Ledger, run_on_cluster
 from brainscore_core.scoring.pairs import Pair
 
-MODELS, BENCHMARKS, WORKERS = 741, 289, 200
+MODELS, BENCHMARKS, WORKERS = size(741, 40), size(289, 20), size(200, 8)
 LOSSES, RETURN_MINUTES, LOAD_MINUTES = 0.01, 2.0, 1.0
 VALUES = bytes(range(256)) * 16  # beside each record, as of some hundred neuroids
 MOST_EXCESS, MOST_GB, MOST_MS = 0.03, 2.0, 50.0
@@ -111,8 +109,6 @@ def simulate(batches: list[Batch], chance: random.Random, losses: float = LOSSES
 
 def return_at_once(data: str) -> list[str]:
     """Do what `score_task` does, but for scoring: a record of each pair, told and returned."""
-    import dataclasses
-
     from distributed import get_worker
 
     from brainscore_core.scoring.cluster.work import Task, outcome_text
@@ -150,13 +146,7 @@ asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3]))
 
 
 def peak_gb(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 / 1e9 for line in lines if line.startswith("VmHWM"))
-
-
-def cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return memory_mib("VmHWM", pid) * 2**20 / 1e9
 
 
 def measure_dask(batches: list[Batch]) -> dict[str, float]:
@@ -167,59 +157,43 @@ def measure_dask(batches: list[Batch]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scheduler.json"
         common = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
-        programs = [
-            subprocess.Popen(
-                [*common, "--scheduler-file", str(file), "--dashboard-address", "127.0.0.1:0"],
-                env=environment,
-                stderr=subprocess.DEVNULL,
-            )
-        ]
+        options = {"env": environment, "stderr": subprocess.DEVNULL}
+        scheduler = [*common, "--scheduler-file", str(file), "--dashboard-address", "127.0.0.1:0"]
+        programs = [subprocess.Popen(scheduler, **options)]
         try:
             while not (file.exists() and file.read_text().endswith("}")):
                 time.sleep(0.1)
             address = json.loads(file.read_text())["address"]
             command = [sys.executable, "-c", MANY, address, str(WORKERS // 2), folder]
-            programs += [subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) for _ in range(2)]
+            programs += [subprocess.Popen(command, **options) for _ in range(2)]
             with Client(address, set_as_default=False) as client:
                 client.wait_for_workers(WORKERS, timeout=300)
             scheduler, n_pairs = programs[0].pid, sum(len(batch.pairs) for batch in batches)
-            found: dict[str, float] = {"scheduler_start_gb": peak_gb(scheduler)}
-            cpu, cpu_here, started = cpu_s(scheduler), cpu_s(os.getpid()), time.monotonic()
-            n = 0
+            n, before = 0, [time.monotonic(), cpu_of(scheduler), cpu_of(os.getpid())]
+            numbers = {"scheduler_start_gb": peak_gb(scheduler)}
             for n, _ in enumerate(run_on_cluster(batches, "none", cluster=address, score=return_at_once), start=1):
                 if n % max(1, n_pairs // 4) == 0:
-                    found[f"seconds_after_{n}"] = time.monotonic() - started
-                    found[f"scheduler_gb_after_{n}"] = peak_gb(scheduler)
-            return {
-                "dask_pairs": n,
-                "ms_a_pair": 1e3 * (time.monotonic() - started) / n,
-                "scheduler_cpu_ms_a_pair": 1e3 * (cpu_s(scheduler) - cpu) / n,
-                "campaign_cpu_ms_a_pair": 1e3 * (cpu_s(os.getpid()) - cpu_here) / n,
-                "scheduler_peak_gb": peak_gb(scheduler),
-                **found,
-            }
+                    numbers[f"seconds_after_{n}"] = time.monotonic() - before[0]
+                    numbers[f"scheduler_gb_after_{n}"] = peak_gb(scheduler)
+            after = [time.monotonic(), cpu_of(scheduler), cpu_of(os.getpid())]
+            names = ("ms_a_pair", "scheduler_cpu_ms_a_pair", "campaign_cpu_ms_a_pair")
+            each = {name: 1e3 * (end - start) / n for name, start, end in zip(names, before, after, strict=True)}
+            return {"dask_pairs": n, **each, "scheduler_peak_gb": peak_gb(scheduler), **numbers}
         finally:
             for program in programs:
                 program.kill()
                 program.wait()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--part", type=float, default=1.0, help="of the models, through the real scheduler (0 to 1)")
-    arguments = parser.parse_args()
+if __name__ == "__main__":
+    part = options_of(__doc__, part=(1.0, "of the models, through the real scheduler (0 to 1)")).part
     chance = random.Random(0)  # noqa: S311 - of a simulation
     batches = make(chance)
-    found: dict[str, object] = {"seed": 0, "workers": WORKERS, "losses": LOSSES}
-    found["simulated"] = simulated = simulate(batches, chance)
-    found["simulated_without_losses"] = simulate(batches, chance, losses=0.0)
+    results: dict[str, object] = {"seed": 0, "workers": WORKERS, "losses": LOSSES}
+    results["simulated"] = simulated = simulate(batches, chance)
+    results["simulated_without_losses"] = simulate(batches, chance, losses=0.0)
     print(f"excess over the ideal makespan at most {MOST_EXCESS:.0%}: {simulated['excess'] <= MOST_EXCESS}")
-    n_models = max(1, round(arguments.part * MODELS))
-    found["dask"] = dask = measure_dask(batches[:n_models])
+    results["dask"] = dask = measure_dask(batches[: max(1, round(part * MODELS))])
     print(f"less than {MOST_MS:g} ms a pair: {dask['ms_a_pair'] < MOST_MS}")
     print(f"less than {MOST_GB:g} GB in the scheduler: {dask['scheduler_peak_gb'] < MOST_GB}")
-    keep("scheduling", found)
-
-
-if __name__ == "__main__":
-    main()
+    keep("scheduling", results)

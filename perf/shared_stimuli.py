@@ -1,7 +1,5 @@
 """Time 22 benchmarks on the properties of single units in one call, beside one of them: they share stimuli.
 
-    python perf/shared_stimuli.py     # results/shared_stimuli.json and a section of RESULTS.md
-
 The sets of stimuli are a quarter of the published ones (968 gratings that map receptive fields, 288 of orientations,
 528 of spatial frequencies, 576 of sizes, 120 textures, and the blank) and are drawn as pictures of 96 pixels; a model
 of one layer, 24 Gabor filters at 24 x 24 places, looks at them. Properties of neurons are drawn too. Each time is
@@ -13,11 +11,8 @@ What can be reached: all 22 show 2,481 stimuli, one shows 1,257 (orientations) t
 
 import functools
 import itertools
-import sys
-import tempfile
-from pathlib import Path
 
-from harness import ask, keep, markdown, options_of, say, seconds, timed, verdict
+from harness import Case, markdown, measure_cases, seconds, size, timed, verdict
 
 SIDE_PX, TARGET = 96, 1.5
 GRATING = ("position_y", "position_x", "contrast", "radius", "spatial_frequency", "orientation", "phase")
@@ -42,34 +37,23 @@ def conditions():
     import numpy as np
 
     frequency, radius = 2.0 ** np.linspace(-1.375, 3.875, 22), 2.0 ** np.linspace(-3.25, 2.25, 12)
-    orientation, phase, place = np.arange(0, 180, 15.0), np.arange(0, 360, 180.0), np.linspace(-2.5, 2.5, 11)
-    here, full = [0.5], [1.0]
+    orientation, phase, place = np.arange(0, 180, 15.0), np.arange(0, 360, 180.0), np.linspace(-2.5, 2.5, size(11, 5))
+    centre, some = ([0.5], [0.5], [1.0]), frequency[[4, 8, 12, 16]]
+    turned = itertools.product((2, 3, 4), some, orientation, phase)
     sets = {
-        "Marques2020_blank": [(0.5, 0.5, 0.0, 1.0, 1.0, 0.0, 0.0)],
-        "Marques2020_receptive_field": itertools.product(place, place, full, [1 / 6], [3.0], orientation[::3], phase),
-        "Marques2020_spatial_frequency": itertools.product(
-            here, here, full, [0.75, 2.25], frequency, orientation[::2], phase
-        ),
-        "Marques2020_size": itertools.product(
-            here, here, full, radius, frequency[[4, 8, 12, 16]], orientation[::2], phase
-        ),
-        "Marques2020_orientation": (
-            (0.5, 0.5, 1.0, cycles / 2 / each, each, angle, shift)
-            for cycles in (2, 3, 4)
-            for each in frequency[[4, 8, 12, 16]]
-            for angle in orientation
-            for shift in phase
-        ),
+        "blank": [(0.5, 0.5, 0.0, 1.0, 1.0, 0.0, 0.0)],
+        "receptive_field": itertools.product(place, place, [1.0], [1 / 6], [3.0], orientation[::3], phase),
+        "spatial_frequency": itertools.product(*centre, [0.75, 2.25], frequency, orientation[::2], phase),
+        "size": itertools.product(*centre, radius, some, orientation[::2], phase),
+        "orientation": ((0.5, 0.5, 1.0, cycles / 2 / f, f, angle, shift) for cycles, f, angle, shift in turned),
     }
-    tables = {name: dict(zip(GRATING, np.array(list(rows)).T, strict=True)) for name, rows in sets.items()}
+    tables = {f"Marques2020_{k}": dict(zip(GRATING, np.array(list(rows)).T, strict=True)) for k, rows in sets.items()}
     kinds = np.array(list(itertools.product([1, 2], range(1, 16), range(1, 5)))).T
     textures = dict(zip(("type", "family", "sample"), kinds, strict=True))
-    tables["FreemanZiemba2013_properties"] = {**textures, **{n: np.full(120, 0.5) for n in GRATING[:2]}}
-    return tables
+    return {**tables, "FreemanZiemba2013_properties": {**textures, **{n: np.full(120, 0.5) for n in GRATING[:2]}}}
 
 
 def draw(folder):
-    """Write the pictures and a table of each set."""
     import numpy as np
     import pandas as pd
     from PIL import Image
@@ -90,8 +74,8 @@ def draw(folder):
                 along = right * np.cos(angle) + down * np.sin(angle)
                 wave = np.sin(2 * np.pi * row.spatial_frequency * along + np.deg2rad(row.phase))
                 pixels = 128 + 127 * row.contrast * wave * (down**2 + right**2 <= row.radius**2)
-            image = Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
-            image.convert("RGB").save(folder / name / f"{row.stimulus_id}.png")
+            picture = Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).convert("RGB")
+            picture.save(folder / name / f"{row.stimulus_id}.png")
         table.to_csv(folder / f"{name}.csv", index=False)
 
 
@@ -116,13 +100,10 @@ def register(folder):
     def properties(name):
         number, shown = NEUROIDS[name]
         names = sorted({property_name for dataset, property_name in measured if dataset == name})
-        rng = np.random.default_rng(number)
-        made = PropertyAssembly(
-            rng.random((number, len(names))),
-            coords={"neuroid_id": ("neuroid", range(number)), "region": ("neuroid", ["V1"] * number),
-                    "neuronal_property": names},
-            dims=["neuroid", "neuronal_property"],
-        )  # fmt: skip
+        coords = {"neuroid_id": ("neuroid", range(number)), "region": ("neuroid", ["V1"] * number)}
+        values = np.random.default_rng(number).random((number, len(names)))
+        dims = ["neuroid", "neuronal_property"]
+        made = PropertyAssembly(values, coords={**coords, "neuronal_property": names}, dims=dims)
         made.attrs.update({f"{each}_bins": np.linspace(0, 1, 11) for each in names}, number_of_trials=20)
         made.attrs["stimulus_set"] = stimuli(shown)
         return made
@@ -178,35 +159,23 @@ def measure(which, folder):
     return {**spent, "n": len(scores)}
 
 
-def section(results):
-    """Return the table with its remark."""
+def table(results):
     shown = {"all": 2481, "orientation": 1257, "spatial frequency": 1785, "size": 1833, "texture": 1377}
-    rows = [["all 22 benchmarks", seconds(results["all"]), "", ""]]
+    rows = [[CASES["all"].title, seconds(results["all"]["here"]), "", ""]]
     for which in ONE_OF_EACH:
-        ratio = results["all"]["cpu_s"] / results[which]["cpu_s"]
-        cells = [f"one on {which}", seconds(results[which]), f"{ratio:.2f}"]
-        rows.append([*cells, verdict(ratio, TARGET, at_most=True)])
+        ratio = results["all"]["here"]["cpu_s"] / results[which]["here"]["cpu_s"]
+        times = seconds(results[which]["here"]), f"{ratio:.2f}"
+        rows.append([CASES[which].title, *times, verdict(ratio, TARGET, at_most=True)])
     parts = ", ".join(f"{shown['all'] / shown[which]:.2f} ({which})" for which in ONE_OF_EACH)
     remark = f"All show {shown['all']:,} different stimuli; times the number that one of them shows: {parts}."
-    table = markdown(["what", "s CPU / wall", "all 22 take as many times as much", "target"], rows)
-    return f"`python perf/shared_stimuli.py`: the properties of single units, cold.\n\n{table}\n\n{remark}"
+    head = ["what", "s CPU / wall", "all 22 take as many times as much", "target"]
+    return f"{markdown(head, rows)}\n\n{remark}"
 
 
-def main():
-    """Measure and write the table."""
-    options = options_of(__doc__, ["all", *ONE_OF_EACH])
-    if options.measure:
-        say(measure(options.measure[0], Path(options.measure[1])))
-        return
-    results = {}
-    with tempfile.TemporaryDirectory() as folder:
-        draw(Path(folder))
-        for which in options.only or ("all", *ONE_OF_EACH):
-            results[which] = ask(sys.executable, __file__, "--measure", which, folder)
-            print(which, results[which], flush=True)
-    if not options.only:
-        keep("shared_stimuli", results, title="Benchmarks that share stimuli", text=section(results))
-
+CASES = {"all": Case("all 22 benchmarks"), **{which: Case(f"one on {which}") for which in ONE_OF_EACH}}
 
 if __name__ == "__main__":
-    main()
+    measure_cases(
+        __doc__, CASES, measure, prepare=draw, table=table, title="Benchmarks that share stimuli", calls=1,
+        how="the properties of single units, cold.",
+    )  # fmt: skip

@@ -4,67 +4,61 @@ The generating population of SimulatedCortex2026 is scored on its own noisy spik
 choices, and other cells on the orientations that the recorded ones prefer, under each seed of wiring and noise.
 """
 
-from __future__ import annotations
-
-import argparse
 import dataclasses
 import os
 import tempfile
+from collections.abc import Mapping, Sequence
 
-from harness import keep
+import numpy as np
+from harness import markdown
+from simulations import Row, Simulation
 
-REGIONS = ("V1", "IT")
-OTHERS = ("i2n", "pref_or")
+from brainscore_vision import load_benchmark, load_dataset
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.data.simulatedcortex2026 import cells, choices, dataset
 
-
-def main() -> None:
-    """Score, print a row for each seed and region, and write results/simulated_truth.json."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, nargs=2, default=(7000, 7016), metavar=("FIRST", "END"))
-    first, end = parser.parse_args().seeds
-    with tempfile.TemporaryDirectory() as home:
-        os.environ["BRAINSCORE_HOME"] = home
-        rows = [row for seed in range(first, end) for row in scores(seed)]
-    held = {name: sum(row["held"] for row in rows if row["region"] == name) for name in (*REGIONS, *OTHERS)}
-    summary = {"n_seeds": end - first, "interval_held_1": held, "rows": rows}
-    keep("simulated_truth", summary)
-    print(f"the interval held 1 for {held} of {end - first} seeds")
+OTHERS = {  # benchmark, data, and how its score follows from its reliability: a correlation is divided by the root
+    "i2n": ("SimulatedCortex2026-i2n", "choices", np.sqrt),
+    "pref_or": ("SimulatedCortex2026.V1-pref_or", "preferences", float),
+}
 
 
-def scores(seed: int) -> list[dict[str, object]]:
-    """Return the score of what generated the data and its interval, for each kind of data under one seed."""
-    import numpy as np
-
-    from brainscore_vision import load_benchmark, load_dataset
-    from brainscore_vision.benchmark_helpers import PrecomputedFeatures
-    from brainscore_vision.data.simulatedcortex2026 import cells, choices, dataset
-
+def estimate(cell: str, seed: int) -> Row:
+    """Return the score of what generated the data under one seed, and its interval."""
     dataset.PARAMETERS = dataclasses.replace(dataset.PARAMETERS, seed=seed)
     cells.SEED = choices.SEED = seed
-    truth = load_dataset("SimulatedCortex2026.truth")
-    rows = []
-    for region in REGIONS:
-        responses = truth.sel(neuroid=truth["region"] == region)
-        score = load_benchmark(f"SimulatedCortex2026.{region}-pls")(PrecomputedFeatures(responses, visual_degrees=8))
-        rows.append(_row(seed, region, score, score.attrs["interval"]))
-    for name, identifier, known, scale in (
-        ("i2n", "SimulatedCortex2026-i2n", "choices", np.sqrt),  # a correlation is divided by the root of reliability
-        ("pref_or", "SimulatedCortex2026.V1-pref_or", "preferences", float),
-    ):
+    if cell in OTHERS:
+        identifier, known, scale = OTHERS[cell]
         truth = load_dataset(f"SimulatedCortex2026.{known}.truth")
-        score = load_benchmark(identifier)(PrecomputedFeatures(truth, visual_degrees=8))
+    else:
+        identifier, truth = f"SimulatedCortex2026.{cell}-pls", load_dataset("SimulatedCortex2026.truth")
+        truth = truth.sel(neuroid=truth["region"] == cell)
+    score = load_benchmark(identifier)(PrecomputedFeatures(truth, visual_degrees=8))
+    if cell in OTHERS:
         half = 1.96 * score.raw.attrs["error"] / scale(float(score.ceiling))
-        rows.append(_row(seed, name, score, (float(score) - half, float(score) + half)))
-    return rows
-
-
-def _row(seed: int, region: str, score: float, interval: tuple[float, float]) -> dict[str, object]:
+        interval = float(score) - half, float(score) + half
+    else:
+        interval = score.attrs["interval"]
     low, high = (round(float(edge), 4) for edge in interval)
-    row = {"seed": seed, "region": region, "score": round(float(score), 4), "low": low, "high": high}
-    row["held"] = low <= 1 <= high
-    print(row, flush=True)
-    return row
+    return {"seed": seed, "score": round(float(score), 4), "low": low, "high": high, "held": low <= 1 <= high}
 
+
+def summary(_cell: str, rows: Sequence[Row]) -> Row:
+    return {
+        "held": sum(row["held"] for row in rows),
+        "rows": [{name: row[name] for name in row if name != "cell"} for row in rows],
+    }
+
+
+def table(results: Mapping[str, Row]) -> str:
+    return markdown(["", "intervals that hold 1"], ([name, f"{c['held']} of {c['n']}"] for name, c in results.items()))
+
+
+SIMULATION = Simulation(
+    "simulated_truth", dict.fromkeys(("V1", "IT", *OTHERS), 16), estimate, summary, table, first_seed=7000
+)
 
 if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["BRAINSCORE_HOME"] = home
+        SIMULATION.main(__doc__)

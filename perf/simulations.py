@@ -1,6 +1,8 @@
-"""Estimate on many simulated data sets: in parallel, seeded, and going on where a run was cut off."""
+"""Estimate on many simulated data sets: seeded, in parallel, continued after an interruption, tables of what was kept.
 
-from __future__ import annotations
+A script of simulations names its cells, such as ``'A: ridge'``, estimates one data set of a cell, and summarises all of
+them; `Simulation` does the rest.
+"""
 
 import json
 import multiprocessing
@@ -8,65 +10,121 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from harness import keep, options_of, read, size, with_one_thread
 
-if TYPE_CHECKING:
-    from brainscore_core.metrics import Score
+from brainscore_core.metrics import Score
 
-Row = dict[str, object]  # what one estimator said of one data set
-Task = tuple[str, str, int]  # design, estimator, seed
+Row = dict[str, object]  # the numbers of one data set, or a summary of a cell
+Task = tuple[str, int]  # cell, seed
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A measurement on simulated data sets.
+
+    Attributes
+    ----------
+    name : str
+        Of the script and of its results, a mapping of cell to summary.
+    cells : mapping of str to int
+        Number of data sets of each cell.
+    estimate : callable
+        ``estimate(cell, seed)``, of a module that other processes can import.
+    summary : callable
+        ``summary(cell, rows)``; ``n``, the number of data sets, is added.
+    table : callable
+        Return results as Markdown, also by name if there are several `tables`; the pages show it (`docs/_ext`).
+    first_seed : int
+        Estimators were chosen by trial on data sets with lower seeds.
+    """
+
+    name: str
+    cells: Mapping[str, int]
+    estimate: Callable[[str, int], Row]
+    summary: Callable[[str, Sequence[Row]], Row]
+    table: Callable[..., str]
+    first_seed: int = 0
+    tables: Sequence[str] = ()
+
+    def run(self, sizes: Mapping[str, int], scratch: Path, processes: int = 1) -> dict[str, Row]:
+        """Return the summaries of cells. Rows are appended to `scratch` as they come; those it has are not repeated."""
+        tasks = [(cell, self.first_seed + number) for cell, n in sizes.items() for number in range(n)]
+        rows = _estimate_missing(self.estimate, tasks, scratch, processes)
+        return {
+            cell: {"n": n, **self.summary(cell, [rows[cell, self.first_seed + number] for number in range(n)])}
+            for cell, n in sizes.items()
+        }
+
+    def main(self, doc: str | None) -> None:
+        """Measure the cells that are not stored with as many data sets, and print the tables."""
+        options = options_of(
+            doc,
+            only=([], "cells whose name contains this text; may be repeated"),
+            sets=(0, "data sets of each cell; default: that of the script"),
+            again=(False, "measure stored cells too"),
+            table=(False, "print the stored results as tables, measure nothing"),
+            processes=(os.cpu_count() or 1, "at once"),
+            scratch=(
+                Path(f"{self.name}.jsonl"),
+                "numbers of single data sets, with which an interrupted run continues",
+            ),
+        )
+        results = read(self.name)
+        if not options.table:
+            with_one_thread()
+            sizes = {
+                cell: size(options.sets or n, 2)
+                for cell, n in self.cells.items()
+                if not options.only or any(text in cell for text in options.only)
+            }
+            if options.again:
+                options.scratch.unlink(missing_ok=True)
+            else:
+                sizes = {cell: n for cell, n in sizes.items() if results.get(cell, {}).get("n") != n}
+            if sizes:
+                results |= self.run(sizes, options.scratch, options.processes)
+                keep(self.name, results, text="\n".join(f"{cell}: {results[cell]}" for cell in sizes))
+        print(*([self.table(results, name) for name in self.tables] or [self.table(results)]), sep="\n\n")
 
 
 def described(score: Score) -> Row:
-    """Return the numbers that say how certain a score is, for a file: None for what is not finite."""
+    """Return the numbers that say how certain a score is, for a file: None for values that are not finite."""
     low, high = score.attrs.get("interval", (np.nan, np.nan))
-    error, of_splits = (float(score.attrs.get(name, np.nan)) for name in ("error", "split_error"))
-    numbers = {"score": float(score), "error": error, "low": float(low), "high": float(high), "split_error": of_splits}
-    return {key: value if np.isfinite(value) else None for key, value in numbers.items()}
+    error, split_error = (float(score.attrs.get(name, np.nan)) for name in ("error", "split_error"))
+    numbers = {"score": float(score), "error": error, "low": float(low), "high": float(high)}
+    return {
+        key: value if np.isfinite(value) else None for key, value in {**numbers, "split_error": split_error}.items()
+    }
 
 
 def column(rows: Iterable[Row], name: str) -> np.ndarray:
-    """Return one number of every row, NaN for what is not there."""
+    """Return one number of every row, NaN for None and absent ones."""
     return np.array([np.nan if row.get(name) is None else row[name] for row in rows], dtype=float)
 
 
-def measure(
-    estimate: Callable[[str, str, int], Row], tasks: Sequence[Task], scratch: Path, processes: int
+def _estimate_missing(
+    estimate: Callable[[str, int], Row], tasks: Sequence[Task], scratch: Path, processes: int
 ) -> dict[Task, Row]:
-    """Estimate what a former run has not left in a file of lines, to which each row is appended as it comes.
-
-    Parameters
-    ----------
-    estimate : callable
-        ``estimate(design, estimator, seed)``, of a module that other processes can import.
-    scratch : Path
-        A last line that was cut off does not count.
-    """
-    known = {(row["design"], row["estimator"], row["seed"]): row for row in _measured(scratch)}
-    missing = [task for task in tasks if task not in known]
+    """Estimate the tasks that a file of lines lacks; a last line that was cut off does not count."""
+    rows = {(row["cell"], row["seed"]): row for row in _read_lines(scratch)}
+    missing = [task for task in tasks if task not in rows]
     scratch.parent.mkdir(parents=True, exist_ok=True)
     if scratch.exists() and not scratch.read_text().endswith("\n"):
-        scratch.write_text("".join(json.dumps(row) + "\n" for row in known.values()))
+        scratch.write_text("".join(json.dumps(row) + "\n" for row in rows.values()))
     with scratch.open("a") as file, _mapper(processes) as mapped:
-        for task, found in zip(missing, mapped(estimate, *zip(*missing, strict=True)) if missing else (), strict=True):
-            known[task] = {**dict(zip(("design", "estimator", "seed"), task, strict=True)), **found}
-            file.write(json.dumps(known[task]) + "\n")
+        for task, row in zip(missing, mapped(estimate, *zip(*missing, strict=True)) if missing else (), strict=True):
+            rows[task] = {**dict(zip(("cell", "seed"), task, strict=True)), **row}
+            file.write(json.dumps(rows[task]) + "\n")
             file.flush()
-    return {task: known[task] for task in tasks}
+    return {task: rows[task] for task in tasks}
 
 
-def markdown(columns: Iterable[str], rows: Mapping[str, Iterable[str]]) -> str:
-    """Return a table whose rows begin with their names."""
-    names = list(columns)
-    lines = [f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    return "\n".join([*lines, *(f"| {name} | {' | '.join(entries)} |" for name, entries in rows.items())])
-
-
-def _measured(path: Path) -> Iterator[Row]:
+def _read_lines(path: Path) -> Iterator[Row]:
     for line in path.read_text().splitlines() if path.exists() else ():
         try:
             yield json.loads(line)
@@ -76,11 +134,9 @@ def _measured(path: Path) -> Iterator[Row]:
 
 @contextmanager
 def _mapper(processes: int) -> Iterator[Callable[..., Iterator[Row]]]:
-    """Give what maps a function, in processes of their own if there are several."""
+    """Provide a function like `map` that works in processes of their own, unless there is one."""
     if processes == 1:
         yield map
         return
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
         yield partial(pool.map, chunksize=4)

@@ -4,16 +4,13 @@
 own. Bodies of classes, lambdas and generator expressions count as functions, a resumed generator as a call.
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 import sys
 from collections import Counter
 from pathlib import Path
 from types import CodeType, FrameType
 
-from harness import ask, say
+from harness import ask, options_of, say
 
 MODEL, BENCHMARK = "pixels", "SimulatedCortex2026.IT-pls"
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,20 +52,12 @@ def trace() -> dict[str, list[tuple[str, int]]]:
     }
 
 
-def main() -> None:
-    """Trace in another process and print the counts."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--list", choices=["files", "functions", "changes"])
-    parser.add_argument("--here", action="store_true", help="trace in this process and print JSON")
-    options = parser.parse_args()
-    if options.here:
+if __name__ == "__main__":
+    options = options_of(__doc__, list=("", "files, functions or changes"), measure=None)
+    if options.measure:
         say(trace())
-        return
-    counts = ask(sys.executable, __file__, "--here")
+        sys.exit()
+    counts = ask(sys.executable, __file__, "--measure", "all")
     print({name: sum(n for _, n in rows) if name == "changes" else len(rows) for name, rows in counts.items()})
     for name, n in counts.get(options.list, []):
         print(f"{n:7d} {name}")
-
-
-if __name__ == "__main__":
-    main()

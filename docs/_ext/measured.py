@@ -24,24 +24,8 @@ def table(script: str, name: str = "") -> str:
     name : str
         Which of its tables, for a script with several.
     """
-    module = _load(script)
     results = json.loads((PERF / "results" / f"{script}.json").read_text())
-    if script == "bias":
-        rows = module.table(results, *module.lines(name))
-    elif script == "coverage":
-        estimators = [
-            each
-            for each in module.ESTIMATORS
-            if any(f"{design}: {each}" in results for design in module.DESIGNS)
-        ]
-        rows = module.table(results, list(module.DESIGNS), estimators)
-    elif script == "comparison" and name == "metrics":
-        rows = module.table_of_metrics(results["cells"])
-    elif script in ("comparison", "coverage_behaviour"):
-        rows = module.table(results["cells"])
-    else:
-        rows = module.table(results)
-    return rows if isinstance(rows, str) else "\n".join(rows)
+    return _load(script).table(results, *filter(None, [name]))
 
 
 def _load(script):

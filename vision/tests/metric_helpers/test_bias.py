@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[3]
-ROWS = json.loads((ROOT / "perf" / "results" / "bias.json").read_text())
+RESULTS = json.loads((ROOT / "perf" / "results" / "bias.json").read_text())
+FIELDS = ("model", "regression", "n_stimuli", "n_neuroids", "reliability")
+
+
+def row_of(cell, result):
+    model, regression, *sizes = cell.split()
+    return {**dict(zip(FIELDS, (model, regression, *map(float, sizes)), strict=True)), **result}
+
+
+ROWS = [row_of(*item) for item in RESULTS.items()]
 PAGE = (ROOT / "docs" / "explanation" / "ceilings.md").read_text()
 
 
@@ -20,18 +29,19 @@ def bias(monkeypatch):
     import bias
 
     yield bias
-    sys.modules.pop("bias", None)
+    for name in ("bias", "simulations", "harness"):
+        sys.modules.pop(name, None)
 
 
 @pytest.mark.parametrize("which", ["main", "others"])
 def test_tables_are_those_of_the_results(bias, which):
-    assert set(ROWS) == {cell.key for cell in bias.cells()}
-    assert len([*bias.table(ROWS, *bias.lines(which))]) == 2 + len(bias.lines(which)[0])
+    assert {cell: row["n"] for cell, row in RESULTS.items()} == bias.SIMULATION.cells
+    assert len(bias.table(RESULTS, which).splitlines()) == 2 + {"main": 16, "others": 7}[which]
     assert f"{{measured}} bias {which}\n" in PAGE
 
 
 def chosen(estimator, **wanted):
-    rows = [row for row in ROWS.values() if all(row[name] in values for name, values in wanted.items())]
+    rows = [row for row in ROWS if all(row[name] in values for name, values in wanted.items())]
     assert rows
     return np.array([row[estimator]["bias"] for row in rows])
 
@@ -50,7 +60,7 @@ def test_the_share_of_signal_is_right_where_the_others_are_not():
 
 def test_there_is_no_number_where_there_is_no_signal():
     faint = {**MAIN, "reliability": [0.1], "n_neuroids": [20, 40]}
-    rows = [row for row in ROWS.values() if all(row[name] in values for name, values in faint.items())]
+    rows = [row for row in ROWS if all(row[name] in values for name, values in faint.items())]
     assert max(row["signal"]["estimable"] for row in rows) < 0.25
     assert min(row["published"]["estimable"] for row in rows) == 1
 
@@ -58,7 +68,7 @@ def test_there_is_no_number_where_there_is_no_signal():
 def test_a_chosen_penalty_costs_signal_and_a_fixed_one_costs_certainty():
     for n, less in ((100, 0.05), (400, 0.1)):
         one, other = (
-            next(row["signal"] for row in ROWS.values() if tuple(row.values())[:5] == ("partial", name, n, 20, 0.2))
+            next(row["signal"] for row in ROWS if tuple(row.values())[:5] == ("partial", name, n, 20, 0.2))
             for name in ("ridge", "ridgecv")
         )
         assert one["bias"] > other["bias"] + less
@@ -66,7 +76,8 @@ def test_a_chosen_penalty_costs_signal_and_a_fixed_one_costs_certainty():
 
 
 def test_one_cell_runs(bias):
-    row = bias.measure(bias.Cell("perfect", "ridge", 50, 5, 0.9), 2)
+    cell = "perfect ridge 50 5 0.9"
+    row = bias.summary(cell, [bias.estimate(cell, seed) for seed in range(2)])
     assert row["signal"]["estimable"] == 1
     assert abs(row["signal"]["bias"]) < 0.15
-    assert re.fullmatch(r"[+-]\d\.\d\d / [+-]\d\.\d\d / [+-]\d\.\d\d / [+-]\d\.\d\d", bias._text(row))
+    assert re.fullmatch(r"[+-]\d\.\d\d / [+-]\d\.\d\d / [+-]\d\.\d\d / [+-]\d\.\d\d", bias.entry(row))

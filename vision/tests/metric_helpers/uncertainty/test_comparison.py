@@ -1,7 +1,6 @@
 """Measure a few comparisons of models on simulated experiments, and check that the page shows the kept ones."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,26 +19,17 @@ def test_the_page_shows_the_kept_results():
 
 
 def test_kept_shares_are_nominal_but_where_the_page_says_why():
-    cells = RESULTS["cells"]
-    for name, cell in cells.items():
+    for name, cell in RESULTS.items():
         if name.endswith(": means"):
             spread = 3 * np.sqrt(0.05 * 0.95 / cell["n"])
             assert min(cell[key] for key in ("tests", "own", "all")) > 0.95 - spread, name
             assert cell["interval"] > 0.95 - spread / 2, name  # ten pairs of each experiment
-    naive = [cell["interval"] for name, cell in cells.items() if name.endswith("both at once")]
+    naive = [cell["interval"] for name, cell in RESULTS.items() if name.endswith("both at once")]
     assert min(naive) > 0.95, "drawing both factors at once gives intervals that are too wide"
 
 
-def test_an_interrupted_run_goes_on_where_it_was(coverage, tmp_path, monkeypatch, capsys):
-    command = [SCRIPT, "--sets", "2", "--scratch", str(tmp_path / "scratch")]
-    monkeypatch.setattr(coverage, "DESIGNS", {name: coverage.DESIGNS[name] for name in ("both few", "few stimuli")})
-    monkeypatch.setattr(coverage, "N_DRAWS", 3)
-    monkeypatch.setattr(sys, "argv", command)
-    coverage.main()
-    printed = capsys.readouterr().out
-    monkeypatch.setattr(coverage, "ESTIMATORS", dict.fromkeys(coverage.ESTIMATORS))  # nothing can be measured
-    coverage.main()
-    assert capsys.readouterr().out == printed
+def test_every_cell_is_kept(coverage):
+    assert {cell: row["n"] for cell, row in RESULTS.items()} == coverage.SIMULATION.cells
 
 
 def test_many_models_and_benchmarks(coverage):
@@ -63,8 +53,8 @@ def test_many_models_and_benchmarks(coverage):
     ],
 )
 def test_comparisons_are_right_about_as_often_as_they_say(coverage, design, estimator):
-    rows = [coverage.estimate(design, estimator, seed) for seed in range(100)]
-    found = coverage.summary(rows, None if estimator in coverage.METRIC_DESIGNS else coverage.TRUTH)
+    cell = f"{design}: {estimator}"
+    found = coverage.summary(cell, [coverage.estimate(cell, seed) for seed in range(100)])
     assert 0.9 < found["interval"] <= 1
     assert min(found["tests"], found["own"], found["all"]) > 0.88
     assert 0.8 < found["error"] < 1.6

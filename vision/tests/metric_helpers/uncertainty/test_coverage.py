@@ -8,21 +8,18 @@ import pytest
 
 SCRIPT = "coverage.py"
 ROOT = Path(__file__).parents[4]
+RESULTS = json.loads((ROOT / "perf" / "results" / "coverage.json").read_text())
 PAGE = (ROOT / "docs" / "explanation" / "uncertainty.md").read_text()
-
-
-def kept(coverage):
-    return json.loads(coverage.TABLE.read_text())
 
 
 def test_the_page_shows_every_kept_estimator(coverage):
     assert "{measured} coverage\n" in PAGE
-    assert {name.partition(": ")[2] for name in kept(coverage)} <= coverage.ESTIMATORS.keys()
+    assert {name.partition(": ")[2] for name in RESULTS} <= coverage.ESTIMATORS.keys()
 
 
-def test_what_leaves_the_bounds_is_explained(coverage):
+def test_what_leaves_the_bounds_is_explained():
     bullets = [line.partition(" in ") for line in re.findall(r"^- `.+?:", PAGE.replace("\n  ", " "), re.MULTILINE)]
-    for cell, found in kept(coverage).items():
+    for cell, found in RESULTS.items():
         design, estimator = cell.split(": ")
         if not 0.93 <= found.get("coverage", 0.95) <= 0.97:
             assert any(f"`{estimator}`" in names and f"`{design}`" in designs for names, _, designs in bullets), cell
@@ -33,33 +30,27 @@ def test_what_leaves_the_bounds_is_explained(coverage):
     ("design", "estimator"), [("A", "ridge"), ("D", "ridge"), ("E", "internal_consistency"), ("counts", "ridge")]
 )
 def test_intervals_hold_the_mean_about_as_often_as_they_say(coverage, design, estimator):
-    rows = [coverage.estimates(design, estimator, 10_000 + seed) for seed in range(60)]
-    found = coverage.summary(rows, None)
+    cell = f"{design}: {estimator}"
+    found = coverage.summary(cell, [coverage.estimate(cell, 10_000 + seed) for seed in range(60)])
     assert found["n_undefined"] == 0
     assert 0.85 <= found["coverage"] <= 1.0  # 57 of 60, with a binomial error of 1.7
     assert 0.7 <= found["error_over_sd"] <= 1.35
 
 
-def test_a_run_that_was_cut_off_goes_on_where_it_was(coverage, tmp_path):
-    scratch = tmp_path / "scratch.jsonl"
-    cells = [("E", "ridge")]
-    first = coverage.run(cells, 2, scratch, 1)
+def test_a_run_that_was_cut_off_goes_on_where_it_was(coverage, tmp_path, monkeypatch):
+    scratch, cells = tmp_path / "scratch.jsonl", {"E: ridge": 2}
+    first = coverage.SIMULATION.run(cells, scratch)
     lines = scratch.read_text().splitlines()
     scratch.write_text(lines[0] + "\n" + lines[1][:20])
-    assert coverage.run(cells, 2, scratch, 1) == first
-    again = scratch.read_text().splitlines()
-    assert again == lines
-    assert json.loads(again[1])["seed"] == coverage.FIRST_SEED + 1
-
-
-def test_what_a_former_run_left_is_not_measured_again(coverage, tmp_path, monkeypatch):
-    first = coverage.run([("E", "ridge")], 2, tmp_path / "scratch.jsonl", 1)
-    monkeypatch.setattr(coverage, "simulate", None)
-    assert coverage.run([("E", "ridge")], 2, tmp_path / "scratch.jsonl", 1) == first
+    assert coverage.SIMULATION.run(cells, scratch) == first
+    assert scratch.read_text().splitlines() == lines
+    assert json.loads(lines[1])["seed"] == coverage.SIMULATION.first_seed + 1
+    monkeypatch.setattr(coverage, "simulate", None)  # nothing can be measured
+    assert coverage.SIMULATION.run(cells, scratch) == first
 
 
 def test_what_cannot_be_estimated_is_told(coverage):
-    row = coverage.estimates("one neuroid", "ridge", 0)
+    row = coverage.estimate("one neuroid: ridge", 0)
     assert (row["error"], row["low"]) == (None, None)
     assert row["reason"].startswith("a single neuroid")
-    assert coverage.summary([row], None)["n_undefined"] == 1
+    assert coverage.summary("one neuroid: ridge", [row])["n_undefined"] == 1

@@ -1,5 +1,6 @@
 """Measure a few coverages of intervals of behavioural metrics, and check that the page shows the kept ones."""
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -14,30 +15,27 @@ PAGE = (ROOT / "docs" / "explanation" / "uncertainty.md").read_text()
 
 def test_the_page_shows_the_kept_results(coverage):
     assert "{measured} coverage_behaviour\n" in PAGE
-    assert RESULTS["cells"].keys() <= coverage.CASES.keys()
-    assert RESULTS["designs"].keys() == coverage.DESIGNS.keys()
+    assert {cell: row["n"] for cell, row in RESULTS.items()}.items() <= coverage.SIMULATION.cells.items()
 
 
 def test_most_intervals_hold_what_they_say():
-    held = [cell["held"] for cells in RESULTS["cells"].values() for cell in cells.values()]
+    held = [cell["held"] for cell in RESULTS.values()]
     assert min(held) > 0.8  # the page says which, and why
     assert sum(0.93 <= each <= 0.97 for each in held) > len(held) / 2
 
 
-def test_cells_that_are_there_are_kept(coverage, tmp_path, monkeypatch):
-    out, case = tmp_path / "out.json", "accuracy"
-    command = [SCRIPT, "--out", str(out), "--scratch", str(tmp_path / "scratch"), "--cases", case, "--designs"]
-    for designs in (["B"], ["B", "A"]):
-        monkeypatch.setattr(sys, "argv", [*command, *designs, "--sets", "2"])
-        coverage.main()
-        cells = json.loads(out.read_text())["cells"]
-        assert cells[case].keys() == set(designs)
-        assert cells[case]["B"] == coverage.summary([coverage.estimates("B", case, seed) for seed in range(2)])
-        (tmp_path / "scratch").unlink()
-        with monkeypatch.context() as nothing_is_measured:
-            nothing_is_measured.setitem(coverage.CASES, case, None)
-            coverage.main()
-        assert json.loads(out.read_text())["cells"] == cells
+def test_stored_cells_are_kept_and_others_measured(coverage, tmp_path, monkeypatch):
+    """One cell has as many data sets as are asked for, another has fewer."""
+    stored, written = {"A: accuracy": {"n": 2}, "B: accuracy": {"n": 1}}, {}
+    shared = sys.modules[coverage.Simulation.__module__]
+    monkeypatch.setattr(shared, "read", lambda name: dict(stored))
+    monkeypatch.setattr(shared, "keep", lambda name, results, **_: written.update(results))
+    cells = dict.fromkeys(stored, 2)
+    simulation = dataclasses.replace(coverage.SIMULATION, cells=cells, table=lambda results: "")
+    monkeypatch.setattr(sys, "argv", ["", "--scratch", str(tmp_path / "scratch"), "--processes", "1"])
+    simulation.main("")
+    rows = [coverage.estimate("B: accuracy", seed) for seed in range(2)]
+    assert written == {**stored, "B: accuracy": {"n": 2, **coverage.summary("B: accuracy", rows)}}
 
 
 @pytest.mark.slow  # 60 simulated experiments for each
@@ -54,6 +52,7 @@ def test_cells_that_are_there_are_kept(coverage, tmp_path, monkeypatch):
     ],
 )
 def test_intervals_hold_the_mean_about_as_often_as_they_say(coverage, case, design):
-    found = coverage.summary([coverage.estimates(design, case, seed) for seed in range(60)])
+    cell = f"{design}: {case}"
+    found = coverage.summary(cell, [coverage.estimate(cell, seed) for seed in range(60)])
     assert 0.86 <= found["held"] <= 1
     assert 0.75 <= found["ratio"] <= 1.35
