@@ -1,4 +1,4 @@
-"""The command line, by its output and exit code; one score and one interruption in a process of their own."""
+"""The command line, by its output and exit code; one interruption is of a process of its own."""
 
 import json
 import signal
@@ -38,12 +38,10 @@ def run(home, monkeypatch, capfd):
     return run
 
 
-def test_score_prints_the_summary_and_writes_the_record(home, tmp_path, monkeypatch):
-    monkeypatch.setenv("BRAINSCORE_HOME", str(home))
+def test_score_prints_the_summary_and_writes_the_record(run, tmp_path):
     record = tmp_path / "record.json"
-    command = [*COMMAND, "score", "--conda_active", "--model_identifier=pixels", f"--benchmark_identifier={V1}"]
-    command += ["--record", str(record)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    pair = ["--conda_active", "--model_identifier=pixels", f"--benchmark_identifier={V1}"]
+    done = run("score", *pair, "--record", str(record))
     assert done.returncode == 0, done.stderr
     assert "SIMULATED" in done.stdout
     assert str(record) in done.stdout
@@ -68,6 +66,7 @@ def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_
     assert not record.exists()
 
 
+@pytest.mark.slow
 def test_a_new_environment_writes_the_record_where_it_was_asked_for(run, tmp_path, monkeypatch):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "newenv")
     record = tmp_path / "record.json"
@@ -135,18 +134,6 @@ def test_what_is_wrong_with_a_model_in_a_file(run, model_file, model, extra, cod
 def test_missing_argument_and_unknown_command_exit_with_2(run):
     assert run("score", "--model", "pixels").returncode == 2
     assert run("scor").returncode == 2
-
-
-def test_help_names_the_commands(run):
-    done = run("--help")
-    assert done.returncode == 0
-    assert "score" in done.stdout
-
-
-def test_list_names_registered_identifiers(run):
-    done = run("list", "models")
-    assert done.returncode == 0
-    assert {"pixels", "efficientnet_lite0"} <= set(done.stdout.split())
 
 
 def test_wrong_setting_is_told_in_one_line(run, monkeypatch):

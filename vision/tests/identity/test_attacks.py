@@ -5,7 +5,6 @@ Every attack leaves the name of the model, of its layers and of the files as the
 
 import functools
 import os
-import subprocess
 import sys
 from textwrap import dedent
 
@@ -195,39 +194,33 @@ def test_batch_normalisation_that_stays_in_training_mode(stimuli):
     assert stored_entries()
 
 
+CUDNN, MATMUL = torch.backends.cudnn, torch.backends.mkldnn.matmul
+# How it is read and set, and to what. PyTorch's own functions to set `deterministic` and the precision of products
+# import its compiler, and set more than they can set back.
 SETTINGS = {
-    "threads": lambda: torch.set_num_threads(torch.get_num_threads() + 1),
-    "precision": lambda: torch.set_float32_matmul_precision("medium"),
-    "deterministic": lambda: torch.use_deterministic_algorithms(True),
-    "cudnn": lambda: setattr(torch.backends.cudnn, "deterministic", True),
-    "benchmark": lambda: setattr(torch.backends.cudnn, "benchmark", True),
-    "default type": lambda: torch.set_default_dtype(torch.float64),
-    "autocast": lambda: torch.set_autocast_enabled("cpu", True),
-    "device": lambda: torch.set_default_device("meta"),
-    "fast path": lambda: torch.backends.mha.set_fastpath_enabled(False),
-    "replaced": lambda: setattr(functional, "relu", doubled),
+    "threads": (torch.get_num_threads, torch.set_num_threads, 7),
+    "precision": (lambda: MATMUL.fp32_precision, functools.partial(setattr, MATMUL, "fp32_precision"), "tf32"),
+    "deterministic": (torch.are_deterministic_algorithms_enabled, torch._C._set_deterministic_algorithms, True),
+    "cudnn": (lambda: CUDNN.deterministic, functools.partial(setattr, CUDNN, "deterministic"), True),
+    "benchmark": (lambda: CUDNN.benchmark, functools.partial(setattr, CUDNN, "benchmark"), True),
+    "default type": (torch.get_default_dtype, torch.set_default_dtype, torch.float64),
+    "autocast": (lambda: False, functools.partial(torch.set_autocast_enabled, "cpu"), True),
+    "device": (lambda: None, torch.set_default_device, "meta"),
+    "fast path": (torch.backends.mha.get_fastpath_enabled, torch.backends.mha.set_fastpath_enabled, False),
+    "replaced": (lambda: functional.relu, functools.partial(setattr, functional, "relu"), doubled),
 }
 
 
-def test_settings_of_the_process_are_part_of_the_key():
-    # In a process of its own, because not all of them can be set back.
-    code = (
-        "from vision.tests.identity.test_attacks import SETTINGS, numerics\n"
-        "for name, attack in SETTINGS.items():\n"
-        "    before = numerics()\n"
-        "    attack()\n"
-        "    print(name, numerics() != before, sep=':')"
-    )
-    root = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 3))  # noqa: PTH100, PTH118, PTH120
-    path = os.pathsep.join([root, *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path}
-    )
-    assert done.stdout.split("\n")[:-1] == [f"{name}:True" for name in SETTINGS]
-
-
-def test_settings_stay_the_same_from_call_to_call():
-    assert numerics() == numerics()
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_of_the_process_are_part_of_the_key(name):
+    read, write, other = SETTINGS[name]
+    before, value = numerics(), read()
+    try:
+        write(other)
+        assert numerics() != before
+    finally:
+        write(value)
+    assert numerics() == before
 
 
 def test_autocast_around_the_call(stimuli):

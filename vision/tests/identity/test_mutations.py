@@ -14,6 +14,9 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from brainscore_core.identity.digest import content_digest
+from brainscore_vision.identity.objects import describe_module
+from brainscore_vision.identity.preprocessing import preprocessing_digest
 from brainscore_vision.model_helpers.activations import extraction
 from brainscore_vision.model_helpers.activations.cache import stored_entries, without_cache
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
@@ -255,20 +258,25 @@ def test_the_key_is_the_same_in_every_process_and_after_a_run(package):
             "b.py": "NAMES = {'one', 'two', 'three'}\n\n\ndef apply(x):\n    return x * len(NAMES)\n",
         }
     )
+    model = importlib.import_module("own_package.net").Net().eval()
+    preprocessing = functools.partial(load_preprocess_images, image_size=8)
+    digests = [content_digest(describe_module(model)), preprocessing_digest(preprocessing)]
+    model(torch.zeros(1, 192))
+    assert content_digest(describe_module(model)) == digests[0]
     program = (
-        "import torch\nfrom own_package.net import Net\nfrom brainscore_core.identity.digest import content_digest\n"
+        "import functools, sys\nfrom own_package.net import Net\n"
+        "from brainscore_core.identity.digest import content_digest\n"
         "from brainscore_vision.identity.objects import describe_module\n"
-        "net = Net().eval()\nprint(content_digest(describe_module(net)))\n"
-        "net(torch.zeros(1, 192))\nprint(content_digest(describe_module(net)))\n"
+        "from brainscore_vision.identity.preprocessing import preprocessing_digest\n"
+        "from brainscore_vision.model_helpers.activations.images import load_preprocess_images\n"
+        "print(content_digest(describe_module(Net().eval())),\n"
+        "      preprocessing_digest(functools.partial(load_preprocess_images, image_size=8)))\n"
     )
-    digests = set()
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
-        )
-        digests |= set(done.stdout.split())
-    assert len(digests) == 1
+    # Sets are in another order in a process with another seed.
+    environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.split() == digests
 
 
 def test_a_recording_is_found_again_by_another_process_also_where_code_is_imported_late(package):

@@ -3,7 +3,6 @@
 import contextlib
 import enum
 import functools
-import subprocess
 import sys
 from collections import namedtuple
 from dataclasses import dataclass
@@ -285,27 +284,6 @@ def test_bfloat16_and_empty_tensors():
     module = nn.Linear(2, 2).to(torch.bfloat16)
     module.register_buffer("empty", torch.zeros(0))
     assert module_digest(module) == module_digest(module)
-
-
-def test_digests_are_equal_in_another_process(tmp_path):
-    program = tmp_path / "digest_of_a_net.py"
-    program.write_text(
-        "import functools, torch\n"
-        "from torch import nn\n"
-        "from brainscore_core.identity.digest import content_digest\n"
-        "from brainscore_vision.identity.objects import describe_module\n"
-        "from brainscore_vision.identity.preprocessing import preprocessing_digest\n"
-        "from brainscore_vision.model_helpers.activations.images import load_preprocess_images\n"
-        "torch.manual_seed(0)\n"
-        "net = nn.Sequential(nn.Conv2d(3, 2, 3), nn.ReLU())\n"
-        "print(content_digest(describe_module(net)),\n"
-        "      preprocessing_digest(functools.partial(load_preprocess_images, image_size=8)))\n"
-    )
-    run = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
-    torch.manual_seed(0)
-    net = nn.Sequential(nn.Conv2d(3, 2, 3), nn.ReLU())
-    preprocessing = functools.partial(load_preprocess_images, image_size=8)
-    assert run.stdout.split() == [module_digest(net), preprocessing_digest(preprocessing)]
 
 
 def test_preprocessing_is_code_arguments_and_outcome():

@@ -5,7 +5,6 @@ import os
 import sys
 import zipfile
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from brainscore_core.processes import run_bounded
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import read_lock_of
 from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_vision.__main__ import main
 from brainscore_vision.isolation.judge import Candidates
 
 boxed = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
@@ -115,6 +115,7 @@ def test_what_cannot_be_started_is_not_started_for_each_benchmark_anew():
 
 
 @boxed
+@pytest.mark.slow
 def test_a_model_that_is_nowhere_fails_with_its_name_on_every_benchmark(run_judge):
     records, _ = run_judge("hostil", ["attacked-honest", "attacked-raises"], "--isolation", "box")
     assert {record.status for record in records} == {"failed:UnknownIdentifierError"}
@@ -135,15 +136,14 @@ def test_a_model_is_prepared_once_for_each_revision(tree, surroundings, tmp_path
     assert sorted(path.suffix for path in made[0]) == ["", ".fetched"]
 
 
+@pytest.mark.slow
 def test_without_a_box_the_model_is_in_the_process_of_the_judge(run_judge):
     records, _ = run_judge("hostile", ["attacked-honest"], "--isolation", "none")
     assert records[0].status == "scored"
 
 
-def test_an_isolation_that_does_not_exist_is_wrong_usage(tmp_path):
-    command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", "m", "--benchmark", "b"]
-    command += ["--records", tmp_path, "--events", tmp_path / "e", "--isolation", "glass"]
-    ended = run_bounded(command, environment=dict(os.environ), timeout_s=100)
-    assert ended.status == 2
-    assert "'glass'" in ended.output
-    assert not list(Path(tmp_path).iterdir())
+def test_an_isolation_that_does_not_exist_is_wrong_usage(tmp_path, capsys):
+    arguments = ["--model", "m", "--benchmark", "b", "--records", str(tmp_path), "--events", str(tmp_path / "e")]
+    assert main(["judge", *arguments, "--isolation", "glass"]) == 2
+    assert "'glass'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

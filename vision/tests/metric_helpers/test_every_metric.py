@@ -602,7 +602,7 @@ def first_name(identifier):
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
 @settings(
-    max_examples=12,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     database=None,

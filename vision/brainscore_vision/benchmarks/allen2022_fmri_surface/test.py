@@ -12,6 +12,7 @@ from brainscore_vision.testing.proofs.natural_scenes import N_OF_SUBJECT, Natura
 N = sum(N_OF_SUBJECT.values())
 
 
+@pytest.mark.slow  # the design is that of the voxels
 class TestVertices(NaturalScenesProof):
     dataset = "Allen2022_fmri_surface"
     places: ClassVar = {"hemisphere": np.resize(["lh", "rh"], N), "vertex_index": np.arange(N)}

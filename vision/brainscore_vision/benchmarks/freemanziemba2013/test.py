@@ -38,7 +38,10 @@ def stand_in(stand_ins, tmp_path_factory, access):
     return truth[{"time_bin": np.flatnonzero(~np.array(outside))}].mean("time_bin")
 
 
-@pytest.mark.parametrize("region", ["V1", "V2"])
+REGIONS_TO_PROVE = ["V1", pytest.param("V2", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("region", REGIONS_TO_PROVE)
 def test_brain_reaches_its_ceiling_within_the_interval(truth, region):
     benchmark = load_benchmark(f"FreemanZiemba2013public.{region}-pls")
     score = benchmark(PrecomputedFeatures(truth, visual_degrees=4))
@@ -51,7 +54,7 @@ def test_brain_reaches_its_ceiling_within_the_interval(truth, region):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth), visual_degrees=4)))) < 0.1
 
 
-@pytest.mark.parametrize("region", ["V1", "V2"])
+@pytest.mark.parametrize("region", REGIONS_TO_PROVE)
 def test_true_geometry_reaches_its_ceiling(truth, region):
     benchmark = load_benchmark(f"FreemanZiemba2013public.{region}-rdm")
     own, other = (truth[{"neuroid": np.array(REGIONS) == each}] for each in (region, {"V1": "V2", "V2": "V1"}[region]))
@@ -65,6 +68,7 @@ def test_the_gabor_bank_is_between(truth):
     assert 0.05 < float(load_benchmark("FreemanZiemba2013public.V1-pls")(load_model("gabor_bank"))) < 0.9
 
 
+@pytest.mark.slow
 def test_private_images_are_proved_like_public_ones(module_stand_ins, tmp_path_factory):
     private = stand_in(module_stand_ins, tmp_path_factory, "private")
     for region in ("V1", "V2"):

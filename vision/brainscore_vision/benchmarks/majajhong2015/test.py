@@ -63,7 +63,7 @@ def test_all_identifiers_are_those_of_their_keys():
 
 
 TOLERANCES = {"pls": None, "ridge": 0.03, "rdm": 0.01, "cka": 0.01}
-QUICK = {("V4", "pls"), ("IT", "ridge"), ("V4", "rdm"), ("IT", "cka")}
+QUICK = {("V4", "pls"), ("IT", "rdm")}
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,7 @@ DESTROYED = {
 }
 
 
+@pytest.mark.slow
 def test_answers_to_other_stimuli_score_less(drawn):
     for identifier, score in scores(Neurons(1000, seed=2, mixed_up=True), DESTROYED).items():
         assert float(score) < DESTROYED[identifier], identifier

@@ -44,6 +44,10 @@ class TestCORnetS(PublishedNetworkProof):
         return make_stimulus_set(tmp_path, 1, identifier="cornet_s-time", size_px=64)
 
     @pytest.mark.slow
+    def test_activations_are_finite(self, tmp_path):
+        super().test_activations_are_finite(tmp_path)
+
+    @pytest.mark.slow
     def test_a_time_bin_gets_the_step_that_starts_nearest(self, brain, small):
         # One test, in one home: the steps are computed once and then in the cache.
         recorded = brain.activations_model(small, layers=[name for name in SHAPES if "output" in name])
