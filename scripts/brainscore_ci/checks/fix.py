@@ -11,24 +11,19 @@ import yaml
 
 from brainscore_ci.checks.metadata import CITED, OTHER_SPELLINGS, PUBLISHED, REQUIRED
 from brainscore_ci.checks.outdated import NAMES, current_name
-from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_path
-from brainscore_core.git import run_git
 from brainscore_core.plugin_management.source import dotted, parse
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from brainscore_ci.checks.plugin import CheckedPlugin
 
-__all__ = ["contact_of", "fix_plugin", "fixed_metadata", "fixed_source"]
+__all__ = ["fix_plugin", "fixed_metadata", "fixed_source"]
 
-_CONTACT = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}", re.ASCII)
 _CITATION = "Author, First (2024). Title of the publication. Name of the journal."
 _Edit = tuple[int, int, int, str]  # line from 0, first byte, end byte, new text
 
 
-def fix_plugin(source: CheckedPlugin, contact: str) -> list[str]:
+def fix_plugin(source: CheckedPlugin) -> list[str]:
     """Fix the files of a plugin on disk.
 
     Returns
@@ -47,22 +42,13 @@ def fix_plugin(source: CheckedPlugin, contact: str) -> list[str]:
         metadata = source.files.get("metadata.yml")
         is_private = any(b"private_access" in (file.content or b"") for file in source.files.values())
         original = "" if metadata is None else metadata.text
-        text = fixed_metadata(original, contact, access="private" if is_private else "public")
+        text = fixed_metadata(original, is_private=is_private)
         if text != original and (metadata is None or metadata.content is not None):
             changed["metadata.yml"] = text.encode()
     for path, content in changed.items():
         with atomic_path(source.plugin.directory / path) as temporary:
             temporary.write_bytes(content)
     return [source.where(path) for path in changed]
-
-
-def contact_of(repository: Path | None) -> str:
-    """Return git's e-mail address, or a placeholder."""
-    try:
-        address = run_git(repository, "config", "user.email").stdout.decode("utf-8", "replace").strip()
-    except ConfigurationError:
-        return "name@example.org"
-    return address if _CONTACT.fullmatch(address) else "name@example.org"
 
 
 # -- code --------------------------------------------------------------------------------------------------------------
@@ -129,7 +115,7 @@ def _edits_of_import(node: ast.ImportFrom, lines: list[bytes], library: str) -> 
 # -- metadata ----------------------------------------------------------------------------------------------------------
 
 
-def fixed_metadata(text: str, contact: str, *, access: str) -> str:
+def fixed_metadata(text: str, *, is_private: bool) -> str:
     """Return the text of a ``metadata.yml`` with normalised and completed keys.
 
     Values that cannot be inferred become placeholders, which the checks find.
@@ -146,9 +132,9 @@ def fixed_metadata(text: str, contact: str, *, access: str) -> str:
     if not isinstance(values, dict) or any(isinstance(values.get(key), dict) for key in PUBLISHED):
         return text  # a published file, or something else
     added = {
-        "access": access,
-        "licence": "LicenseRef-not-stated  # under which it may be used, as an SPDX expression such as MIT",
-        "contact": f'"{contact}"',
+        "access": "private" if is_private else '"<public or private>"',
+        "licence": '"<SPDX expression, such as CC-BY-4.0 or MIT>"',
+        "contact": '"<e-mail address, or GitHub name with @>"',
     }
     lines = [f"{key}: {added[key]}" for key in REQUIRED if key not in values]
     if not set(CITED) & values.keys():

@@ -11,25 +11,33 @@ if TYPE_CHECKING:
 
 __all__ = ["PLACEHOLDERS", "RULES"]
 
-PLACEHOLDERS: Mapping[str, str] = {
-    "Title of the publication": "write the title of the publication, or cite the source of the plugin",
-    "Author, First": "name the authors",
-    "Name of the journal": "name the journal, or where else it appeared",
-    "name@example.org": "say whom to ask: an e-mail address or a GitHub name",
-    'bucket="..."': "upload the packaged files, and name the bucket they are in",
+_CITATION = "the citation", "cite the publication, or the source of the plugin"
+_BUCKET = "the bucket", "upload the packaged files, and name the bucket and folder they are in"
+PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
+    "Title of the publication": _CITATION,
+    "Author, First": _CITATION,
+    "Name of the journal": _CITATION,
+    "Your Paper Title": _CITATION,
+    'bucket="..."': _BUCKET,
+    '/..."': _BUCKET,
+    "/...'": _BUCKET,
 }
-"""Template text -> what to write instead."""
+"""Text of a template or tutorial -> what it stands for and what to write instead."""
 
 
 def check_placeholders(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Refuse placeholder texts."""
+    """Refuse placeholder texts, with one finding for everything that one answer replaces."""
+    places: dict[tuple[str, str], dict[str, int]] = {}
     for path, file in source.files.items():
         if not path.endswith((".py", ".yml", ".yaml", ".bib")) or file.content is None:
             continue
         for number, line in enumerate(file.text.splitlines(), 1):
-            for text, fix in PLACEHOLDERS.items():
-                if text in line:
-                    yield source.finding("placeholder", f"{text!r} is a placeholder", fix, path, number)
+            for meaning in (meaning for text, meaning in PLACEHOLDERS.items() if text in line):
+                places.setdefault(meaning, {}).setdefault(path, number)
+    for (name, fix), lines in places.items():
+        (path, number), *others = lines.items()
+        also = "".join(f", also in {other}:{line}" for other, line in others)
+        yield source.finding("placeholder", f"{name} is a placeholder{also}", fix, path, number)
 
 
 RULES = (check_placeholders,)

@@ -100,7 +100,8 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         if not pattern.fullmatch(registration.identifier):
             message = f"{registration.identifier!r} does not follow the convention for a {KINDS[kind].label}"
             fix = f"the convention is {convention}"
-            yield source.finding("identifier-name", message, fix, "__init__.py", registration.line, hint=True)
+            is_hint = source.earlier != {}  # existing names stay
+            yield source.finding("identifier-name", message, fix, "__init__.py", registration.line, hint=is_hint)
 
 
 def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ from brainscore_ci.checks import (
     versions,
 )
 from brainscore_ci.checks.findings import Finding, in_order
-from brainscore_ci.checks.fix import contact_of, fix_plugin
+from brainscore_ci.checks.fix import fix_plugin
 from brainscore_ci.checks.handed_over import describe_new
 from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings, read_checked_plugin
 from brainscore_ci.planning.areas import Area, PluginName, area_of
@@ -329,7 +329,7 @@ def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | Non
         names.append(f"{plugin.root.folder}/{plugin.name}")
         locations.append(location)
         if fix:
-            fixed += fix_plugin(read_checked_plugin(plugin, location), contact_of(place.repository))
+            fixed += fix_plugin(read_checked_plugin(plugin, location))
         source = read_checked_plugin(plugin, location, earlier)
         findings += check_source(source, surroundings)
         new.append(describe_new(source))

@@ -1,4 +1,4 @@
-"""Check that a benchmark's version rises when its code changes, so that it is scored again."""
+"""Check that a benchmark states version, citation and ceiling, and that its version rises when its code changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.reach import Reach
-from brainscore_core.plugin_management.source import constants, evaluate, parse
+from brainscore_core.plugin_management.source import constants, dotted, evaluate, parse
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
@@ -17,7 +17,31 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "code_changed", "versions"]
 
+_STATED: Mapping[str, str] = {
+    "version": "pass version=1, and raise it when scores change: records name it",
+    "bibtex": "pass bibtex= with the publication of the experiment",
+    "ceiling_func": "pass ceiling_func=, such as the reliability of the repetitions",
+}
+_OWN_CEILING = frozenset({"NeuralBenchmark", "BenchmarkBase"})  # classes for which only the caller knows the ceiling
 _SAME = re.compile(r"#\s*same scores:\s*(\S.*)$", re.MULTILINE)
+
+
+def check_arguments(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
+    """Require version, citation and ceiling where a benchmark is made with named arguments only."""
+    for path, file in source.python.items() if source.folder == "benchmarks" else ():
+        for node in ast.walk(file.tree) if file.tree else ():
+            name = dotted(node.func, {}).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+            if not isinstance(node, ast.Call) or node.args or not name.endswith(("Benchmark", "BenchmarkBase")):
+                continue
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            if None in given or "identifier" not in given:  # with **kwargs, the caller may state the rest
+                continue
+            needed = set(_STATED) - ({"ceiling_func"} if name not in _OWN_CEILING or "ceiling" in given else set())
+            for argument in sorted(needed):
+                value = evaluate(given[argument], file.constants) if argument in given else None
+                if argument not in given or value == "":
+                    message = f"the benchmark has {'an empty' if argument in given else 'no'} {argument}"
+                    yield source.finding("benchmark-argument", message, _STATED[argument], path, node.lineno)
 
 
 def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
@@ -117,4 +141,4 @@ def _reasons(files: Mapping[str, bytes]) -> set[str]:
     return {reason for content in files.values() for reason in _SAME.findall(content.decode("utf-8", "replace"))}
 
 
-RULES = (check_version,)
+RULES = (check_arguments, check_version)

@@ -47,6 +47,8 @@ class Assembly:
         Dimensions, in order.
     repetitions : int
         Presentations of each stimulus; 1 if unknown.
+    n_stimuli : int
+        Different stimuli.
     """
 
     identifier: str
@@ -57,6 +59,7 @@ class Assembly:
     stimuli: str | None
     regions: tuple[str, ...] = ()
     repetitions: int = 1
+    n_stimuli: int = 0
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,7 @@ def _assembly(file: Path) -> Assembly:
         stimuli=str(stimuli) if stimuli else None,
         regions=tuple(regions),
         repetitions=repetitions,
+        n_stimuli=len(set(loaded["stimulus_id"].values.tolist())) if hasattr(loaded, "stimulus_id") else 0,
     )
 
 

@@ -10,11 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_ci.checks.fix import contact_of
 from brainscore_ci.checks.registrations import CATEGORIES
 from brainscore_ci.scaffold.designs import FOR_TASK, chosen_region, constants_of, design_of, regions_of, trials_of
 from brainscore_ci.scaffold.names import camel_case, free_name
-from brainscore_ci.scaffold.packages import Package, registrations
+from brainscore_ci.scaffold.packages import Assembly, Package, registrations
 from brainscore_ci.scaffold.templates import Recordings, fill, read_defaults
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
@@ -28,7 +27,6 @@ __all__ = ["PluginRequest", "Scaffold"]
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 _OVER_TIME = "over_time"
 _USUAL_DEGREES = 8
-_LICENCES = {"data": "CC-BY-4.0"}
 _BIBTEX = """@article{{{key},
   title={{Title of the publication}},
   author={{Author, First and Author, Second}},
@@ -148,8 +146,27 @@ class Scaffold:
     def metric(self) -> str:
         """Metric of a benchmark; empty if it counts answers."""
         usual = self.defaults.tasks.get(self.request.task or "", self.defaults.metric)
-        asked = self.request.metric or usual
+        few = self.defaults.metric_of_few
+        asked = self.request.metric or (few if self._shortfall(usual) else usual)
+        if shortfall := self._shortfall(asked):
+            raise ConfigurationError(
+                f"The metric {shortfall} The one for few stimuli, {few!r}, needs {self.defaults.least_stimuli[few]}."
+            )
         return _plain(self._known("metric", asked), "--metric") if asked else ""
+
+    @property
+    def _packaged_recordings(self) -> Assembly | None:
+        """Packaged data of a benchmark: requested, or the first."""
+        assemblies = self.package.assemblies if self.package is not None else ()
+        wanted = [one for one in assemblies if self.request.data in (None, one.identifier)]
+        return wanted[0] if wanted else None
+
+    def _shortfall(self, metric: str) -> str:
+        """Return that the packaged data have too few stimuli for a metric; empty if they have enough."""
+        one, least = self._packaged_recordings, self.defaults.least_stimuli.get(metric, 0)
+        if one is None or one.n_stimuli >= least:
+            return ""
+        return f"{metric!r} needs at least {least} stimuli; {one.identifier!r} has {one.n_stimuli}."
 
     @cached_property
     def design(self) -> str:
@@ -174,11 +191,8 @@ class Scaffold:
     def recordings(self) -> Recordings:
         """Data of a benchmark: requested, of the same name, or simulated."""
         asked = self.request.data
-        packaged = {one.identifier: one for one in self.package.assemblies} if self.package is not None else {}
-        if asked is None and packaged:
-            asked = next(iter(packaged))
-        if asked is not None and asked in packaged:
-            one = packaged[asked]
+        one = self._packaged_recordings
+        if one is not None:
             trials = self.request.trials or max(one.repetitions, 1)
             return Recordings(identifier=one.identifier, regions=one.regions, trials=trials, is_here=False)
         if "data" in self.kinds and asked in (None, self.stem("data")):
@@ -236,8 +250,7 @@ class Scaffold:
             "name": self.name,
             "identifier": self._identifiers(kind)[0],
             "bibtex": _BIBTEX.format(key=self.name, year=year[0] if year else "2024"),
-            "licence": _LICENCES.get(kind, "MIT"),
-            "contact": contact_of(self.place.repository),
+            "access": '"<public or private>"' if self.package and kind in {"data", "benchmark"} else "public",
         }
         if kind == "metric":
             values["class_name"] = camel_case(self.name)
@@ -296,6 +309,9 @@ class Scaffold:
             )
         if "data" in self.kinds and self.package is None:
             remarks.append("The data are synthetic, until yours are packaged; dataset.py says how.")
+        shortfall = self._shortfall(self.defaults.metric)
+        if "benchmark" in self.kinds and self.request.metric is None and shortfall:
+            remarks.append(f"The metric is {self.metric!r}, since {shortfall}")
         if self.package is not None:
             remarks.append(
                 'Upload the packaged files and replace bucket="..." in __init__.py; copies for tests on this machine '
@@ -306,7 +322,7 @@ class Scaffold:
                 "Identifiers of data and benchmarks are written as in a paper, such as MyExperiment2024; to have it "
                 "so, start with that spelling: the folder is in lower case anyway."
             )
-        remarks.append("Placeholders, such as the citation, are what nox -s check still finds.")
+        remarks.append("nox -s check names what only you know: licence, contact, citation.")
         return tuple(remarks)
 
 

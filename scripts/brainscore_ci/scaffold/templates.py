@@ -46,6 +46,8 @@ class TemplateDefaults:
 
     Attributes
     ----------
+    metric_of_few : str
+        Usual metric of data with fewer stimuli than ``metric`` accepts.
     parent : str
         Applies if the region of the benchmark is no category.
     tasks : mapping of str to str
@@ -54,6 +56,8 @@ class TemplateDefaults:
         Metric -> benchmark design, the name of a template folder after ``benchmark_``.
     quantities : mapping of str to str
         Quantity of other metrics -> design.
+    least_stimuli : mapping of str to int
+        Metric -> fewest stimuli it accepts; others accept three.
     no_design : mapping of str to str
         Metric -> why it has no design.
     simulated : mapping of str to Recordings
@@ -67,11 +71,13 @@ class TemplateDefaults:
     region: str
     regions: tuple[str, ...]
     metric: str
+    metric_of_few: str
     parent: str
     parent_of_behavior: str
     tasks: Mapping[str, str]
     designs: Mapping[str, str]
     quantities: Mapping[str, str]
+    least_stimuli: Mapping[str, int]
     no_design: Mapping[str, str]
     simulated: Mapping[str, Recordings]
     trials: int
@@ -104,11 +110,13 @@ def _defaults(benchmark: Mapping[str, Any], data: Mapping[str, Any]) -> Template
         region=benchmark["region"],
         regions=tuple(benchmark["regions"]),
         metric=benchmark["metric"],
+        metric_of_few=benchmark["metric_of_few"],
         parent=benchmark["parent"],
         parent_of_behavior=benchmark["parent_of_behavior"],
         tasks=benchmark["tasks"],
         designs={metric: design for design, metrics in benchmark["designs"].items() for metric in metrics},
         quantities=benchmark["quantities"],
+        least_stimuli=benchmark["least_stimuli"],
         no_design=benchmark["no_design"],
         simulated={name: _simulated(table) for name, table in {"": benchmark["simulated"], **simulated}.items()},
         trials=data["trials"],

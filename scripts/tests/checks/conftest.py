@@ -28,7 +28,9 @@ SOUND = {
 
 
         def make():
-            return NeuralBenchmark(identifier="Author2024.IT-pls", version=1, parent="IT", bibtex=BIBTEX)
+            return NeuralBenchmark(
+                identifier="Author2024.IT-pls", version=1, parent="IT", bibtex=BIBTEX, ceiling_func=float
+            )
         ''',
     "test.py": """
         import pytest

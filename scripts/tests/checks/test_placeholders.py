@@ -7,16 +7,23 @@ from brainscore_ci.checks.placeholders import PLACEHOLDERS
 METADATA = "access: public\nlicence: MIT\ncontact: jane@example.org\ncitation: {}\n"
 
 
-@pytest.mark.parametrize("text", [each for each in PLACEHOLDERS if '"' not in each])
+@pytest.mark.parametrize("text", [text for text in PLACEHOLDERS if '"' not in text and "'" not in text])
 def test_placeholders_are_errors_wherever_they_stand(bench, text):
     found = bench.errors(**{"metadata.yml": METADATA.format(repr(f"a {text} b"))})
     assert found == [("placeholder", "metadata.yml", 4)]
 
 
-def test_a_bucket_is_named(bench):
-    code = 'from .x import load\ndata = load(\n    bucket="...",\n)\n'
+@pytest.mark.parametrize("bucket", ["...", "brainscore-storage/brainscore-vision/data/..."])
+def test_a_bucket_is_named(bench, bucket):
+    code = f'from .x import load\ndata = load(\n    bucket="{bucket}",\n)\n'
     found = bench.errors(**{"x.py": "def load(bucket): ...\n", "loading.py": code})
     assert found == [("placeholder", "loading.py", 3)]
+
+
+def test_one_citation_is_one_finding_that_names_every_place(bench):
+    bench.write(**{"metadata.yml": METADATA.format("'Author, First'"), "x.bib": "@misc{a, title={Your Paper Title}}"})
+    (finding,) = bench.check()
+    assert finding.message == "the citation is a placeholder, also in x.bib:1"
 
 
 def test_other_texts_are_fine(bench):

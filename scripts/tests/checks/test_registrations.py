@@ -62,9 +62,9 @@ def test_conditions_are_hinted_at(bench):
     [
         ("make", []),
         ("lambda: make()", []),
-        ("lambda: NeuralBenchmark(identifier='Author2024.IT-pls')", []),
-        ("lambda: NeuralBenchmark(identifier='Author2023.IT-pls')", [("__init__.py", 4)]),
-        ("lambda: NeuralBenchmark(identifier=NAME)", [("__init__.py", 4)]),
+        ("lambda: NeuralBenchmark(identifier='Author2024.IT-pls', **rest)", []),
+        ("lambda: NeuralBenchmark(identifier='Author2023.IT-pls', **rest)", [("__init__.py", 4)]),
+        ("lambda: NeuralBenchmark(identifier=NAME, **rest)", [("__init__.py", 4)]),
         ("Wrong", [("benchmark.py", 7)]),
         ("lambda: Wrong()", [("benchmark.py", 7)]),
         ("lambda: Wrong(region='V4')", []),  # what it is told may decide
@@ -76,7 +76,7 @@ def test_identifier_equals_key(bench, value, expected):
     init = init.replace("import *", "import make, Wrong, family")
     code = """\
         def make():
-            return NeuralBenchmark(identifier="Author2024.IT-pls", activations=Wrapper(identifier="inner"))
+            return NeuralBenchmark(identifier="Author2024.IT-pls", activations=Wrapper(identifier="inner"), **rest)
 
         class Wrong(BenchmarkBase):
             def __init__(self, region="IT"):
@@ -84,7 +84,7 @@ def test_identifier_equals_key(bench, value, expected):
                     identifier="Author2024.IT-ridge")
 
         def family(region):
-            return NeuralBenchmark(identifier=f"Author2024.{region}-pls")
+            return NeuralBenchmark(identifier=f"Author2024.{region}-pls", **rest)
         """
     found = bench.errors(__init____py=init, benchmark__py=code)
     assert found == [("identifier-equals-key", *place) for place in expected]
@@ -160,7 +160,7 @@ def test_identifiers_of_other_plugins(bench, identifier):
 def test_parents(bench, parent, is_there):
     places = {"Known2021colour-top1": ("elsewhere:1",)}
     bench.surroundings = Surroundings(identifiers={"benchmark": places}, nodes=frozenset({"Hendrycks2019-top1"}))
-    code = f"BIBTEX = ''\nmake = lambda: NeuralBenchmark(identifier='Author2024.IT-pls', parent={parent!r})\n"
+    code = f"BIBTEX = ''\nmake = lambda: NeuralBenchmark(identifier='Author2024.IT-pls', parent={parent!r}, **rest)\n"
     assert bench.errors(benchmark__py=code) == ([] if is_there else [("parent", "benchmark.py", 2)])
     if parent == "It":
         assert "Did you mean 'IT'?" in bench.check()[0].fix

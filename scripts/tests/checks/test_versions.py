@@ -74,3 +74,21 @@ def test_removed_code_counts(bench):
     bench.write(benchmark__py=BEFORE)
     found = [one for one in bench.check(earlier=earlier) if one.rule == "version"]
     assert "helper.py" in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problems"),
+    [
+        ("version=1, bibtex=BIBTEX, ceiling_func=f", []),
+        ("version=1, bibtex=BIBTEX, ceiling=1", []),
+        ("version=1, bibtex='', ceiling_func=f", ["an empty bibtex"]),
+        ("parent='IT'", ["no bibtex", "no ceiling_func", "no version"]),
+        ("**given", []),
+    ],
+)
+def test_a_benchmark_states_version_citation_and_ceiling(bench, arguments, problems):
+    bench.write(
+        benchmark__py=f"BIBTEX = '@misc{{a, title={{b}}}}'\nmake = NeuralBenchmark(identifier='A', {arguments})\n"
+    )
+    messages = [finding.message for finding in bench.check() if finding.rule == "benchmark-argument"]
+    assert messages == [f"the benchmark has {problem}" for problem in problems]

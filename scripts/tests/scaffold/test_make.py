@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import brainscore_core
@@ -20,7 +21,9 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
     package_stimulus_set_locally,
 )
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_core.testing.synthetic import make_neuroid_assembly, make_stimulus_set
+from brainscore_vision import load_metric
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("data", "metrics", "benchmarks", "models")
@@ -69,7 +72,8 @@ def run_python(library, *arguments):
 
 def only_placeholders(checked):
     """Tell whether all that the checks find is what nobody can infer; of each plugin they find some."""
-    others = [str(one) for one in checked.findings if one.rule != "placeholder"]
+    unknown = ("licence is '<", "contact is '<", "access is '<")
+    others = [str(one) for one in checked.findings if one.rule != "placeholder" and not one.message.startswith(unknown)]
     assert others == []
     found = {"/".join(one.path.split("/")[2:4]) for one in checked.findings}
     return found == set(checked.plugins)
@@ -105,6 +109,13 @@ def test_passes_checks_and_its_own_tests(library, capsys):
     assert "skipped" not in output
 
 
+KNOWN = {
+    "<SPDX expression, such as CC-BY-4.0 or MIT>": "MIT",
+    "<e-mail address, or GitHub name with @>": "@jane",
+    "<public or private>": "public",
+}
+
+
 def test_an_untouched_scaffold_cannot_be_merged(library):
     new_plugin(PluginRequest(kinds=("data", "metric", "benchmark", "model"), name="Mine2024"), library)
     for folder in FOLDERS:
@@ -113,7 +124,7 @@ def test_an_untouched_scaffold_cannot_be_merged(library):
         texts = {"Title of the publication": "On mice", "Author, First": "Doe, Jane", "Name of the journal": "Journal"}
         for file in (library / folder / "mine2024").iterdir():
             content = file.read_text()
-            for placeholder, text in {**texts, "name@example.org": "jane@example.com"}.items():
+            for placeholder, text in {**texts, **KNOWN}.items():
                 content = content.replace(placeholder, text)
             file.write_text(content)
         assert [str(one) for one in check_named(workplace(library), [f"{folder}/mine2024"]).findings] == []
@@ -231,6 +242,46 @@ def test_one_of_two_regions_is_not_chosen_silently(library, packages):
     made = new_plugin(PluginRequest(kinds=kinds, name="Packed2024", package=packages, region="V4"), library)
     assert made.identifiers[-1] == "Packed2024.V4-pls"
     assert any("VISUAL_DEGREES = 8 in benchmark.py is a guess" in remark for remark in made.remarks)
+
+
+def test_few_stimuli_and_few_neurons_get_a_metric_that_takes_them_and_tests_that_pass(library, packages, tmp_path):
+    stimuli = make_stimulus_set(tmp_path / "images", 20, identifier="Few2024.images")
+    package_stimulus_set_locally(stimuli, "Few2024.images", downloads_path=packages)
+    assembly = make_neuroid_assembly(20, 6, n_repetitions=6, regions=["IT"], noise=0.5)
+    assembly.attrs.update(identifier="Few2024", units="Hz")
+    package_data_assembly_locally(assembly, "Few2024", "Few2024.images", downloads_path=packages)
+    request = {"kinds": ("data", "benchmark"), "package": packages}
+    with pytest.raises(ConfigurationError, match=r"'pls' needs at least 28 stimuli; 'Few2024' has 20\."):
+        new_plugin(PluginRequest(name="Few2024", metric="pls", **request), library)
+    made = new_plugin(PluginRequest(name="Few2024", **request), library)
+    assert made.identifiers[-1] == "Few2024.IT-ridge_kfold"
+    assert "The metric is 'ridge_kfold', since 'pls' needs at least 28 stimuli; 'Few2024' has 20." in made.remarks
+    metadata = (library / "data/few2024/metadata.yml").read_text()
+    assert {f'"{placeholder}"' in metadata for placeholder in KNOWN} == {True}  # nothing is guessed
+    passed, output = run_tests(library, "benchmarks/few2024")
+    assert passed, output
+
+
+NEURAL = [name for name, design in DEFAULTS.designs.items() if design in {"repetitions", "over_time"}]
+
+
+@pytest.mark.parametrize("metric", NEURAL)
+def test_the_fewest_stimuli_of_a_metric_are_so(metric):
+    bins = DEFAULTS.time_bins if DEFAULTS.designs[metric] == "over_time" else None
+
+    def is_scored(n_stimuli):
+        measured = make_neuroid_assembly(n_stimuli, 6, n_repetitions=4, noise=0.5, time_bins=bins)
+        features = average_repetition(make_neuroid_assembly(n_stimuli, 40, noise=0, time_bins=bins))
+        compare = load_metric(metric)
+        target = measured if getattr(compare, "takes_repetitions", False) else average_repetition(measured)
+        try:
+            return bool(np.isfinite(compare(features, target).values).all())
+        except ValueError:
+            return False
+
+    least = DEFAULTS.least_stimuli.get(metric, 3)
+    assert is_scored(least)
+    assert metric not in DEFAULTS.least_stimuli or not is_scored(least - 1)
 
 
 def test_names_are_registered_as_they_are_typed(library):

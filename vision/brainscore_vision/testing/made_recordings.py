@@ -17,7 +17,7 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["draw_stimuli", "of_stimuli", "recordings", "shuffled"]
+__all__ = ["as_features", "draw_stimuli", "of_stimuli", "recordings", "shuffled"]
 
 Array = TypeVar("Array", bound="xr.DataArray")
 Floats = npt.NDArray[np.float64]
@@ -204,6 +204,19 @@ def of_stimuli(assembly: Array, stimuli: StimulusSet, *, n_repetitions: int | No
     part = assembly[{"presentation": np.flatnonzero(selected)}]
     part.attrs = {**assembly.attrs, "stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier}
     return part
+
+
+def as_features(recordings: Array, *, at_least: int = 30, seed: int = 0) -> Array:
+    """Return recordings as the features of a model, copied with a little noise up to a number of neuroids.
+
+    Regressions with 25 components need more features than a small population has neurons.
+    """
+    n_neuroids = recordings.sizes["neuroid"]
+    if n_neuroids >= at_least:
+        return recordings
+    copies = recordings.isel(neuroid=np.arange(-(-at_least // n_neuroids) * n_neuroids) % n_neuroids)
+    noise = np.random.default_rng(seed).standard_normal(copies.shape) * 0.05 * float(np.nanstd(recordings.values))
+    return copies.copy(data=copies.values + noise)
 
 
 def shuffled(truth: Array, seed: int = 0) -> Array:
