@@ -67,7 +67,7 @@ def validate(
         }
     except (AssemblyError, PluginError) as error:  # an unknown --class or --library
         raise ConfigurationError(str(error)) from error
-    print(_as_json(problems_by_target) if as_json else _as_text(problems_by_target))  # noqa: T201 - the result
+    command_line.show(_as_json(problems_by_target) if as_json else _as_text(problems_by_target))
     return command_line.FAILED if any(_counts(problems)[0] for problems in problems_by_target.values()) else 0
 
 

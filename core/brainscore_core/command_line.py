@@ -28,6 +28,7 @@ from brainscore_core.errors import (
     MissingStimulusError,
     RequirementsError,
     UnknownIdentifierError,
+    harmless,
 )
 from brainscore_core.own_code import place_in_plugin
 
@@ -47,6 +48,7 @@ __all__ = [
     "run",
     "run_app",
     "say",
+    "show",
 ]
 
 FAILED, WRONG_USAGE, NOT_AVAILABLE, NO_SCORE, INTERRUPTED = 1, 2, 3, 4, 130
@@ -213,7 +215,7 @@ def run_app(
 
 def _show_version(context: typer.Context, wanted: bool) -> None:
     if wanted:
-        print(f"{context.find_root().info_name} {__version__}")  # noqa: T201 - the result
+        show(f"{context.find_root().info_name} {__version__}")
         raise typer.Exit
 
 
@@ -251,13 +253,18 @@ def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
 
 
 def say(message: str) -> None:
-    """Tell people something beside the result, on standard error."""
-    print(message, file=sys.stderr)  # noqa: T201 - a command line talks
+    """Tell people something beside the result, on standard error, without characters that act on a terminal."""
+    print(harmless(message), file=sys.stderr)  # noqa: T201 - a command line talks
+
+
+def show(result: str, *, end: str = "\n") -> None:
+    """Print a result, or a part of one, without characters that act on a terminal."""
+    print(harmless(result), end=end)  # noqa: T201 - the one place for results
 
 
 def _explain(error: Exception, *, show_traceback: bool) -> int:
     if show_traceback:
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)).rstrip())
     # Data that are not here are named by the error; the line of the plugin that asks for them would say nothing.
     place = None if isinstance(error, _AVAILABILITY_ERRORS) else place_in_plugin(error)
     if isinstance(error, BrainScoreError):
@@ -282,12 +289,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: 
 
     A terminal too narrow for all columns does without the `spare` ones, the first of them first, and says which.
     """
+    rows = [[harmless(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         lines = [header, *rows]
         widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
         for line in lines:
             cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-            print("  ".join(cells).rstrip())  # noqa: T201 - the result
+            show("  ".join(cells).rstrip())
         return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console

@@ -7,6 +7,7 @@ Each class is also the builtin exception a caller would catch, and where plugins
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable, Sequence
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "UploadError",
     "ValidationError",
     "did_you_mean",
+    "harmless",
     "listed",
     "nearest",
 ]
@@ -200,6 +202,20 @@ class InvalidAnswerError(CandidateError, ValueError):
 
 class StateChangedError(CandidateError):
     """A candidate is in another state than the one whose answers were given before; ask all of it again."""
+
+
+def harmless(text: str) -> str:
+    r"""Return the text with JSON's ``\u001b`` for each character that could act on a terminal or reorder a line.
+
+    These are all unprintable ones (control characters, C1, directions of writing) except for line breaks, tabulators
+    and U+2060, which keeps words together.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() or character in "\n\t\u2060" else json.dumps(character)[1:-1]
+        for character in text
+    )
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:

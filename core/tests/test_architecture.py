@@ -368,6 +368,27 @@ LIGHT = (
 """What planning, checking, gate, reporting and reconciling import from core."""
 
 
+def output_elsewhere(modules):
+    """Yield each print, and each write to a standard stream, of what `harmless` has not made of a text."""
+    for name, module in modules.items():
+        for node in ast.walk(module.tree):
+            if name == "brainscore_core.command_line" or not isinstance(node, ast.Call):
+                continue
+            called = ast.unparse(node.func)
+            is_output = called == "print" or re.fullmatch(r"sys\.(__)?std(out|err)(__)?\.write", called)
+            if is_output and not ast.unparse(node).startswith(f"{called}(harmless("):
+                yield f"{name}:{node.lineno}"
+
+
+def test_output_has_one_place_where_nothing_can_act_on_a_terminal(tree):
+    assert list(output_elsewhere(tree)) == []
+
+
+@pytest.mark.parametrize("code", ["print(name)", "sys.stderr.write(name)", "print(name, harmless(name))"])
+def test_another_place_of_output_is_found(made, code):
+    assert list(output_elsewhere(made({"a.py": code, "b.py": "print(harmless(name))"}))) == ["house.a:1"]
+
+
 def test_planning_checking_and_reporting_need_no_numpy(tree):
     rooms = ("planning", "checks", "reporting", "github", "jobs", "submission")
     ci = [name for name in tree if name.startswith(tuple(f"brainscore_ci.{room}" for room in rooms))]

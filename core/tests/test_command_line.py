@@ -1,5 +1,6 @@
 """A command line becomes a command, its outcome one message and the right exit code."""
 
+import json
 import os
 import pty
 import re
@@ -143,6 +144,30 @@ def test_commands_of_further_apps(run, capsys):
     assert run("add", "--number", "1", further=[other]) == 7
 
 
+# Clear the screen, C1's introducer of colours, the clipboard (OSC 52), a name read backwards, an overwritten line.
+HOSTILE = ("\x1b[2J", "\x9b31m", "\x1b]52;c;ZXZpbA==\x07", "\u202etxen\u2066", "kept\rgone", "\x7f", "\u2028")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_nothing_that_somebody_named_or_said_acts_on_a_terminal(run, app, hostile, capsys):
+    @app.command("said", cls=command_line.Command)
+    def said() -> int:
+        """Show, say and raise."""
+        command_line.show(hostile)
+        command_line.say(hostile)
+        command_line.print_table(("NAME",), [(hostile,)])
+        raise AssemblyError(hostile)
+
+    assert run("said", "--traceback") == 1
+    captured = capsys.readouterr()
+    at_terminal = at_a_terminal(60, f"print_table(('NAME',), [({hostile!r},)])", raw=True)
+    harmful = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+    assert not harmful.search(captured.out + captured.err)
+    assert hostile not in at_terminal
+    for text in (captured.out, captured.err, at_terminal):
+        assert json.dumps(hostile)[1:-1] in text.replace(r"\"", '"')
+
+
 ROWS = [("short", "1"), ("a-name-that-is-longer-than-half-of-the-terminal", "[bold]2[/bold]")]
 
 
@@ -151,8 +176,8 @@ def test_a_table_in_a_file_is_plain_and_whole(capsys):
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["NAME", "NUMBER"], *map(list, ROWS)]
 
 
-def at_a_terminal(width, call):
-    """Return the lines that a call of the module prints at a terminal, and what it says."""
+def at_a_terminal(width, call, *, raw=False):
+    """Return the lines that a call of the module prints at a terminal, and what it says; or all it prints."""
     code = f"from brainscore_core import command_line as c; c.{call}"
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
@@ -160,9 +185,9 @@ def at_a_terminal(width, call):
         [sys.executable, "-c", code], stdout=theirs, stderr=subprocess.PIPE, text=True, check=True, env=environment
     )
     os.close(theirs)
-    lines = re.sub(r"\x1b\[\d*m|\r", "", os.read(ours, 10_000).decode()).splitlines()
+    printed = os.read(ours, 10_000).decode()
     os.close(ours)
-    return lines, done.stderr
+    return printed if raw else (re.sub(r"\x1b\[\d*m|\r", "", printed).splitlines(), done.stderr)
 
 
 @pytest.mark.parametrize(("width", "left_out"), [(60, []), (23, ["C"]), (22, ["C", "B"])])

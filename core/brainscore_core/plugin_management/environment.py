@@ -21,7 +21,7 @@ from typing import TypeVar
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from brainscore_core.command_line import NO_SCORE
+from brainscore_core.command_line import NO_SCORE, say
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, RequirementsError
 from brainscore_core.files import atomic_path, locked
@@ -93,7 +93,7 @@ def run_in_environment(
     return run_bounded(
         [python, *arguments],
         environment={**os.environ, **(environment or {})},
-        show=lambda line: sys.stderr.write(f"{line}\n"),
+        show=say,
         most_shown=float("inf"),
     )
 
@@ -152,7 +152,7 @@ def _make(
     missing = [line for line in lines if line.requirement is None or not is_satisfied(line.requirement)]
     if missing:
         names = " and ".join(path.name for path in plugin_folders)
-        sys.stderr.write(f"Installing what {names} require: {', '.join(line.text for line in missing)}\n")
+        say(f"Installing what {names} require: {', '.join(line.text for line in missing)}")
         finished = _install(missing, python)
         _require_success(finished, f"What {names} require cannot be installed into an environment.")
     # Written last: without it, an environment is incomplete.

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from brainscore_core.command_line import say
 from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import RequirementsError
@@ -99,7 +100,7 @@ def _make(folder: Path, python: Path, wanted: Mapping[str, str], checkouts: Sequ
         elif not ((same_python or name in OWN) and _take_over(here, packages)):
             remaining.append(f"{name}=={version}")
     if remaining:
-        sys.stderr.write(f"Installing {len(remaining)} distributions that are not here in these versions\n")
+        say(f"Installing {len(remaining)} distributions that are not here in these versions")
         ended = _install(remaining, python)
         if ended.status != 0:
             lacking = _unavailable(remaining, python)

@@ -19,6 +19,7 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from brainscore_core.command_line import say
 from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import RequirementsError
@@ -89,7 +90,7 @@ def install_requirements(plugin: str, directory: Path) -> bool:
             return False
         _refuse_conflicts(plugin, directory, lines)
         names = ", ".join(line.text for line in unsatisfied(lines) if not line.text.startswith("-"))
-        sys.stderr.write(f"Installing what plugin {plugin} requires: {names}\n")
+        say(f"Installing what plugin {plugin} requires: {names}")
         # A distribution that was installed from an address cannot also be pinned to a version.
         addressed = {
             canonicalize_name(line.requirement.name) for line in lines if line.requirement and line.requirement.url

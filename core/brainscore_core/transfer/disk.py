@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from brainscore_core.errors import DownloadError
+from brainscore_core.errors import DownloadError, harmless
 
 __all__ = ["check_free_space", "progress_bar"]
 
@@ -37,7 +37,7 @@ def progress_bar(description: str, size_bytes: int, arrived_bytes: int = 0) -> I
 
     hidden = size_bytes <= _ALWAYS_SHOW_PROGRESS_BYTES and not sys.stderr.isatty()
     lock = threading.Lock()  # parts of a file arrive in several threads
-    options: dict[str, Any] = {"unit": "B", "unit_scale": True, "desc": description, "disable": hidden}
+    options: dict[str, Any] = {"unit": "B", "unit_scale": True, "desc": harmless(description), "disable": hidden}
     with tqdm(total=size_bytes, initial=arrived_bytes, **options) as bar:
 
         def advance(arrived_bytes: int) -> None:

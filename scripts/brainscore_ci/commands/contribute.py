@@ -110,7 +110,7 @@ def new_plugin(
         trials=trials,
         visual_degrees=visual_degrees,
     )
-    print(make.new_plugin(request, Path.cwd(), library).as_text())
+    command_line.show(make.new_plugin(request, Path.cwd(), library).as_text())
     return 0
 
 

@@ -274,11 +274,12 @@ class _Git:
             existing = [store.get(record.model, record.benchmark) if parent else None for record in records]
         pairs = zip(records, existing, strict=True)
         new = [record for record, old in pairs if replaces(record, old) and not (old and self.is_older(record, old))]
-        files = {record_path(Path(), record.model, record.benchmark): record.to_json().encode() for record in new}
-        files |= {
-            path: beside[path.as_posix()] for record in new for path in beside_of(record) if path.as_posix() in beside
+        files = {
+            record_path(Path(BRANCH_FOLDER), record.model, record.benchmark).as_posix(): record.to_json().encode()
+            for record in new
         }
-        files = {f"{BRANCH_FOLDER}/{path.as_posix()}": content for path, content in files.items()}
+        paths = [path.as_posix() for record in new for path in beside_of(record)]
+        files |= {f"{BRANCH_FOLDER}/{path}": beside[path] for path in paths if path in beside}
         if files and run is not None:
             files[RUN_FILE] = run(parent).to_json().encode()
         if parent is None:

@@ -12,6 +12,7 @@ from brainscore_ci.planning import planner
 from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.step_outputs import outputs_of, write_outputs
 from brainscore_ci.reporting.listing import format_plan
+from brainscore_core.command_line import show
 from brainscore_core.files import atomic_path
 from brainscore_core.git import commit_named
 
@@ -81,5 +82,5 @@ def _run(
         with_records = commit_named(checkout.repository, planner.RECORDS) is not None
         outputs = outputs_of(plan, checkout.policy, with_private=with_private, with_records=with_records)
         write_outputs(outputs, Path(file))
-    print(plan.to_json() if as_json else format_plan(plan), end="")
+    show(plan.to_json() if as_json else format_plan(plan), end="")
     return 1 if plan.refused else 0

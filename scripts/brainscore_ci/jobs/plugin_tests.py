@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from brainscore_ci.jobs.credentials import without_credentials
 from brainscore_ci.jobs.table import format_table
 from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
+from brainscore_core import command_line
 from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import (
@@ -276,7 +277,7 @@ def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | 
         runs.append(run)
         if run.problem is not None:
             problems[label_of(plugin)] = run.problem
-    print(_report(runs, problems, names, options))
+    command_line.show(_report(runs, problems, names, options))
     return 0 if not problems and all(run.is_fine for run in runs) else 1
 
 

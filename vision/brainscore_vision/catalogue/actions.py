@@ -45,4 +45,4 @@ def clean_data(identifier: str | None, *, dry_run: bool) -> int:
 
 
 def _print(line: str) -> None:
-    print(line)  # noqa: T201 - command output
+    command_line.show(line)

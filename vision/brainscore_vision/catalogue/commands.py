@@ -45,9 +45,9 @@ def info(identifier: _Identifier) -> int:
 def print_descriptions(found: Sequence[Description]) -> None:
     """Print descriptions one below the other."""
     for description in found:
-        print(f"{description.identifier} ({description.kind})")  # noqa: T201 - command output
+        command_line.show(f"{description.identifier} ({description.kind})")
         for label, text in description.lines:
-            print(f"  {label:9} {text}")  # noqa: T201 - command output
+            command_line.show(f"  {label:9} {text}")
 
 
 @app.command("fetch", cls=command_line.Command)

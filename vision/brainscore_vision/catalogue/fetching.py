@@ -85,7 +85,7 @@ def fetch_data(
             command_line.say(f"Not fetched: {entry.identifier} ({entry.kind}). {error}")
             failed += 1
         else:
-            print(f"{entry.identifier} ({entry.kind}): {described}, {size_text(entry.size_bytes)}")  # noqa: T201 - output
+            command_line.show(f"{entry.identifier} ({entry.kind}): {described}, {size_text(entry.size_bytes)}")
     if failed:
         command_line.say(f"{failed} of {len(plans)} could not be fetched. Finished files stay; try again later.")
     return command_line.NOT_AVAILABLE if failed else 0

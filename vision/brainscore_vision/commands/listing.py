@@ -57,10 +57,10 @@ def list_identifiers(
 
 def _print(rows: list[dict[str, str]], form: str) -> None:
     if form == "json":
-        print(json.dumps(rows, indent=2))  # noqa: T201 - the result
+        command_line.show(json.dumps(rows, indent=2))
     elif form == "names":
         for row in rows:
-            print(row["identifier"])  # noqa: T201 - the result
+            command_line.show(row["identifier"])
     else:
         header = list(rows[0]) if rows else ["identifier"]
         command_line.print_table([name.upper() for name in header], [list(row.values()) for row in rows])

@@ -16,7 +16,7 @@ from brainscore_ci.submission.archive import ArchivePolicy
 from brainscore_ci.submission.forge import HttpForge
 from brainscore_ci.submission.publish import Remote, submit
 from brainscore_ci.submission.request import answer
-from brainscore_core.command_line import FAILED
+from brainscore_core.command_line import FAILED, show
 
 __all__ = ["reconcile", "submission"]
 
@@ -35,9 +35,9 @@ def reconcile(missing: Path | None, *, dry_run: bool) -> int:
         do=(lambda *_: None) if dry_run else apply,
     )
     for action in outcome.actions:
-        print(describe(action))
+        show(describe(action))
     for line in (*outcome.notes, *outcome.problems):
-        print(line)
+        show(line)
     return FAILED if outcome.problems else 0
 
 
@@ -55,6 +55,6 @@ def submission(issue: int, *, url: str, archive: Path | None, base: str, remote:
         policy=ArchivePolicy(libraries=read_policy(Path()).libraries),
         reply=reply,
     )
-    print(outcome)
+    show(str(outcome))
     append_summary(answer(outcome.problems, pull=outcome.pull, changed=outcome.state != "unchanged") + "\n")
     return FAILED if outcome.state == "refused" else 0

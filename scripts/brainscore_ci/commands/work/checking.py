@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from brainscore_ci.checks import findings, handed_over, runner
-from brainscore_core.command_line import FAILED
+from brainscore_core.command_line import FAILED, show
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_path
 
@@ -42,7 +42,7 @@ def check(
         lines = [*(f"fixed {findings.printable(file)}" for file in checked.fixed), *lines]
     if github:
         lines += findings.github_annotations(checked.findings)
-    print("\n".join(lines))
+    show("\n".join(lines))
     if results is not None:
         with atomic_path(results / "check.json") as temporary:
             temporary.write_text(handed_over.as_results(checked.findings, checked.new).to_json(), encoding="utf-8")

@@ -15,7 +15,7 @@ from brainscore_ci.reporting.reconcile.bundle import write_bundle
 from brainscore_ci.reporting.report import SUMMARY_BYTES, render
 from brainscore_ci.reporting.results import read_folder
 from brainscore_ci.reporting.verdict import Verdict, judge
-from brainscore_core.command_line import FAILED
+from brainscore_core.command_line import FAILED, show
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 
 __all__ = ["append_summary", "collect", "list_plugins", "report"]
@@ -31,7 +31,7 @@ def collect(plan: Path, records: Path, branch: str, *, code_branch: str, remote:
         token=os.environ.get("GITHUB_TOKEN", ""),
     )
     text = records_of_jobs.summary(collected, planned)
-    print(for_log(text))
+    show(for_log(text))
     append_summary(text.encode()[:SUMMARY_BYTES].decode(errors="ignore"))
     return 0 if collected.is_complete else FAILED
 
@@ -42,9 +42,9 @@ def report(plan: Path, results: Path, *, bundle: Path | None, tests_only: bool) 
     outcomes, unreadable = read_folder(results)
     verdict = Verdict((*judge(planned, outcomes, whole=not tests_only).problems, *unreadable))
     text = render(planned, outcomes, verdict)
-    print(for_log(text))
+    show(for_log(text))
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        print("\n".join(annotate(planned, outcomes, verdict)))
+        show("\n".join(annotate(planned, outcomes, verdict)))
     append_summary(text)
     if bundle is not None:
         write_bundle(bundle, planned, outcomes)
@@ -55,7 +55,7 @@ def list_plugins(library: str | None) -> int:
     """See the command."""
     default = [Path(folder).name for folder in read_policy(Path(__file__).parents[4]).libraries]
     listing = PluginIndex(library_roots(library or default[0])).listing()
-    print(json.dumps(listing, indent=2))
+    show(json.dumps(listing, indent=2))
     return FAILED if any("problem" in plugin for plugins in listing.values() for plugin in plugins.values()) else 0
 
 

@@ -27,14 +27,16 @@ def list_entries(*, verify: bool, as_json: bool) -> int:
     states = [_state(stored, verify=verify) for stored in entries]
     if as_json:
         rows = [_as_json(stored, state) for stored, state in zip(entries, states, strict=True)]
-        print(json.dumps(rows, indent=2))  # noqa: T201 - the result
+        command_line.show(json.dumps(rows, indent=2))
         return 0
     for stored, state in zip(entries, states, strict=True):
-        print(_line(stored, state))  # noqa: T201 - the result
+        command_line.show(_line(stored, state))
     total = sum(stored.size_bytes for stored in entries)
-    print(f"{len(entries)} entries, {_size(total)} of {_size(cache_limit_bytes())}, in {cache.cache_folder()}")  # noqa: T201 - the result
+    command_line.show(
+        f"{len(entries)} entries, {_size(total)} of {_size(cache_limit_bytes())}, in {cache.cache_folder()}"
+    )
     if answers_bytes := kept.stored_answers().size_bytes():
-        print(f"Answers of models in boxes: {_size(answers_bytes)}, in {kept.answers_folder()}")  # noqa: T201 - the result
+        command_line.show(f"Answers of models in boxes: {_size(answers_bytes)}, in {kept.answers_folder()}")
     return command_line.FAILED if "damaged" in states else 0
 
 
@@ -80,10 +82,10 @@ def explain(last: int) -> int:
     """Run ``brainscore cache explain``."""
     calls = cache.noted_calls(last)
     if not calls:
-        print("No call for activations is known in this cache.")  # noqa: T201 - the result
+        command_line.show("No call for activations is known in this cache.")
     entries = cache.stored_entries()
     for call in calls:
-        print("\n".join(_explained(call, entries)))  # noqa: T201 - the result
+        command_line.show("\n".join(_explained(call, entries)))
     return 0
 
 
@@ -130,10 +132,10 @@ def clean(limit_bytes: int | None, *, everything: bool) -> int:
         removed = cache.make_room(limit_bytes)
         answers = kept.remove_answers() if everything else len(kept.stored_answers(limit_bytes).make_room())
         if answers:
-            print(f"Removed {answers} answers of models in boxes.")  # noqa: T201 - the result
+            command_line.show(f"Removed {answers} answers of models in boxes.")
     freed = sum(entry.size_bytes for entry in removed)
     n_remaining = len(cache.stored_entries())
-    print(f"Removed {len(removed)} entries, {_size(freed)}; {n_remaining} are left.")  # noqa: T201 - the result
+    command_line.show(f"Removed {len(removed)} entries, {_size(freed)}; {n_remaining} are left.")
     if everything and n_remaining:
         command_line.say("Those that are left are in use by a process.")
     return 0

@@ -47,7 +47,7 @@ def compare(models: Sequence[str], benchmarks: Sequence[str] | None, records: Pa
 
 
 def _print_after(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    print()  # noqa: T201 - the result
+    command_line.show("")
     command_line.print_table(header, rows)
 
 

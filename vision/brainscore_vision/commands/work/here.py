@@ -31,7 +31,7 @@ def score_one(options: ScoreOptions) -> int:
         if options.failure is not None:
             scoring.record_failure(model, benchmark, error, options.failure)
         raise
-    print(format_record(record, path))  # noqa: T201 - the result
+    command_line.show(format_record(record, path))
     return command_line.NO_SCORE if record.score is None else 0
 
 

@@ -38,7 +38,7 @@ def atlas(
     else:
         candidate = load_model(model)
     result = layer_atlas(candidate, benchmarks or None, layers=layers or None)
-    print(format_atlas(result))  # noqa: T201 - the result
+    command_line.show(format_atlas(result))
     for path in outputs:
         if path.suffix == ".json":
             with atomic_path(path) as temporary:

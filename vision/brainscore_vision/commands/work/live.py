@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from brainscore_core import command_line
+from brainscore_core.errors import harmless
 from brainscore_core.scoring.progress import Progress, duration, result
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _table(progress: Progress, last: Sequence[Outcome]) -> Group:
     table = Table(box=None, pad_edge=False, show_header=False)
     for outcome in list(last):
         style = "red" if outcome.record.status.startswith("failed:") else ""
-        table.add_row(Text(result(outcome) + _why(outcome), style=style, overflow="ellipsis", no_wrap=True))
+        table.add_row(Text(harmless(result(outcome) + _why(outcome)), style=style, overflow="ellipsis", no_wrap=True))
     left = progress.seconds_left()
     rest = "" if left is None else f", about {duration(left)} left"
     passed = duration(progress.clock() - progress.started)

@@ -43,10 +43,10 @@ def reproduce(path: Path, *, here: bool) -> int:
     changes = list(differences(before, after))
     scores = f"score {number(before.score)} then, {number(after.score)} now"
     if not changes:
-        print(f"equal: {before.model} on {before.benchmark}, {scores}")  # noqa: T201 - the result
+        command_line.show(f"equal: {before.model} on {before.benchmark}, {scores}")
         return 0
     first = changes[0]
-    print(f"differs: {first.what}: {first.before} then, {first.after} now; {scores}")  # noqa: T201 - the result
+    command_line.show(f"differs: {first.what}: {first.before} then, {first.after} now; {scores}")
     for change in changes[1:_MOST_SHOWN]:
         command_line.say(f"  also {change.what}: {_short(change.before)} then, {_short(change.after)} now")
     return command_line.FAILED

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from types import ModuleType
 
-from brainscore_core.errors import BrainScoreError, listed
+from brainscore_core.errors import BrainScoreError, harmless, listed
 from brainscore_vision.model_helpers.check_submission.errors import ModelCheckError
 
 __all__ = ["ModelCheckError", "check_base_models", "check_brain_models", "check_models"]
@@ -79,7 +79,7 @@ def _described(error: Exception) -> str:
 
 
 def _say(line: str) -> None:
-    print(line)  # noqa: T201 - the result of a program that plugins run
+    print(harmless(line))  # noqa: T201 - the result of a program that plugins run
 
 
 def _module(module: str | ModuleType) -> ModuleType:
