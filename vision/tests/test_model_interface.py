@@ -47,7 +47,8 @@ LIGHT = {
     "model_interface": ["torch", "numpy", "xarray"],
     "utils": ["torch", "numpy", "xarray"],
     "model_helpers": ["torch", "numpy", "xarray", "boto3"],
-    "model_helpers.check_submission.check_models": ["torch", "numpy", "xarray", "PIL"],
+    "model_helpers.check_submission.check_models": ["torch", "numpy", "xarray", "pandas", "PIL", "pydantic"],
+    "model_helpers.weights": ["torch", "httpx"],
     "model_helpers.activations.core": ["torch", "sklearn", "boto3"],
     "model_helpers.brain_transformation": ["torch", "sklearn", "boto3"],
 }

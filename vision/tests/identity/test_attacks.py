@@ -341,11 +341,3 @@ def test_a_stimulus_with_the_same_name_size_and_time(stimuli):
         assert path.stat().st_size == status.st_size
 
     check(net, stimuli, attack)
-
-
-def test_a_model_with_the_same_name_and_other_weights(stimuli):
-    torch.manual_seed(0)
-    one, other = Net(), Net()
-    nn.init.normal_(other.layer.weight)
-    first = values(one, stimuli)
-    assert not np.array_equal(values(other, stimuli), first)

@@ -22,12 +22,14 @@ from hypothesis import strategies as st
 
 import brainscore_core
 import brainscore_vision
+from brainscore_core.benchmarks import explained_variance
 from brainscore_core.errors import AssemblyError, BrainScoreError
 from brainscore_core.metrics import Ceiling, Quantity
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.supported_data_standards.brainio import assemblies
-from brainscore_vision import load_metric
+from brainscore_core.testing.synthetic import make_neuroid_assembly
+from brainscore_vision import load_ceiling, load_metric
 
 FIXTURES = Path(__file__).parent / "fixtures"
 HERE = tuple(str(Path(package.__file__).parent) for package in (brainscore_core, brainscore_vision))
@@ -369,6 +371,19 @@ def test_calls_are_independent_and_leave_arguments_alone(identifier):
     if hasattr(metric, "ceiling"):
         metric.ceiling(arguments[-1])
     assert [state(leaf) for argument in arguments for leaf in leaves(argument)] == before
+
+
+CEILED = {"banded_ridge": {"band_coord": "region"}, "pls_per_neuron": {}, "one_to_one": {}, "soft_matching": {}}
+
+
+@pytest.mark.parametrize(("identifier", "kwargs"), CEILED.items())
+def test_internal_consistency_is_its_ceiling(identifier, kwargs):
+    """The truth behind noisy recordings explains all that can be explained."""
+    repeated = make_neuroid_assembly(300, 10, n_repetitions=8, noise=1.0, seed=1)
+    average = repeated.multi_groupby(["stimulus_id", "object_name"]).mean("presentation")
+    score = load_metric(identifier, **kwargs)(make_neuroid_assembly(300, 10, noise=0.0, seed=1), average)
+    explained = explained_variance(score, load_ceiling("internal_consistency")(repeated))
+    assert float(explained) == pytest.approx(1, abs=0.05)
 
 
 # -- what does not matter ----------------------------------------------------------------------------------------------

@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 
-from brainscore_core import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
-from brainscore_vision import load_benchmark, load_dataset, load_metric, load_model
+from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
-from brainscore_vision.benchmark_helpers.screen import place_on_screen
 from brainscore_vision.benchmark_helpers.test_helper import NumberOfTrialsTests, VisualDegreesTests
-from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.benchmarks.kar2019.benchmark import TIME_BINS
 from brainscore_vision.testing.stand_ins import draw_stimuli, shuffled
 
@@ -118,40 +115,6 @@ def test_static_models_are_not_applicable_and_say_why(course, squeezed):
 def test_a_registered_static_model_is_not_applicable(course):
     score = load_benchmark("Kar2019-ost")(load_model("pixels"))
     assert "'pixels' does not change over time" in score.attrs["not_applicable"]
-
-
-class AsInTheTutorial(BenchmarkBase):
-    """The benchmark as a contributor writes it after the tutorial on neural benchmarks: a class with its own call."""
-
-    def __init__(self):
-        ceiling = Score(0.79)
-        super().__init__(
-            identifier="MyKar2019-ost", version=2, ceiling_func=lambda: ceiling, parent="IT", bibtex="@article{x}"
-        )
-        self._assembly = load_dataset("Kar2019").sel(decoder="svm")  # the tutorial leaves the decoder out
-        self._similarity_metric = load_metric("ost")
-        self._visual_degrees = 8
-        self._time_bins = TIME_BINS
-
-    def __call__(self, candidate):
-        candidate.start_recording("IT", time_bins=self._time_bins)
-        stimulus_set = place_on_screen(
-            self._assembly.stimulus_set,
-            target_visual_degrees=candidate.visual_degrees(),
-            source_visual_degrees=self._visual_degrees,
-        )
-        check_recordings = candidate.look_at(stimulus_set[:1], number_of_trials=44)
-        if np.ptp(check_recordings.values, axis=check_recordings.dims.index("time_bin")).max() == 0:
-            return Score(np.nan)
-        recordings = candidate.look_at(stimulus_set, number_of_trials=44)
-        score = self._similarity_metric(recordings, self._assembly)
-        return ceil_score(score, self.ceiling)
-
-
-def test_the_class_of_the_tutorial_gives_the_same(course):
-    assert float(AsInTheTutorial()(Watched(course))) == float(load_benchmark("Kar2019-ost")(Watched(course)))
-    static = course.copy(data=np.repeat(course.values[:, :, -1:], len(TIME_BINS), axis=2))
-    assert np.isnan(AsInTheTutorial()(Watched(static)))
 
 
 @pytest.mark.private_access

@@ -34,10 +34,10 @@ REGIONS = ["V1", "V2", "V4", "IT"]
 RIDGE = [
     f"{pool}.{region}-{split}-ridgecv"
     for pool in ("Zerbe2026_fmri", "Zerbe2026_fmri_persubject")
-    for region in REGIONS
+    for region in ("V1", "IT")
     for split in ("tau", "ood")
 ]
-GEOMETRY = [f"Zerbe2026_fmri.{region}-{metric}" for metric in ("rdm-pearson", "cka") for region in REGIONS]
+GEOMETRY = [f"Zerbe2026_fmri.{region}-{metric}" for metric in ("rdm-pearson", "cka") for region in ("V1", "IT")]
 N_VOXELS = dict(zip(SUBJECTS, (24, 40, 32, 24, 28), strict=True))
 
 N_SHARED, N_OOD, N_OWN = 44, 16, 16

@@ -91,14 +91,11 @@ def test_brain_reaches_its_ceiling_and_others_do_not(stand_in, region, metric, t
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(seen), visual_degrees=8)))) < 0.1
 
 
-@pytest.mark.parametrize("region", ["IT", pytest.param("V4", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "metric", ["pls", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ridge", "rdm", "cka"))]
-)
-def test_private_images_are_proved_like_public_ones(stand_in, region, metric):
+@pytest.mark.parametrize("metric", ["pls", pytest.param("rdm", marks=pytest.mark.slow)])
+def test_private_images_are_proved_like_public_ones(stand_in, metric):
     truth = stand_in["MajajHong2015.private"]
-    benchmark = load_benchmark(f"MajajHong2015.{region}-{metric}")
-    seen = truth if metric in ("pls", "ridge") else truth[{"neuroid": truth["region"].values == region}]
+    benchmark = load_benchmark(f"MajajHong2015.IT-{metric}")
+    seen = truth if metric == "pls" else truth[{"neuroid": truth["region"].values == "IT"}]
     score = benchmark(PrecomputedFeatures(seen, visual_degrees=8))
     assert float(score) == pytest.approx(1, abs=0.05)
     assert (score.attrs["n_stimuli"], score.attrs["n_neuroids"], score.attrs["n_trials"]) == (64, 30, 50)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from brainscore_core.errors import AssemblyError
 from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.benchmark_helpers.test_helper import NumberOfTrialsTests, StandardizedTests
@@ -50,26 +49,6 @@ def test_what_sees_less_scores_less(truth):
 
 def test_stimuli_are_shown_as_often(truth):
     NumberOfTrialsTests().repetitions_test(IDENTIFIER)
-
-
-class Answers(PrecomputedFeatures):
-    """Answers with what it was given, whatever it is shown."""
-
-    def look_at(self, stimuli, number_of_trials=1):
-        return self.features
-
-
-def test_answers_that_cannot_be_compared_are_refused(truth):
-    renamed = truth.copy()
-    renamed["stimulus_id"] = "presentation", ["another", *truth["stimulus_id"].values[1:]]
-    with pytest.raises(AssemblyError, match=r"Rajalingham2020_0000.*another|another.*Rajalingham2020_0000"):
-        score_of(Answers(renamed[:, :, 0], visual_degrees=8))
-    missing = truth[:, :, 0].copy()
-    missing[3, 2] = np.nan
-    with pytest.raises(AssemblyError, match="NaN"):
-        score_of(Answers(missing, visual_degrees=8))
-    with pytest.raises(AssemblyError, match="dim"):
-        score_of(Answers(truth[:, 0, 0], visual_degrees=8))
 
 
 @pytest.mark.private_access

@@ -16,7 +16,7 @@ from brainscore_vision.model_helpers.brain_transformation.behavior import Probab
 
 REGIONS = ["V1", "V2", "V4", "IT"]
 SOME_QUICK = ["V1", "IT", *(pytest.param(region, marks=pytest.mark.slow) for region in ("V2", "V4"))]
-IT_QUICK = ["IT", *(pytest.param(region, marks=pytest.mark.slow) for region in REGIONS[:3])]
+IT_QUICK = ["IT", pytest.param("V1", marks=pytest.mark.slow)]
 N_NEUROIDS = {"V1": 72, "V2": 80, "V4": 96, "IT": 96}
 
 
@@ -102,12 +102,6 @@ def test_version_2_finds_the_signal_and_needs_no_ceiling(region):
     assert described == {
         "n_stimuli": 500, "n_neuroids": N_NEUROIDS[region], "n_trials": 20, "n_repetitions": 20, "simulated": True
     }  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("region", REGIONS)
-def test_version_2_finds_nothing_in_shuffled_stimuli(region):
-    benchmark = load_benchmark(f"SimulatedCortex2026.{region}-ridgecv_signal")
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth(region), 0), 8)))) < 0.02
 
 

@@ -24,10 +24,6 @@ def test_by_hand():
     assert score.attrs["quantity"] == "accuracy"
 
 
-def test_aligns_by_stimulus():
-    assert load_metric("accuracy")(choices(list("abcd")), choices(list("dcba"), "4321")) == 1
-
-
 def test_choice_dimension_of_length_one_is_fine():
     source = choices([list("abcd")], dims=("choice", "presentation"))
     assert load_metric("accuracy")(source, choices(list("abdd"))) == pytest.approx(0.75)

@@ -201,19 +201,6 @@ def test_a_ceiling_that_cannot_be_one_is_refused(people, ceiling):
         benchmark(people, lambda _: ceiling)(RandomModel())
 
 
-def test_a_ceiling_may_be_an_int(stimuli, people):
-    score = benchmark(people, lambda _: 1)(perfect(stimuli))
-    assert float(score) == float(score.raw)
-    assert float(score.ceiling) == 1
-
-
-def test_one_person_has_no_ceiling(stimuli, people):
-    single = people[people["subject"].values == "1"]
-    single.attrs["stimulus_set"] = stimuli
-    with pytest.raises(AssemblyError, match="at least two subjects"):
-        benchmark(single)(perfect(stimuli))
-
-
 def test_people_may_have_seen_different_parts(stimuli, people):
     """Subjects are unequal: the second saw a half."""
     kept = ~((people["subject"].values == "2") & (people["level"].values >= N // 2))

@@ -67,17 +67,6 @@ def test_activations_that_are_no_numbers(recorded, metric):
         benchmark(repetitions, metric)(Answering(broken))
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_wrong_dimensions(recorded, metric):
-    repetitions, truth = recorded
-    with pytest.raises(AssemblyError, match=r"dimensions \('presentation',\) of sizes \(40,\)"):
-        benchmark(repetitions, metric)(Answering(truth.mean("neuroid")))
-    with pytest.raises(AssemblyError, match=r"'answering' answered with dimensions \('neuroid',\) of sizes"):
-        benchmark(repetitions, metric)(Answering(truth.mean("presentation")))
-    with pytest.raises(AssemblyError, match=r"'answering' answered with an ndarray of shape .*; expected"):
-        benchmark(repetitions, metric)(Answering(truth.values))
-
-
 @pytest.mark.parametrize(("model", "experiment"), [(0, 8), (-8, 8), (8, 0), (8, -1), (np.nan, 8)])
 def test_degrees_are_positive(recorded, model, experiment):
     repetitions, truth = recorded

@@ -143,18 +143,6 @@ def test_kernels_equal_fit_and_predict_split_by_split(kind):
     assert theirs.attrs["n_neuroids"] == 3
 
 
-@pytest.mark.parametrize("kind", BOTH)
-def test_neuroids_without_signal_are_left_out(kind):
-    x, y = data(q=5)
-    y[:, :, 1], y[:, :, 3] = 4.0, np.nan
-    target = timed(y, "n")
-    score = make(kind, ScikitRidge(1.0), **FEW)(timed(x, "u"), target)
-    assert score.attrs["n_neuroids"] == 3
-    assert score.attrs["neuroids_left_out"] == target["neuroid_id"].values[[1, 3]].tolist()
-    rest = make(kind, ScikitRidge(1.0), **FEW)(timed(x, "u"), target.isel(neuroid=[0, 2, 4]))
-    np.testing.assert_allclose(score.values, rest.values, atol=1e-10)
-
-
 def test_silent_bins():
     x, y = data(q=4)
     y[0] = 0.0

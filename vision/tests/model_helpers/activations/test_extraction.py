@@ -316,18 +316,22 @@ def test_a_stimulus_deleted_while_the_key_is_made_is_one_clear_error(model, stim
         extractor(model, digest)(stimuli, layers=["double"])
 
 
-def test_processes_that_ask_for_the_same_compute_it_once(model, stimuli):
+def in_children(model, stimuli, *asked):
+    """Let processes ask for layers at the same time; return whether each got what is right."""
     children = []
-    for _ in range(3):
+    for layers in asked:
         process = os.fork()
         if process == 0:
             try:
-                right = np.array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
-                os._exit(0 if right else 1)
+                os._exit(0 if np.array_equal(extractor(model)(stimuli, layers=layers).values, truth(layers)) else 1)
             except BaseException:  # noqa: BLE001 - a child must not go on with the tests of its parent
                 os._exit(2)
         children.append(process)
-    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
+    return [os.waitpid(child, 0)[1] == 0 for child in children]
+
+
+def test_processes_that_ask_for_the_same_compute_it_once(model, stimuli):
+    assert all(in_children(model, stimuli, LAYERS, LAYERS, LAYERS))
     assert len(model.computed()) == len(BATCHES)
 
 
@@ -365,29 +369,6 @@ def test_layers_that_were_recorded_together_are_given_as_they_lie(model, stimuli
     assert len(model.computed()) == len(BATCHES)
 
 
-@pytest.mark.parametrize("layers", [["double"], ["both"]])
-def test_a_layer_that_was_recorded_with_others_is_given_as_it_lies(model, stimuli, layers):
-    extractor(model)(stimuli, layers=LAYERS)
-    one = extractor(model)(stimuli, layers=layers)
-    np.testing.assert_array_equal(one.values, truth(layers))
-    np.testing.assert_array_equal(file_of(one.values), truth())
-    one.values[:] = -1
-    np.testing.assert_array_equal(extractor(model)(stimuli, layers=layers).values, truth(layers))
-    assert len(model.computed()) == len(BATCHES)
-    assert len(stored_entries()) == 1
-
-
-def test_layers_in_another_order_or_of_several_recordings_are_copied_into_their_places(model, stimuli):
-    extractor(model)(stimuli, layers=["both"])
-    for layers in (LAYERS, LAYERS[::-1]):
-        for _ in range(2):
-            activations = extractor(model)(stimuli, layers=layers)
-            np.testing.assert_array_equal(activations.values, truth(layers))
-            assert list(dict.fromkeys(activations["layer"].values)) == list(layers)
-    assert sorted(tuple(stored.layers) for stored in stored_entries()) == [("both",), ("double",)]
-    assert len(model.computed()) == 2 * len(BATCHES)
-
-
 @pytest.mark.parametrize(
     ("layers", "copied"),
     [("abc", False), ("ab", False), ("bc", False), ("b", False), ("ac", True), ("ba", True), ("acb", True)],
@@ -420,20 +401,6 @@ def test_what_the_budget_holds_can_be_written_to_though_its_file_exceeds_it(mode
     np.testing.assert_array_equal(file_of(both.values), truth())
     with pytest.raises(ValueError, match="read-only"):
         both.values[0, 0] = 5
-
-
-@pytest.mark.parametrize("layers", [LAYERS, ["both"]])
-def test_damage_to_one_layer_makes_the_entry_be_computed_again(model, stimuli, layers):
-    extractor(model)(stimuli, layers=LAYERS)
-    (stored,) = stored_entries()
-    path = stored.folder / "values.npy"
-    content = bytearray(path.read_bytes())
-    content[-12] ^= 1  # in the last stimulus, in the layer `double`
-    path.write_bytes(content)
-    for _ in range(2):
-        np.testing.assert_array_equal(extractor(model)(stimuli, layers=layers).values, truth(layers))
-    assert [(stored.state, stored.entry().is_intact()) for stored in stored_entries()] == [("whole", True)]
-    assert len(model.computed()) == 2 * len(BATCHES)
 
 
 def test_an_entry_of_another_key_is_not_taken_wherever_it_is_copied(model, stimuli):
@@ -508,28 +475,8 @@ def test_whatever_is_asked_for_in_whatever_order_after_whatever_happened(stimuli
 
 
 def test_processes_that_ask_for_layers_in_common_get_what_is_right(model, stimuli):
-    children = []
-    for layers in (["double"], list(LAYERS), ["both", "double"], ["both"]):
-        process = os.fork()
-        if process == 0:
-            try:
-                right = np.array_equal(extractor(model)(stimuli, layers=layers).values, truth(layers))
-                os._exit(0 if right else 1)
-            except BaseException:  # noqa: BLE001 - a child must not go on with the tests of its parent
-                os._exit(2)
-        children.append(process)
-    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
+    assert all(in_children(model, stimuli, ["double"], list(LAYERS), ["both", "double"], ["both"]))
     assert sorted(layer for stored in stored_entries() for layer in stored.layers) == sorted(LAYERS)
-
-
-def test_what_changed_while_it_was_recorded_can_be_written_to(model, stimuli):
-    def train():
-        model.weight += 1
-
-    model.before = train
-    activations = extractor(model)(stimuli, layers=LAYERS)
-    assert stored_entries() == []
-    activations.values[:] = 0
 
 
 # --- trouble with the disk -------------------------------------------------------------------------------------------
@@ -667,17 +614,6 @@ def test_layers_of_several_types_become_one_type_that_holds_both(stimuli):
         activations = helper(stimuli, layers=["half", "whole"])
         assert activations.dtype == np.float64
         np.testing.assert_array_equal(activations.values[:, 0], activations.values[:, 1])
-
-
-def test_units_without_any_and_without_axes(stimuli):
-    def odd(inputs, names):
-        known = {"none": np.zeros((len(inputs), 0)), "number": inputs.astype(float)}
-        return {name: known[name] for name in names}
-
-    helper = ActivationsExtractorHelper(odd, brightness, "net", batch_size=4, model_digest=lambda: "net")
-    for _ in range(2):
-        assert helper(stimuli, layers=["none"]).shape == (N, 0)
-        np.testing.assert_array_equal(helper(stimuli, layers=["number"]).values[:, 0], 10 * np.arange(N))
 
 
 def test_the_cache_is_limited(model, stimuli, monkeypatch):

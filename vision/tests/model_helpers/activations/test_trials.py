@@ -231,24 +231,6 @@ def test_random_numbers_go_on_as_if_nothing_had_been_drawn():
     assert random.getstate() == before
 
 
-def test_dropout_that_stays_on_gives_different_trials(stimuli):
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
-
-    class Dropping(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.out = torch.nn.Identity()
-
-        def forward(self, images):
-            return self.out(torch.nn.functional.dropout(images.flatten(1), 0.5, training=True))
-
-    wrapper = PytorchWrapper(Dropping(), ramp, "dropping", stochastic=True)
-    result = wrapper(stimuli, layers=["out"], number_of_trials=3)
-    assert result.shape == (6, 192)
-    assert (result.values[0] != result.values[1]).any()
-    assert result.equals(wrapper(stimuli, layers=["out"], number_of_trials=3))
-
-
 def test_trials_of_one_call_are_plain_values():
     assert Trials().key == []
     assert Trials(5, seed=1) == Trials(5, seed=1)

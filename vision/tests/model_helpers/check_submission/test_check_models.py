@@ -126,15 +126,6 @@ def test_it_runs_as_the_program_that_plugins_are(tmp_path):
     assert "nothing: FAILED: get_model('nothing') returned None" in done.stdout
 
 
-def test_importing_it_costs_next_to_nothing():
-    code = (
-        "import sys; from brainscore_vision.model_helpers.check_submission import check_models\n"
-        "print(sorted({'numpy', 'torch', 'pandas', 'xarray', 'PIL', 'pydantic'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def with_nan(paths, layer_names):
     return OrderedDict((name, values * np.nan) for name, values in good(paths, layer_names).items())
 

@@ -112,14 +112,6 @@ def test_smallest_norm_by_hand():
     np.testing.assert_allclose(fitted.coefficients, [[0.6], [0.8], [0.0]], atol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "p"), [(50, 10), (50, 200)])
-def test_repeated_and_tested_training_stimuli(n, p):
-    x, y = data(n, p, 3)
-    train, test = np.array([*range(40), 3, 3]), np.array([2, 45])
-    (prediction,) = predict_splits(x, y, [(train, test)])
-    np.testing.assert_allclose(prediction, by_singular_values(x, y, train, test), atol=1e-8)
-
-
 @pytest.mark.parametrize(("n", "p"), [(1, 5), (2, 5), (1, 1), (3, 1)])
 def test_very_few_stimuli(n, p):
     x, y = data(n + 2, p, 2)

@@ -82,16 +82,6 @@ def test_stops_when_the_rank_is_exhausted():
     np.testing.assert_allclose(prediction, y[test], atol=1e-9)
 
 
-def test_constant_first_neuroid_does_not_disturb_the_others():
-    x, y = data(60, 40, 4)
-    y[:, 0] = 7.0
-    ((train, test),) = splits(60, 1)
-    (with_constant,) = pls_predict_splits(x, y, [(train, test)])
-    (without,) = pls_predict_splits(x, y[:, 1:], [(train, test)])
-    np.testing.assert_allclose(with_constant[:, 1:], without, atol=1e-9)
-    np.testing.assert_allclose(with_constant[:, 0], 7.0, atol=1e-9)
-
-
 @pytest.mark.parametrize(("n", "p"), [(20, 100), (100, 20)])
 def test_too_many_components_are_refused(n, p):
     x, y = data(n, p, 2)
@@ -241,13 +231,6 @@ def test_a_duplicated_neuroid_is_predicted_like_its_twin(seed, column):
     (split,) = splits(50, 1)
     (prediction,) = pls_predict_splits(x, np.column_stack([y, y[:, column]]), [split], 5)
     np.testing.assert_allclose(prediction[:, -1], prediction[:, column], atol=1e-9)
-
-
-def test_a_map_is_applied_to_streams():
-    x, y = data(40, 30, 3)
-    fitted = pls_fit(ColumnBlocks.of(x), y, 4)
-    stream = ColumnBlocks(lambda: (x[:, i : i + 4] for i in range(0, 30, 4)), x.shape)
-    np.testing.assert_allclose(fitted.predict(stream), pls_fit(x, y, 4).predict(x), atol=1e-12)
 
 
 def test_a_single_test_stimulus_and_one_training_set_without_test():

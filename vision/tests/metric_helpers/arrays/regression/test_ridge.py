@@ -34,13 +34,6 @@ def test_equals_scikit_learn(n, p, q, alpha, train_size):
         np.testing.assert_allclose(prediction, reference, atol=1e-8)
 
 
-def test_repeated_and_tested_training_stimuli():
-    x, y = data(50, 10, 3)
-    train, test = np.array([*range(40), 3, 3]), np.array([2, 45])
-    (prediction,) = predict_splits(x, y, [(train, test)])
-    np.testing.assert_allclose(prediction, Ridge(1.0).fit(x[train], y[train]).predict(x[test]), atol=1e-10)
-
-
 def test_one_feature_by_hand():
     # Centred: x = (-1, 0, 1), y = (-2, 0, 2); slope = x.y / (x.x + alpha) = 4 / (2 + 2) = 1; mean of y is 3.
     fitted = ridge_fit([[1.0], [2.0], [3.0]], [[1.0], [3.0], [5.0]], alpha=2.0)
