@@ -16,7 +16,9 @@ from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, Strict, 
 from brainscore_core.errors import CorruptFileError
 
 __all__ = [
+    "ADDRESS",
     "MOST_BYTES",
+    "Address",
     "Count",
     "Flag",
     "Line",
@@ -26,6 +28,7 @@ __all__ = [
     "Untrusted",
     "at_most",
     "checked",
+    "in_spreadsheet",
     "matching",
     "parse",
     "read",
@@ -37,6 +40,8 @@ __all__ = [
 MOST_BYTES = 16 * 2**20  # of one file; parsed, it takes up to thirty times as much memory
 MOST_NAME, MOST_LINE, MOST_MESSAGE, MOST_PATH = 400, 1_000, 4_000, 4_096  # characters
 _MOST_TOLD = 2  # problems of one file
+# After what a spreadsheet leaves out: spaces and invisible characters. The same stands in `core.js` of the leaderboard.
+_FORMULA = re.compile("[\\s\0\u200b-\u200f\u2060\ufeff]*[=+\\-@\uff1d\uff0b\uff0d\uff20\t\r\n|%']")
 
 Read = TypeVar("Read")
 
@@ -81,6 +86,9 @@ Name = Annotated[str, text(MOST_NAME)]
 Line = Annotated[str, text(MOST_LINE)]
 Message = Annotated[str, text(MOST_MESSAGE)]
 PathText = Annotated[str, text(MOST_PATH)]
+ADDRESS = re.compile(r"https?://[a-z0-9.:\[\]-]{1,255}([/?#][!#-&(-;=?-\[\]-_a-z|~]{0,700})?", re.ASCII | re.IGNORECASE)
+"""Web address of ASCII, so that no letter looks like another, and without a user, which could look like a server."""
+Address = Annotated[str, text(1_000), matching(ADDRESS, "an address of ASCII that starts with http:// or https://")]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=10**7)]
 
@@ -140,6 +148,14 @@ def shown(value: object) -> str:
         return f"{type(value).__name__} of length {len(value)}"
     harmless = ascii(value)
     return harmless if len(harmless) <= 80 else f"{harmless[:77]}..."
+
+
+def in_spreadsheet(value: str) -> str:
+    """Return a text for a CSV file, with an apostrophe in front if a spreadsheet could take it for a formula.
+
+    Also before texts that start with one, so that removing one apostrophe restores each.
+    """
+    return f"'{value}" if _FORMULA.match(value) else value
 
 
 def _place(what: str, location: tuple[int | str, ...]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.untrusted import Count, Flag, Line, Untrusted, at_most, parse, read, read_start, shown
+from brainscore_core.untrusted import ADDRESS, Count, Flag, Line, Untrusted, at_most, parse, read, read_start, shown
 
 
 @dataclass(frozen=True)
@@ -71,3 +71,22 @@ def test_what_is_no_json(text):
 def test_values_are_shown_in_few_harmless_characters():
     assert shown("\u202e" * 100) == ascii("\u202e" * 100)[:77] + "..."
     assert shown(["x"] * 9) == "list of length 9"
+
+
+@pytest.mark.parametrize(
+    ("address", "is_one"),
+    [
+        ("https://doi.org/10.1523/JNEUROSCI.5181-14.2015", True),
+        ("HTTP://[::1]:8000?x=1#y", True),
+        ("https://xn--pple-43d.com/", True),
+        ("https://аpple.com/", False),  # noqa: RUF001 - a Cyrillic letter
+        ("https://example.org/ｅ", False),  # noqa: RUF001 - a full-width letter
+        ("https://example.org/\u202egro", False),
+        ("https://brain-score.org@evil.example/", False),
+        ("https://\u212aernel.org/", False),  # Kelvin, which lower case makes a k
+        *((f"https://example.org/{bad}", False) for bad in ("a b", "'", '"', "<", "\\", "`", "{")),
+        *((text, False) for text in ("javascript:alert(1)", "ftp://x/", "https://", "//x/", "data:text/html,x")),
+    ],
+)
+def test_addresses_are_of_ascii_and_of_the_web(address, is_one):
+    assert (ADDRESS.fullmatch(address) is not None) is is_one

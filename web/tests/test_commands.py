@@ -1,5 +1,6 @@
 """Run the command line of the leaderboard, and serve what it has built."""
 
+import http.client
 import os
 import signal
 import subprocess
@@ -29,6 +30,56 @@ def test_made_up_scores_are_built_and_served(tmp_path, capsys):
         assert all("no number here says anything" in page.read_text("utf-8") for page in pages)
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """Serve a folder with links; return the function that asks for a path and gets status and content."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "page.html").write_text("page")
+    (tmp_path / "secret.txt").write_text("secret")
+    (site / "inside.html").symlink_to("page.html")
+    (site / "file").symlink_to(tmp_path / "secret.txt")
+    (site / "folder").symlink_to(tmp_path)
+    (tmp_path / "link").symlink_to(site)
+    with make_server(tmp_path / "link") as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+
+        def ask(path, host="127.0.0.1:{}", method="GET"):
+            connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
+            connection.putrequest(method, path, skip_host=True)
+            for each in host.split():
+                connection.putheader("Host", each.format(server.server_port))
+            connection.endheaders()
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+
+        yield ask
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="lets only some make links")
+@pytest.mark.parametrize(
+    ("path", "host", "status"),
+    [
+        ("/page.html", "127.0.0.1:{}", 200),
+        ("/page.html", "LocalHost:{}", 200),
+        ("/inside.html", "127.0.0.1:{}", 200),
+        *(("/page.html", host, 421) for host in ("rebound.example:{}", "127.0.0.1", "", "evil localhost:{}")),
+        *((path, "127.0.0.1:{}", 404) for path in ("/file", "/folder/secret.txt", "/folder/", "/%2e%2e/secret.txt")),
+        *((path, "127.0.0.1:{}", 400) for path in ("/page.html%00", "/%00/..", "/page.html%00.png")),
+    ],
+)  # fmt: skip
+def test_only_this_machine_is_answered_and_only_from_within_the_folder(asked, path, host, status):
+    """Names that were rebound to this machine, links, and a NUL in a path."""
+    for method in "GET", "HEAD":
+        answered, content = asked(path, host, method)
+        assert answered == status
+        assert b"secret" not in content
+        assert content == (b"page" if status == 200 and method == "GET" else content)
 
 
 def test_records_and_catalogue_of_a_person(records, made, tmp_path, capsys):

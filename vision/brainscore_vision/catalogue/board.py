@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.plugin_management.source import PluginSource, read_plugin
+from brainscore_core.untrusted import ADDRESS
 from brainscore_vision import hierarchy
 from brainscore_vision.catalogue.describe import first_sentence, licence_of
 from brainscore_vision.catalogue.entries import metadata_of, plugin_index
@@ -29,7 +30,6 @@ __all__ = ["board_catalogue", "board_nodes"]
 _ROOTS = {"neural": "average", "behavior": "average", "engineering": None}
 """First nodes of the hierarchy -> their parent on the board; engineering is in no average."""
 
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\{}]+", re.ASCII)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _MOST = 1_000  # characters of a text on the board
 
@@ -129,7 +129,7 @@ def _about(plugin: Plugin, source: PluginSource, metadata: Mapping[str, object])
     return _stated(
         licence=_line(licence_of(plugin.directory, source, metadata)),
         bibtex=citation(source) or _line(metadata.get("citation")),
-        url=address if len(address) <= _MOST and _ADDRESS.fullmatch(address) else None,
+        url=address if ADDRESS.fullmatch(address) else None,
         plugin=_folder(plugin.directory),
     )
 

@@ -23,7 +23,7 @@ def records(own_homes):
     write("a", "X.IT-pls", score=0.5, error=0.03, interval=(0.44, 0.56), layers={"IT": "late"}, simulated=True)
     write("b", "X.IT-pls", score=0.4, error=0.04, interval=(0.32, 0.48))
     write("a", "Y-i2n", score=0.25)
-    write("b", "Y-i2n", status="failed:DownloadError")
+    write("b", "Y-i2n", status="failed:DownloadError", message="\uff1dcmd()")
     write("c", "X.IT-pls", score=0.6, benchmark_version=2)
     return folder
 
@@ -49,7 +49,7 @@ def test_export_to_csv(records, tmp_path):
     assert (first["score"], first["interval_low"], first["interval_high"]) == (0.5, 0.44, 0.56)
     assert json.loads(first["layers"]) == {"IT": "late"}
     assert bool(first["simulated"]) is True
-    assert read.loc[("b", "Y-i2n"), "status"] == "failed:DownloadError"
+    assert read.loc[("b", "Y-i2n"), ["status", "message"]].tolist() == ["failed:DownloadError", "'\uff1dcmd()"]
     intervals = {"interval", "raw_interval", "ceiling_interval"}
     fields = {field.name for field in dataclasses.fields(ScoreRecord)} - intervals - {"model", "benchmark"}
     assert set(read.columns) == fields | {f"{name}_{end}" for name in intervals for end in ("low", "high")}

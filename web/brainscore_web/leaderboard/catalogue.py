@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, Strict, TypeAdapter
 
 from brainscore_core.errors import ConfigurationError, CorruptFileError, did_you_mean
-from brainscore_core.untrusted import Flag, Line, PathText, Untrusted, at_most, matching, read, text
+from brainscore_core.untrusted import Address, Flag, Line, PathText, Untrusted, at_most, matching, read, text
 
 __all__ = ["ROOTS", "Atlas", "AtlasRegion", "BenchmarkEntry", "Catalogue", "ModelEntry", "NodeEntry", "catalogues"]
 
@@ -26,7 +26,6 @@ ROOTS = {"average": "Average", "engineering": "Engineering", "simulated": "Simul
 benchmarks without a parent below `other`; neither root has an average."""
 
 _MOST_BYTES, _MOST_ENTRIES, _MOST_BIBTEX, _MOST_IN_LIST, _MOST_REGIONS = 64 * 2**20, 100_000, 20_000, 1_000, 100
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]{1,900}", re.ASCII | re.IGNORECASE)
 _PICTURE = re.compile(r"(?!/|(.*/)?\.\./)[\w./+=@,() -]+\.(png|jpg|jpeg|gif|webp)", re.ASCII)
 
 
@@ -39,7 +38,6 @@ def _named(value: str) -> str:
 Identifier = Annotated[Line, AfterValidator(_named)]
 Kind = Literal["neural", "behavior", "engineering"]
 _Bibtex = Annotated[str, text(_MOST_BIBTEX)]
-_Address = Annotated[str, text(1_000), matching(_ADDRESS, "an address that starts with http:// or https://")]
 _Picture = Annotated[PathText, matching(_PICTURE, "a path of a picture below the folder of the catalogue")]
 _Amount = Annotated[int, Strict(), Field(ge=0, le=10**15)]
 _Score = Annotated[float, Strict(), Field(gt=-1e6, lt=1e6)]
@@ -92,7 +90,7 @@ class ModelEntry(Untrusted):
     imagenet: Annotated[float, Field(ge=0, le=1)] | None = None
     licence: Line | None = None
     bibtex: _Bibtex | None = None
-    url: _Address | None = None
+    url: Address | None = None
     description: Line | None = None
     plugin: PathText | None = None
     load: Line | None = None
@@ -130,7 +128,7 @@ class BenchmarkEntry(Untrusted):
     shows: Literal["all", "score", "nothing"] = "all"
     licence: Line | None = None
     bibtex: _Bibtex | None = None
-    url: _Address | None = None
+    url: Address | None = None
     paradigm: Line | None = None
     plugin: PathText | None = None
     data: Annotated[tuple[Line, ...], at_most(_MOST_IN_LIST)] = ()

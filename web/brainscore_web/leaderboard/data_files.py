@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.statistics.correlations import rank_correlations
+from brainscore_core.untrusted import in_spreadsheet
 from brainscore_web.leaderboard.columns import CODES, DETAILS, Column, Leaf
 from brainscore_web.leaderboard.tree import Node, top_of
 
@@ -73,7 +74,6 @@ __all__ = [
 
 _EMPTY = {"code": "q", "missing": 0, "n": 1, "group": ""}
 _COLUMN = ("value", "low", "high", "code", "missing", "n", "rank", "rank_low", "rank_high", "group")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "'")
 
 Past = dict[str, list[dict[str, Any]]]
 """Model -> its earlier records on one benchmark, oldest first: ``created``, ``score``, ``status``, ``version`` (of the
@@ -310,11 +310,7 @@ def table_rows(node: Node, column: Mapping[str, Any], models: Sequence[str]) -> 
 
 
 def table_csv(rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as CSV without a header.
-
-    Texts that a spreadsheet could take for a formula get an apostrophe in front, as do texts that start with one:
-    removing one apostrophe restores each.
-    """
+    """Return rows as CSV without a header; no text is a formula, see `in_spreadsheet`."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\r\n").writerows([_cell(value) for value in row] for row in rows)
     return stream.getvalue()
@@ -322,7 +318,7 @@ def table_csv(rows: Iterable[Sequence[Any]]) -> str:
 
 def _cell(value: object) -> object:
     if isinstance(value, str):
-        return f"'{value}" if value.lstrip().startswith(_FORMULA) or value.startswith(_FORMULA) else value
+        return in_spreadsheet(value)
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else repr(value)

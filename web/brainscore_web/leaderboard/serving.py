@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote
 
 from brainscore_core.errors import ConfigurationError
 
 __all__ = ["make_server", "serve"]
 
 _PORT = 8000  # by default
+_HTTP = 80  # which a browser does not name
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Serve files without caching or logging."""
+    """Serve files of the folder without caching or logging, to those who ask for this machine by its own name.
+
+    A page of another site can make its own name mean this machine (DNS rebinding), but still sends that name.
+    """
+
+    server: ThreadingHTTPServer
+
+    def send_head(self) -> io.BytesIO | BinaryIO | None:
+        refusal = self._refusal()
+        if refusal is None:
+            return super().send_head()
+        self.send_error(refusal)
+        return None
+
+    def _refusal(self) -> HTTPStatus | None:
+        port = "" if self.server.server_port == _HTTP else f":{self.server.server_port}"
+        hosts = [host.lower() for host in self.headers.get_all("Host", [])]
+        if len(hosts) != 1 or hosts[0] not in (f"127.0.0.1{port}", f"localhost{port}"):
+            return HTTPStatus.MISDIRECTED_REQUEST
+        if "\0" in unquote(self.path):
+            return HTTPStatus.BAD_REQUEST
+        is_inside = Path(self.translate_path(self.path)).resolve().is_relative_to(Path(self.directory).resolve())
+        return None if is_inside else HTTPStatus.NOT_FOUND  # a link leads out
 
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "no-cache")

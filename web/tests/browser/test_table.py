@@ -385,7 +385,7 @@ def test_view_is_taken_away_whole(table, board_of_table, state):
 
 def test_no_text_becomes_a_formula(table):
     page = table()
-    for text in ("=1", "+1", "-1", "@x", "\t=1", "\r=1", " =1"):
+    for text in ("=1", "+1", "-1", "@x", "\t=1", "\r=1", " =1", "\uff1d1", "\uff20x", "\u200b=1", "|x", "%x", "'=1"):
         assert page.evaluate("(text) => BrainScore.cellText(text)", text).lstrip('"').startswith("'")
     assert page.evaluate("BrainScore.cellText(-0.5)") == "-0.5"
 

@@ -15,6 +15,7 @@ from brainscore_web.leaderboard.tree import slugs
 
 ATTACKS = [
     *("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", " =1", "|x", "%x", "'=1", 'a",=1\n"b'),
+    *("\uff1d1", " \uff0b1", "\uff0d1", "\uff20SUM(1)", "\ufeff=1", "\u200b=1", "\u2060@x", "\x00=1", "\r=1"),
     *("</script><script>alert(1)</script>", "<!--<script>", "\u2028\u2029"),
 ]
 
@@ -22,7 +23,8 @@ ATTACKS = [
 @pytest.mark.parametrize("text", ATTACKS)
 def test_no_text_is_a_formula_and_each_can_be_had_back(text):
     (row,) = csv.reader(io.StringIO(table_csv([[text, -1.5, None, True]]), newline=""))
-    assert row[0][0] not in "=+-@\t\r\n|% "
+    visible = row[0].lstrip(" \t\r\n\x00\ufeff\u200b\u2060")
+    assert visible[0] not in "=+-@|%\uff1d\uff0b\uff0d\uff20"
     assert row[0].removeprefix("'") == text
     assert row[1:] == ["-1.5", "", "true"]  # a number is one
 

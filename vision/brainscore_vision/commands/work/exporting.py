@@ -13,6 +13,7 @@ from brainscore_core import command_line
 from brainscore_core.errors import RequirementsError
 from brainscore_core.files import atomic_path
 from brainscore_core.records.record import ScoreRecord
+from brainscore_core.untrusted import in_spreadsheet
 
 __all__ = ["export"]
 
@@ -25,7 +26,7 @@ def export(path: Path, records: Sequence[ScoreRecord]) -> int:
     table = pd.DataFrame([dict(_cells(record)) for record in records], columns=columns)
     with atomic_path(path) as temporary:
         if path.suffix == ".csv":
-            table.to_csv(temporary, index=False)
+            table.map(_cell).to_csv(temporary, index=False)
         else:
             try:
                 table.to_parquet(temporary, index=False, engine="pyarrow")
@@ -39,6 +40,10 @@ def export(path: Path, records: Sequence[ScoreRecord]) -> int:
 
 def _columns(field: str) -> tuple[str, ...]:
     return (f"{field}_low", f"{field}_high") if field in _INTERVALS else (field,)
+
+
+def _cell(value: object) -> object:
+    return in_spreadsheet(value) if isinstance(value, str) else value
 
 
 def _cells(record: ScoreRecord) -> Iterator[tuple[str, object]]:

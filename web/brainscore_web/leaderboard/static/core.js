@@ -184,7 +184,8 @@
   /** Return the address of a page of this site from the one that is open, such as `models/x.html`. */
   BrainScore.address = (path) => (document.documentElement.dataset.root ?? "") + path;
 
-  const FORMULA = /^[\s]*[=+\-@\t\r]/u;
+  // The same stands in `brainscore_core.untrusted`.
+  const FORMULA = /^[\s\0\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n|%']/u;
 
   /** Write a cell of a table in text; what a spreadsheet would take for a formula starts with an apostrophe. */
   BrainScore.cellText = (value, separator = ",") => {
