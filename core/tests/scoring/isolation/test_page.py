@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "explanation" / "isolation.md"
-FOLDERS = ("core/tests", "vision/tests", "scripts/tests")
+FOLDERS = ("core/tests", "vision/tests", "scripts/tests", "web/tests")
 
 
 def names_in(files):
