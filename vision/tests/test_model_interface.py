@@ -54,12 +54,19 @@ LIGHT = {
 }
 
 
-def test_importing_stays_light():
+FRAMEWORKS = {"torch", "torchvision", "timm", "transformers", "open_clip", "onnx", "onnxruntime"}
+
+
+def test_importing_and_finding_out_what_a_model_is_stay_light():
     program = (
         "import importlib, sys\n"
         f"for module, heavy in {LIGHT}.items():\n"
         "    importlib.import_module(f'brainscore_vision.{module}')\n"
         "    print([(module, name) for name in heavy if name in sys.modules])\n"
+        "import numpy as np\nfrom brainscore_vision.model_helpers.adapters import as_brain_model\n"
+        "as_brain_model(lambda images: np.zeros((len(images), 3)))\n"
+        "as_brain_model({'a': np.zeros(3), 'b': np.ones(3)})\n"
+        f"print(sorted({FRAMEWORKS} & set(sys.modules)))\n"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout.split("\n")[:-1] == ["[]"] * len(LIGHT)
+    assert run.stdout.split("\n")[:-1] == ["[]"] * (len(LIGHT) + 1)

@@ -100,6 +100,7 @@ def assembly_as_in_the_tutorial(region, split, average_repetitions):
     return average_repetition(assembly) if average_repetitions else assembly
 
 
+@pytest.mark.slow
 def test_the_factory_of_the_tutorial_runs(truth):
     load = assembly_as_in_the_tutorial
     benchmark = TrainTestNeuralBenchmark(

@@ -5,53 +5,27 @@ import pytest
 
 from brainscore_vision import load_dataset
 
-
-@pytest.mark.parametrize(
-    ("identifier", "stimuli"),
-    [
-        pytest.param(
-            "FreemanZiemba2013.public",
-            "FreemanZiemba2013.aperture-public",
-            marks=[pytest.mark.network, pytest.mark.memory_intense],
-        ),
-        pytest.param(
-            "FreemanZiemba2013.private",
-            "FreemanZiemba2013.aperture-private",
-            marks=[pytest.mark.private_access, pytest.mark.memory_intense],
-        ),
-        pytest.param(
-            "FreemanZiemba2013",
-            "FreemanZiemba2013.aperture",
-            marks=[pytest.mark.private_access, pytest.mark.memory_intense],
-        ),
-        pytest.param(
-            "FreemanZiemba2013.noaperture",
-            "FreemanZiemba2013",
-            marks=[pytest.mark.private_access, pytest.mark.memory_intense],
-        ),
-        pytest.param(
-            "FreemanZiemba2013.noaperture.public",
-            "FreemanZiemba2013.public",
-            marks=[pytest.mark.private_access, pytest.mark.memory_intense],
-        ),
-        pytest.param(
-            "FreemanZiemba2013.noaperture.private",
-            "FreemanZiemba2013.private",
-            marks=[pytest.mark.private_access, pytest.mark.memory_intense],
-        ),
-    ],
-)
-def test_loads_with_its_stimuli(identifier, stimuli):
-    assert load_dataset(identifier).stimulus_set.identifier == stimuli
+pytestmark = pytest.mark.memory_intense
+PUBLIC = pytest.param("FreemanZiemba2013.public", marks=pytest.mark.network)
+STIMULI = {
+    "FreemanZiemba2013": "FreemanZiemba2013.aperture",
+    "FreemanZiemba2013.private": "FreemanZiemba2013.aperture-private",
+    "FreemanZiemba2013.public": "FreemanZiemba2013.aperture-public",
+    "FreemanZiemba2013.noaperture": "FreemanZiemba2013",
+    "FreemanZiemba2013.noaperture.private": "FreemanZiemba2013.private",
+    "FreemanZiemba2013.noaperture.public": "FreemanZiemba2013.public",
+}
+MARKED = {
+    name: PUBLIC if name in PUBLIC.values else pytest.param(name, marks=pytest.mark.private_access) for name in STIMULI
+}
 
 
-@pytest.mark.parametrize(
-    "identifier",
-    [
-        pytest.param("FreemanZiemba2013.public", marks=[pytest.mark.network, pytest.mark.memory_intense]),
-        pytest.param("FreemanZiemba2013.private", marks=[pytest.mark.private_access, pytest.mark.memory_intense]),
-    ],
-)
+@pytest.mark.parametrize("identifier", MARKED.values())
+def test_loads_with_its_stimuli(identifier):
+    assert load_dataset(identifier).stimulus_set.identifier == STIMULI[identifier]
+
+
+@pytest.mark.parametrize("identifier", [PUBLIC, MARKED["FreemanZiemba2013.private"]])
 def test_both_areas_saw_the_same_images(identifier):
     assembly = load_dataset(identifier)
     regions = assembly["region"].values

@@ -31,6 +31,7 @@ class TestResNet18(PublishedNetworkProof):
         np.testing.assert_array_equal(activations[stage], activations[block])
 
 
+@pytest.mark.slow
 class TestResNet34(TestResNet18):
     identifier = "resnet34"
     n_layers = 18
