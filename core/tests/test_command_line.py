@@ -77,13 +77,17 @@ def test_traceback_is_shown_on_request(run, capsys, place):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_the_code_of_the_command_is_returned(run):
-    assert run("add", "--number", "1") == 7
-
-
-def test_names_with_underscores_are_understood(run, capsys):
-    assert run("sub_tract") == 1
+def test_names_codes_defaults_and_further_apps(run, capsys):
+    assert run("sub_tract") == 1  # names with underscores are understood
     assert "ZeroDivisionError" in capsys.readouterr().err
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"sums {__version__}\n"
+    assert run("add", "--number", "1", defaults={"add": {"unit": " kg"}}) == 7
+    assert capsys.readouterr().out == "sum 1 kg\n"
+    other = command_line.make_app("Multiply.")
+    other.command("multiply", cls=command_line.Command)(lambda: 3)
+    assert run("multiply", further=[other]) == 3
+    assert run("add", "--number", "1", further=[other]) == 7
 
 
 @pytest.mark.parametrize(
@@ -125,23 +129,6 @@ def test_without_arguments_the_help_is_shown(run, capsys):
     assert "Subtract." in captured.out
     assert "130 interrupted" in " ".join(captured.out.split())  # however narrow the terminal is
     assert captured.err == ""
-
-
-def test_version(run, capsys):
-    assert run("--version") == 0
-    assert capsys.readouterr().out == f"sums {__version__}\n"
-
-
-def test_defaults_of_the_program(run, capsys):
-    assert run("add", "--number", "1", defaults={"add": {"unit": " kg"}}) == 7
-    assert capsys.readouterr().out == "sum 1 kg\n"
-
-
-def test_commands_of_further_apps(run, capsys):
-    other = command_line.make_app("Multiply.")
-    other.command("multiply", cls=command_line.Command)(lambda: 3)
-    assert run("multiply", further=[other]) == 3
-    assert run("add", "--number", "1", further=[other]) == 7
 
 
 # Clear the screen, C1's introducer of colours, the clipboard (OSC 52), a name read backwards, an overwritten line.

@@ -12,7 +12,7 @@ from brainscore_core.errors import ConfigurationError
 VARIABLES = (
     *("BRAINSCORE_HOME", "BRAINIO_HOME", "BS_INSTALL_DEPENDENCIES", "RESULTCACHING_DISABLE"),
     *("BRAINSCORE_S3_WEIGHT_FOLDER", "BRAINSCORE_OFFLINE", "BRAINSCORE_IMAGES", "BRAINSCORE_ARRAY_BACKEND"),
-    *("BRAINSCORE_DEVICE", "BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB"),
+    *("BRAINSCORE_DEVICE", "BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB", "BRAINSCORE_MIRROR"),
 )
 
 
@@ -34,7 +34,7 @@ def test_defaults(empty_environment):
     assert current.install_dependencies == "yes"
     assert current.s3_weight_folder == "models"
     assert (current.caching_disabled, current.offline, current.installer_offline) == (False, False, False)
-    assert current.images is None
+    assert current.images is current.mirror is None
     assert current.array_backend == "numpy"
     assert current.device is None
 
@@ -76,8 +76,10 @@ def test_paths_are_absolute(empty_environment, monkeypatch):
     monkeypatch.chdir(empty_environment)
     monkeypatch.setenv("BRAINSCORE_HOME", "here")
     monkeypatch.setenv("BRAINIO_HOME", "~/there")
+    monkeypatch.setenv("BRAINSCORE_MIRROR", "~/mirror")
     assert settings().home == empty_environment / "here"
     assert settings().data_home == empty_environment / "there"
+    assert settings().mirror == empty_environment / "mirror"
 
 
 @pytest.mark.parametrize("variable", ["BRAINSCORE_HOME", "BRAINIO_HOME", "BRAINSCORE_ARRAY_BACKEND"])
@@ -93,10 +95,20 @@ def test_only_1_disables_caching(empty_environment, monkeypatch, value):
     assert not settings().caching_disabled
 
 
-@pytest.mark.parametrize("value", ["Yes", "true", "", "1"])
-def test_unknown_install_mode_is_refused(empty_environment, monkeypatch, value):
-    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", value)
-    with pytest.raises(ConfigurationError, match=rf"{value!r}; expected 'yes'.*'no' or 'newenv'"):
+REFUSED = {
+    ("BS_INSTALL_DEPENDENCIES",): (("Yes", "true", "", "1"), "expected 'yes'.*'no' or 'newenv'"),
+    ("BRAINSCORE_OFFLINE",): (("yes", "true", "2", "Data"), "expected '1' .*'data'.* or '0'"),
+    ("BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB"): (("much", "0", "-1", "inf", "nan"), "expected a number of GB"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [(name, value, said) for names, (values, said) in REFUSED.items() for name in names for value in values],
+)
+def test_unknown_values_are_refused(empty_environment, monkeypatch, name, value, message):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match=rf"{name} is {value!r}; {message}"):
         settings()
 
 
@@ -105,24 +117,9 @@ def test_without_data_packages_are_still_installed(empty_environment, monkeypatc
     assert (settings().offline, settings().installer_offline) == (True, False)
 
 
-@pytest.mark.parametrize("value", ["yes", "true", "2", "Data"])
-def test_an_unknown_way_to_be_offline_is_refused(empty_environment, monkeypatch, value):
-    monkeypatch.setenv("BRAINSCORE_OFFLINE", value)
-    with pytest.raises(ConfigurationError, match=rf"BRAINSCORE_OFFLINE is {value!r}; expected '1' .*'data'.* or '0'"):
-        settings()
-
-
 def test_settings_are_frozen(empty_environment):
     with pytest.raises(dataclasses.FrozenInstanceError):
         settings().offline = True
-
-
-@pytest.mark.parametrize("name", ["BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB"])
-@pytest.mark.parametrize("value", ["much", "0", "-1", "inf", "nan"])
-def test_a_size_is_a_number_above_0(empty_environment, monkeypatch, name, value):
-    monkeypatch.setenv(name, value)
-    with pytest.raises(ConfigurationError, match=rf"{name} is '{value}'; expected a number of GB"):
-        settings()
 
 
 def test_the_memory_budget_is_the_setting_or_a_quarter(empty_environment, monkeypatch, tmp_path):

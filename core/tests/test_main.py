@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import brainscore_vision
 from brainscore_core.__main__ import main
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import (
@@ -270,8 +271,6 @@ data_registry["Other2024"] = lambda: {"no": "assembly"}
 
 @pytest.fixture
 def plugin(tmp_path):
-    import brainscore_vision
-
     registries = (brainscore_vision.data_registry, brainscore_vision.stimulus_set_registry)
     before = [dict(registry) for registry in registries]
     folder = tmp_path / "broken2024"

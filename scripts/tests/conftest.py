@@ -2,6 +2,7 @@
 
 import os
 import runpy
+import subprocess
 import sys
 import textwrap
 from importlib.metadata import distribution, packages_distributions
@@ -22,13 +23,28 @@ class Tree:
         self.path = path
         self.library = path / "vision/brainscore_vision"
         for folder in ("data", "metrics", "benchmarks", "models"):
-            (self.library / folder).mkdir(parents=True)
+            (self.library / folder).mkdir(parents=True, exist_ok=True)
 
     def write(self, path, text):
         file = self.path / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(textwrap.dedent(text))
         return file
+
+    def git(self, *arguments):
+        """Run git here and return what it prints."""
+        identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+        command = ["git", "-C", self.path, *identity, *map(str, arguments)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def commit(self, *forced):
+        """Commit everything, also what git would ignore if it is named; the first time, make the repository."""
+        if not (self.path / ".git").exists():
+            self.git("init", "-q", "-b", "main")
+        self.git("add", "-A")
+        for path in forced:
+            self.git("add", "--force", "--", path)
+        self.git("commit", "-q", "--allow-empty", "-m", "change")
 
     def plugin(self, name, *, registers=(), test="def test_it():\n    assert load\n", **files):
         """Write a plugin such as 'models/alexnet' that registers (registry, identifier) pairs."""
@@ -109,4 +125,11 @@ def tree(tmp_path):
         reference-benchmarks = ["Unrelated"]
         """,
     )
+    return tree
+
+
+@pytest.fixture
+def repository(tree):
+    """Return the tree as a repository with one commit on main."""
+    tree.commit()
     return tree

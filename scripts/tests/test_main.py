@@ -10,7 +10,7 @@ from brainscore_ci.__main__ import main
 ROOT = Path(__file__).parents[2]
 
 
-def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path, monkeypatch, capsys):
+def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path, monkeypatch, capsys, shared_caches):
     pair = {"reasons": [], "minutes": 1, "memory_gb": 4, "private": False}
     benchmarks = ["SimulatedCortex2026.V1-pls"]
     groups = [

@@ -84,14 +84,8 @@ def test_only_this_machine_is_answered_and_only_from_within_the_folder(asked, pa
 
 def test_records_and_catalogue_of_a_person(records, made, tmp_path, capsys):
     (tmp_path / "catalogue.json").write_text(made.catalogue.to_json(), encoding="utf-8")
-    arguments = [
-        "--records",
-        str(records),
-        "--catalogue",
-        str(tmp_path / "catalogue.json"),
-        "--to",
-        str(tmp_path / "site"),
-    ]
+    folders = {"records": records, "catalogue": tmp_path / "catalogue.json", "to": tmp_path / "site"}
+    arguments = [f"--{name}={folder}" for name, folder in folders.items()]
     assert main(["leaderboard", "build", *arguments]) == 0
     assert made.catalogue.notice in (tmp_path / "site/index.html").read_text("utf-8")
     gone = next(iter(sorted(records.glob("*/*.json"))))
@@ -145,6 +139,12 @@ def test_without_a_port_another_one_is_taken_where_the_usual_one_is_in_use(tmp_p
         assert first.server_port != second.server_port != 0
 
 
+def test_site_that_cannot_be_written_is_told_before_anything_is_computed(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["leaderboard", "build", "--made-up", "4x4", "--to", str(tmp_path / "file/site")]) == 2
+    assert "Nothing can be written to" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="keeps the folder one is in, and lets only some make links")
 @pytest.mark.parametrize("to", [".", "link"])
 def test_folder_of_any_name_is_replaced(to, tmp_path, monkeypatch):
@@ -158,12 +158,6 @@ def test_folder_of_any_name_is_replaced(to, tmp_path, monkeypatch):
     there = tmp_path / ("real" if to == "link" else "folder")
     assert (there / "index.html").is_file()
     assert not [each for each in tmp_path.rglob("*") if each.name.startswith(".") and each.name != ".nojekyll"]
-
-
-def test_site_that_cannot_be_written_is_told_before_anything_is_computed(tmp_path, capsys):
-    (tmp_path / "file").touch()
-    assert main(["leaderboard", "build", "--made-up", "4x4", "--to", str(tmp_path / "file/site")]) == 2
-    assert "Nothing can be written to" in capsys.readouterr().err
 
 
 def test_board_is_shown_whatever_was_there_before(tmp_path, monkeypatch, capsys):

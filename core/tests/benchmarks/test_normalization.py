@@ -83,7 +83,9 @@ def test_the_error_over_splits_is_scaled_as_the_score_is():
     np.testing.assert_allclose(ceil_score(bins, 0.5).attrs["split_error"], [0.02, 0.04])
 
 
-def test_no_error_is_made_up():
+def test_plain_numbers_do_and_no_error_is_made_up():
+    assert float(ceil_score(0.3, 0.6)) == 0.5
+    assert float(explained_variance(0.3, 1)) == pytest.approx(0.09)
     assert "error" not in ceil_score(Score(0.4), Score(0.8)).attrs
 
 
@@ -105,11 +107,6 @@ def test_scores_with_dimensions_are_divided_by_the_ceiling_of_the_same_entry():
     np.testing.assert_allclose(explained_variance(raw, Score(0.5)).values, [0.32, 0.72])
 
 
-def test_plain_numbers_do():
-    assert float(ceil_score(0.3, 0.6)) == 0.5
-    assert float(explained_variance(0.3, 1)) == pytest.approx(0.09)
-
-
 @pytest.mark.parametrize("ceiling", [0, -0.1, float("nan"), float("inf"), None, "high", Score(float("nan")), Score(0)])
 @pytest.mark.parametrize("normalize", [ceil_score, explained_variance])
 def test_unusable_ceiling(normalize, ceiling):
@@ -117,12 +114,9 @@ def test_unusable_ceiling(normalize, ceiling):
         normalize(Score(0.5), ceiling)
 
 
-def test_unusable_entry_of_a_ceiling_is_counted():
+def test_unusable_entries_of_a_ceiling_are_counted_and_it_is_named_whose_it_is():
     with pytest.raises(CeilingError, match="2 of 3"):
         ceil_score(Score([0.1, 0.2, 0.3], dims=["x"]), Score([0.5, float("nan"), 0.0], dims=["x"]))
-
-
-def test_as_ceiling_names_whose_it_is():
     with pytest.raises(CeilingError, match="benchmark 'B'"):
         as_ceiling(None, of="benchmark 'B'")
     ceiling = Score(0.5)

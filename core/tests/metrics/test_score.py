@@ -27,28 +27,21 @@ def make():
 class TestScalar:
     def test_number(self):
         score = Score(0.5)
-        assert float(score) == 0.5
-        assert score.item() == 0.5
+        assert float(score) == score.item() == 0.5
         assert score.dims == ()
         assert isinstance(score, DataAssembly)
+        assert not hasattr(score, "__dict__")
+        assert f"Score: {Score(0.51239).values:.4f}" == "Score: 0.5124"  # as in the tutorial
+        assert f"{Score(0.51239):.2f}" == "0.51"
 
-    def test_format_as_in_the_tutorial(self):
-        score = Score(0.51239)
-        assert f"Score: {score.values:.4f}" == "Score: 0.5124"
-        assert f"{score:.2f}" == "0.51"
-
-    def test_approx_in_both_orders(self):
-        assert Score(0.5) == pytest.approx(0.5004, abs=0.001)
-        assert pytest.approx(0.5004, abs=0.001) == Score(0.5)
-        assert Score(0.5) != pytest.approx(0.51, abs=0.001)
-
-    def test_comparisons_are_true_or_false(self):
+    def test_comparisons_are_true_or_false_and_many_numbers_are_neither(self):
         assert Score(0.5) == 0.5
         assert 0 < Score(0.5) <= 1
         assert not Score(1.5) <= 1
         assert Score(np.nan) != Score(np.nan)
-
-    def test_many_numbers_are_neither(self):
+        assert Score(0.5) == pytest.approx(0.5004, abs=0.001)
+        assert pytest.approx(0.5004, abs=0.001) == Score(0.5)
+        assert Score(0.5) != pytest.approx(0.51, abs=0.001)
         with pytest.raises(ValueError, match="ambiguous"):
             bool(Score([1.0, 2.0]) == 1)
 
@@ -64,9 +57,6 @@ class TestScalar:
         assert score.raw.dims == ("split", "neuroid")
         with pytest.raises(AttributeError):
             Score(1.0).raw  # noqa: B018  # reading it is the test
-
-    def test_no_instance_dictionary(self):
-        assert not hasattr(Score(1.0), "__dict__")
 
 
 class TestSelection:
@@ -88,22 +78,17 @@ class TestSelection:
         assert expanded.raw.dims == ("subject", "split", "neuroid")
         assert make().expand_dims("subject").raw.sizes["subject"] == 1
 
-    def test_raw_without_the_dimension_stays(self):
+    def test_raw_without_the_dimension_stays_and_a_plain_array_follows(self):
         score = Score([1.0, 2.0], coords={"split": [0, 1]}, dims=["split"], attrs={"raw": Score(7.0)})
         assert score.sel(split=1).raw == 7.0
         assert score.isel(split=0).raw == 7.0
-
-    def test_original_is_left_alone(self):
-        score = make()
-        score.sel(split=1)
-        assert score.raw.dims == ("split", "neuroid")
-
-    def test_switched_off(self):
-        assert make().sel(split=1, _apply_raw=False).raw.dims == ("split", "neuroid")
-
-    def test_plain_array_as_raw(self):
         score = Score([1.0, 2.0], dims=["split"], attrs={"raw": np.array([1.0, 2.0])})
         assert score.isel(split=0).raw.shape == (2,)
+
+    def test_original_is_left_alone_and_it_can_be_switched_off(self):
+        score = make()
+        score.sel(split=1)
+        assert score.raw.dims == score.sel(split=1, _apply_raw=False).raw.dims == ("split", "neuroid")
 
 
 REDUCTIONS = ["mean", "sum", "std", "var", "min", "max", "median", "prod", "count"]
@@ -146,16 +131,11 @@ class TestArithmetic:
         assert float(ceiled) == pytest.approx(0.5)
         assert ceiled.attrs == {}
 
-    def test_numpy_functions(self):
+    def test_numpy_functions_and_masks_keep_the_class(self):
         root = np.sqrt(make())
-        assert type(root) is Score
+        assert type(root) is type(make().where(make() > 0.3)) is Score
         assert root.attrs == {}
-
-    def test_magnitude_keeps(self):
         assert set(abs(make()).attrs) == set(make().attrs)
-
-    def test_mask_keeps_class(self):
-        assert type(make().where(make() > 0.3)) is Score
 
 
 class TestAssignment:
@@ -214,15 +194,12 @@ class TestMerge:
         assert first.raw.sizes["split"] == 1
 
 
-def test_concat():
-    joined = xr.concat([make(), make()], "subject")
-    assert type(joined) is Score
-
-
-def test_front_doors():
+def test_front_doors_concat_and_the_key_that_published_metrics_use():
     assert brainscore_core.Score is Score
     assert brainscore_core.Metric is metrics.Metric
     assert brainscore_core.Ceiling is metrics.Ceiling
+    assert type(xr.concat([make(), make()], "subject")) is Score
+    assert Score(0.5, attrs={Score.RAW_VALUES_KEY: [0.4, 0.6]}).raw == [0.4, 0.6]
 
 
 def test_contracts_name_the_method_to_define():
@@ -244,9 +221,3 @@ def test_metric_needs_no_super_init():
             return Score(float(assembly1) * float(assembly2))
 
     assert Mine()(DataAssembly(2.0), DataAssembly(3.0)) == 6
-
-
-def test_published_metrics_find_the_key_of_raw_values():
-    score = Score(0.5)
-    score.attrs[Score.RAW_VALUES_KEY] = [0.4, 0.6]
-    assert score.raw == [0.4, 0.6]

@@ -22,12 +22,8 @@ def estimates(**values):
 
 def test_a_node_is_the_plain_mean_of_what_is_right_below_it():
     tree = average_tree(estimates(a=0.2, b=0.4, c=0.6, d=0.8, e=0.1), PARENTS)
-    assert {node: pytest.approx(each.value) for node, each in tree.items()} == {
-        "V1": 0.3,
-        "IT": 0.7,
-        "neural": 0.5,
-        "all": 0.3,
-    }
+    expected = {"V1": 0.3, "IT": 0.7, "neural": 0.5, "all": 0.3}
+    assert {node: each.value for node, each in tree.items()} == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -135,18 +131,13 @@ def test_interval_has_the_quantile_of_few_subjects():
     assert many.df == pytest.approx(16)
 
 
-@pytest.mark.parametrize("rho", [1.5, float("nan")])
-def test_impossible_correlations_are_refused(rho):
-    with pytest.raises(ConfigurationError, match=r"expected one in \[-1, 1\]"):
-        combined(estimates(a=0.1, b=0.2), {"a": 0.5, "b": 0.5}, correlation=lambda a, b: rho)
-
-
-def test_correlations_that_contradict_each_other_are_refused():
-    with pytest.raises(ConfigurationError, match="contradict"):
-        combined(estimates(a=0.1, b=0.2, c=0.3), dict.fromkeys("abc", 1 / 3), correlation=lambda a, b: -1.0)
-
-
-def test_wrong_trees_are_refused():
+@pytest.mark.parametrize(
+    ("rho", "message"),
+    [(1.5, r"expected one in \[-1, 1\]"), (float("nan"), r"expected one in \[-1, 1\]"), (-1.0, "contradict")],
+)
+def test_impossible_correlations_and_trees_are_refused(rho, message):
+    with pytest.raises(ConfigurationError, match=message):
+        combined(estimates(a=0.1, b=0.2, c=0.3), dict.fromkeys("abc", 1 / 3), correlation=lambda a, b: rho)
     with pytest.raises(ConfigurationError, match="circle: a > b > a"):
         average_tree({}, {"b": "a", "a": "b"})
     with pytest.raises(ConfigurationError, match="'V1' has scores below it"):

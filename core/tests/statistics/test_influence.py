@@ -131,17 +131,14 @@ def test_cells_that_are_not_kept_change_nothing(seed):
         np.testing.assert_allclose(short.by_unit, full.by_unit, atol=1e-12)
 
 
-def test_margins_are_those_that_were_given():
+def test_margins_are_those_that_were_given_and_groups_of_units_are_units():
     rng = np.random.default_rng(6)
     rows, columns, rest = rng.standard_normal(9), rng.standard_normal(7), rng.standard_normal((9, 7))
     influence = Influence.of_margins(np.arange(9), np.arange(7), rows, columns, rest, unit="subject")
     np.testing.assert_allclose(influence.cells.sum(axis=1), rows - rows.mean())
     np.testing.assert_allclose(influence.cells.sum(axis=0), columns - columns.mean())
     assert influence.unit == "subject"
-
-
-def test_groups_of_units_are_units():
-    table = random_effects(np.random.default_rng(7), 10, 6)
+    table = random_effects(rng, 10, 6)
     grouped = mean_of(table).clustered(np.array(list("ababcc")), "subject")
     assert repr(grouped) == "<Influence of 10 stimuli x 3 subjects>"
     np.testing.assert_allclose(grouped.cells[:, 0], mean_of(table).cells[:, [0, 2]].sum(axis=1))
@@ -193,16 +190,14 @@ def test_an_interval_on_fishers_scale_lies_within_the_range(score, width):
         assert -1 <= low <= score <= high <= 1
 
 
-def test_without_variance_the_interval_is_the_score():
-    assert mean_of(np.ones((5, 4))).interval(0.7) == (0.7, 0.7)
-    assert mean_of(np.ones((5, 4))).interval(1.0, scale="fisher") == (1.0, 1.0)
-
-
-def test_shapes_that_do_not_fit_and_levels_that_are_none():
-    with pytest.raises(ValueError, match=r"got shape \(3, 2\) for 3 stimuli and 3 neuroids"):
-        Influence(np.zeros((3, 2)), np.arange(3), np.arange(3))
+def test_without_variance_the_interval_is_the_score_and_levels_lie_between_0_and_1():
+    certain = mean_of(np.ones((5, 4)))
+    assert certain.interval(0.7) == (0.7, 0.7)
+    assert certain.interval(1.0, scale="fisher") == (1.0, 1.0)
     with pytest.raises(ValueError, match="between 0 and 1"):
         mean_of(random_effects(np.random.default_rng(0))).interval(0, level=1.5)
+    with pytest.raises(ValueError, match=r"got shape \(3, 2\) for 3 stimuli and 3 neuroids"):
+        Influence(np.zeros((3, 2)), np.arange(3), np.arange(3))
 
 
 # -- ratios ------------------------------------------------------------------------------------------------------------
@@ -225,12 +220,9 @@ def test_fieller_holds_the_truth_as_often_as_it_says():
     assert 0.92 <= np.mean(held) <= 0.98
 
 
-def test_a_ratio_to_what_could_be_zero_has_no_interval():
+def test_a_ratio_to_what_could_be_zero_has_no_interval_and_a_certain_denominator_divides():
     means, influences = ratio_data(np.random.default_rng(11), bottom=0.05)
     assert np.isnan(fieller_interval(*means, *influences)).all()
-
-
-def test_a_certain_denominator_divides():
     (top, _), (influence, _) = ratio_data(np.random.default_rng(12))
     low, high = fieller_interval(top, 2.0, influence, 0.0 * influence)
     np.testing.assert_allclose((low, high), np.array(influence.interval(top)) / 2)

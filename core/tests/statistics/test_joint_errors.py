@@ -132,15 +132,6 @@ def test_the_bootstrap_with_the_correction_for_two_factors_tends_to_the_sums():
         np.testing.assert_allclose(found.pair_errors, JointErrors.of_tables(tables, over=over).pair_errors, rtol=0.06)
 
 
-def test_drawing_both_at_once_without_the_correction_counts_the_noise_of_cells_three_times():
-    rng = np.random.default_rng(0)
-    tables = tables_of(rng, n_models=2, n=25, q=20, own=0.0)
-    draws = [tables[:, rng.integers(0, 25, 25)][:, :, rng.integers(0, 20, 20)].mean(axis=(1, 2)) for _ in range(3000)]
-    naive = np.std(np.diff(draws)[:, 0])
-    assert naive == pytest.approx(np.sqrt(3 * 2 / 500), rel=0.1)
-    assert JointErrors.of_tables(tables).pair_errors[0, 1] == pytest.approx(np.sqrt(2 / 500), rel=0.25)
-
-
 def test_the_multiplier_bootstrap_of_influences_tends_to_the_sums():
     """Stimuli get weights, units get weights: the variances of both, the products counted once."""
     rng = np.random.default_rng(0)
@@ -180,10 +171,14 @@ def test_a_single_stimulus_or_unit_has_no_error(shape):
     assert np.isnan(JointErrors.of_influences(single).errors).all()
 
 
-def test_tables_that_do_not_fit_are_refused():
-    tables = tables_of(np.random.default_rng(0))
+def test_what_does_not_fit_together_is_refused():
+    tables = tables_of(np.random.default_rng(0), n_models=2)
     with pytest.raises(ContractError, match="got shape"):
         JointErrors.of_tables(tables[0])
+    first, second = influences_of(tables)
+    sketched = InfluenceSketch.of(second, stimuli="", units="")
+    with pytest.raises(ContractError, match="cannot be matched"):
+        JointErrors.of_estimates([Estimate(0.5, 0.1, influence=first), Estimate(0.5, 0.1, influence=sketched)])
     tables[1, 3, 2] = np.nan
     with pytest.raises(ContractError, match="the same stimuli and units"):
         JointErrors.of_tables(tables)
@@ -219,10 +214,3 @@ def test_averages_of_matched_and_unmatched_scores_keep_what_is_matched():
     paired = (influences[0] - influences[1]).error / 2
     assert found.pair_errors[0, 1] == pytest.approx(np.sqrt(paired**2 + 2 * 0.0005**2))
     assert not found.is_matched[0, 1]
-
-
-def test_sketches_and_influences_are_not_mixed():
-    first, second = influences_of(tables_of(np.random.default_rng(0), n_models=2))
-    sketched = InfluenceSketch.of(second, stimuli="", units="")
-    with pytest.raises(ContractError, match="cannot be matched"):
-        JointErrors.of_estimates([Estimate(0.5, 0.1, influence=first), Estimate(0.5, 0.1, influence=sketched)])

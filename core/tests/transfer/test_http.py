@@ -135,6 +135,7 @@ def test_downloads_once(server, target):
     assert target.read_bytes() == CONTENT
     assert fetch_url(server.url, str(target), sha256=SHA256) == target
     assert server.requests == [""]
+    assert list(target.parent.glob("*.sha256")) == []  # a full digest needs no record
     assert leftovers(target) == []
 
 
@@ -143,26 +144,18 @@ def test_follows_where_the_file_went(server, target):
     assert fetch_url(moved, target, sha256=SHA256).read_bytes() == CONTENT
 
 
-def test_an_unchanged_file_is_not_hashed_again(server, target, monkeypatch):
+def test_a_file_that_is_there_is_verified_once_and_fetched_again_if_it_changed(server, target, monkeypatch, caplog):
+    target.parent.mkdir()
+    target.write_bytes(CONTENT)
     fetch_url(server.url, target, sha256=SHA256)
-    monkeypatch.setattr(engine, "file_digest", lambda *_: pytest.fail("hashed"))
-    fetch_url(server.url, target, sha256=SHA256)
-
-
-def test_a_changed_file_is_fetched_again(server, target, caplog):
-    fetch_url(server.url, target, sha256=SHA256)
+    assert server.requests == []
     target.write_bytes(CONTENT[:-1] + b"?")
     with caplog.at_level(logging.WARNING):
         fetch_url(server.url, target, sha256=SHA256)
     assert target.read_bytes() == CONTENT
     assert "does not have the promised content" in caplog.text
-
-
-def test_a_file_that_was_put_there_is_verified_and_used(server, target):
-    target.parent.mkdir()
-    target.write_bytes(CONTENT)
+    monkeypatch.setattr(engine, "file_digest", lambda *_: pytest.fail("hashed"))
     fetch_url(server.url, target, sha256=SHA256)
-    assert server.requests == []
 
 
 @pytest.mark.parametrize("says_length", [True, False])
@@ -176,27 +169,24 @@ def test_another_content_is_removed(server, target, says_length):
     assert leftovers(target) == []
 
 
-def test_a_file_of_unknown_size(server, target):
+def test_a_file_of_unknown_size_and_an_empty_file(server, target):
     server.says_length = False
     assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
     assert leftovers(target) == []
-
-
-def test_an_empty_file(server, target):
     server.content = b""
-    assert fetch_url(server.url, target, sha256=sha256_of(b"")).read_bytes() == b""
+    assert fetch_url(server.url, target.with_name("empty"), sha256=sha256_of(b"")).read_bytes() == b""
 
 
-@pytest.mark.parametrize("digest", ["", "abc1234", "g" * 64, "a" * 65])
-def test_what_is_no_digest(target, digest):
-    with pytest.raises(ConfigurationError, match="is not a SHA-256 digest; expected 64 hexadecimal digits"):
-        fetch_url("https://example.org/net.pth", target, sha256=digest)
-
-
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "net.pth", "ftp://example.org/net.pth"])
-def test_what_is_not_on_the_web(target, url):
-    with pytest.raises(ConfigurationError, match="expected https"):
-        fetch_url(url, target, sha256=SHA256)
+@pytest.mark.parametrize(
+    ("url", "digest", "problem"),
+    [
+        *(("https://example.org/a", digest, "expected 64 hex") for digest in ("", "abc1234", "g" * 64, "a" * 65)),
+        *((url, SHA256, "expected https") for url in ("file:///etc/passwd", "net.pth", "ftp://example.org/net.pth")),
+    ],
+)
+def test_what_is_no_digest_or_not_on_the_web(target, url, digest, problem):
+    with pytest.raises(ConfigurationError, match=problem):
+        fetch_url(url, target, sha256=digest)
 
 
 # --- a published prefix -----------------------------------------------------------------------------------------------
@@ -240,20 +230,20 @@ def test_without_a_digest_the_first_copy_is_believed_and_a_change_is_noticed(ser
     assert fetch_url(server.url, target, sha256=None).read_bytes() == CONTENT
 
 
+def interrupted(server, target, sha256=SHA256, match=""):
+    """Try in vain: half arrives."""
+    server.faults = [("cut", HALF + 5)] + [503] * 4
+    with pytest.raises(DownloadError, match=match):
+        fetch_url(server.url, target, sha256=sha256)
+    server.requests.clear()
+
+
 @pytest.mark.parametrize("says_etag", [True, False])
 def test_without_a_digest_only_what_is_known_to_fit_is_continued(server, target, says_etag):
     server.says_etag = says_etag
-    server.faults = [("cut", HALF + 5)] + [503] * 4
-    with pytest.raises(DownloadError):
-        fetch_url(server.url, target, sha256=None)
-    server.requests.clear()
+    interrupted(server, target, sha256=None)
     assert fetch_url(server.url, target, sha256=None).read_bytes() == CONTENT
     assert server.requests == (["", f"bytes={HALF}-"] if says_etag else [""])
-
-
-def test_a_full_digest_needs_no_record(server, target):
-    fetch_url(server.url, target, sha256=SHA256)
-    assert list(target.parent.glob("*.sha256")) == []
 
 
 # --- interruptions ----------------------------------------------------------------------------------------------------
@@ -275,11 +265,8 @@ def test_a_server_that_is_busy_is_asked_again(server, target, status):
 
 
 def test_giving_up_keeps_what_arrived(server, target):
-    server.faults = [("cut", HALF + 5)] + [503] * 4
-    with pytest.raises(DownloadError, match=r"503.*what has arrived is kept. 5 attempts"):
-        fetch_url(server.url, target, sha256=SHA256)
+    interrupted(server, target, match=r"503.*what has arrived is kept. 5 attempts")
     assert not target.exists()
-    server.requests.clear()
     assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
     assert server.requests == ["", f"bytes={HALF}-"]
     assert leftovers(target) == []
@@ -299,13 +286,6 @@ def test_progress_is_shown(server, target, monkeypatch, capsys):
     monkeypatch.setattr(disk, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
     fetch_url(server.url, target, sha256=SHA256)
     assert re.search(r"net-1\.pth: 100%.*2\.10M/2\.10M", capsys.readouterr().err)
-
-
-def interrupted(server, target):
-    server.faults = [("cut", HALF + 5)] + [503] * 4
-    with pytest.raises(DownloadError):
-        fetch_url(server.url, target, sha256=SHA256)
-    server.requests.clear()
 
 
 def test_a_server_without_ranges_sends_all_again(server, target):

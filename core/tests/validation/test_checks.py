@@ -61,8 +61,10 @@ def stimuli(tmp_path):
     return stimulus_set
 
 
-def test_sound_stimulus_set(stimuli):
+def test_sound_stimulus_set_and_absent_identifiers(stimuli):
     assert check_stimulus_set(stimuli) == []
+    (problem,) = check_stimulus_set(StimulusSet({"stimulusid": [1]}))
+    assert problem.what == "there is no column 'stimulus_id' (is it 'stimulusid'?); the columns are ['stimulusid']"
 
 
 @pytest.mark.parametrize("identifier", ["MajajHong2015", "MajajHong2015.IT", "Malania2007.vernier_only", "A-b2"])
@@ -102,11 +104,6 @@ def test_wrong_stimulus_ids(ids, expected):
         assert part.replace("holds texts", "has to hold texts") in problems
 
 
-def test_absent_stimulus_ids():
-    (problem,) = check_stimulus_set(StimulusSet({"stimulusid": [1]}))
-    assert problem.what == ("there is no column 'stimulus_id' (is it 'stimulusid'?); the columns are ['stimulusid']")
-
-
 def test_wrong_columns(stimuli):
     (problem,) = check_stimulus_columns(stimuli.assign(filename="x"))
     assert "'filename'" in problem.what
@@ -126,10 +123,11 @@ def test_wrong_store_paths(stimuli, name):
     assert repr(name) in problem.what
 
 
-def test_slash_in_a_stimulus_id(stimuli):
-    stimuli["stimulus_id"] = ["a/1", "b", "c"]
-    (problem,) = check_store_paths(stimuli)
+def test_slash_in_a_stimulus_id_and_names_that_differ_in_case_only(stimuli):
+    (problem,) = check_store_paths(stimuli.assign(stimulus_id=["a/1", "b", "c"]))
     assert "stimulus_path_within_store" in problem.fix
+    (problem,) = check_store_paths(stimuli.assign(stimulus_path_within_store=["A", "a", "b"]))
+    assert "'A', 'a' differ in case only" in problem.what
 
 
 def test_one_picture_under_several_identifiers_is_hinted_at_once(tmp_path, monkeypatch):
@@ -232,25 +230,20 @@ def test_sound_videos_and_sounds(tmp_path):
 )
 def test_broken_videos_and_sounds(tmp_path, name, content, problem):
     (tmp_path / name).write_bytes(content)
+    assert problem in problem_of(tmp_path / name)
+
+
+def problem_of(path):
     stimulus_set = StimulusSet({"stimulus_id": ["s"]})
-    stimulus_set.stimulus_paths = {"s": tmp_path / name}
+    stimulus_set.stimulus_paths = {"s": path}
     (found,) = check_stimulus_files(stimulus_set)
-    assert problem in found.what
+    return found.what
 
 
 def test_cut_sounds(tmp_path):
     content = write_wave(tmp_path / "a.wav")
     (tmp_path / "a.wav").write_bytes(content[: len(content) // 2])
-    stimulus_set = StimulusSet({"stimulus_id": ["s"]})
-    stimulus_set.stimulus_paths = {"s": tmp_path / "a.wav"}
-    (found,) = check_stimulus_files(stimulus_set)
-    assert f"it holds {len(content) // 2} of {len(content)} bytes" in found.what
-
-
-def test_names_that_differ_in_case_only(stimuli):
-    stimuli["stimulus_path_within_store"] = ["A", "a", "b"]
-    (problem,) = check_store_paths(stimuli)
-    assert "'A', 'a' differ in case only" in problem.what
+    assert f"it holds {len(content) // 2} of {len(content)} bytes" in problem_of(tmp_path / "a.wav")
 
 
 def make_assembly(values=None, ids=("a", "b")):

@@ -75,12 +75,8 @@ def test_python_that_does_not_parse(bench, content):
     ]
 
 
-def test_tabs_are_read(bench):
-    content = b"BIBTEX = ''\nif True:\n\tname = 1\n"
-    assert bench.errors(benchmark__py=content) == []
-
-
-def test_deep_code_is_refused_and_not_followed(bench):
+def test_tabs_are_read_and_deep_code_is_refused_and_not_followed(bench):
+    assert bench.errors(benchmark__py=b"BIBTEX = ''\nif True:\n\tname = 1\n") == []
     found = bench.errors(benchmark__py="BIBTEX = ''\nx = " + " + ".join(["'a'"] * 3000) + "\n")
     assert {rule for rule, _, _ in found} <= {"syntax"}
 

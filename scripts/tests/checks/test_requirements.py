@@ -67,9 +67,6 @@ def test_other_encodings(bench):
         ("requirements", "requirements.txt", 1)
     ]
     assert bench.errors(**{"requirements.txt": b"\xef\xbb\xbftimm>=1\r\n"}) == []
-
-
-def test_included_files(bench):
     assert bench.errors(**{"requirements.txt": "-r more.txt\n", "more.txt": "timm\n"}) == []
 
 

@@ -1,7 +1,6 @@
 """Plugins are found by name, path and change; whatever lies in a folder, checking it ends and says where."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,19 +17,10 @@ ROOT = Path(__file__).parents[3]
 TEST = "def test_it():\n    assert load() == 1\n"
 
 
-def git(tree, *arguments):
-    subprocess.run(["git", "-C", str(tree.path), *arguments], check=True, capture_output=True)
-
-
 @pytest.fixture
-def repository(tree):
-    git(tree, "init", "-q", "-b", "main")
-    git(tree, "config", "user.email", "jane@example.org")
-    git(tree, "config", "user.name", "Jane")
+def tree(tree):
     tree.plugin("benchmarks/author2024", registers=[("benchmark", "Author2024.IT-pls")], test=TEST,
                 benchmark__py="make = lambda: B(version=1, visual_degrees=8)\n")  # fmt: skip
-    git(tree, "add", ".")
-    git(tree, "commit", "-qm", "first")
     return tree
 
 
@@ -55,9 +45,8 @@ def test_what_is_found_is_handed_to_the_report(repository, monkeypatch, capsys):
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(init)
     (folder / "metadata.yml").write_text(metadata)
-    git(repository, "checkout", "-qb", "change")
-    git(repository, "add", ".")
-    git(repository, "commit", "-qm", "second")
+    repository.git("checkout", "-qb", "change")
+    repository.commit()
     monkeypatch.chdir(repository.path)
     assert main(["check", "--changed", "--results", "results"]) == 1
     check = Results.from_json((repository.path / "results/check.json").read_text()).check
@@ -69,7 +58,7 @@ def test_what_is_found_is_handed_to_the_report(repository, monkeypatch, capsys):
     assert (str(new.plugin), new.access, new.licence) == ("metrics/mine2026", "private", "CC-BY-4.0")
     assert new.citation == "doi.org/10.1523/JNEUROSCI.5181-14.2015"
     (repository.library / "benchmarks/author2024/benchmark.py").write_text("make = lambda: B(version=2)\n")
-    git(repository, "commit", "-qam", "third")
+    repository.commit()
     main(["check", "author2024", "--base", "main", "--results", "again"])
     assert Results.from_json((repository.path / "again/check.json").read_text()).check.new == ()  # it was there
 
@@ -114,7 +103,7 @@ def test_changed(repository):
 
 
 def test_changed_against_a_remote_branch(repository):
-    git(repository, "update-ref", "refs/remotes/origin/trunk", "HEAD")
+    repository.git("update-ref", "refs/remotes/origin/trunk", "HEAD")
     assert check_changed(workplace(repository.path), "trunk").plugins == ()
 
 
@@ -126,7 +115,7 @@ def test_refused_folder_names(repository):
 
 @pytest.mark.parametrize("old", ["models/network", "benchmarks/author2024"])
 def test_deleted_plugins_are_left_out(repository, old):
-    git(repository, "rm", "-rq", f"vision/brainscore_vision/{old}")
+    repository.git("rm", "-rq", f"vision/brainscore_vision/{old}")
     assert check_changed(workplace(repository.path), "main").plugins == ()
 
 

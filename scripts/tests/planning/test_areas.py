@@ -10,52 +10,35 @@ from brainscore_ci.planning.areas import PluginName, area_of, changes_ci, is_plu
 V = "vision/brainscore_vision"
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        (f"{V}/models/alexnet/model.py", "plugin"),
-        (f"{V}/models/alexnet/deep/er/file.py", "plugin"),
-        (f"{V}/data/x-y.z/__init__.py", "plugin"),
-        (f"{V}/models/x$(touch pwned)/__init__.py", "refused"),
-        (f"{V}/models/.hidden/__init__.py", "refused"),
-        (f"{V}/models/-rf/__init__.py", "refused"),
-        (f"{V}/models/_shared/__init__.py", "refused"),
-        (f"{V}/models/line\nbreak/__init__.py", "refused"),
-        (f"{V}/models/ä/__init__.py", "refused"),
-        (f"{V}/models/__init__.py", "library"),
-        (f"{V}/model_helpers/activations/core.py", "library"),
-        (f"{V}/models/__pycache__/x.pyc", "refused"),
-        ("scripts/brainscore_ci/planning/plan.py", "tooling"),
-        ("scripts/tests/planning/test_plan.py", "library tests"),
-        ("core/pyproject.toml", "tooling"),
-        ("core/tests/test_config.py", "library tests"),
-        ("vision/tests/conftest.py", "tooling"),
-        ("vision/tests/test_loading.py", "library tests"),
-        ("vision/README.md", "documentation"),
-        ("README.md", "documentation"),
-        ("docs/index.md", "documentation"),
-        ("docs/conf.py", "documentation"),
-        ("LICENSE", "documentation"),
-        ("constraints.txt", "tooling"),
-        ("noxfile.py", "tooling"),
-        ("scripts/plan.py", "tooling"),
-        (".ci/run", "tooling"),
-        (".github/workflows/plugins.yml", "tooling"),
-        (".github/dependabot.yml", "tooling"),
-        (".github/ISSUE_TEMPLATE/bug.yml", "documentation"),
-        (".github/workflows/ISSUE_TEMPLATE.yml", "tooling"),
-        (".github/workflows/ISSUE_TEMPLATE/x.yml", "tooling"),
-        (".github/PULL_REQUEST_TEMPLATE.md", "documentation"),
-        ("perf/metrics.py", "measurements"),
-        ("web/brainscore_web/leaderboard/static/table.js", "web"),
-        ("web/tests/browser/test_table.py", "library tests"),
-        ("web/README.md", "documentation"),
-        ("web/pyproject.toml", "tooling"),
-        ("web/else.py", "unknown"),
-        ("somewhere/else.py", "unknown"),
-        ("else.py", "unknown"),
-    ],
-)
+AREAS = {
+    "plugin": (f"{V}/models/alexnet/model.py", f"{V}/models/alexnet/deep/er/file.py", f"{V}/data/x-y.z/__init__.py"),
+    "refused": (
+        *(f"{V}/models/x$(touch pwned)/__init__.py", f"{V}/models/.hidden/__init__.py"),
+        *(f"{V}/models/-rf/__init__.py", f"{V}/models/_shared/__init__.py", f"{V}/models/line\nbreak/__init__.py"),
+        *(f"{V}/models/ä/__init__.py", f"{V}/models/__pycache__/x.pyc"),
+    ),
+    "library": (f"{V}/models/__init__.py", f"{V}/model_helpers/activations/core.py"),
+    "tooling": (
+        *("scripts/brainscore_ci/planning/plan.py", "core/pyproject.toml", "vision/tests/conftest.py"),
+        *("constraints.txt", "noxfile.py", "scripts/plan.py", ".ci/run", ".github/workflows/plugins.yml"),
+        *(".github/dependabot.yml", ".github/workflows/ISSUE_TEMPLATE.yml", ".github/workflows/ISSUE_TEMPLATE/x.yml"),
+        "web/pyproject.toml",
+    ),
+    "library tests": (
+        *("scripts/tests/planning/test_plan.py", "core/tests/test_config.py", "vision/tests/test_loading.py"),
+        "web/tests/browser/test_table.py",
+    ),
+    "documentation": (
+        *("vision/README.md", "README.md", "docs/index.md", "docs/conf.py", "LICENSE"),
+        *(".github/ISSUE_TEMPLATE/bug.yml", ".github/PULL_REQUEST_TEMPLATE.md", "web/README.md"),
+    ),
+    "measurements": ("perf/metrics.py",),
+    "web": ("web/brainscore_web/leaderboard/static/table.js",),
+    "unknown": ("web/else.py", "somewhere/else.py", "else.py"),
+}
+
+
+@pytest.mark.parametrize(("path", "kind"), [(path, kind) for kind, paths in AREAS.items() for path in paths])
 def test_area(path, kind):
     assert area_of(path, [V]).kind == kind
 

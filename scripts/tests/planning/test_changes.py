@@ -23,10 +23,6 @@ class Repository:
         done = subprocess.run(["git", "-C", str(self.path), *arguments], capture_output=True, check=True)
         return done.stdout.decode().strip()
 
-    def write(self, **files):
-        for name, text in files.items():
-            self.put(name, text)
-
     def put(self, name, text):
         file = self.path / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -88,20 +84,13 @@ def test_first_push_of_the_default_branch_counts_everything(repository):
     assert {change.status for change in changeset.changes} == {"added"}
 
 
-def test_first_push_of_another_branch_is_compared_with_the_default_branch(repository):
+@pytest.mark.parametrize(("before", "note"), [(NO_COMMIT, ""), ("1234567890" * 4, "not in the history")])
+def test_first_or_forced_push_of_another_branch_is_compared_with_the_default_branch(repository, before, note):
     repository.git("switch", "-q", "-c", "feature")
     repository.put("mine.py", "mine\n")
-    head = repository.commit()
-    assert found(changes_between(repository.path, NO_COMMIT, head, default_branch="main")) == [("added", ("mine.py",))]
-
-
-def test_forced_push_whose_earlier_commit_is_gone(repository):
-    repository.git("switch", "-q", "-c", "feature")
-    repository.put("mine.py", "mine\n")
-    head = repository.commit()
-    changeset = changes_between(repository.path, "1234567890" * 4, head, default_branch="main")
+    changeset = changes_between(repository.path, before, repository.commit(), default_branch="main")
     assert found(changeset) == [("added", ("mine.py",))]
-    assert "not in the history" in changeset.note
+    assert note in changeset.note
 
 
 def test_forced_push_whose_earlier_commit_is_still_there(repository):
@@ -113,12 +102,8 @@ def test_forced_push_whose_earlier_commit_is_still_there(repository):
 
 
 def test_more_than_300_files_and_odd_names(repository):
-    names = [f"many/{index:04d}.py" for index in range(350)] + [
-        "line\nbreak.py",
-        "x$(touch pwned)/a.py",
-        "tab\tname",
-        "ä.py",
-    ]
+    odd = ["line\nbreak.py", "x$(touch pwned)/a.py", "tab\tname", "ä.py"]
+    names = [f"many/{index:04d}.py" for index in range(350)] + odd
     for name in names:
         repository.put(name, name)
     repository.commit()
@@ -187,18 +172,12 @@ def test_history_that_is_cut_off_is_an_error_that_says_how_to_fetch(repository, 
 
 
 @pytest.mark.parametrize("head", ["nobranch", "--output=pwned"])
-def test_head_that_does_not_exist(repository, head):
+def test_what_does_not_exist(repository, tmp_path, head):
     with pytest.raises(ConfigurationError, match="is no commit or branch"):
         changes_between(repository.path, "main", head)
     assert not (repository.path / "pwned").exists()
-
-
-def test_base_that_does_not_exist_in_the_working_tree(repository):
     with pytest.raises(ConfigurationError, match="origin/main"):
         changes_since(repository.path, "nobranch")
-
-
-def test_no_repository(tmp_path):
     with pytest.raises(ConfigurationError):
         changes_between(tmp_path, "main", "HEAD")
 

@@ -38,15 +38,9 @@ def pairs(made):
 def test_model(tree):
     made = plan(tree, change(f"{V}/models/network/model.py"))
     assert planned(made) == ["models/network"]
-    assert pairs(made) == {
-        (model, benchmark)
-        for model in ("network", "network_small")
-        for benchmark in ("Experiment-similarity", "Unrelated")
-    }
-    assert {(pair.model, pair.benchmark) for pair in made.previews} == {
-        ("network", "Unrelated"),
-        ("network_small", "Unrelated"),
-    }
+    both = ("network", "network_small")
+    assert pairs(made) == {(model, name) for model in both for name in ("Experiment-similarity", "Unrelated")}
+    assert {(pair.model, pair.benchmark) for pair in made.previews} == {(model, "Unrelated") for model in both}
 
 
 def test_metric_reaches_its_benchmark_and_all_models_on_it(tree):
@@ -171,31 +165,21 @@ class TestPrivate:
             (task,) = [task for task in made.tests if task.plugin.folder == "data"]
             assert (task.private_tests, task.with_private) == (1, False)
             assert [skip.what for skip in made.skipped] == ["1 private tests of data/recordings"]
-
-    def test_private_tests_run_after_a_merge(self, private):
         made = plan(private, change(f"{V}/data/recordings/x.py"), event="push")
         assert [task.with_private for task in made.tests if task.plugin.folder == "data"] == [True]
         assert made.skipped == ()
 
-    def test_benchmark_on_private_data_is_private(self, private):
-        made = plan(private, change(f"{V}/models/network/model.py"))
-        assert {pair.benchmark: pair.private for pair in made.pairs} == {
-            "Experiment-similarity": True,
-            "Unrelated": False,
-        }
+    def test_benchmark_on_private_data_is_private_unless_it_says_public_or_is_called_so(self, private):
+        def are_private():
+            made = plan(private, change(f"{V}/models/network/model.py"))
+            return {pair.benchmark: pair.private for pair in made.pairs}
 
-    def test_benchmark_that_says_public_or_is_called_so(self, private):
+        assert are_private() == {"Experiment-similarity": True, "Unrelated": False}
         private.write(f"{V}/benchmarks/experiment/metadata.yml", "access: public\n")
-        made = plan(private, change(f"{V}/models/network/model.py"))
-        assert not any(pair.private for pair in made.pairs)
+        assert not any(are_private().values())
         private.write(f"{V}/benchmarks/experiment/metadata.yml", "access: private\n")
         private.plugin("benchmarks/experiment", registers=[("benchmark", "E"), ("benchmark", "Epublic.IT")])
-        made = plan(private, change(f"{V}/models/network/model.py"))
-        assert {pair.benchmark: pair.private for pair in made.pairs} == {
-            "E": True,
-            "Epublic.IT": False,
-            "Unrelated": False,
-        }
+        assert are_private() == {"E": True, "Epublic.IT": False, "Unrelated": False}
 
 
 def test_pairs_that_are_scored_already_are_skipped_with_the_reason(tree):
@@ -269,7 +253,7 @@ def card(name):
     )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     plugins=st.sets(NAMES, max_size=12),
     edges=st.sets(st.tuples(NAMES, NAMES, st.booleans()), max_size=20),

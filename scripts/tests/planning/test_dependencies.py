@@ -69,36 +69,25 @@ def test_import_of_a_sibling_and_of_the_plugin_itself(tree):
         "models/wrapper", model__py="from ..network.model import M\nfrom .helper import x\n", helper__py="x = 1\n"
     )
     assert uses(tree) - EXPERIMENT == {("models/wrapper", "models/network", False)}
-
-
-def test_relative_import_inside_a_nested_folder_stays_inside(tree):
     tree.plugin("models/wrapper", model__py="")
     tree.write("vision/brainscore_vision/models/wrapper/deep/er/a.py", "from ..network import x\n")
-    assert uses(tree) == EXPERIMENT
+    assert uses(tree) == EXPERIMENT  # it stays inside
 
 
-def test_f_string(tree):
+@pytest.mark.parametrize(
+    ("files", "metrics"),
+    [
+        ({"benchmark__py": "load_metric(f'sim{kind}')\n"}, {"similarity", "similar"}),
+        # An identifier in a variable: every text that is one; one that nothing tells: every plugin of the kind.
+        ({"benchmark__py": "from .names import NAME\nload_metric(NAME)\n", "names__py": "NAME = 'other'\n"}, {"other"}),
+        ({"benchmark__py": "import os\nload_metric(os.environ['M'])\n"}, {"other", "similarity", "similar"}),
+    ],
+    ids=["f-string", "variable", "unknown"],
+)
+def test_identifiers_that_are_not_literal(tree, files, metrics):
     tree.plugin("metrics/similar", registers=[("metric", "simple")])
-    tree.plugin("benchmarks/new", benchmark__py="load_metric(f'sim{kind}')\n")
-    assert uses(tree) - EXPERIMENT == {
-        ("benchmarks/new", "metrics/similarity", False),
-        ("benchmarks/new", "metrics/similar", False),
-    }
-
-
-def test_identifier_in_a_variable_counts_every_text_that_is_one(tree):
-    tree.plugin(
-        "benchmarks/new", benchmark__py="from .names import NAME\nload_metric(NAME)\n", names__py="NAME = 'other'\n"
-    )
-    assert uses(tree) - EXPERIMENT == {("benchmarks/new", "metrics/other", False)}
-
-
-def test_identifier_that_nothing_tells_counts_every_plugin_of_the_kind(tree):
-    tree.plugin("benchmarks/new", benchmark__py="import os\nload_metric(os.environ['METRIC'])\n")
-    assert uses(tree) - EXPERIMENT == {
-        ("benchmarks/new", "metrics/other", False),
-        ("benchmarks/new", "metrics/similarity", False),
-    }
+    tree.plugin("benchmarks/new", **files)
+    assert uses(tree) - EXPERIMENT == {("benchmarks/new", f"metrics/{name}", False) for name in metrics}
 
 
 def test_identifiers_told_to_a_plugin_that_loads_them(tree):
@@ -112,13 +101,9 @@ def test_identifiers_told_to_a_plugin_that_loads_them(tree):
 
 
 def test_helper_of_the_library_that_loads(tree):
-    tree.write(
-        "vision/brainscore_vision/benchmark_helpers/rsa.py", "def ceiling():\n    return load_ceiling('other')\n"
-    )
-    tree.write(
-        "vision/brainscore_vision/benchmark_helpers/more.py",
-        "from brainscore_vision.benchmark_helpers.rsa import ceiling\n",
-    )
+    helpers = "vision/brainscore_vision/benchmark_helpers"
+    tree.write(f"{helpers}/rsa.py", "def ceiling():\n    return load_ceiling('other')\n")
+    tree.write(f"{helpers}/more.py", "from brainscore_vision.benchmark_helpers.rsa import ceiling\n")
     tree.plugin("benchmarks/new", benchmark__py="from brainscore_vision.benchmark_helpers.more import ceiling\n")
     assert uses(tree) - EXPERIMENT == {("benchmarks/new", "metrics/other", False)}
 

@@ -1,7 +1,6 @@
 """Test planning in real repositories, and the script that people and CI run."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,19 +16,9 @@ V = "vision/brainscore_vision"
 ALL = {(model, benchmark) for model in ("network", "network_small", "pixels") for benchmark in ("E", "Unrelated")}
 
 
-def git(folder, *arguments):
-    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
 @pytest.fixture
-def repository(tree):
-    """The tree as a repository with one commit on main."""
+def tree(tree):
     tree.plugin("benchmarks/experiment", registers=[("benchmark", "E")], benchmark__py="load_metric('similarity')\n")
-    git(tree.path, "init", "-q", "-b", "main")
-    git(tree.path, "add", "-A")
-    git(tree.path, "commit", "-qm", "start")
     return tree
 
 
@@ -52,10 +41,9 @@ def publish(tree, *scored, status="scored", age=""):
             "benchmark_revision": found.revision_of("benchmark", benchmark),
         }
         ScoreRecord(**{**vars(record), **revisions}).write(record_path(folder / "records", model, benchmark))
-    git(tree.path.parent, "init", "-q", "-b", "scores", str(folder))
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "scores")
-    git(tree.path, "fetch", "-q", str(folder), "+scores:refs/remotes/origin/scores")
+    records = type(tree)(folder)
+    records.commit()
+    tree.git("fetch", "-q", folder, "+main:refs/remotes/origin/scores")
 
 
 def test_working_tree(repository):
@@ -67,16 +55,15 @@ def test_working_tree(repository):
 
 
 def test_the_base_is_origin_main_where_it_is_known(repository):
-    git(repository.path, "update-ref", "refs/remotes/origin/main", "HEAD")
+    repository.git("update-ref", "refs/remotes/origin/main", "HEAD")
     repository.write(f"{V}/models/network/model.py", "x = 1\n")
-    git(repository.path, "add", "-A")
-    git(repository.path, "commit", "-qm", "on main, not pushed")
+    repository.commit()
     assert [str(task.plugin) for task in planner.plan_work_tree(checkout_of(repository)).tests] == ["models/network"]
     assert planner.plan_work_tree(checkout_of(repository), "main").tests == ()
 
 
 def test_without_a_base(repository):
-    git(repository.path, "branch", "-m", "main", "trunk")
+    repository.git("branch", "-m", "main", "trunk")
     with pytest.raises(ConfigurationError, match="--base BRANCH"):
         planner.plan_work_tree(checkout_of(repository))
     assert planner.plan_work_tree(checkout_of(repository), "trunk").tests == ()
@@ -90,10 +77,9 @@ def test_a_folder_that_is_no_checkout(tmp_path):
 class TestAfterAMerge:
     @pytest.fixture
     def pushed(self, repository):
-        before = git(repository.path, "rev-parse", "HEAD")
+        before = repository.git("rev-parse", "HEAD")
         repository.write(f"{V}/models/network/model.py", "x = 1\n")
-        git(repository.path, "add", "-A")
-        git(repository.path, "commit", "-qm", "change")
+        repository.commit()
         return repository, before
 
     def test_what_has_a_record_is_left_out(self, pushed):
@@ -188,8 +174,7 @@ class TestScript:
 
     def test_json_and_files(self, run, repository, tmp_path):
         repository.write(f"{V}/metrics/similarity/metric.py", "x = 1\n")
-        git(repository.path, "add", "-A")
-        git(repository.path, "commit", "-qm", "change")
+        repository.commit()
         files = {"plan": tmp_path / "plan.json", "outputs": tmp_path / "outputs"}
         done = run(
             repository,

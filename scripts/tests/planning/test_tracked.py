@@ -18,20 +18,6 @@ ROOT = Path(__file__).parents[3]
 V = "vision/brainscore_vision"
 
 
-def git(folder, *arguments):
-    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
-@pytest.fixture
-def repository(tree):
-    git(tree.path, "init", "-q", "-b", "main")
-    git(tree.path, "add", "-A")
-    git(tree.path, "commit", "-qm", "start")
-    return tree
-
-
 def put_byte_code(folder, module, source):
     """Write byte code that Python believes without looking at the source: with an unchecked hash."""
     file = folder / "__pycache__" / f"{module}.{sys.implementation.cache_tag}.pyc"
@@ -39,13 +25,6 @@ def put_byte_code(folder, module, source):
     code = compile(source, str(folder / f"{module}.py"), "exec")
     file.write_bytes(bootstrap._code_to_hash_pyc(code, b"\0" * 8, checked=False))
     return file.relative_to(folder).as_posix()
-
-
-def commit(tree, *paths):
-    git(tree.path, "add", "-A")
-    for path in paths:
-        git(tree.path, "add", "--force", "--", path)
-    git(tree.path, "commit", "-qm", "change")
 
 
 def refused(tree):
@@ -63,7 +42,7 @@ def refused(tree):
 def test_byte_code_of_a_plugin(repository):
     name = put_byte_code(repository.library / "models/pixels", "__init__", "print('attack')")
     path = f"{V}/models/pixels/{name}"
-    commit(repository, path)
+    repository.commit(path)
     ran = subprocess.run(
         [sys.executable, "-c", "import pixels"],
         cwd=repository.library / "models", capture_output=True, text=True, check=True,
@@ -79,7 +58,7 @@ def test_byte_code_of_a_plugin(repository):
 
 def test_byte_code_that_nobody_commits_is_no_matter(repository):
     repository.write(".gitignore", "__pycache__/\n")
-    commit(repository)
+    repository.commit()
     put_byte_code(repository.library / "models/pixels", "__init__", "x = 1")
     assert refused(repository) == set()
     assert not [
@@ -90,9 +69,9 @@ def test_byte_code_that_nobody_commits_is_no_matter(repository):
 def test_byte_code_that_was_there_before(repository):
     """A change of something else is refused too: what is there runs in every job."""
     name = put_byte_code(repository.path / "core", "brainscore_core", "x = 1")
-    commit(repository, f"core/{name}")
+    repository.commit(f"core/{name}")
     repository.write(f"{V}/models/pixels/model.py", "x = 1\n")
-    commit(repository)
+    repository.commit()
     assert refused(repository) == {f"core/{name}"}
 
 
@@ -107,7 +86,7 @@ def test_byte_code_that_was_there_before(repository):
 )  # fmt: skip
 def test_code_that_nobody_can_read(repository, path):
     repository.write(path, "x")
-    commit(repository, path)
+    repository.commit(path)
     assert refused(repository) == {path}
     assert path in {finding.path for finding in check_changed(workplace(repository.path), "HEAD~1").findings}
 
@@ -131,7 +110,7 @@ def test_links(repository, link, target):
     file = repository.path / link
     file.parent.mkdir(parents=True, exist_ok=True)
     file.symlink_to(target)
-    commit(repository)
+    repository.commit()
     assert refused(repository) == {link}
     assert link in {finding.path for finding in check_changed(workplace(repository.path), "HEAD~1").findings}
 
@@ -154,7 +133,7 @@ def test_plugins_that_differ_by_case_alone(repository):
     if (repository.library / "models/PIXELS").exists():
         pytest.skip("this system takes the two for one")
     repository.plugin("models/PIXELS", registers=[("model", "PIXELS")])
-    commit(repository)
+    repository.commit()
     assert refused(repository) == {f"{V}/models/pixels/__init__.py", f"{V}/models/pixels/test.py"}
 
 
@@ -165,22 +144,19 @@ def test_submodules():
 
 def test_what_goes_away_is_not_refused(repository):
     repository.write(f"{V}/models/pixels/fast.so", "x")
-    commit(repository)
+    repository.commit()
     (repository.path / V / "models/pixels/fast.so").unlink()
     assert [file.path for file in tracked_files(repository.path) if is_byte_code(file.path)] == []
-    git(repository.path, "rm", "-q", f"{V}/models/pixels/fast.so")
-    commit(repository)
+    repository.git("rm", "-q", f"{V}/models/pixels/fast.so")
+    repository.commit()
     assert refused(repository) == set()
 
 
-def test_the_script_says_so_and_plans_nothing(repository, tmp_path):
+def test_the_script_says_so_and_plans_nothing(repository, tmp_path, script):
     name = put_byte_code(repository.library / "models/pixels", "__init__", "print('attack')")
-    commit(repository, f"{V}/models/pixels/{name}")
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts/plan.py", "--base", "HEAD~1", "--head", "HEAD", "--json"],
-        cwd=repository.path, capture_output=True, text=True, check=False,
-        env={**os.environ, "GITHUB_OUTPUT": str(tmp_path / "outputs")},
-    )  # fmt: skip
+    repository.commit(f"{V}/models/pixels/{name}")
+    where = {"cwd": repository.path, "GITHUB_OUTPUT": tmp_path / "outputs"}
+    done = script("plan.py", "--base", "HEAD~1", "--head", "HEAD", "--json", **where)
     assert done.returncode == 1
     assert "unreadable code" in json.loads(done.stdout)["refused"][0]["reason"]
     assert "tests=0" in (tmp_path / "outputs").read_text().splitlines()

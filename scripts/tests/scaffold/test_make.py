@@ -29,10 +29,9 @@ ROOT = Path(__file__).parents[3]
 FOLDERS = ("data", "metrics", "benchmarks", "models")
 
 
-@pytest.fixture
-def library(tmp_path, monkeypatch):
-    """A checkout whose library is the one here but for its folders of plugins, which are new with links in them."""
-    original, copy = ROOT / "vision/brainscore_vision", tmp_path / "checkout/vision/brainscore_vision"
+def copy_library(folder):
+    """Make a checkout whose library is the one here, its folders of plugins new with links in them."""
+    original, copy = ROOT / "vision/brainscore_vision", folder / "checkout/vision/brainscore_vision"
     for entry in original.iterdir():
         (copy / entry.name).parent.mkdir(parents=True, exist_ok=True)
         if entry.name not in FOLDERS:
@@ -43,7 +42,13 @@ def library(tmp_path, monkeypatch):
             if plugin.name != "__pycache__":
                 (copy / entry.name / plugin.name).symlink_to(plugin)
     policy = '[tool.brainscore.ci]\nlibraries = ["vision/brainscore_vision"]\n'
-    (tmp_path / "checkout/pyproject.toml").write_text(policy)
+    (folder / "checkout/pyproject.toml").write_text(policy)
+    return copy
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch, shared_caches):
+    copy = copy_library(tmp_path)
     monkeypatch.chdir(tmp_path / "checkout")
     return copy
 
@@ -85,14 +90,17 @@ def assert_checked(library, name, *plugins):
     assert only_placeholders(checked)
 
 
-def test_passes_checks_and_its_own_tests(library, capsys):
-    of_every_kind = [f"{folder}/myexperiment2024" for folder in FOLDERS]
-    of_every_metric = [f"benchmarks/other2024{metric[:3]}" for metric in ("pls", "i2n", "spantime_ridge")]
+ALL_KINDS = ("data", "metric", "benchmark", "model")
+OF_EVERY_KIND = [f"{folder}/myexperiment2024" for folder in FOLDERS]
+OF_EVERY_METRIC = [f"benchmarks/other2024{metric[:3]}" for metric in ("pls", "i2n", "spantime_ridge")]
+
+
+def test_passes_the_checks(library, capsys):
     for words, plugins in (
-        (["data", "metric", "benchmark", "model", "MyExperiment2024", "--region", "V4"], of_every_kind),
-        (["benchmark", "Other2024pls"], of_every_metric[:1]),  # these are on simulated data
-        (["benchmark", "Other2024i2n", "--metric", "i2n"], of_every_metric[1:2]),
-        (["benchmark", "Other2024spa", "--metric", "spantime_ridge"], of_every_metric[2:]),
+        ([*ALL_KINDS, "MyExperiment2024", "--region", "V4"], OF_EVERY_KIND),
+        (["benchmark", "Other2024pls"], OF_EVERY_METRIC[:1]),  # these are on simulated data
+        (["benchmark", "Other2024i2n", "--metric", "i2n"], OF_EVERY_METRIC[1:2]),
+        (["benchmark", "Other2024spa", "--metric", "spantime_ridge"], OF_EVERY_METRIC[2:]),
     ):
         name = plugins[0].partition("/")[2]
         assert main(["new_plugin", *words]) == 0
@@ -103,10 +111,48 @@ def test_passes_checks_and_its_own_tests(library, capsys):
             assert files >= {"__init__.py", "test.py", "metadata.yml", "requirements.txt"}
             assert f"vision/brainscore_vision/{plugin}/__init__.py" in said
         assert_checked(library, name, *plugins)
-    passed, output = run_tests(library, *of_every_kind, *of_every_metric)
-    assert passed, output
-    assert " passed" in output
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """Run the tests of scaffolded plugins, of the model of a tutorial and of a metric with a fault in one process.
+
+    Return what became of each: path within the library -> names of failed tests.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        library = copy_library(tmp_path_factory.mktemp("scaffolded"))
+        patch.chdir(library.parents[1])
+        patch.setenv("BRAINSCORE_HOME", str(library.parents[2] / "home"))
+        page = (ROOT / "docs/tutorials/first_plugin.md").read_text()
+        commands = re.findall(r"^nox -s new_plugin -- (.+)$", page, re.MULTILINE)
+        assert [main(["new_plugin", *words.split()]) for words in commands] == [0]
+        files = re.findall(r"^```\w+\n# vision/brainscore_vision/(\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        assert [path for path, _ in files] == [f"models/mymodel/{name}.py" for name in ("model", "__init__", "test")]
+        for path, text in files:
+            (library / path).write_text(text)
+        new_plugin(PluginRequest(kinds=("metric", "model"), name="MyExperiment2024"), library)
+        new_plugin(PluginRequest(kinds=("metric",), name="mine"), library)
+        metric = library / "metrics/mine/metric.py"
+        metric.write_text(metric.read_text().replace("axis=1)", "axis=1) ** 2"))
+        plugins = ("models/mymodel", "metrics/myexperiment2024", "models/myexperiment2024", "metrics/mine")
+        _, output = run_tests(library, *plugins)
+    assert " passed" in output, output
     assert "skipped" not in output
+    failed = re.findall(r"^FAILED \S*?(\w+/\w+)/test\.py::(\S+)", output, re.MULTILINE)
+    assert "ERROR" not in output, output
+    return {plugin: [name for path, name in failed if path == plugin] for plugin in plugins}
+
+
+def test_metrics_and_models_pass_their_own_tests(outcomes):
+    assert outcomes["metrics/myexperiment2024"] == outcomes["models/myexperiment2024"] == []
+
+
+def test_the_tutorial_on_a_first_plugin_can_be_followed(outcomes):
+    assert outcomes["models/mymodel"] == []
+
+
+def test_tests_of_a_scaffold_can_fail(outcomes):
+    assert "test_by_hand" in outcomes["metrics/mine"]
 
 
 KNOWN = {
@@ -117,7 +163,7 @@ KNOWN = {
 
 
 def test_an_untouched_scaffold_cannot_be_merged(library):
-    new_plugin(PluginRequest(kinds=("data", "metric", "benchmark", "model"), name="Mine2024"), library)
+    new_plugin(PluginRequest(kinds=ALL_KINDS, name="Mine2024"), library)
     for folder in FOLDERS:
         checked = check_named(workplace(library), [f"{folder}/mine2024"])
         assert checked.has_errors
@@ -131,7 +177,7 @@ def test_an_untouched_scaffold_cannot_be_merged(library):
 
 
 def test_each_kind_alone_passes_the_checks(library):
-    for kind in ("data", "metric", "benchmark", "model"):
+    for kind in ALL_KINDS:
         made = new_plugin(PluginRequest(kinds=(kind,), name=f"Alone{kind.title()}2024"), library)
         assert all(str(file).startswith("vision/brainscore_vision/") for file in made.files)
         checked = check_named(workplace(library), [f"alone{kind}2024"])
@@ -161,8 +207,11 @@ def test_every_registered_metric_has_a_design_or_a_reason_why_not():
 
 
 @pytest.mark.slow  # scaffolds and runs a benchmark for each metric
-def test_every_metric_gives_a_benchmark_whose_tests_pass(library):
-    made = []
+def test_every_kind_and_every_metric_gives_a_plugin_whose_tests_pass(library):
+    new_plugin(PluginRequest(kinds=ALL_KINDS, name="MyExperiment2024", region="V4"), library)
+    made = [*OF_EVERY_KIND, *OF_EVERY_METRIC]
+    for metric in ("pls", "i2n", "spantime_ridge"):  # on simulated data
+        new_plugin(PluginRequest(kinds=("benchmark",), name=f"Other2024{metric[:3]}", metric=metric), library)
     for design, request in DATA.items():
         name = f"{design.title().replace('_', '')}2024"
         new_plugin(PluginRequest(kinds=("data",), name=name, **request), library)
@@ -184,6 +233,7 @@ def test_metrics_without_a_design_are_refused_with_the_reason(library):
     assert not (library / "benchmarks/a2024").exists()
 
 
+@pytest.mark.slow  # loads the benchmarks
 def test_a_metric_of_ones_own_gets_the_ceiling_of_its_quantity(library):
     for number, quantity in enumerate(("correlation", "dissimilarity_correlation", "accuracy")):
         new_plugin(PluginRequest(kinds=("metric",), name=f"mine{number}"), library)
@@ -305,15 +355,6 @@ def test_tasks_that_do_not_fit(library):
             new_plugin(PluginRequest(kinds=("benchmark",), name="A2024", **given), library)
 
 
-def test_tests_of_a_scaffold_can_fail(library):
-    new_plugin(PluginRequest(kinds=("metric",), name="mine"), library)
-    metric = library / "metrics/mine/metric.py"
-    metric.write_text(metric.read_text().replace("axis=1)", "axis=1) ** 2"))
-    passed, output = run_tests(library, "metrics/mine")
-    assert not passed
-    assert "test_by_hand" in output
-
-
 @pytest.fixture
 def packages(tmp_path):
     folder = tmp_path / "packages"
@@ -348,27 +389,24 @@ def test_broken_packages_are_refused(library, packages, tmp_path):
     assert not (library / "data/packed2024").exists()
 
 
-def test_taken_folders_and_identifiers(library):
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"kinds": ("model",), "name": "pixels"}, ConfigurationError, "'pixels_2' is free"),
+        ({"kinds": ("model",), "name": "mine", "identifier": "pixels"}, ConfigurationError, "'pixels_2' is free"),
+        ({"kinds": ("model", "data"), "name": "SimulatedCortex2026"}, ConfigurationError, "'simulatedcortex2026b' is"),
+        ({"metric": "plss"}, UnknownIdentifierError, "Did you mean 'pls'"),
+        ({"data": "SimulatedCortx2026"}, UnknownIdentifierError, "Did you mean 'SimulatedCortex2026'"),
+        ({"region": 'IT"]; import os'}, ConfigurationError, "--region is"),
+    ],
+)
+def test_taken_names_and_unknown_parts(library, given, error, message):
     before = sorted(path.name for path in library.rglob("*"))
-    with pytest.raises(ConfigurationError, match="'pixels_2' is free"):
-        new_plugin(PluginRequest(kinds=("model",), name="pixels"), library)
-    with pytest.raises(ConfigurationError, match="'pixels_2' is free"):
-        new_plugin(PluginRequest(kinds=("model",), name="mine", identifier="pixels"), library)
-    with pytest.raises(ConfigurationError, match="'simulatedcortex2026b' is free"):
-        new_plugin(PluginRequest(kinds=("model", "data"), name="SimulatedCortex2026"), library)
+    with pytest.raises(error, match=message):
+        new_plugin(PluginRequest(**{"kinds": ("benchmark",), "name": "a2024", **given}), library)
     assert sorted(path.name for path in library.rglob("*")) == before
-
-
-def test_unknown_parts(library):
-    with pytest.raises(UnknownIdentifierError, match="Did you mean 'pls'"):
-        new_plugin(PluginRequest(kinds=("benchmark",), name="a2024", metric="plss"), library)
-    with pytest.raises(UnknownIdentifierError, match="Did you mean 'SimulatedCortex2026'"):
-        new_plugin(PluginRequest(kinds=("benchmark",), name="a2024", data="SimulatedCortx2026"), library)
-    with pytest.raises(ConfigurationError, match="--region is"):
-        new_plugin(PluginRequest(kinds=("benchmark",), name="a2024", region='IT"]; import os'), library)
     with pytest.raises(ConfigurationError, match="no library 'brainscore_language'"):
         new_plugin(PluginRequest(kinds=("model",), name="a"), library, "brainscore_language")
-    assert not (library / "benchmarks/a2024").exists()
 
 
 def test_a_benchmark_takes_the_data_of_its_name(library):
@@ -421,19 +459,6 @@ def test_templates_follow_the_style_of_the_library(library):
             [ruff, *command, "--config", str(ROOT / "pyproject.toml"), *folders], capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout
-
-
-def test_the_tutorial_on_a_first_plugin_can_be_followed(library):
-    page = (ROOT / "docs/tutorials/first_plugin.md").read_text()
-    commands = re.findall(r"^nox -s new_plugin -- (.+)$", page, re.MULTILINE)
-    assert [main(["new_plugin", *words.split()]) for words in commands] == [0]
-    files = re.findall(r"^```\w+\n# vision/brainscore_vision/(\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert [path for path, _ in files] == [f"models/mymodel/{name}.py" for name in ("model", "__init__", "test")]
-    for path, text in files:
-        (library / path).write_text(text)
-    passed, output = run_tests(library, "models/mymodel")
-    assert passed, output
-    assert "1 passed" in output
 
 
 def test_the_tutorial_on_a_first_data_set_can_be_followed(library):

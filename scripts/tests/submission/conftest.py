@@ -16,8 +16,6 @@ PLUGIN = {
 class Packer:
     """Writes zip files, also those that no ordinary program writes."""
 
-    link_mode = stat.S_IFLNK | 0o777
-
     def __call__(self, files, *, compression=zipfile.ZIP_DEFLATED, modes=None):
         """Return a zip file of {name: text or bytes}, or of pairs of them."""
         stream = io.BytesIO()

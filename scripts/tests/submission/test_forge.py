@@ -39,21 +39,27 @@ def test_reads_an_issue(talk):
     assert forge.issue(6).is_pull_request
 
 
-def test_an_issue_that_is_not_there(talk):
-    forge, _ = talk({("GET", f"{API}/issues/5"): httpx.Response(404, json={"message": "Not Found"})})
+def test_what_is_not_there_or_needs_a_person(talk):
+    missing = httpx.Response(404, json={"message": "Not Found"})
+    forge, _ = talk({("GET", f"{API}/issues/5"): missing, ("GET", URL): httpx.Response(404)})
     with pytest.raises(DownloadError, match=r"status 404 \('Not Found'\)"):
         forge.issue(5)
+    with pytest.raises(DownloadError, match="only a person can"):  # of a private repository
+        forge.attachment(URL, 100)
 
 
-def test_fetches_an_attachment_without_the_token(talk):
+@pytest.mark.parametrize("is_there", [True, False])
+def test_fetches_an_attachment_without_the_token_and_follows_not_for_ever(talk, is_there):
+    moved = httpx.Response(302, headers={"location": STORAGE})
     forge, sent = talk(
-        {
-            ("GET", URL): httpx.Response(302, headers={"location": STORAGE}),
-            ("GET", STORAGE): httpx.Response(200, content=b"PK"),
-        }
+        {("GET", URL): moved, ("GET", STORAGE): httpx.Response(200, content=b"PK") if is_there else moved}
     )
-    assert forge.attachment(URL, 100) == b"PK"
-    assert len(sent) == 2
+    if is_there:
+        assert forge.attachment(URL, 100) == b"PK"
+    else:
+        with pytest.raises(DownloadError, match="status 302"):
+            forge.attachment(URL, 100)
+    assert len(sent) == (2 if is_there else 4)
     assert not any("authorization" in request.headers for request in sent)
 
 
@@ -73,30 +79,12 @@ def test_follows_only_to_where_attachments_are_kept(talk, location, problem):
     assert len(sent) == 1
 
 
-def test_follows_not_for_ever(talk):
-    forge, sent = talk(
-        {
-            ("GET", URL): httpx.Response(302, headers={"location": STORAGE}),
-            ("GET", STORAGE): httpx.Response(302, headers={"location": STORAGE}),
-        }
-    )
-    with pytest.raises(DownloadError, match="status 302"):
-        forge.attachment(URL, 100)
-    assert len(sent) == 4
-
-
 def test_refuses_other_addresses_and_large_files(talk):
     forge, sent = talk({("GET", URL): httpx.Response(200, content=b"x" * 101)})
     with pytest.raises(ConfigurationError, match="is no attachment"):
         forge.attachment("https://evil.org/user-attachments/files/1/a.zip", 100)
     assert not sent
     with pytest.raises(DownloadError, match="more than 100 bytes"):
-        forge.attachment(URL, 100)
-
-
-def test_an_attachment_of_a_private_repository_needs_a_person(talk):
-    forge, _ = talk({("GET", URL): httpx.Response(404)})
-    with pytest.raises(DownloadError, match="only a person can"):
         forge.attachment(URL, 100)
 
 
@@ -113,15 +101,13 @@ def test_finds_the_pull_request_of_a_branch_of_this_repository(talk):
     assert forge.pull_request_of("submission/1-x") is None
 
 
-def test_opens_a_pull_request(talk):
+def test_opens_a_pull_request_or_says_why_it_cannot(talk):
+    pull = {"branch": "b", "base": "main", "title": "t", "body": "text"}
     forge, sent = talk({("POST", f"{API}/pulls"): httpx.Response(201, json={"number": 9})})
-    assert forge.open_pull_request(branch="b", base="main", title="t", body="text") == 9
+    assert forge.open_pull_request(**pull) == 9
     assert json.loads(sent[0].content)["head"] == "b"
     assert sent[0].headers["authorization"] == "Bearer t0ken"
-
-
-def test_says_why_a_pull_request_cannot_be_opened(talk):
     message = "GitHub Actions is not permitted to create or approve pull requests"
     forge, _ = talk({("POST", f"{API}/pulls"): httpx.Response(403, json={"message": message})})
     with pytest.raises(UploadError, match=f"{message}.*let Actions open pull requests"):
-        forge.open_pull_request(branch="b", base="main", title="t", body="text")
+        forge.open_pull_request(**pull)

@@ -55,6 +55,8 @@ def test_reads_a_form():
     )
     assert read_request(issue()).submitter.trailer == "Co-authored-by: ada <42+ada@users.noreply.github.com>"
     assert read_request(issue()).update is False
+    assert read_request(issue(zip="sent by mail"), is_local=True).url == ""  # a file that is here
+    assert read_form("hello") == {}
 
 
 def test_fits_the_form_that_people_fill_in():
@@ -87,10 +89,6 @@ def test_takes_the_newest_attachment_of_the_author():
 )
 def test_says_which_file_is_missing(values, url, problem):
     assert problem in problems(read_request(issue(**values), url=url))
-
-
-def test_a_file_that_is_here_needs_no_attachment():
-    assert read_request(issue(zip="sent by mail"), is_local=True).url == ""
 
 
 @pytest.mark.parametrize(
@@ -214,7 +212,3 @@ def test_what_checks_quote_stays_text():
     assert "@everyone" not in answer([bad])
     assert not {"<img", "[a]"} & set(answer([bad]).split())
     assert "\n" not in str(bad)
-
-
-def test_form_without_headings_is_empty():
-    assert read_form("hello") == {}

@@ -2,7 +2,6 @@
 
 import http.server
 import json
-import os
 import subprocess
 import threading
 from pathlib import Path
@@ -51,17 +50,9 @@ def server():
 
 
 @pytest.fixture
-def origin(tree, tmp_path):
-    """A bare repository with the small tree of plugins."""
-    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
-    people = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
-    for command in (
-        ["init", "--quiet", "--initial-branch=main"],
-        ["add", "--all"],
-        [*people, "commit", "--quiet", "-m", "first"],
-        ["clone", "--quiet", "--bare", ".", str(tmp_path / "origin.git")],
-    ):
-        subprocess.run(["git", *command], cwd=tree.path, env=environment, check=True)
+def origin(repository, tmp_path):
+    """Return a bare repository with the small tree of plugins."""
+    repository.git("clone", "--quiet", "--bare", repository.path, tmp_path / "origin.git")
     return tmp_path / "origin.git"
 
 
@@ -98,9 +89,8 @@ def test_makes_a_pull_request_of_a_plugin_that_passes_the_checks(start, server, 
     assert [path for path, _, _ in server.told] == ["/repos/owner/name/pulls", "/repos/owner/name/issues/3/comments"]
     assert server.told[0][1] == "Bearer t0ken"
     assert "#4" in (tmp_path / "summary.md").read_text()
-    names = subprocess.check_output(
-        ["git", "-C", str(origin), "diff", "--name-only", "main", "submission/3-metrics-accuracy"], text=True
-    ).split()
+    command = ["git", "-C", origin, "diff", "--name-only", "main", "submission/3-metrics-accuracy"]
+    names = subprocess.check_output(command, text=True).split()
     assert {Path(name).name for name in names} == set(files)
 
 

@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
     catalogue = dataclasses.replace(made.catalogue, benchmarks=(*simulated, *unscored))
     (base / "records").mkdir()
     made.write(base / "records")
-    build(FolderSource(base / "records"), catalogue, base / "site", processes=1)
+    build(FolderSource(base / "records"), catalogue, base / "site")
     return base / "site"
 
 

@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
     catalogue = dataclasses.replace(MADE.catalogue, models=tuple(models), benchmarks=tuple(benchmarks))
     (base / "records").mkdir()
     MADE.write(base / "records")
-    build(FolderSource(base / "records"), catalogue, base / "site", processes=1)
+    build(FolderSource(base / "records"), catalogue, base / "site")
     return base / "site"
 
 
@@ -90,7 +90,9 @@ def is_plain(page):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_pages_are_accessible_from_a_server_and_fit_a_phone(kind, folder, pages, serve, open_page, violations):
+def test_pages_are_accessible_fit_a_phone_and_are_printed_light_whole_and_without_controls(
+    kind, folder, pages, serve, open_page, violations, on_paper
+):
     """All rules in light; in dark only contrast, since the rest is the same page."""
     page = ready(open_page(serve(folder) + pages[kind], color_scheme="light"))
     assert is_plain(page)
@@ -98,16 +100,12 @@ def test_pages_are_accessible_from_a_server_and_fit_a_phone(kind, folder, pages,
     for theme, rule in (("light", None), ("dark", "color-contrast")):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # else colours are still changing
         assert violations(page, only=rule) == []
-    page = ready(open_page(serve(folder) + pages[kind], viewport=TIGHT))
+    page.set_viewport_size(TIGHT)
+    page.reload()
+    ready(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= TIGHT["width"]
     assert all(each.bounding_box()["width"] <= TIGHT["width"] for each in page.locator("svg.chart").all())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_pages_work_from_a_file_and_are_printed_light_whole_and_without_controls(
-    kind, folder, pages, open_page, on_paper
-):
-    page = ready(open_page(f"{folder.as_uri()}/{pages[kind]}", color_scheme="dark"))
+    page = ready(open_page(f"{folder.as_uri()}/{pages[kind]}", color_scheme="dark"))  # from a file
     assert is_plain(page)
     assert page.locator("h1").count() == 1
     assert on_paper(page) == ["rgb(255, 255, 255)"]
@@ -135,14 +133,11 @@ def test_scores_of_a_benchmark_are_readable_without_javascript(folder, board, pa
     node = board["nodes"]["leaf"].index(True)
     column = read_data(folder / f"data/columns/{board['nodes']['slug'][node]}.js")
     there = sorted((value for value in column["value"] if value is not None), reverse=True)
-    rows = page.locator("table.scores tbody tr")
-    assert [row.locator("td").nth(1).inner_text().split()[-1] for row in rows.all()] == [
-        f"{each:.3f}" for each in there
-    ]
+    rows = page.locator("table.scores tbody tr").all()
+    assert [row.locator("td").nth(1).inner_text().split()[-1] for row in rows] == [f"{each:.3f}" for each in there]
     page.get_by_text("with reasons").click()
-    assert page.get_by_role("region", name="Table of models without a score").locator("tbody tr").count() == 24 - len(
-        there
-    )
+    without = page.get_by_role("region", name="Table of models without a score").locator("tbody tr")
+    assert without.count() == 24 - len(there)
 
 
 def test_differences_are_those_of_python(folder, board, pages, open_page):
@@ -326,8 +321,17 @@ def test_any_two_benchmarks_are_set_against_each_other(folder, board, open_page)
     assert f"Pearson {r:.2f}".replace("-", "\u2212") in page.locator("#correlation").inner_text()
 
 
-def test_a_cell_of_the_map_leads_to_its_two_benchmarks(folder, board, open_page):
+def test_front_is_what_nothing_beats_and_a_cell_of_the_map_leads_to_its_two_benchmarks(folder, open_page):
     page = ready(open_page(f"{folder.as_uri()}/explore.html"))
+    rng = np.random.default_rng(2)
+    points = [{"x": float(x), "y": float(y)} for x, y in rng.integers(0, 20, (80, 2))]
+    found = page.evaluate("(p) => BrainScore.charts.paretoFront(p)", points)
+    beaten = {
+        (one["x"], one["y"])
+        for one in points
+        if any(o["x"] <= one["x"] and o["y"] >= one["y"] and (o["x"], o["y"]) != (one["x"], one["y"]) for o in points)
+    }
+    assert {(points[at]["x"], points[at]["y"]) for at in found} == {(each["x"], each["y"]) for each in points} - beaten
     plot = page.locator("#chart-similar .plot")
     plot.focus()
     plot.press("ArrowDown")  # the first cell
@@ -354,25 +358,10 @@ def test_cost_leads_to_what_details_say(folder, board, open_page):
     assert page.locator("#chart-cost circle.dot").count() == n
 
 
-def test_front_is_what_nothing_beats(folder, open_page):
-    page = ready(open_page(f"{folder.as_uri()}/explore.html"))
-    rng = np.random.default_rng(2)
-    points = [{"x": float(x), "y": float(y)} for x, y in rng.integers(0, 20, (80, 2))]
-    front = {
-        (points[at]["x"], points[at]["y"]) for at in page.evaluate("(p) => BrainScore.charts.paretoFront(p)", points)
-    }
-    beaten = {
-        (one["x"], one["y"])
-        for one in points
-        if any(o["x"] <= one["x"] and o["y"] >= one["y"] and (o["x"], o["y"]) != (one["x"], one["y"]) for o in points)
-    }
-    assert front == {(each["x"], each["y"]) for each in points} - beaten
-
-
 def test_the_history_of_a_model_is_drawn(tmp_path, open_page):
     made = MadeUp.of("4x6", seed=2)
     (tmp_path / "branch").mkdir()
-    build(made.commit(tmp_path / "branch"), made.catalogue, tmp_path / "site", processes=1)
+    build(made.commit(tmp_path / "branch"), made.catalogue, tmp_path / "site")
     slug = read_data(tmp_path / "site/data/board.js")["models"]["slug"][0]
     history = read_data(tmp_path / f"site/data/models/{slug}.js")["history"]
     earlier = [each for each in history if "replaced" in each]
@@ -483,18 +472,10 @@ def test_points_are_reached_by_keys_and_lead_on(folder, board, pages, open_page)
     plot.focus()
     plot.press("End")
     said = page.locator("#chart-parameters [aria-live]").inner_text()
-    largest = max(
-        (size, name)
-        for size, name, value in zip(
-            board["models"]["parameters"],
-            board["models"]["name"],
-            read_data(folder / "data" / pages["benchmark"].replace("benchmarks/", "columns/").replace(".html", ".js"))[
-                "value"
-            ],
-            strict=True,
-        )
-        if size is not None and value is not None
-    )[1]
+    column = pages["benchmark"].replace("benchmarks/", "columns/").replace(".html", ".js")
+    values, models = read_data(folder / "data" / column)["value"], board["models"]
+    sizes = zip(models["parameters"], models["name"], values, strict=True)
+    largest = max((size, name) for size, name, value in sizes if size is not None and value is not None)[1]
     assert said.startswith(f"{largest}: ")
     assert page.locator("#chart-parameters .tip").inner_text() == said
     plot.press("Escape")

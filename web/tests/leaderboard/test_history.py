@@ -1,7 +1,6 @@
 """Read from real repositories what records held before."""
 
 import dataclasses
-import subprocess
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +11,8 @@ from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.sources import CommitSource
 from brainscore_web.leaderboard.workers import Workers
+
+from .conftest import git
 
 MADE = MadeUp.of("4x3", seed=2)
 RECORDS = [each for each in MADE.records() if each.score is not None]
@@ -27,11 +28,6 @@ def branch(tmp_path):
     git(folder, "init", "-q", "-b", "scores")
     commit(folder, "start")
     return folder
-
-
-def git(folder, *arguments):
-    command = ["git", "-C", folder, "-c", "user.name=<b>a</b>", "-c", "user.email=a@b.c", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def commit(folder, message):
@@ -52,7 +48,7 @@ def change(folder, record, message="change", **changes):
 
 
 def made(branch, to, at="HEAD", catalogue=MADE.catalogue):
-    build(CommitSource.of(branch, at), catalogue, to, gone=None, processes=1)
+    build(CommitSource.of(branch, at), catalogue, to, gone=None)
     return to
 
 
@@ -108,27 +104,18 @@ def test_what_was_removed_or_cannot_be_read_or_failed_is_told(branch, tmp_path, 
     change(branch, FIRST, score=None, status="failed:ValueError", message="no")
     FIRST.write(place(branch, FIRST))
     commit(branch, "again")
-    place(branch, SECOND).unlink()
-    commit(branch, "removed")
-    site = made(branch, tmp_path / "site")
-    assert [each["status"] for each in told(read, site, FIRST)] == [
-        "scored",
-        "cannot be read",
-        "scored",
-        "failed:ValueError",
-    ]
-    assert [each["changed"] for each in told(read, site, FIRST)] == [[], [], [], []]
-    assert [each["changed"] for each in told(read, site, SECOND)] == [["removed"]]
-
-
-def test_the_record_of_another_pair_is_none(branch, tmp_path, read):
-    SECOND.write(place(branch, FIRST))
+    SECOND.write(place(branch, FIRST))  # of another pair
     commit(branch, "mixed up")
     FIRST.write(place(branch, FIRST))
     commit(branch, "mended")
+    place(branch, SECOND).unlink()
+    commit(branch, "removed")
     site = made(branch, tmp_path / "site")
-    told_ = told(read, site, FIRST)
-    assert [(each["status"], each["score"]) for each in told_] == [("scored", FIRST.score), ("cannot be read", None)]
+    unread, first = ("cannot be read", None), ("scored", FIRST.score)
+    statuses = [(each["status"], each["score"]) for each in told(read, site, FIRST)]
+    assert statuses == [first, unread, first, ("failed:ValueError", None), first, unread]
+    assert [each["changed"] for each in told(read, site, FIRST)] == [[]] * 6
+    assert [each["changed"] for each in told(read, site, SECOND)] == [["removed"]]
 
 
 def test_only_the_newest_are_told(branch, tmp_path, read, monkeypatch):
@@ -178,7 +165,7 @@ def test_made_up_records_have_a_past(tmp_path, read):
     """Benchmarks at their third version were at their second."""
     (tmp_path / "branch").mkdir()
     source = MADE.commit(tmp_path / "branch")
-    build(source, MADE.catalogue, tmp_path / "site", processes=1)
+    build(source, MADE.catalogue, tmp_path / "site")
     third = [each for each in RECORDS if each.benchmark_version == 3]
     for record in RECORDS:
         versions = [(each["version"], each["changed"]) for each in told(read, tmp_path / "site", record)]

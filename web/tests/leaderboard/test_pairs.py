@@ -56,10 +56,12 @@ def test_what_is_not_known_stays_unknown() -> None:
     assert not is_matched[0, 2]
 
 
-def test_a_copy_does_not_differ_at_all() -> None:
+def test_a_copy_does_not_differ_at_all_and_models_without_a_score_have_no_codes() -> None:
     table = np.random.default_rng(0).standard_normal((1, 30, 5))
     errors, _, _ = decode(encode(JointErrors.of_tables(np.concatenate([table, table]))))
     assert errors[0, 1] == 0
+    (tile,) = tiles(np.array([[0, 5], [5, 0]], dtype=np.uint16), np.array([1, 3]), 5)
+    assert np.argwhere(tile).tolist() == [[1, 3], [3, 1]]
 
 
 @pytest.mark.parametrize(("error", "kept"), [(1e-9, 1e-5), (1e3, 10.0)])
@@ -87,11 +89,6 @@ def test_each_pair_stands_in_the_tile_of_its_blocks(n_models: int) -> None:
             assert tile[3][first % BLOCK, second % BLOCK] == codes[first, second] != 0
 
 
-def test_models_without_a_score_have_no_codes() -> None:
-    (tile,) = tiles(np.array([[0, 5], [5, 0]], dtype=np.uint16), np.array([1, 3]), 5)
-    assert np.argwhere(tile).tolist() == [[1, 3], [3, 1]]
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Build a site of a few models, and return it with where its records and what was computed are."""
@@ -99,7 +96,7 @@ def made(tmp_path_factory):
     few = MadeUp.of("7x8", seed=5)
     (folder / "records").mkdir()
     few.write(folder / "records")
-    build(FolderSource(folder / "records"), few.catalogue, folder / "site", processes=1)
+    build(FolderSource(folder / "records"), few.catalogue, folder / "site")
     return few, folder
 
 

@@ -1,7 +1,5 @@
 """Build from a branch that records were removed from."""
 
-import subprocess
-
 import pytest
 
 from brainscore_core.records.record import ScoreRecord
@@ -10,10 +8,7 @@ from brainscore_web.leaderboard.removed import check_removed, said_gone
 from brainscore_web.leaderboard.site import GoneError
 from brainscore_web.leaderboard.sources import CommitSource
 
-
-def git(folder, *arguments):
-    command = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+from .conftest import git
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import dataclasses
 import datetime as dt
 import json
-import subprocess
 
 import pytest
 
@@ -15,6 +14,8 @@ from brainscore_web.leaderboard.catalogue import BenchmarkEntry
 from brainscore_web.leaderboard.columns import DETAILS
 from brainscore_web.leaderboard.site import GoneError, build
 from brainscore_web.leaderboard.sources import CommitSource, FolderSource
+
+from .conftest import git
 
 
 def change(records, number=0, **changes):
@@ -284,17 +285,12 @@ def test_a_run_that_is_not_told_or_cannot_be_read(records, source, made, tmp_pat
     if content is not None:
         (records / RUN_FILE).write_text(content)
     problems = build(source, made.catalogue, tmp_path / "site").problems
-    assert problem is None if not problems else problem in problems[-1]
+    assert problem in problems[-1] if problem else not problems
     assert read(tmp_path / "site", "status")["run"] is None
     assert "No run information" in (tmp_path / "site/status.html").read_text()
 
 
 # -- branches ----------------------------------------------------------------------------------------------------------
-
-
-def git(folder, *arguments):
-    command = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_path, content, read):

@@ -36,8 +36,14 @@ def load(folder, name, **kwargs):
     return getattr(assemblies, name).from_files(folder / f"{name}.nc", **kwargs)
 
 
-def test_fixture_is_small():
+def test_choices_properties_legacy_names_and_bare_values(folder):
     assert ARCHIVE.stat().st_size < 100_000
+    assert load(folder, "BehavioralAssembly").values.tolist() == ["dog", "cat", "dog", "", "cat", "dog"]
+    np.testing.assert_array_equal(load(folder, "PropertyAssembly").values, [[0.5], [np.nan]])
+    loaded = assemblies.NeuroidAssembly.from_files(folder / "legacy.nc")
+    assert loaded["stimulus_id"].values.tolist() == ["a", "b"]
+    assert "image_id" not in loaded.coords
+    assert assemblies.DataAssembly.from_files(folder / "bare.nc").values.tolist() == [[0.0]]
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -83,10 +89,6 @@ def test_recording_joins_a_stimulus_set(folder):
     assert averaged["number"].values.tolist() == [1, 2, 3]
 
 
-def test_choices(folder):
-    assert load(folder, "BehavioralAssembly").values.tolist() == ["dog", "cat", "dog", "", "cat", "dog"]
-
-
 def test_single_coordinate_that_took_the_name_of_its_dimension(folder):
     # The published system stored it under the name of the dimension; that is how it comes back.
     loaded = load(folder, "DataAssembly")
@@ -94,25 +96,11 @@ def test_single_coordinate_that_took_the_name_of_its_dimension(folder):
     assert loaded.sel(presentation="b").item() == 2
 
 
-def test_properties(folder):
-    np.testing.assert_array_equal(load(folder, "PropertyAssembly").values, [[0.5], [np.nan]])
-
-
 def test_groups(folder):
     assert list_groups(folder / "SpikeTimesAssembly.nc") == ["sessions"]
     sessions = load(folder, "SpikeTimesAssembly").attrs["sessions"]
     assert isinstance(sessions, assemblies.MetadataAssembly)
     assert sessions.sel(session_id="s1")["rig"].values.tolist() == [4]
-
-
-def test_legacy_name(folder):
-    loaded = assemblies.NeuroidAssembly.from_files(folder / "legacy.nc")
-    assert loaded["stimulus_id"].values.tolist() == ["a", "b"]
-    assert "image_id" not in loaded.coords
-
-
-def test_without_coordinates(folder):
-    assert assemblies.DataAssembly.from_files(folder / "bare.nc").values.tolist() == [[0.0]]
 
 
 def test_stimulus_set(folder):

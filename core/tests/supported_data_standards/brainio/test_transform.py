@@ -51,10 +51,14 @@ class TestAverageRepetition:
             np.testing.assert_allclose(actual, rows.mean(axis=0), rtol=1e-6)
         assert averaged.dtype == (dtype if dtype != np.int32 else np.float64)
 
-    def test_presentation_need_not_come_first(self):
+    def test_presentation_need_not_come_first_and_the_original_stays_alone(self):
         assembly = make_neuroid_assembly(5, 3, n_repetitions=2)
+        before = assembly.copy(deep=True)
         turned = average_repetition(assembly.transpose("neuroid", "presentation"))
         np.testing.assert_array_equal(turned.values.T, average_repetition(assembly).values)
+        assert assembly.identical(before)
+        without = make_neuroid_assembly(4, 2)  # is sorted only
+        np.testing.assert_array_equal(average_repetition(without).values, without.values)
 
     def test_all_missing_stays_missing_without_warning(self):
         assembly = make_neuroid_assembly(2, 2, n_repetitions=2)
@@ -63,16 +67,6 @@ class TestAverageRepetition:
             warnings.simplefilter("error")
             averaged = average_repetition(assembly)
         assert np.isnan(averaged.values).tolist() == [[True, True], [False, False]]
-
-    def test_without_repetition_sorts_only(self):
-        assembly = make_neuroid_assembly(4, 2)
-        np.testing.assert_array_equal(average_repetition(assembly).values, assembly.values)
-
-    def test_original_stays_alone(self):
-        assembly = make_neuroid_assembly(3, 2, n_repetitions=2)
-        before = assembly.copy(deep=True)
-        average_repetition(assembly)
-        assert assembly.identical(before)
 
     def test_differing_coordinate_is_reported(self):
         assembly = make_neuroid_assembly(3, 2, n_repetitions=2)
@@ -151,13 +145,11 @@ class TestSubset:
         picked = subset(source, target, ["presentation"], repeat=True)
         assert picked.identical(target)
 
-    def test_missing_values(self):
+    def test_missing_values_and_nothing_to_match_on(self):
         target = DataAssembly([1, 1], {"stimulus_id": ("presentation", ["a", "q"])}, ["presentation"])
         with pytest.raises(AssemblyError, match="stimulus_id 'q'"):
             subset(self.source(), target)
         assert subset(self.source(), target, dims_must_match=False).sizes["presentation"] == 1
-
-    def test_nothing_to_match_on(self):
         with pytest.raises(AssertionError, match="nothing to match"):
             subset(self.source(), self.source(), subset_dims=["subject"])
 

@@ -123,40 +123,27 @@ def test_groups_of_more_combinations_than_an_integer_can_count():
     assert groups[-1] == groups[-2]
 
 
-def test_drop_coordinates():
+def test_drop_coordinates_and_reorder_levels():
     dropped = fold.drop_coordinates(make(a=[1, 2], b=[3, 4]), ["a"])
     assert coordinates.level_names(dropped, "x") == ["b"]
     bare = fold.drop_coordinates(dropped, ["b"])
     assert not bare.coords
     assert bare.dims == ("x",)
-
-
-def test_reorder_levels():
     ordered = fold.reorder_levels(make(a=[1, 2], b=[3, 4], c=[5, 6]), ["c", "a"])
     assert coordinates.level_names(ordered, "x") == ["c", "a", "b"]
     assert ordered["a"].values.tolist() == [1, 2]
 
 
-def test_values_of_an_entry_picked_many_times():
+def test_values_of_an_entry_picked_many_times_and_of_half_precision():
     picked = make(a=["p", "q"], b=[1, 2]).isel(x=[1, 1, 0])
     assert coordinates.values_of(picked, "a").tolist() == ["q", "q", "p"]
-
-
-def test_half_precision_is_widened():
     assert make(a=np.array([0.5, 1.5], dtype=np.float16))["a"].values.tolist() == [0.5, 1.5]
 
 
-def test_group_codes_needs_a_name():
+def test_what_cannot_group_or_select():
     with pytest.raises(ValueError, match="at least one"):
         coordinates.group_codes(make(a=[1]), [])
-
-
-def test_slice_with_step_is_refused():
     with pytest.raises(ValueError, match="step"):
         make(a=[1, 2]).sel(a=slice(1, 2, 2))
-
-
-def test_two_dimensional_coordinate_cannot_select():
-    assembly = DataAssembly(np.eye(2), {"both": (("x", "y"), np.eye(2))}, ["x", "y"])
     with pytest.raises(KeyError, match="2 dimensions"):
-        assembly.sel(both=1)
+        DataAssembly(np.eye(2), {"both": (("x", "y"), np.eye(2))}, ["x", "y"]).sel(both=1)
