@@ -24,7 +24,9 @@ from brainscore_ci.reporting.results import Failure, PluginResult, SkippedTest
 from brainscore_core.metrics import Score
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.statistics import sketch
+from brainscore_core.statistics.averages import combined
 from brainscore_core.statistics.influence import Influence
+from brainscore_core.statistics.joint_errors import JointErrors
 
 SECRET = "0.8371"  # noqa: S105 - what must not be published
 FORMS = (SECRET, SECRET[::-1], SECRET.encode().hex(), "MC44Mzcx", "TUM0NE16Y3g=")  # plain, reversed, hex, base64, twice
@@ -159,6 +161,17 @@ def test_values_of_single_neuroids_do_not_come_back_from_a_sketch():
     before, after = (np.corrcoef(secret, attack + 1e-9 * rng.standard_normal(72))[0, 1] for attack in attacks)
     assert before > 0.9  # or the attack would prove nothing
     assert abs(after) < 0.3
+
+
+def test_without_sketches_errors_are_independent_between_models_and_the_largest_within_an_average():
+    told = [ScoreRecord.without_score("scored", **PAIR, score=0.5, error=error) for error in (0.03, 0.04)]
+    first, second = (public_record(each, revision_of).estimate(of_same_benchmark=True) for each in told)
+    errors = JointErrors.of_estimates([first, second])
+    assert errors.pair_errors[0, 1] == pytest.approx(0.05)
+    assert not errors.is_matched[0, 1]
+    mean = combined({"first": first, "second": second}, {"first": 0.5, "second": 0.5})
+    assert mean.error == pytest.approx(0.035)
+    assert mean.is_bound
 
 
 @pytest.mark.parametrize("form", FORMS)
