@@ -1,6 +1,8 @@
 """`brainscore score` of many pairs: what is scored, what is left out, what is tried again, and what is said."""
 
 import dataclasses
+import io
+import json
 import os
 import subprocess
 import sys
@@ -9,9 +11,9 @@ import pytest
 
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore
-from brainscore_core.scoring.pairs import Outcome
+from brainscore_core.scoring.pairs import Outcome, Pair
 from brainscore_vision.__main__ import main
-from brainscore_vision.commands.work import campaign
+from brainscore_vision.commands.work import campaign, live
 
 pytestmark = pytest.mark.usefixtures("shared_caches")
 V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
@@ -43,6 +45,21 @@ def score(tmp_path, *arguments):
 
 def pairs_of(asked):
     return sorted((pair.model, pair.benchmark) for batch in asked["batches"] for pair in batch.pairs)
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J", "\x9b31m", "\x1b]52;c;ZXZpbA==\x07", "\u202etxen"])
+def test_no_message_of_a_model_acts_on_the_terminal_where_progress_is_live(hostile, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    pair = Pair(model="m", benchmark="b", minutes=1, memory_gb=1)
+    record = ScoreRecord.without_score("failed:ValueError", hostile, model="m", benchmark="b")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with live.telling([pair]) as tell:
+        tell(pair, Outcome(record))
+    assert hostile not in terminal.getvalue()
+    assert json.dumps(hostile)[1:-1] in terminal.getvalue()
 
 
 def test_every_model_meets_every_benchmark_in_a_table(scored, tmp_path, capsys):
