@@ -1,6 +1,6 @@
 """Published plugins import this from here: decorators that used to keep the results of functions, and keep nothing now.
 
-The package of this name on PyPI (0.5) pickles what a function returns under the text of some of its arguments. That
+The package of this name on PyPI (0.5) pickles results of a function under the text of some arguments. That
 text says nothing about the code or about objects (stimuli, responses) that a plugin leaves out of it, so that a changed
 model or changed stimuli silently get the result of others; and what cannot be known is not cached. Here a decorated
 function is the function itself. It costs time, mostly little: activations, which take the longest, have a cache by

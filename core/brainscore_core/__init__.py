@@ -1,4 +1,4 @@
-"""Share what every Brain-Score domain needs: data standards, contracts, the plugin system and scoring.
+"""Serve every Brain-Score domain: data standards, contracts, the plugin system and scoring.
 
 This is the front door. Names are loaded when they are first used, so that importing the package stays fast.
 """

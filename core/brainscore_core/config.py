@@ -51,13 +51,13 @@ class Settings:
         ``BRAINSCORE_IMAGES``: a folder with images that may not be passed on, each stimulus set in a folder of its
         identifier.
     memory_map
-        ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on the disk, uncompressed, and only what is used
-        is read, for assemblies larger than the memory.
+        ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on the disk, uncompressed, and are read when
+        used, for assemblies larger than the memory.
     array_backend
         ``BRAINSCORE_ARRAY_BACKEND``, default ``numpy``: library that computes the metrics; ``torch``, ``torch:cuda`` or
         ``torch:mps`` where a domain offers them. An argument of a metric takes precedence.
     memory_gb
-        ``BRAINSCORE_MEMORY_GB``: size from which an array of activations lies in a file instead of memory, in GB
+        ``BRAINSCORE_MEMORY_GB``: arrays of activations of this size or more lie in a file, not in memory; GB
         (10^9 bytes), greater than 0. None: see `memory_budget`.
     cache_gb
         ``BRAINSCORE_CACHE_GB``: limit of cached activations on the disk, in GB (10^9 bytes), greater than 0; those not

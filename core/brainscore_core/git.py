@@ -100,8 +100,8 @@ def environment_of_git(
     settings : mapping of str to str
         Configuration beside.
     token : str
-        Sent to what starts with `address` in a header, so that it is in no argument (which anybody on the machine can
-        read), address or file.
+        Sent in a header to addresses that start with `address`, so that it is in no argument (which anybody on the
+        machine can read), address or file.
     """
     settings = {"core.hooksPath": os.devnull, **settings}
     if token:

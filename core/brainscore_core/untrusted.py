@@ -1,6 +1,6 @@
 """Read JSON that anybody may have written: bounded before it is parsed, strict, and refused in a few harmless words.
 
-Frozen dataclasses state what is expected: the types of their fields, with bounds. Code that makes such an object
+Frozen dataclasses state the expected types of fields, with bounds. Code that makes such an object
 is trusted; outside data only becomes an object through `read`.
 """
 

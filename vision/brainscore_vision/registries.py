@@ -1,6 +1,6 @@
-"""Registries to which plugins assign their factories.
+"""Registries of the factories of plugins.
 
-Each maps an identifier to a factory: a function or class that builds the object anew at every load. Factories of
+Each maps an identifier to a factory: a function or class that builds a new object at every load. Factories of
 metrics take arguments, all others none. Assigning an identifier again replaces the factory, so a notebook can register
 a model of its own. A plugin can assign only its own identifiers.
 """

@@ -60,7 +60,7 @@ def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Sc
     Parameters
     ----------
     scores : mapping of str to Score
-        0-d scores of units, with ``attrs['influence']``, of which only the stimuli count. If ``attrs['stimulus_set']``
+        0-d scores of units; only the stimuli of their ``attrs['influence']`` count. If ``attrs['stimulus_set']``
         differs, equal names are different stimuli.
 
     Returns

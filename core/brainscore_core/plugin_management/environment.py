@@ -110,7 +110,7 @@ def isolated_score(
     """Score a model on a benchmark in an environment that meets the requirements of their plugins.
 
     Runs ``python -m <library> score`` there, which installs the requirements of further plugins (a metric, a data set)
-    into that environment. The program writes the record to ``record_path``, from which ``read`` returns it.
+    into that environment. The program writes the record to ``record_path``, and ``read`` returns it.
 
     Raises
     ------

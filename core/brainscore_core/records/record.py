@@ -146,7 +146,7 @@ class ScoreRecord(Untrusted):
     layer_origin
         Region -> origin of its layer: ``from`` and, if it was chosen, the benchmark and the certainty.
     error_over
-        Sources of error that another experiment would sample anew, such as ``('stimulus', 'neuroid')``; empty if not
+        Sources of error that another experiment would sample again, such as ``('stimulus', 'neuroid')``; empty if not
         stated.
     error_df
         Degrees of freedom of the error; None: infinite or not stated.

@@ -3,7 +3,7 @@ r"""Average scores over benchmarks and regions, with their errors.
 Errors of benchmarks that share stimuli or neuroids are correlated. A combination :math:`\sum_k w_k s_k` of scores has
 the influences :math:`\sum_k w_k x_k`, added by stimulus and unit, so that its variance includes the covariances, see
 `influence`. If a score has an error but no influences, its correlations are unknown: the caller states them, or the
-error is an upper bound, to which such a score adds its error times its weight.
+error is an upper bound: such a score adds its error times its weight.
 
 As on brain-score.org, a node is the mean of its children, and a missing score counts as 0 unless all are missing
 (``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of
@@ -156,7 +156,7 @@ def average_tree(
     scores : mapping of str to Estimate
         Of leaves; absent and NaN ones are missing.
     parents : mapping of str to str
-        Of every leaf and inner node, except roots.
+        Parent of every leaf and inner node, except roots.
     missing : {'zero', 'left out', 'undefined'}
         A missing child counts as 0 without error, is left out of the mean, or makes its parent missing. If all children
         are missing, so is the node.

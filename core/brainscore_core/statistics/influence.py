@@ -304,7 +304,7 @@ def fieller_interval(
 ) -> Interval:
     r"""Return the interval of a ratio of two uncertain numbers (Fieller's theorem).
 
-    It contains all :math:`\theta` for which the numerator does not differ from :math:`\theta` times the denominator:
+    It contains every :math:`\theta` whose product with the denominator does not differ from the numerator:
     :math:`(a - \theta b)^2 \le t^2 V(a - \theta b)`.
 
     Returns

@@ -10,7 +10,7 @@ All follows from the scores and their covariances (`brainscore_core.statistics.j
 - Models of one group do not differ significantly.
 - Reliability is the share of the variance between models that is not error,
   :math:`\sum_{a<b} (\theta_a - \theta_b)^2 / \sum_{a<b} [(\theta_a - \theta_b)^2 + V_{ab}]`, with the squared errors
-  :math:`V_{ab}` of the differences, in which shared errors cancel.
+  :math:`V_{ab}` of the differences, where shared errors cancel.
 
 References
 ----------
@@ -353,7 +353,7 @@ def _reliability(scores: Floats, errors: Floats, freedom: Floats, level: float, 
 
 
 def _noncentrality(ratio: float, k: float, worth: float, probability: float) -> float:
-    """Return the non-centrality for which a ratio of variances is the given quantile of F; 0 if there is none.
+    """Return the non-centrality that makes a ratio of variances the given quantile of F; 0 if none does.
 
     Patnaik's approximation: a central F with :math:`(k + d)^2 / (k + 2 d)` degrees of freedom, times
     :math:`1 + d / k`.

@@ -1,4 +1,4 @@
-"""Fix what is mechanical: outdated names in the code, missing keys of ``metadata.yml``."""
+"""Make mechanical fixes: outdated names in the code, missing keys of ``metadata.yml``."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _FETCHING_FROM = (
 )  # fmt: skip
 _STARTING = ("os.system", "os.popen", "os.exec", "subprocess.", "pip.main", "pip._internal.")
 _NOT_FETCHING = frozenset({"torch.hub.set_dir", "torch.hub.get_dir", "subprocess.PIPE"})
-_WEIGHTS = frozenset({"pretrained", "weights"})  # keywords with which functions load weights
+_WEIGHTS = frozenset({"pretrained", "weights"})  # keywords of functions that load weights
 
 _CHANGING = (
     "sys.path.append", "sys.path.insert", "sys.path.extend", "sys.path.remove", "sys.path.pop", "sys.setrecursionlimit",
@@ -93,7 +93,7 @@ _MODEL_SOURCES = frozenset({"timm", "torchvision", "create_model", "cornet", "vo
 
 
 def _fetches_within(source: CheckedPlugin, path: str, call: ast.Call) -> str | None:
-    """Return what a called function of the plugin fetches, one level deep."""
+    """Return the fetches of a called function of the plugin, one level deep."""
     if not isinstance(call.func, ast.Name):
         return None
     definition = source.definition(path, call.func.id)

@@ -1,4 +1,4 @@
-"""Represent the checked plugin and what the rules know about its surroundings."""
+"""Represent the checked plugin and its surroundings."""
 
 from __future__ import annotations
 

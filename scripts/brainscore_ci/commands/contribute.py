@@ -162,7 +162,7 @@ def plan(
         typer.Option(metavar="FILE", help="only write the pairs without a record to this file"),
     ] = None,
 ) -> int:
-    """Show what a change has to be tested and scored on.
+    """Show the tests and scores that a change needs.
 
     Exit code 1 if the plan refuses a file of the change.
     """

@@ -146,7 +146,7 @@ def list_plugins(
 
 
 def _wrong_usage_on_error(run: Callable[[], int]) -> int:
-    """Run a command for which exit code 1 is a result, so that every error has to be 2."""
+    """Run a command with exit code 2 for every error, since 1 is a result."""
     try:
         return run()
     except (BrainScoreError, OSError, ValueError) as error:

@@ -37,7 +37,7 @@ def read_records(
     folder : Path
         Holds a folder ``records-<i>`` per job, with records at `record_path`; everything else is ignored.
     plan, policy : Plan, Policy
-        Say which job was asked for which pair, so that none can forge the result of another.
+        Pairs asked of each job, so that none can forge the result of another.
     revision_of : callable
         ``revision_of('model' or 'benchmark', identifier)``; records of other revisions are refused.
 

@@ -1,4 +1,4 @@
-"""Decide what a GitHub runner lacks to run programs in boxes (`brainscore_core.scoring.isolation`)."""
+"""Find out what a GitHub runner must change to run programs in boxes (`brainscore_core.scoring.isolation`)."""
 
 from __future__ import annotations
 

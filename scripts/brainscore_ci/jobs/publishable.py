@@ -74,7 +74,7 @@ def public_record(record: ScoreRecord, revision_of: Callable[[str, str], str | N
     Parameters
     ----------
     record : ScoreRecord
-        Of a planned pair.
+        Record of a planned pair.
     revision_of : callable
         ``revision_of('model' or 'benchmark', identifier)`` returns the revision in this checkout.
     """

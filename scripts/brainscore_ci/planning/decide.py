@@ -92,7 +92,7 @@ def make_plan(
     Parameters
     ----------
     dependencies, cards
-        Of all plugins of the later state.
+        Those of all plugins of the later state.
     refused : iterable of Refusal
         Files that the later state must not hold, even if the change does not touch them.
     labels : iterable of str

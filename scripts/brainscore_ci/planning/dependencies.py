@@ -179,7 +179,7 @@ class _Resolver:
                         yield file, replace(load, line=line), False
 
     def registering(self, plugin: PluginFacts, load: Load, *, own: bool) -> list[PluginName]:
-        """Return the plugins that register what a load may mean."""
+        """Return the plugins that a load may mean."""
         registered = self.registers[load.kind]
         if load.literal is not None:
             return registered.get(load.literal, []) or self.computing[load.kind]

@@ -23,7 +23,7 @@ _DESCRIPTIONS = re.compile(r"(.*/)?([^/]*\.(md|rst|bib)|LICENSE|\.DS_Store)|meta
 _TESTS = re.compile(r"test.*\.py|conftest\.py")
 _FOLDERS = frozenset({"test", "tests", "test_resources", "data_packaging"})
 
-# `Path(__file__).parent / "a" / "b.csv"` and `Path(__file__).with_name("b.csv")` name what they read.
+# `Path(__file__).parent / "a" / "b.csv"` and `Path(__file__).with_name("b.csv")` name files to read.
 _WRITTEN_OUT = re.compile(
     rb"Path\(__file__\)(?:\.(?:resolve|absolute)\(\))?"
     rb"(?:\.with_name\(\s*[\"'][\w.-]+[\"']\s*\)|(?:\.parent)+\s*(?:/\s*[\"'][\w./-]+[\"']\s*)+)"

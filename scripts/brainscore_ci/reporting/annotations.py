@@ -21,7 +21,7 @@ def annotation(
     line: int | None = None,
     title: str = "",
 ) -> str:
-    """Return the log line with which GitHub shows a message, at a line of a file if given."""
+    """Return the log line that makes GitHub show a message, at a line of a file if given."""
     properties = {"file": file, "line": None if line is None else str(line), "title": title[:200] or None}
     parameters = ",".join(
         f"{key}={_data(value).replace(':', '%3A').replace(',', '%2C')}"

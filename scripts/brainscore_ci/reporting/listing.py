@@ -15,7 +15,7 @@ _FEW = 3  # names of models or benchmarks
 
 
 def format_plan(plan: Plan, *, most: int = 50) -> str:
-    """Return a plan as text: tests and scores with reasons and costs, what is left out and refused.
+    """Return a plan as text: tests and scores with reasons and costs, omissions and refusals.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Report what was tested and scored, all problems, and what merging will start.
+"""Report tests and scores, all problems, and what merging triggers.
 
 All names, paths and messages may come from anybody; they pass through `brainscore_ci.reporting.markdown`.
 """

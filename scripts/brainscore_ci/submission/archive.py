@@ -300,7 +300,7 @@ class _Inspection:
                 self._note(name, "has a path that is too long for some computers", "Use shorter names")
         return library, PluginName(folder, plugin), start
 
-    # -- what is in the files
+    # -- contents of the files
 
     def _contents(self, files: Iterable[zipfile.ZipInfo]) -> dict[str, bytes]:
         contents: dict[str, bytes] = {}

@@ -30,7 +30,7 @@ class Submitter:
 
     @property
     def trailer(self) -> str:
-        """Line of a commit message by which GitHub credits an account."""
+        """Line of a commit message that makes GitHub credit an account."""
         return f"Co-authored-by: {self.login} <{self.account}+{self.login}@users.noreply.github.com>"
 
 

@@ -155,7 +155,7 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
             if archive.digest in git.digests(f"origin/{remote.base}", pushed):
                 return Publication(state="unchanged", pull=pull, branch=branch)
             git.switch(branch, pushed)
-        else:  # nobody reviews leftovers of an earlier time
+        else:  # leftovers of an earlier submission are not reviewed
             git.switch(branch, f"origin/{remote.base}")
         update = compare(archive, git.folder, update=True).exists
         findings = list(check(git.folder, extract(archive, git.folder, update=update)))

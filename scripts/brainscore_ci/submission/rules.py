@@ -20,7 +20,7 @@ Wrong = tuple[str, str]
 
 _ENCRYPTED = 0x1 | 0x40 | 0x2000  # standard, strong, and with an encrypted directory
 
-# Systems leave these in folders; nobody means to submit them.
+# Left in folders by operating systems and tools, never meant for submission.
 _LEFT_OVER_FOLDERS = frozenset({"__MACOSX", "__pycache__", ".ipynb_checkpoints", ".pytest_cache", ".ruff_cache"})
 _LEFT_OVER_FILES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 

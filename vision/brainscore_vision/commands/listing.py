@@ -35,7 +35,7 @@ def list_identifiers(
         typer.Option("--format", help="default: a table at a terminal, else a name on each line", show_default=False),
     ] = None,
 ) -> int:
-    """List the registered identifiers of one kind, with what is known about them."""
+    """List the registered identifiers of one kind, with facts about them."""
     if kind != "benchmarks" and what is not None:
         raise ConfigurationError(f"--kind tells benchmarks apart; leave it out for {kind}.")
     if kind in ("models", "metrics") and (region or offline):

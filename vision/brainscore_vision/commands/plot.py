@@ -91,7 +91,7 @@ def ceiling(
     theme: _Theme = "light",
     records: RecordsOption = None,
 ) -> int:
-    """Draw raw scores below what the noise of the measurement allows."""
+    """Draw raw scores below their ceilings."""
     from brainscore_vision.commands.work import drawing
 
     selection = drawing.chosen_records(records, model, [benchmark])

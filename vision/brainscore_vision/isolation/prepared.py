@@ -123,7 +123,7 @@ def _home(model: str, folder: Path) -> Path:
 
 
 def _fetch(prepared: Prepared) -> bool:
-    """Load a model in a box with the network and take over what it wrote to its home; return whether it succeeded."""
+    """Load a model in a box with the network and take over the files of its home; return whether it succeeded."""
     writable = prepared.home.with_name(f"{prepared.home.name}.fetching")
     shutil.rmtree(writable, ignore_errors=True)
     writable.mkdir(mode=0o700, parents=True)
@@ -146,7 +146,7 @@ def _fetch(prepared: Prepared) -> bool:
 def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = False) -> Box:
     """Return the box of a candidate, with the folder of the current stimuli; a `network` comes with a writable home.
 
-    Of the plugins it holds the model's own and those of the models that it names, see `readable_plugins`.
+    Its plugins are the model's own and those of the models that it names, see `readable_plugins`.
     """
     own = None if prepared.own_environment is None else prepared.python
     places = tuple(folders_of_plugins())

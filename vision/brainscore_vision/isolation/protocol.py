@@ -248,7 +248,7 @@ def read_answer(
         coords[coordinate.name] = (coordinate.dims, held)
     try:
         answer = _KINDS[answered.kind](values, coords=coords, dims=answered.dims, name=answered.name)
-    except Exception as error:  # xarray and pandas raise many classes for what does not fit together
+    except Exception as error:  # xarray and pandas raise many classes for parts that do not fit together
         raise InvalidAnswerError(f"The candidate answered with no assembly: {type(error).__name__}.") from error
     for key, value in answered.attrs.items():
         if depth == 0 and "assembly" in value:

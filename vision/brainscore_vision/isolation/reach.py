@@ -21,7 +21,7 @@ _BESIDE = re.compile(r"(?:models\.)?([\w-]+)")  # from ..other import x
 def readable_plugins(folder: Path) -> list[Path]:
     """Return the folder of a model's plugin, and those of the models that it loads or imports, directly or not.
 
-    Texts count wherever they stand in the sources, so the result may hold too many models but never too few; it holds
+    Texts anywhere in the sources count, so the result may hold too many models but never too few; it holds
     no plugin of another kind.
     """
     roots = [root for root in library_roots(_LIBRARY) if root.folder == KINDS["model"].folder]

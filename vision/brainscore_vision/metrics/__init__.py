@@ -1,6 +1,6 @@
 """Offer the contracts of metrics and hold one plugin folder for each family of metrics.
 
-A metric's module and class say what is its own. Unless they say otherwise:
+Unless a metric's module or class says otherwise:
 
 - Input: source is the model, target the measurement: assemblies of the same stimuli in any order, dims (presentation,
   neuroid), with the coordinates `stimulus_id` and `neuroid_id`. A `time_bin` of length one is dropped. Coordinates that

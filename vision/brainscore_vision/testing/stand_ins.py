@@ -327,7 +327,7 @@ def stand_ins(stand_in_s3: str, tmp_path: Path) -> Iterator[StandIns]:
 
 @pytest.fixture
 def kept_homes(request: pytest.FixtureRequest, module_stand_ins: StandIns, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Share the downloads of a file's tests, each of which otherwise has homes of its own."""
+    """Share the downloads of a file's tests, which otherwise have separate homes."""
     if needs_data(request.node):
         return  # see `real_data`
     for name, value in module_stand_ins.homes.items():

@@ -211,7 +211,7 @@ def _ssh(name: str, rest: str) -> Iterator[Cluster]:
 
 @contextmanager
 def _slurm(name: str, rest: str) -> Iterator[Cluster]:
-    """Start Slurm jobs, each of which is one worker."""
+    """Start Slurm jobs, one for each worker."""
     profile = read_profile(Path(rest))
     jobqueue = import_or_say("dask_jobqueue", "dask-jobqueue")
     folder = Path(profile.folder) if profile.folder else settings().home / "slurm"

@@ -48,7 +48,7 @@ def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...]
     RequirementsError
         If the requirements cannot be read or installed.
     IsolationError
-        If there is no box here, or the environment holds what is not taken over.
+        If there is no box here, or the environment holds files that are not taken over.
     """
     lines, missing = requirements_of(plugin_folders)
     if not missing:

@@ -1,4 +1,4 @@
-"""Copy what a stranger has written into a folder that only we write, so that no later box is given a stranger's path.
+"""Copy a stranger's files into a folder that only we write, so that no later box is given a stranger's path.
 
 Everything is opened relative to an open folder and without following links, so nothing that was left behind can lead
 elsewhere. Only regular files arrive, as plain copies; sockets, pipes, devices and set-user-id bits stay behind.
@@ -78,7 +78,7 @@ def _opened(path: str | Path, folder: int | None = None) -> Iterator[int]:
 
 
 class _Copy:
-    """Copy folders between two open ones, counting what they take."""
+    """Copy folders between two open ones, counting their files and bytes."""
 
     def __init__(self, most_bytes: int, most_files: int) -> None:
         self._bytes_left, self._files_left = most_bytes, most_files

@@ -1,8 +1,8 @@
 """Say which calls the kernel refuses to a program in a box, as the filter that `seccomp` takes.
 
-Namespaces keep apart what they know of; the calls refused here reach around them (the kernel's keys, virtual sockets of
+Namespaces separate only some resources; the calls refused here reach around them (the kernel's keys, virtual sockets of
 the machine, its own interpreters of programs), make new namespaces with rights of their own, or hold memory that
-belongs to no process and that nobody could count.
+belongs to no process and cannot be counted.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _SOCKETS = (
 
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # where they stand in `struct seccomp_data`, little-endian
+_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # offsets in `struct seccomp_data`, little-endian
 _X32 = 0x40000000  # a second set of numbers for the same calls
 
 

@@ -223,13 +223,13 @@ class Announced:
 def planned(tree: object, announced: Sequence[Announced], most_bytes: int) -> Made:
     """Return what makes the value that `pack` converted, before any of its arrays is there.
 
-    Each array is named exactly once, shapes, names and sizes fit together, and the memory of all arrays and of what is
-    made of them is at most `most_bytes`.
+    Each array is named exactly once, shapes, names and sizes fit together, and all arrays and the values made of them
+    take at most `most_bytes`.
 
     Raises
     ------
     ProtocolError
-        For any other value. What is returned raises it too, where xarray or pandas refuse what has passed these checks.
+        For any other value, also later, if xarray or pandas refuse a value that has passed these checks.
     """
     plan = _Plan(announced, most_bytes)
     make = plan.value(tree, 0)
@@ -239,7 +239,7 @@ def planned(tree: object, announced: Sequence[Announced], most_bytes: int) -> Ma
     def made(arrays: Arrays) -> Any:
         try:
             return make(arrays)
-        except Exception as error:  # xarray and pandas raise many classes for what does not fit together
+        except Exception as error:  # xarray and pandas raise many classes for parts that do not fit together
             raise ProtocolError(f"A value cannot be made: {shown(str(error))}.") from error
 
     return made

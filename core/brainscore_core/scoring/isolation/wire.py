@@ -58,7 +58,7 @@ class Bounds:
     header_bytes
         Size of the JSON: everything but arrays.
     array_bytes
-        Memory of all arrays together and of what is made of them.
+        Memory of all arrays and the values made of them.
     memory_bytes
         Arrays beyond this size lie in files without a name, in `folder`, instead of in memory.
     """

@@ -58,7 +58,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Omitted(Enum):
-    """Default of an argument for which None has a meaning."""
+    """Default of an argument that may be None."""
 
     OMITTED = "taken from the data"
 

@@ -61,7 +61,7 @@ def get_path(
     Parameters
     ----------
     identifier : str
-        Of the stimulus set or assembly; in the file name each ``.`` becomes ``_``.
+        Identifier of the stimulus set or assembly; in the file name each ``.`` becomes ``_``.
     file_type : {'csv', 'zip', 'nc'}
         Ending of the file.
     bucket, version_id, sha1, sha256

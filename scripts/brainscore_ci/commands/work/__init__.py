@@ -1,1 +1,1 @@
-"""Do what the commands beside this room declare; imported when a command runs, as help has to be fast."""
+"""Run the commands that the modules above declare; imported when one runs, since help must be fast."""

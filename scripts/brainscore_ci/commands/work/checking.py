@@ -1,4 +1,4 @@
-"""Check plugins without importing them, and print what was found."""
+"""Check plugins without importing them, and print the problems."""
 
 from __future__ import annotations
 

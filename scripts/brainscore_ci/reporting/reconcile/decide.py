@@ -268,7 +268,7 @@ def describe(action: Action) -> str:
 
 
 def apply(github: HttpGitHub, action: Action) -> None:
-    """Do what was decided."""
+    """Carry out an action."""
     match action:
         case CreateComment(number, body):
             github.create_comment(number, body)

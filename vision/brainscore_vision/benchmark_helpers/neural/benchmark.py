@@ -264,7 +264,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
 
 def _recorded(assembly: NeuroidAssembly, coord: str, value: str) -> NeuroidAssembly:
-    """Return the neuroids with a value of a coordinate, and the stimuli for which they have any response."""
+    """Return the neuroids with a value of a coordinate, and the stimuli they responded to."""
     some = assembly[{"neuroid": np.flatnonzero(assembly[coord].values == value)}]
     axis = tuple(some.get_axis_num(dim) for dim in some.dims if dim != "presentation")
     responded = ~np.isnan(some.values).all(axis=axis)

@@ -52,7 +52,7 @@ class GivenSplit:
     ) -> TrainTestNeuralBenchmark:
         """Make the benchmark ``<dataset>.<region>-<name>``, which predicts the responses of each subject separately.
 
-        The metric takes a given split, such as ``load_metric("ridge_split")``; `kwargs` override what is set here.
+        The metric takes a given split, such as ``load_metric("ridge_split")``; `kwargs` override the settings here.
         """
         settings = {
             "version": self.version,

@@ -130,7 +130,7 @@ def with_signature(method: Callable[..., Result], signature: inspect.Signature |
 def once(candidate: BrainModel, step: Hashable, compute: Callable[[], Result], *shown: object) -> Result:
     """Return the result of a step for a model as it is prepared; for a `SharedCandidate`, compute it once.
 
-    The name of the `step`, or the function that computes it, what is `shown` and the model's last preparation must
+    The name of the `step`, or the function that computes it, `shown` and the model's last preparation must
     determine the result, which must not be changed. If something shown has no digest, nothing is shared.
     """
     if isinstance(candidate, SharedCandidate):

@@ -169,7 +169,7 @@ def n_distractors(image_number):
 def accuracies(block, distractors, subject, right, lapse_rate: float):
     """Return the accuracy of each subject, corrected for a share of guesses; shape (2, 3, n_subjects).
 
-    NaN for subjects without trials in a block with a number of distractors; `AssemblyError` if nobody has any.
+    NaN for subjects without trials in a block with a number of distractors; `AssemblyError` if no subject has any.
     """
     names, code = np.unique(subject, return_inverse=True)
     result = np.empty((len(BLOCKS), len(DISTRACTORS), len(names)))

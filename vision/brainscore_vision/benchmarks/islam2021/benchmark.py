@@ -63,8 +63,8 @@ class FactorDimensionality(BenchmarkBase):
 def pairs(stimuli, seed: int = SEED):
     """Draw a second member for each image: its row, and the factor that both share.
 
-    The columns ``shape``, ``texture`` and ``original_image_id`` (the picture to which a texture was applied) say what
-    an image shows. `StimulusError` if there are fewer than two shapes or textures, or a partner is missing.
+    The columns ``shape``, ``texture`` and ``original_image_id`` (the picture that got a texture) describe
+    an image. `StimulusError` if there are fewer than two shapes or textures, or a partner is missing.
     """
     shape, texture = (stimuli[name].astype(str).to_list() for name in ("shape", "texture"))
     picture = stimuli["original_image_id"].to_list()

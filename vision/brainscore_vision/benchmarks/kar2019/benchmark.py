@@ -1,4 +1,4 @@
-"""Compare the order in which models and IT solve images over time: object solution times (Kar et al. 2019).
+"""Compare when models and IT solve images: object solution times (Kar et al. 2019).
 
 Images of 8 degrees; activity of IT in 18 bins of 10 ms from 70 ms after onset. An image is solved when a linear decoder
 recognises its object as well as monkeys do (see the metric ``ost``). The ceiling is that of the authors.

@@ -1,4 +1,4 @@
-"""Ask a model for the side to which a vernier is offset, and compare its threshold with that of people.
+"""Ask a model for the side of a vernier's offset, and compare its threshold with that of people.
 
 Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1: the two bars of a vernier were offset by some seconds of arc.
 Flanking lines raise the offset that people need for 75 % right answers, less so if they form a separate group. Compared

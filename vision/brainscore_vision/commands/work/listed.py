@@ -1,4 +1,4 @@
-"""List registered identifiers with what is known without running their plugins."""
+"""List registered identifiers with facts read without running their plugins."""
 
 from __future__ import annotations
 

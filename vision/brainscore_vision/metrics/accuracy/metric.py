@@ -1,4 +1,4 @@
-"""Score the share of stimuli to which two observers, or an observer and the truth, give the same label.
+"""Score the share of stimuli with the same label by two observers, or by an observer and the truth.
 
     ``score = mean_i [source_i == target_i]``
 
@@ -104,5 +104,5 @@ def _labels(side: DataAssembly | ArrayLike, role: str) -> Labels:
                 "Take the most probable choice first, with argmax for instance."
             )
         values = values.reshape(-1)
-    # Object arrays of strings compare like string arrays, which are what a selection may have turned the others into.
+    # Object arrays of strings compare like string arrays; a selection may turn one into the other.
     return values.astype(str) if values.dtype == object else values

@@ -24,8 +24,8 @@ that of half of the trials, averaged over random halves:
   that the normalised score is ``score / sqrt(ceiling)``: `ceil_score`.
 - Invariances: order of the model's images and choices; scale of each image's probabilities; names of objects. The order
   of trials decides which make a half.
-- Error: jackknife over images, each with all its trials (over objects for O1 and O2), also of the normalised score, in
-  which score and ceiling lose the same image. `compat=True` gives standard deviations over the repetitions, which share
+- Error: jackknife over images, each with all its trials (over objects for O1 and O2), also of the normalised score:
+  score and ceiling lose the same image. `compat=True` gives standard deviations over the repetitions, which share
   their trials.
 - When: dense match-to-sample data, tens of trials for each image.
 
@@ -209,7 +209,7 @@ class BehavioralPatterns(Metric):
         """Return patterns, shape (..., n_images or n_objects, n_objects or 1)."""
         if self._level == "object":
             patterns = object_dprimes(rates, trials.truth)
-            if self._collapse_distractors:  # the rows of what is averaged are the objects taken for, not those shown
+            if self._collapse_distractors:  # its rows are chosen objects, not shown ones
                 patterns = np.swapaxes(patterns, -1, -2)
         else:
             patterns = image_dprimes(rates, trials.truth)

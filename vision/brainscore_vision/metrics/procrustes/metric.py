@@ -4,7 +4,7 @@ With centred responses X and Y over the same stimuli and the sum of singular val
 
     ``score = |X^T Y|_* / (|X| |Y|)``, or with ``scale='angle'``: ``score = 1 - 2 arccos(|X^T Y|_* / (|X| |Y|)) / pi``
 
-The arc cosine is a distance of the two shapes (Williams et al. 2021), by which models can be clustered.
+The arc cosine is a distance of the two shapes (Williams et al. 2021), suitable for clustering models.
 
 - Input: two assemblies, as of all metrics.
 - Output: Score in [0, 1]; 1 only for responses that are equal up to rotation, shift and scale; NaN if a side does not

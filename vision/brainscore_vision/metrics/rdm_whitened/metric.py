@@ -6,14 +6,14 @@ that estimated distances of independent measurements have:
     ``score = d_s^T V^-1 d_t / sqrt(d_s^T V^-1 d_s d_t^T V^-1 d_t)``
 
 with the mean over pairs subtracted from both first (``comparison='correlation'``) or not (``'cosine'``). V^-1 counts
-once what the errors of distances with a common stimulus share.
+once the error that distances with a common stimulus share.
 
 - Input: two assemblies. A side with several values of `repetition` has its distances estimated by products across
   repetitions, which noise does not bias; others are averaged over the presentations of each stimulus. Either may be a
   square assembly of ready-made squared distances, dims (presentation, presentation_other), see
   `metric_helpers.labelled.rdms`. At least three stimuli.
 - Output: Score in [-1, 1]; NaN if distances are constant, for the cosine zero, or undefined: ``undefined_stimuli``
-  names the stimuli for which ready-made ones are.
+  names the stimuli whose ready-made ones are.
 - Invariances: those of `cka`. The correlation also: a constant added to all distances, such as the bias of equal noise.
 - Error: to first order; NaN for ready-made distances, whose ``stimulus_error`` is over stimuli.
 - When: to compare geometry with few data, where distances in the space of responses count. Take the cosine for a target

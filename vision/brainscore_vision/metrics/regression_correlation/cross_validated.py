@@ -1,4 +1,4 @@
-"""Make the metrics that split the stimuli themselves; `metric` describes what they share.
+"""Make the metrics that split the stimuli themselves; see `metric`.
 
 `regression_kwargs` are the arguments of the regression, see `regressions`; ``compat=True`` draws the published splits,
 which depend on the order of the target's presentations (see `Split`).

@@ -1,4 +1,4 @@
-"""Make the metrics of this plugin; `metric` describes what they share."""
+"""Make the metrics of this plugin; see `metric`."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ class SparseProjection:
         self._ratios.setdefault(layer, []).append(new[old > 0] / old[old > 0])
 
     def distortion(self, layer: str) -> dict[str, float]:
-        """Return the factors by which squared distances between stimuli have changed.
+        """Return the change of squared distances between stimuli, as factors.
 
         They are ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over adjacent stimuli that were computed
         (cached entries have their own note); empty if there were none.

@@ -50,7 +50,7 @@ class Tuning:
     frequency
         Cycles per degree, .5 to 5.6.
     theta
-        Direction in which the preferred grating varies, radians, 0 to pi.
+        Direction of change of the preferred grating, radians, 0 to pi.
     phase
         Radians, 0 to 2 pi.
     size_x, size_y
@@ -103,7 +103,7 @@ class GaborBank(nn.Module):
     """Simple and complex cells at every position; simple ones are rectified, complex ones are energies.
 
     s = 25 relu(g_0 * I), c = 25 sqrt((g_0 * I)^2 + (g_90 * I)^2) / sqrt(2), where g_0 and g_90 are Gabor functions a
-    quarter of a period apart, whose Gaussian has unit volume. Takes pictures (picture, 3, S, S) of which grey is 0,
+    quarter of a period apart, whose Gaussian has unit volume. Takes pictures (picture, 3, S, S), grey is 0,
     gives (picture, cell, S / stride, S / stride), simple cells first.
 
     Parameters

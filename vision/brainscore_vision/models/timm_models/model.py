@@ -122,7 +122,7 @@ MODELS = {
   url={https://proceedings.mlr.press/v139/radford21a.html}
 }""",
     ),
-    # Trained at 518 pixels; at 224 as in its own evaluation, for which timm resamples the embedding of positions.
+    # Trained at 518 pixels; evaluated at 224, as by its authors: timm resamples the embedding of positions.
     "dinov2_vits14": Model(
         architecture="vit_small_patch14_dinov2.lvd142m",
         weights=_hub(

@@ -1,4 +1,4 @@
-"""Test a network with random weights by its layers and its contract, and with the published ones by what it sees."""
+"""Test a network with random weights by its layers and its contract, and with the published ones by its answers."""
 
 from __future__ import annotations
 

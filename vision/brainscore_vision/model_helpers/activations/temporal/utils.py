@@ -26,7 +26,7 @@ def get_specified_layers(
     for attribute in ("activations_model", "_extractor", "inferencer"):
         model = getattr(model, attribute, model)
     if not isinstance(model, Inferencer):
-        raise ValueError(  # noqa: TRY004 - what the published function raises
+        raise ValueError(  # noqa: TRY004 - as the published function raises
             f"{type(any_model).__name__} is no model of video: it has no layer_activation_format. Expected a "
             "temporal.model.PytorchWrapper, or a ModelCommitment of one."
         )
