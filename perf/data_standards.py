@@ -261,7 +261,7 @@ def measure_memory(case, folder):
     elif case == "construct":
         assembly = NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
     else:
-        assembly = NeuroidAssembly.from_files(folder / "memory.nc")
+        assembly = NeuroidAssembly.from_files(folder / "memory-write" / "memory.nc")
         values = assembly.values
     return {"s": (memory_mib("VmHWM") - before) * 2**20 / (n * width * 8)}
 

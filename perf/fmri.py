@@ -99,7 +99,7 @@ def score(folder, case):
         stimulus_set_registry[name] = lambda stimuli=stimuli: stimuli
         numbers = ("neuroid", np.arange(values.shape[1]))
         features[name] = assembly_of(values, stimulus_id=stimuli["stimulus_id"].values, neuroid_id=numbers)
-    s3.get_path = lambda identifier, *_: folder / f"{'train' if 'train' in identifier else 'test'}.nc"
+    s3.get_path = lambda identifier, *_, **__: folder / f"{'train' if 'train' in identifier else 'test'}.nc"
     benchmark = load_benchmark(identifier)
     peak = Peak()
     peak.start()

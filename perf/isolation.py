@@ -49,7 +49,7 @@ def score(library: Path, model: str, *, boxed: bool) -> float:
         command += ["--records", name, "--events", f"{name}/events", "--isolation", "box" if boxed else "none"]
         with timed() as spent:
             ended = run_bounded(command, environment=environment_of(library))
-        records = [path.read_text(encoding="utf-8") for path in Path(name).glob("*.json")]
+        records = [path.read_text(encoding="utf-8") for path in Path(name).rglob("*.json")]
         if ended.problem or not any('"status": "scored"' in record for record in records):
             raise SystemExit(f"{command} failed: {ended} {records}")
     return spent["wall_s"]

@@ -26,7 +26,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness import cpu_of, keep, memory_mib, options_of, size
@@ -41,29 +40,24 @@ VALUES = bytes(range(256)) * 16  # beside each record, as of some hundred neuroi
 MOST_EXCESS, MOST_GB, MOST_MS = 0.03, 2.0, 50.0
 
 
-@dataclass(frozen=True)
-class TimedPair(Pair):
-    """A made-up pair with its true duration."""
-
-    true_minutes: float = 0.0
-
-
-def make(chance: random.Random, n_models: int = MODELS) -> list[Batch]:
-    """Make up what has to be scored, as `make_batches` gives it: one batch a model, what is short first."""
+def make(chance: random.Random) -> tuple[list[Batch], dict[Pair, float]]:
+    """Make up batches as `make_batches` gives them, one for each model, short pairs first; and the true minutes."""
     costs = [chance.lognormvariate(0.0, 0.8) for _ in range(BENCHMARKS)]
-    batches = []
-    for model in range(n_models):
+    batches, true_minutes = [], {}
+    for model in range(MODELS):
         size = chance.lognormvariate(0.5, 1.0)
         pairs = []
         for benchmark, cost in enumerate(costs):
             minutes = size * cost
-            true = minutes * chance.lognormvariate(0.0, 0.3)
-            pairs.append(TimedPair(f"model{model}", f"benchmark{benchmark}", minutes, 1.0, true_minutes=true))
+            pairs.append(Pair(f"model{model}", f"benchmark{benchmark}", minutes, 1.0))
+            true_minutes[pairs[-1]] = minutes * chance.lognormvariate(0.0, 0.3)
         batches.append(Batch(tuple(sorted(pairs, key=lambda pair: pair.minutes))))
-    return sorted(batches, key=lambda batch: -batch.minutes)
+    return sorted(batches, key=lambda batch: -batch.minutes), true_minutes
 
 
-def simulate(batches: list[Batch], chance: random.Random, losses: float = LOSSES) -> dict[str, float]:
+def simulate(
+    batches: list[Batch], minutes: dict[Pair, float], chance: random.Random, losses: float = LOSSES
+) -> dict[str, float]:
     """Play a campaign in virtual time with the decisions of the real ledger."""
     ledger = Ledger(batches, WORKERS)
     ends: list[tuple[float, int, str | None, bool]] = []  # when, which worker, of which piece, whether it is lost
@@ -75,7 +69,7 @@ def simulate(batches: list[Batch], chance: random.Random, losses: float = LOSSES
             at, lost, n_pieces = max(now, at) + LOAD_MINUTES, False, n_pieces + 1
             for pair in piece.batch.pairs:
                 lost = chance.random() < losses
-                at += pair.true_minutes * (chance.random() if lost else 1.0)
+                at += minutes[pair] * (chance.random() if lost else 1.0)
                 if lost:
                     break
                 ledger.done(pair.model, pair.benchmark)
@@ -91,7 +85,7 @@ def simulate(batches: list[Batch], chance: random.Random, losses: float = LOSSES
             ledger.ended(key)
             free.append((now, worker))
     makespan = max([now, *(at for at, _, key, lost in ends if key is not None and not lost)])
-    ideal = sum(pair.true_minutes for batch in batches for pair in batch.pairs) / WORKERS
+    ideal = sum(minutes.values()) / WORKERS
     return {
         "pairs": sum(len(batch.pairs) for batch in batches),
         "ideal_hours": ideal / 60,
@@ -100,7 +94,7 @@ def simulate(batches: list[Batch], chance: random.Random, losses: float = LOSSES
         "pieces": n_pieces,
         "workers_lost": n_lost,
         "pairs_given_up": n_given_up,
-        "longest_pair_hours": max(pair.true_minutes for batch in batches for pair in batch.pairs) / 60,
+        "longest_pair_hours": max(minutes.values()) / 60,
     }
 
 
@@ -188,10 +182,10 @@ def measure_dask(batches: list[Batch]) -> dict[str, float]:
 if __name__ == "__main__":
     part = options_of(__doc__, part=(1.0, "of the models, through the real scheduler (0 to 1)")).part
     chance = random.Random(0)  # noqa: S311 - of a simulation
-    batches = make(chance)
+    batches, minutes = make(chance)
     results: dict[str, object] = {"seed": 0, "workers": WORKERS, "losses": LOSSES}
-    results["simulated"] = simulated = simulate(batches, chance)
-    results["simulated_without_losses"] = simulate(batches, chance, losses=0.0)
+    results["simulated"] = simulated = simulate(batches, minutes, chance)
+    results["simulated_without_losses"] = simulate(batches, minutes, chance, losses=0.0)
     print(f"excess over the ideal makespan at most {MOST_EXCESS:.0%}: {simulated['excess'] <= MOST_EXCESS}")
     results["dask"] = dask = measure_dask(batches[: max(1, round(part * MODELS))])
     print(f"less than {MOST_MS:g} ms a pair: {dask['ms_a_pair'] < MOST_MS}")

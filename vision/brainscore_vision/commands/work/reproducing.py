@@ -60,7 +60,7 @@ def _short(value: object) -> str:
 def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[str, str]]:
     """Return an interpreter, and variables to set there.
 
-    It has the packages of the record's lock; if `here`, or if the record has no environment, those that plugins require.
+    It has the packages of the record's lock; if `here`, or without an environment in the record, those of the plugins.
     """
     again = {"RESULTCACHING_DISABLE": "1"}  # so that it is computed again
     is_here = record.environment in (None, digest.text_digest(software.installed()))
