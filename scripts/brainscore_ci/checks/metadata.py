@@ -56,7 +56,7 @@ KEYS = (
     *("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", "gpus"),
     *(*_DESCRIBED, *_COUNTED, *_OF_MODELS),
 )
-_CONTACT = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[A-Za-z]{2,}|@[A-Za-z0-9](?:-?[A-Za-z0-9])*|https://\S+")
+_CONTACT = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[A-Za-z]{2,}|@[A-Za-z0-9](?:-?[A-Za-z0-9])*|https://[!-~]+")
 REQUIRED = ("access", "licence", "contact")
 CITED = ("citation", "doi")
 PUBLISHED = frozenset({"models", "benchmarks", "data", "metrics"})

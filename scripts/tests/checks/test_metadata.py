@@ -45,7 +45,7 @@ def test_sound():
 WRONG = {
     "access": ("secret", "true"),
     "licence": ("CC-BY", "proprietary", "[MIT]"),
-    "contact": ("Jane", "http://example.org"),
+    "contact": ("Jane", "http://example.org", "https://ex\u0430mple.org"),
     "citation": ("''",),
     "minutes": ("0", "'2'", ".inf"),
     "memory_gb": ("-1", "yes", "2024-01-01"),
