@@ -49,6 +49,7 @@ _KEPT = (
 _SOURCES = ("stimulus", "presentation", "neuroid", "subject", "trial", "split", "repetition", "triplet")
 _NORMALIZATIONS = ("explained_variance", "ceil_score")
 _SEEDS, _MOST_SEED = ("raw", "ceiling"), 2**32
+_MACHINES = ("Linux-x86_64", "Linux-aarch64", "Darwin-arm64", "Darwin-x86_64", "Windows-AMD64")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 _VERSION = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}((a|b|rc|\.dev|\.post)\d{1,3})?(\+(cpu|cu\d{2,3}))?", re.ASCII)
 
@@ -98,7 +99,9 @@ def public_record(record: ScoreRecord, revision_of: Callable[[str, str], str | N
         seeds={name: seed for name, seed in record.seeds.items() if name in _SEEDS and 0 <= seed < _MOST_SEED},
     )
     created = record.created if _TIME.fullmatch(record.created) else bare.created
-    return dataclasses.replace(bare, created=created, **{name: getattr(record, name) for name in _KEPT})
+    machine = record.machine if record.machine in _MACHINES else bare.machine
+    kept = {name: getattr(record, name) for name in _KEPT}
+    return dataclasses.replace(bare, created=created, machine=machine, **kept)
 
 
 def _public_status(status: str) -> str:
