@@ -145,12 +145,13 @@ def score_and_record(
     *,
     conda_active: bool = False,
     loaded: object | None = None,
+    isolation: str = "none",
     **model_options: Any,  # checked by as_brain_model
 ) -> tuple[Score, ScoreRecord, Path | None]:
     """Score a pair, here or in an environment of its own (``BS_INSTALL_DEPENDENCIES=newenv``), and write its record.
 
-    Parameters and errors are those of `score`; a model that is `loaded` already is scored here. The returned path is
-    None if the record was not written.
+    Parameters and errors are those of `score`; a model that is `loaded` already is scored here, and the record says in
+    which `isolation` it runs, ``'box'`` or ``'none'``. The returned path is None if the record was not written.
     """
     from brainscore_core.config import settings  # start-up
     from brainscore_core.records import record as records  # heavy: pydantic
@@ -185,6 +186,7 @@ def score_and_record(
         benchmark=benchmark_identifier,
         benchmark_version=getattr(benchmark, "version", None),
         duration_s=time.monotonic() - started,
+        isolation=isolation,
         **revisions,
     )
     return result, record, record_path

@@ -127,6 +127,7 @@ def isolated_score(
             f"--model_identifier={model_identifier}",
             f"--benchmark_identifier={benchmark_identifier}",
             *("--record", record_path),
+            *("--isolation", "none"),  # the caller has let the model run in its own process
         ],
         environment={"BS_INSTALL_DEPENDENCIES": "yes"},
     )

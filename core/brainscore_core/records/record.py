@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from urllib.parse import quote
 
 from pydantic import AfterValidator, Field, Strict, TypeAdapter
@@ -187,6 +187,8 @@ class ScoreRecord(Untrusted):
         Digest of the names and versions of all installed distributions (`software.installed`).
     candidate_environment
         The same for the model's environment, if it had its own.
+    isolation
+        Where the model ran: ``'box'``, or ``'none'``, in the process of the judge; None: not stated.
     values
         Digest of the file with the values of single neuroids or subjects, see `brainscore_core.records.values`.
     tail
@@ -250,6 +252,7 @@ class ScoreRecord(Untrusted):
     library: _Name | None = None
     environment: _Name | None = None
     candidate_environment: _Name | None = None
+    isolation: Literal["box", "none"] | None = None
     values: _Name | None = None
     tail: Annotated[str, text(_MOST_TAIL)] = ""
     peak_memory_bytes: _Integer | None = None

@@ -22,8 +22,7 @@ def judge(
     """Score one model on benchmarks in turn, and write the record of each, including failed ones."""
     from brainscore_vision.isolation import judge as judging
 
-    is_isolated = judging.is_isolated(isolation)
-    judging.judge(model, benchmark, records, events, isolated=is_isolated, answer_s=answer)
+    judging.judge(model, benchmark, records, events, isolation=isolation, answer_s=answer)
     return 0
 
 

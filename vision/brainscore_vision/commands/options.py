@@ -143,10 +143,9 @@ class ScoreOptions:
     isolation: Annotated[
         Literal["auto", "box", "none"] | None,
         typer.Option(
-            help="where models run: in a box without network, or with public data also in a plain process "
-            "(default: auto, in a box where there can be one)",
+            help="where models run: in a box without network, or, with public data or a model of your own, in a plain "
+            "process (default: one pair in this process; auto for many, in a box where there can be one)",
             show_default=False,
-            rich_help_panel=_MANY_PAIRS,
         ),
     ] = None
     offline: Annotated[
@@ -182,7 +181,7 @@ class ScoreOptions:
             "--cluster": self.cluster,
             "--timeout": self.timeout,
             "--memory": self.memory,
-            "--isolation": self.isolation,
+            "--isolation": self.isolation not in (None, "none"),
             "--offline": self.offline,
         }
         return [name for name, value in values.items() if value]

@@ -18,12 +18,13 @@ from brainscore_core.scoring.events import append_event
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision import scoring
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
+from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.isolation.prepared import plugin_folder
 from brainscore_vision.isolation.proxy import RemoteModel
 from brainscore_vision.isolation.starting import started
 from brainscore_vision.loading import find_plugin_directory, load_model
 
-__all__ = ["Candidates", "is_isolated", "judge"]
+__all__ = ["Candidates", "is_isolated", "judge", "refuse_beside_private"]
 
 
 def is_isolated(isolation: str) -> bool:
@@ -42,6 +43,20 @@ def is_isolated(isolation: str) -> bool:
     if why and isolation == "box":
         raise IsolationError(why)
     return isolation != "none" and why is None
+
+
+def refuse_beside_private(model: str, benchmark: str) -> None:
+    """Raise an `IsolationError` if a benchmark has private data: a model in the same process could read them."""
+    find_plugin_directory("benchmark", benchmark)  # explains a wrong name
+    if any(facts.public for facts in benchmark_facts(benchmark)):
+        return
+    why = why_no_box()
+    raise IsolationError(
+        f"{benchmark!r} has private data, or none of its plugins says 'access: public', and {model!r} would run "
+        "in the same process, where it could read them. 'brainscore score --isolation box' runs it in a box"
+        f"{f', which is not possible here yet: {why}' if why else '.'} If the model is your own, "
+        "'brainscore score --isolation none' says so, also in the record."
+    )
 
 
 class Candidates:
@@ -89,7 +104,7 @@ class Candidates:
         return True
 
     def candidate(self) -> SharedCandidate:
-        """Return the candidate with its model; a model that failed to load raises the same error at every call."""
+        """Return the candidate for a pair; a model that failed to load raises the same error at every call."""
         if self._failure is not None:
             raise self._failure
         self.begin()
@@ -98,6 +113,8 @@ class Candidates:
                 if isinstance(self._model, RemoteModel):
                     self._model.load()
                 self._shared = SharedCandidate(self._model)
+            if isinstance(self._model, RemoteModel):
+                self._model.has_seen = False
         except Exception as error:
             self._failure = error
             raise
@@ -110,10 +127,12 @@ def judge(
     records: Path,
     events: Path,
     *,
-    isolated: bool,
+    isolation: str = "auto",
     answer_s: float = math.inf,
 ) -> None:
     """Score a model on benchmarks; write a record and two events for each pair.
+
+    Errors are those of `is_isolated`.
 
     Parameters
     ----------
@@ -121,11 +140,12 @@ def judge(
         Folder of the records, see `record_path`.
     events
         File of the events, see `append_event`.
-    isolated
-        Whether the model runs in a box; otherwise in this process, which must then have no access to private data.
+    isolation
+        Where the model runs, see `is_isolated`; if ``'auto'`` finds no box, pairs with private data fail.
     answer_s
         Time limit in seconds for each answer of a model in a box.
     """
+    isolated = is_isolated(isolation)
     start = (lambda: started(model, answer_s=answer_s)) if isolated else (lambda: nullcontext(load_model(model)))
     with Candidates(start) as candidates:
         for benchmark in benchmarks:
@@ -134,17 +154,19 @@ def judge(
             try:
                 if isolated:
                     candidates.begin()
-                _score(model, benchmark, path, candidates)
+                elif isolation == "auto":
+                    refuse_beside_private(model, benchmark)
+                _score(model, benchmark, path, candidates, "box" if isolated else "none")
             except Exception as error:  # noqa: BLE001 - of any plugin; the other benchmarks are scored all the same
                 _record_failure(model, benchmark, error, path, isolated=isolated)
             append_event(events, "ended", benchmark)
 
 
-def _score(model: str, benchmark: str, path: Path, candidates: Candidates) -> None:
+def _score(model: str, benchmark: str, path: Path, candidates: Candidates, isolation: str) -> None:
     find_plugin_directory("benchmark", benchmark)  # a wrong name must not cost the loading of a large model
 
     def record() -> None:
-        scoring.score_and_record(model, benchmark, path, loaded=candidates.candidate())
+        scoring.score_and_record(model, benchmark, path, loaded=candidates.candidate(), isolation=isolation)
 
     try:
         record()

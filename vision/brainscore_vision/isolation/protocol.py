@@ -328,8 +328,11 @@ class _Failure(Untrusted):
 _FAILURE = TypeAdapter(_Failure)
 
 
-def candidate_error(content: object) -> CandidateError:
-    """Return the error that a candidate reports, of a class with the name of the nearest known one."""
+def candidate_error(content: object, *, may_decline: bool = True) -> CandidateError:
+    """Return the error that a candidate reports, of a class with the name of the nearest known one.
+
+    Only if it `may_decline`, such an error can say that the benchmark is not applicable to the model.
+    """
     try:
         failure = checked(_FAILURE, content, "error")
     except CorruptFileError as error:
@@ -339,6 +342,6 @@ def candidate_error(content: object) -> CandidateError:
     shown = failure.message if first == known or not first else f"{first}: {failure.message}"
     kind: type[CandidateError] = CandidateError
     if known is not None:
-        alike = [each for each in _DECIDING if each.__name__ in failure.classes]
+        alike = [each for each in _DECIDING if each.__name__ in failure.classes and may_decline]
         kind = type(known, (CandidateError, *alike), {"__module__": __name__})
     return kind(f"In the process of the candidate: {shown}")

@@ -108,6 +108,8 @@ class RemoteModel(BrainModel):
         self._known: dict[str, Any] = {}
         self._is_loaded = False
         self._prepared: _Prepared | None = _Prepared()
+        self.has_seen = False
+        """Whether the candidate was shown stimuli for this pair, so that the benchmark is applicable to it."""
         self.has_changed = False
         """Whether `StateChangedError` was raised, even if a benchmark caught it; reset it after asking again."""
 
@@ -170,6 +172,7 @@ class RemoteModel(BrainModel):
         folder = self._new_folder()
         try:
             description, presented = protocol.hand_out(stimuli, folder)
+            self.has_seen = True
 
             def read(content: object) -> Any:
                 return protocol.read_answer(
@@ -289,7 +292,7 @@ class RemoteModel(BrainModel):
         if reply.number != self._number or reply.kind not in (protocol.ANSWER, protocol.ERROR):
             raise self._end(InvalidAnswerError(f"The candidate gave an answer to something else than {question!r}."))
         if reply.kind == protocol.ERROR:
-            raise protocol.candidate_error(reply.content)
+            raise protocol.candidate_error(reply.content, may_decline=not self.has_seen)
         return reply.content
 
     def _bounds_of(self, question: str, bounds: Bounds) -> Bounds:

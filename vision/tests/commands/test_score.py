@@ -29,3 +29,16 @@ def test_spellings_of_the_published_system(value, capsys):
     for arguments in ([*value, *pair], [*pair, *value]):
         assert main(["score", *arguments]) == 2
         assert "Did you mean 'pixels'" in capsys.readouterr().err
+
+
+def test_no_model_is_loaded_beside_private_data_unless_it_is_ones_own(own_homes, tmp_path, capsys):
+    mark, mine = tmp_path / "was-here", tmp_path / "mine.py"
+    mine.write_text(f"def f():\n    open({str(mark)!r}, 'w')\n    raise KeyError('mine')\n")
+    for model in ("pixels", f"{mine}:f"):
+        command = ["score", "--model", model, "--benchmark", "MajajHong2015.IT-pls"]
+        assert main(command) == 3
+        assert "'brainscore score --isolation none' says so" in capsys.readouterr().err
+        assert not mark.exists()
+        assert main([*command, "--isolation", "none"]) in (1, 3)
+        assert "isolation" not in capsys.readouterr().err
+    assert mark.exists()

@@ -53,6 +53,7 @@ def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_
     assert records[3].score > 0
     assert events == [[step, name] for name in benchmarks for step in ("started", "ended")]
     assert all(record.model_revision for record in records)
+    assert records[0].isolation == "box"
 
 
 @pytest.mark.slow
@@ -137,9 +138,22 @@ def test_a_model_is_prepared_once_for_each_revision(tree, surroundings, tmp_path
 
 
 @pytest.mark.slow
-def test_without_a_box_the_model_is_in_the_process_of_the_judge(run_judge):
+def test_without_a_box_the_model_is_in_the_process_of_the_judge_if_it_is_ones_own(run_judge):
     records, _ = run_judge("hostile", ["attacked-honest"], "--isolation", "none")
-    assert records[0].status == "scored"
+    assert (records[0].status, records[0].isolation) == ("scored", "none")
+
+
+def test_without_a_box_no_model_is_beside_private_data(run_judge, tree, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))  # no bubblewrap
+    (record,), _ = run_judge("hostile", ["attacked-honest"])
+    assert record.status == "failed:IsolationError"
+    assert "'attacked-honest' has private data" in record.message
+    assert "install bubblewrap" in record.message
+    metadata = tree / "benchmarks" / "attacked" / "metadata.yml"
+    metadata.write_text("access: public\n")
+    (record,), _ = run_judge("hostile", ["attacked-honest"])
+    metadata.unlink()
+    assert (record.status, record.isolation) == ("scored", "none")
 
 
 def test_an_isolation_that_does_not_exist_is_wrong_usage(tmp_path, capsys):

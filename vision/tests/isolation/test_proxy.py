@@ -334,6 +334,32 @@ def test_what_a_model_cannot_do_is_told_as_that(tmp_path, kind):
         assert isinstance(raised.value, CandidateError)
 
 
+class _Declining(BrainModel):
+    identifier = "declining"
+
+    def visual_degrees(self):
+        return 8
+
+    def start_recording(self, recording_target, time_bins):
+        if recording_target == "V1":
+            raise NotApplicableError("not for me")
+
+    def look_at(self, stimuli, number_of_trials=1):
+        raise NoReadoutError("not for me")
+
+
+def test_who_has_seen_stimuli_can_no_longer_decline(remote, stimuli):
+    """Averages leave out what is not applicable: a model could choose the benchmarks that it is good at."""
+    model = remote(_Declining())
+    with pytest.raises(NotApplicableError):
+        model.start_recording("V1", [(70, 170)])
+    model.start_recording("IT", [(70, 170)])
+    for ask in (lambda: model.look_at(stimuli), lambda: model.start_recording("V1", [(70, 170)])):
+        with pytest.raises(CandidateError, match="not for me") as raised:
+            ask()
+        assert not isinstance(raised.value, NotApplicableError)
+
+
 def test_a_candidate_that_goes_is_silent_or_babbles_is_lost(tmp_path):
     with _peer(lambda connection, sock: sock.close(), tmp_path, why=lambda: " It fell.") as model:
         with pytest.raises(CandidateDiedError, match=r"'load'\. It fell\."):

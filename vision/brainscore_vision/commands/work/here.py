@@ -10,6 +10,7 @@ from brainscore_core.records.summary import format_record
 from brainscore_vision import scoring
 from brainscore_vision.commands.options import ScoreOptions, is_file
 from brainscore_vision.commands.work.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
+from brainscore_vision.isolation.judge import refuse_beside_private
 from brainscore_vision.model_helpers.adapters.files import load_from_file
 
 __all__ = ["score_files", "score_one"]
@@ -20,6 +21,8 @@ def score_one(options: ScoreOptions) -> int:
     (model,), (benchmark,) = options.model, options.benchmark
     command_line.say(f"Scoring {model} on {benchmark} ...")
     try:
+        if options.isolation is None:
+            refuse_beside_private(model, benchmark)
         record, path = scoring.score_and_record(
             _loaded(model),
             benchmark,
@@ -55,6 +58,8 @@ def _scored(model: str, benchmarks: Sequence[str], options: ScoreOptions) -> Ite
     for benchmark in benchmarks:
         command_line.say(f"Scoring {model} on {benchmark} ...")
         try:
+            if options.isolation is None:
+                refuse_beside_private(model, benchmark)
             if candidate is None:
                 candidate = scoring.shared_candidate(_loaded(model), **options.of_files)
             name = str(getattr(candidate, "identifier", model))

@@ -13,6 +13,7 @@ from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore
 from brainscore_vision.commands.work.selection import records_folder
 from brainscore_vision.commands.work.tables import SCORE_COLUMNS, SPARE_COLUMNS, number, score_row
+from brainscore_vision.isolation.judge import refuse_beside_private
 from brainscore_vision.isolation.starting import remembered
 from brainscore_vision.loading import find_plugin_directory, known_identifiers, load_benchmark, load_model
 from brainscore_vision.model_helpers.activations.cache import NotStoredError, only_stored
@@ -94,12 +95,15 @@ def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[t
         try:
             with remembered(model) as answers:
                 answers.load()
-                yield score_and_record(model, benchmark, path, loaded=answers)[1], ""
+                yield score_and_record(model, benchmark, path, loaded=answers, isolation="box")[1], ""
         except NotStoredError:
             without_answers.append(benchmark)
         except BrainScoreError as error:
             yield None, f"Not scored: {model} on {benchmark}. {error}"
     if not without_answers:
+        return
+    if why := _why_not_here(model, benchmarks):  # also of one with answers: its measurements may still be in memory
+        yield from ((None, f"Not stored: {model} on {benchmark}. {why}") for benchmark in without_answers)
         return
     loaded = load_model(model)
     network = getattr(loaded, "activations_model", None)
@@ -116,3 +120,12 @@ def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[t
             yield None, f"Not stored: {pair}. {error}"
         except BrainScoreError as error:
             yield None, f"Not scored: {pair}. {error}"
+
+
+def _why_not_here(model: str, benchmarks: Sequence[str]) -> str:
+    try:
+        for benchmark in benchmarks:
+            refuse_beside_private(model, benchmark)
+    except BrainScoreError as error:
+        return str(error)
+    return ""

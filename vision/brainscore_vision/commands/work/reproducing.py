@@ -17,6 +17,7 @@ from brainscore_core.plugin_management.locked import environment_from_lock
 from brainscore_core.records.differences import differences, not_comparable
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import lock_path, read_lock_of
+from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.commands.work.tables import number
 from brainscore_vision.loading import find_plugin_directory
 
@@ -84,12 +85,13 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
 
 def _score_again(record: ScoreRecord, file: Path, python: Path, variables: Mapping[str, str]) -> None:
     command: list[str | Path] = ["-m", "brainscore_vision"]
-    if record.candidate_environment is None:
+    is_public = any(facts.public for facts in benchmark_facts(record.benchmark))
+    if record.candidate_environment is None and is_public:
         pair = (f"--model_identifier={record.model}", f"--benchmark_identifier={record.benchmark}")
         ended = run_in_environment(
             python, [*command, "score", *pair, "--conda_active=True", "--record", file], environment=variables
         )
-    else:  # the model needs its own environment, in a box
+    else:  # the model has its own environment or must not reach the data: in a box
         folder = file.parent / "records"
         which = ("--model", record.model, "--benchmark", record.benchmark, "--isolation", "box")
         places = ("--records", folder, "--events", file.parent / "events.jsonl")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from brainscore_core.errors import (
     AssemblyError,
@@ -20,6 +23,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     NeuroidAssembly,
 )
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
 from brainscore_vision.model_helpers.brain_transformation.choices import (
     category_probabilities,
@@ -29,9 +33,6 @@ from brainscore_vision.model_helpers.brain_transformation.choices import (
 from brainscore_vision.model_helpers.brain_transformation.classifier import ProbabilitiesClassifier
 from brainscore_vision.model_helpers.brain_transformation.label_maps import GivenMap, label_map_of
 from brainscore_vision.model_interface import BrainModel
-
-if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 __all__ = [
     "BehaviorArbiter",
@@ -158,6 +159,9 @@ class LabelBehavior(_TaskModel):
         ------
         UnknownIdentifierError
             Labels are unknown; the message names all of them.
+        NoReadoutError
+            There is no layer ``logits`` with the classes of the label map. A network is tested with a grey picture:
+            having seen stimuli, it could no longer decline.
         """
         indices: list[tuple[int, ...]]
         if isinstance(choice_labels, str):
@@ -179,6 +183,9 @@ class LabelBehavior(_TaskModel):
             indices = self.label_map.outputs_of(labels)
         if aggregation not in ("mean", "max"):
             raise ValueError(f"aggregation is {aggregation!r}; expected 'mean' or 'max'.")
+        if hasattr(getattr(self.activations_model, "_extractor", self.activations_model), "from_paths"):
+            with tempfile.TemporaryDirectory() as folder:
+                self._need_classifier(_grey(Path(folder)))
         self._begin(task)
         self.choice_labels, self._indices, self._aggregation = labels, indices, aggregation
 
@@ -197,18 +204,22 @@ class LabelBehavior(_TaskModel):
         Raises
         ------
         NoReadoutError
-            There is no layer ``logits`` with the classes of the label map; tested with one stimulus first.
+            As for `start_task`; tested with one stimulus first.
         """
         self._need_task()
-        if not self._has_classifier:
-            try:
-                probe = self._features(stimuli[:1], ["logits"], 1, require_variance=False)
-            except LayerNotFoundError as error:
-                raise NoReadoutError(f"{self._no_readout('no layer')} ({error})") from error
-            self._check_classifier(probe)
-            self._has_classifier = True
+        self._need_classifier(stimuli[:1])
         logits = self._features(stimuli, ["logits"], number_of_trials, require_variance=require_variance)
         return self.logits_to_choice(logits)
+
+    def _need_classifier(self, stimuli: StimulusSet) -> None:
+        if self._has_classifier:
+            return
+        try:
+            probe = self._features(stimuli, ["logits"], 1, require_variance=False)
+        except LayerNotFoundError as error:
+            raise NoReadoutError(f"{self._no_readout('no layer')} ({error})") from error
+        self._check_classifier(probe)
+        self._has_classifier = True
 
     def _check_classifier(self, logits: NeuroidAssembly) -> None:
         n_units = logits.sizes["neuroid"]
@@ -242,6 +253,13 @@ class LabelBehavior(_TaskModel):
             probabilities, coords={**coords, "choice": ("choice", labels)}, dims=["presentation", "choice"]
         )
         return answer
+
+
+def _grey(folder: Path) -> StimulusSet:
+    stimuli = StimulusSet({"stimulus_id": ["grey"]})
+    stimuli.stimulus_paths = {"grey": folder / "grey.png"}
+    Image.new("RGB", (64, 64), (128, 128, 128)).save(folder / "grey.png")
+    return stimuli
 
 
 LogitsBehavior = LabelBehavior
