@@ -14,6 +14,10 @@ import sys
 import threading
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from brainscore_core.processes.tree import ProcessTree
 
 __all__ = ["guard", "release"]
 
@@ -21,14 +25,14 @@ __all__ = ["guard", "release"]
 _COMMAND = "import sys; sys.path.append(sys.argv[1]); import tree; tree.end_when_closed(sys.stdin.buffer)"
 
 
-def guard(pid: int) -> None:
-    """Have a session leader and its descendants ended if this process dies before `release`; `OSError` if that fails.
+def guard(tree: ProcessTree) -> None:
+    """Have a tree of processes ended if this process dies before `release`; `OSError` if that fails.
 
     A kill between the start of the program and this call leaves it running. Does nothing on Windows, which has no
     sessions.
     """
     if os.name != "nt":
-        _guard().add(pid)
+        _guard().add(tree)
 
 
 def release(pid: int) -> None:
@@ -43,18 +47,18 @@ class _Guard:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
-        self.pids: set[int] = set()
+        self.lines: dict[int, str] = {}
 
-    def add(self, pid: int) -> None:
+    def add(self, tree: ProcessTree) -> None:
         with self.lock:
-            self.pids.add(pid)
-            if not self._tell(f"+{pid}\n"):  # not started yet, or killed since the last program started
+            self.lines[tree.root] = f"+{tree.root} {'' if tree.started is None else tree.started}\n"
+            if not self._tell(self.lines[tree.root]):  # not started yet, or killed since the last program started
                 self.process = _start()
-                self._tell("".join(f"+{each}\n" for each in self.pids))
+                self._tell("".join(self.lines.values()))
 
     def remove(self, pid: int) -> None:
         with self.lock:
-            self.pids.discard(pid)
+            self.lines.pop(pid, None)
             self._tell(f"-{pid}\n")
 
     def end(self) -> None:
@@ -67,7 +71,7 @@ class _Guard:
 
     def after_fork(self) -> None:
         """Leave the guard to the parent in a forked child, which guards its own programs."""
-        process, self.lock, self.process, self.pids = self.process, threading.Lock(), None, set()
+        process, self.lock, self.process, self.lines = self.process, threading.Lock(), None, {}
         if process is not None and process.stdin is not None:
             process.stdin.close()  # an open copy would keep the guard alive after the parent's death
             process.returncode = 0  # the parent waits for it, not this process

@@ -354,7 +354,7 @@ def _running(
     )
     tree = ProcessTree(process.pid)
     try:
-        guard(process.pid)
+        guard(tree)
         yield process, tree
     finally:
         _end_all(process, tree)
@@ -366,8 +366,5 @@ def _end_all(process: subprocess.Popen[bytes], tree: ProcessTree) -> None:
     if os.name == "nt":
         process.kill()
     else:
-        tree.look()  # parentage is only visible while the parents run
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        tree.end()
     process.wait()
-    tree.end()

@@ -33,12 +33,17 @@ class ProcessTree:
 
     A process once seen as a descendant stays one after its parents have ended. One that leaves the session *and* loses
     its parents between two looks is missed: only a PID namespace prevents that.
+
+    Parameters
+    ----------
+    started : int, optional
+        Start of the root, by which it is told from a later process with its number; None: it has not been waited for.
     """
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, root: int, started: int | None = None) -> None:
         self.root = root
-        # pid -> start time, because pids are reused.
-        self._seen = {pid: process.started for pid, process in _processes([str(root)]).items()}
+        self.started = _started(root) if started is None else started
+        self._seen: dict[int, int | None] = {root: self.started}  # pid -> start time, because pids are reused
 
     def look(self) -> dict[int, int]:
         """Return pid -> resident bytes of all running descendants."""
@@ -49,7 +54,7 @@ class ProcessTree:
         children = defaultdict(list)
         for pid, process in table.items():
             children[process.parent].append(pid)
-        todo = [pid for pid, process in table.items() if process.session == self.root]
+        todo = [pid for pid, process in table.items() if process.session == self.root and not self._is_reused]
         todo += [pid for pid, started in self._seen.items() if pid in table and table[pid].started == started]
         found: dict[int, int] = {}
         while todo:
@@ -60,8 +65,17 @@ class ProcessTree:
         self._seen = {pid: table[pid].started for pid in found}
         return found
 
+    @property
+    def _is_reused(self) -> bool:
+        """Whether another process has the number of the root, and so a session and a group of that number."""
+        return _started(self.root) not in (None, self.started)
+
     def end(self) -> None:
-        """End all descendants and wait until they have released their files and memory."""
+        """End root and descendants, and wait until these have released their files and memory."""
+        self.look()  # parentage is only visible while the parents run
+        if not self._is_reused:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.root, signal.SIGKILL)  # works without /proc too
         deadline = time.monotonic() + _GONE_AFTER_S
         while (running := self.look()) and time.monotonic() < deadline:
             for pid in running:
@@ -88,22 +102,28 @@ def bytes_in_memory(pids: Iterable[int], folders: Sequence[str]) -> int:
 
 
 def end_when_closed(stream: BinaryIO) -> None:
-    """Read starts (``+pid``) and ends (``-pid``) of programs, and end the remaining ones once the input closes.
+    """Read starts (``+pid start``) and ends (``-pid``) of programs, and end the remaining ones once the input closes.
 
     The main loop of the guard, see `brainscore_core.processes.guard`.
     """
     trees: dict[int, ProcessTree] = {}
     for line in stream:
-        pid = int(line[1:])
+        pid, *started = map(int, line[1:].split())
         if line.startswith(b"+"):
-            trees[pid] = ProcessTree(pid)
+            trees[pid] = ProcessTree(pid, *started)
         else:
             trees.pop(pid, None)
-    for pid, tree in trees.items():
-        tree.look()  # parentage is only visible while the parents run
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)  # works without /proc too
+    for tree in trees.values():
         tree.end()
+
+
+def _started(pid: int) -> int | None:
+    """Return when a process was started, also of a zombie; None without one, or without ``/proc``."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123 - five times a second
+            return int(stream.read().rpartition(b")")[2].split()[19])
+    except OSError:
+        return None
 
 
 def _processes(pids: Iterable[str]) -> dict[int, _Process]:

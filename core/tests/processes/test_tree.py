@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from brainscore_core.processes import running
 from brainscore_core.processes.tree import ProcessTree
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
@@ -90,3 +91,46 @@ def test_a_number_that_is_used_again_is_somebody_else(start):
     tree = ProcessTree(parent.pid)
     tree._seen = {os.getpid(): 1}  # another one had it, long ago
     assert os.getpid() not in tree.look()
+
+
+LAST = Path("/proc/sys/kernel/ns_last_pid")  # the next process gets the number after it
+
+
+@pytest.fixture
+def start_as():
+    """Return a function that starts a session with the number of a process that has ended, as a busy machine does."""
+    others = []
+
+    def run(pid):
+        for _ in range(100):
+            LAST.write_text(str(pid - 1))
+            others.append(subprocess.Popen(SLEEP, start_new_session=True))
+            if others[-1].pid == pid:
+                return others[-1]
+            others[-1].kill()
+        pytest.skip("another process has taken the number")
+
+    yield run
+    for process in others:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.skipif(not os.access(LAST, os.W_OK), reason="only root says which number a process gets")
+def test_who_gets_the_number_of_a_program_that_has_ended_is_left_alone(start_as):
+    with running(["true"]) as program:
+        assert program.wait(20) is not None
+        stranger = start_as(program.pid)
+        assert program.memory_bytes() == 0
+    assert stranger.poll() is None
+
+
+@pytest.mark.skipif(not os.access(LAST, os.W_OK), reason="only root says which number a process gets")
+def test_the_guard_leaves_alone_who_gets_the_number_of_a_program_that_has_ended(start_as):
+    judge = "import os, signal, sys; from brainscore_core.processes import running\n"
+    judge += "with running(['true']) as program:\n    program.wait(20); print(program.pid, flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", judge], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        stranger = start_as(int(process.stdout.readline()))
+        process.kill()
+    time.sleep(1)  # within which the guard acts
+    assert stranger.poll() is None

@@ -29,7 +29,7 @@ from brainscore_core.scoring.isolation.bubblewrap import (
     limits_of,
 )
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
-from brainscore_core.scoring.isolation.system_calls import MACHINES, refused_calls
+from brainscore_core.scoring.isolation.system_calls import MACHINES, filter_of_calls
 
 __all__ = ["Box", "BoxOptions", "kind_of_box", "run_boxed", "start_boxed", "why_no_box"]
 
@@ -137,7 +137,7 @@ def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]
     box = _checked(box)
     with ExitStack() as stack:
         files = {path: stack.enter_context(_holding(content)) for path, content in files_of(box).items()}
-        calls = stack.enter_context(_holding(refused_calls(platform.machine())))
+        calls = stack.enter_context(_holding(filter_of_calls(platform.machine())))
         numbers = {path: file.fileno() for path, file in files.items()}
         words = arguments_of(box, files=numbers, filter_fd=calls.fileno())
         # In a file: arguments of its first process would be readable in the box, and describe the machine.

@@ -108,7 +108,7 @@ def arguments_of(box: Box, *, files: Mapping[str, int], filter_fd: int, root: Pa
     files : mapping of str to int
         Path in the box -> number of the open file with its content, see `files_of`.
     filter_fd : int
-        Number of the open file with the `refused_calls`.
+        Number of the open file with the `filter_of_calls`.
     root : Path
         Root of the machine.
     """
