@@ -83,7 +83,7 @@ def main() -> None:
             "uv": [
                 "sh",
                 "-c",
-                f"uv venv -q u && uv pip install -q --python u/bin/python {Path(__file__).parents[1]}/web",
+                "uv venv -q u && uv pip install -q --python u/bin/python six",
             ],
             "models": [*python, _LOOK.format(names=options.models)],
         }
