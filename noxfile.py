@@ -193,13 +193,6 @@ def install(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
-def fetch_shard(session: nox.Session) -> None:
-    """Fetch the data of one job of a plan: `nox -s fetch_shard -- --shard 0 --plan plan.json [--tests]`."""
-    python = workspace(session, "test")
-    session.run(python, "-m", "brainscore_ci", "fetch_data", *session.posargs, external=True)
-
-
-@nox.session(python=False)
 def score_shard(session: nox.Session) -> None:
     """Score the pairs of one job of a plan: `nox -s score_shard -- --shard 0 --plan plan.json --records records`."""
     python = workspace(session, "test")

@@ -1,24 +1,35 @@
-"""Enable boxes, which isolate plugins, on a GitHub runner.
+"""Enable boxes, which isolate plugins, on a GitHub runner; fail on Linux if none can be made.
 
 Installs bubblewrap if it is missing, and its AppArmor profile, without which Ubuntu keeps ordinary users from making
 namespaces; the restriction stays for all other programs. Needs nothing installed.
 """
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from brainscore_ci.jobs.boxes import profile_needed, steps_to_boxes
 
+TRIAL = ("--unshare-all", "--ro-bind", "/", "/", "true")
+STOPS = "no plugin is run and nothing is scored"
+
 
 def main() -> int:
-    """Run the missing steps; exit code 0 even if boxes stay impossible: a job that needs one reports why."""
+    """Run the missing steps and try a box; exit code 1 if there is none, so that no plugin runs without."""
+    if sys.platform != "linux":
+        print("Boxes are of Linux: tests of boxes are skipped here.")
+        return 0
     for command, given in steps_to_boxes(profile_needed=profile_needed(Path("/"))):
         print(f"running: {' '.join(command)}", flush=True)
         done = subprocess.run(command, input=given, text=True, check=False)  # noqa: S603 - ours
         if done.returncode != 0:
-            print(f"::warning::{command[1]} ended with status {done.returncode}: there may be no boxes here")
-            break
+            print(f"::error::{command[1]} ended with status {done.returncode}: {STOPS}")
+            return 1
+    program = shutil.which("bwrap")
+    if program is None or subprocess.run([program, *TRIAL], check=False).returncode != 0:  # noqa: S603 - ours
+        print(f"::error::No box can be made here: {STOPS}")
+        return 1
     return 0
 
 

@@ -5,7 +5,7 @@ import runpy
 import subprocess
 import sys
 import textwrap
-from importlib.metadata import distribution, packages_distributions
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-LIGHT = Path(__file__).parents[1] / "requirements.txt"
+SCRIPTS = Path(__file__).parents[1]
 
 
 class Tree:
@@ -70,7 +70,7 @@ def script(capfd):
             patch.chdir(cwd)
             patch.setattr(sys, "argv", [name, *map(str, arguments)])
             with pytest.raises(SystemExit) as ended:
-                runpy.run_path(str(LIGHT.parent / name), run_name="__main__")
+                runpy.run_path(str(SCRIPTS / name), run_name="__main__")
         out, err = capfd.readouterr()
         return SimpleNamespace(returncode=ended.value.code, stdout=out, stderr=err)
 
@@ -78,21 +78,20 @@ def script(capfd):
 
 
 @pytest.fixture(scope="session")
-def light_modules():
-    """What can be imported where `requirements.txt`, and what that requires itself, is installed."""
-    modules, seen = {}, set()
+def modules_of():
+    """Return the function that lists what can be imported where a lock of .github/requirements is installed."""
+    modules = {}
     for module, distributions in packages_distributions().items():
         for each in distributions:
             modules.setdefault(canonicalize_name(each), set()).add(module)
-    lines = LIGHT.read_text(encoding="utf-8").splitlines()
-    waiting = [Requirement(line) for line in lines if not line.startswith("#")]
-    while waiting:
-        requirement = waiting.pop()
-        name = canonicalize_name(requirement.name)
-        if name not in seen and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
-            seen.add(name)
-            waiting += map(Requirement, distribution(name).requires or ())
-    return sorted(set().union(*(modules[name] for name in seen)))
+
+    def of(lock):
+        lines = (SCRIPTS.parent / f".github/requirements/{lock}.txt").read_text(encoding="utf-8").splitlines()
+        pins = [Requirement(line.rstrip("\\")) for line in lines if not line.startswith((" ", "#"))]
+        names = [canonicalize_name(pin.name) for pin in pins if pin.marker is None or pin.marker.evaluate()]
+        return sorted(set().union(*(modules.get(name, ()) for name in names)))
+
+    return of
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 What linters find is their business (`nox -s workflows`).
 """
 
+import contextlib
+import itertools
 import os
 import re
 import subprocess
@@ -11,13 +13,17 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github/actions/prepare/action.yml"
+LOCKS = ROOT / ".github/requirements"
 FILES = [*sorted((ROOT / ".github/workflows").glob("*.y*ml")), ACTION]
 PREPARE = "$/.github/actions/prepare"  # of the commit that runs, so it needs no checkout
 RULES = {}
@@ -33,8 +39,9 @@ GRANTS = {
 COMMANDS = ("nox ", "python -m ", "python -I -m pip ", "python scripts/")
 # What a job installs decides what it may start; the gate has to work where nothing can be installed.
 INSTALLS = {
-    "nox": ("nox -s ",),
+    "nox": ("nox -s ", "python -m brainscore_ci open_data "),
     "light": ("python scripts/", "python -m brainscore_ci "),
+    "data": ("python -m brainscore_ci fetch_data ",),
     "nothing": ("python scripts/gate.py",),
 }
 FORBIDDEN_TRIGGERS = {"pull_request_target", "workflow_run", "issue_comment", "repository_dispatch", "workflow_call"}
@@ -150,18 +157,30 @@ def credentials(flow):
             yield f"{job} has variables of AWS in all of its steps"
         for number, step in enumerate(entry["steps"]):
             has_any = step not in roles and any(re.search(r"AWS_|aws-", text) for text in strings(step))
-            if has_any and not (roles and re.fullmatch(r"nox -s fetch_shard -- [^\n]+", step.get("run", ""))):
+            does = re.fullmatch(r"python -m brainscore_ci (\w+) [^\n]+", step.get("run", ""))
+            command = does[1] if does else ""
+            if has_any and not (roles and command == "fetch_data"):
                 yield f"{job}[{number}] has credentials and does more than fetch"
+            if "secrets." in str(step) and command != "open_data":
+                yield f"{job}[{number}] has a secret and does more than open data"
 
 
 @rule
 def separation(flow):
-    """What runs plugins may write nothing, and what publishes pages runs nothing but actions that are pinned."""
+    """What runs plugins may write nothing and asks for no identity; what publishes pages runs only pinned actions.
+
+    GitHub lets each step of a job with `id-token` ask for an identity, and the request's token is in processes that a
+    plugin could read, whatever variables the plugin itself has.
+    """
     for job, entry in flow.jobs.items():
         given = entry.get("permissions") or {}
-        writes = {scope for scope, access in given.items() if access == "write"} - {"id-token"}  # see `credentials`
-        if writes and any(step.get("run", "").startswith("nox ") for step in entry["steps"]):
+        writes = {scope for scope, access in given.items() if access == "write"}
+        prepared = (step.get("with", {}) for step in entry["steps"] if step.get("uses") == PREPARE)
+        runs_plugins = any(step.get("run", "").startswith("nox ") for step in entry["steps"])
+        if writes and (runs_plugins or any(given.get("install") == "nox" for given in prepared)):
             yield f"{job} may write {writes} and runs plugins"
+        if "contents" in writes and "push" in flow.triggers and "vars.RULESET == 'true'" not in entry.get("if", ""):
+            yield f"{job} may write to the code of a repository that no ruleset protects"
         if "pages" in given and any("run" in step or step.get("uses") == PREPARE for step in entry["steps"]):
             yield f"{job} publishes pages and runs what is ours"
 
@@ -208,7 +227,7 @@ def prepared(flow):
             f"{job} has no means for {line!r}" for line in runs if not line.startswith(INSTALLS[given["install"]])
         )
         from_checkout = given["install"] != "nox" and runs
-        if from_checkout and entry.get("env", {}).get("PYTHONPATH") != "core:scripts":
+        if from_checkout and not entry.get("env", {}).get("PYTHONPATH", "").startswith("core:scripts"):
             yield f"{job} runs from the checkout, which is not on its path"
 
 
@@ -232,6 +251,18 @@ def commands(flow):
         if '"$SESSION"' in run:
             sessions += flow.jobs[where.partition("[")[0]]["strategy"]["matrix"]["session"]
         yield from (f"{where}: no session {name}" for name in sessions if name not in known)
+
+
+@rule_for_actions_too
+def hashes(flow):
+    """Nothing is installed but what a lock names with its digests."""
+    locked = r"python -I -m pip install --no-compile --require-hashes --requirement \"\S+/requirements/\$\w+\.txt\""
+    for where, run in flow.runs:
+        yield from (
+            f"{where} installs without hashes: {line!r}"
+            for line in run.splitlines()
+            if "install" in line and line.startswith("python -I") and not re.fullmatch(locked, line)
+        )
 
 
 @rule_for_actions_too
@@ -381,10 +412,50 @@ def test_light_jobs_install_what_the_distributions_ask_for():
         folder: tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
         for folder in ("core", "scripts")
     }
-    lines = (ROOT / "scripts/requirements.txt").read_text(encoding="utf-8").splitlines()
-    light = {line for line in lines if not line.startswith("#")}
+    light = set(map(str, asked_in("light")))
     own = {entry for entry in lists["scripts"] if not entry.startswith("brainscore-core")}
     assert own <= light <= own | set(lists["core"])
+
+
+def asked_in(name):
+    """Return the requirements that one file of .github/requirements states, with those of files it includes."""
+    lines = [line for line in (LOCKS / f"{name}.in").read_text("utf-8").splitlines() if not line.startswith("#")]
+    included = [line.removeprefix("-r ").removesuffix(".in") for line in lines if line.startswith("-r ")]
+    own = [Requirement(line) for line in lines if not line.startswith("-r ")]
+    return own + [requirement for each in included for requirement in asked_in(each)]
+
+
+@pytest.mark.parametrize("name", ["light", "data", "nox"])
+def test_locks_hold_what_is_asked_for_with_hashes(name):
+    """On each Python and system; the first lines of a lock say how it is made, for people and for Dependabot."""
+    _, command, text = (LOCKS / f"{name}.txt").read_text("utf-8").split("\n", 2)
+    options = "--universal --python-version=3.11 --generate-hashes --no-annotate"
+    assert command.removeprefix("#").strip() == f"uv pip compile {options} {name}.in -o {name}.txt"
+    updates = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text())["updates"]
+    assert [f"/{LOCKS.relative_to(ROOT)}"] in [entry["directories"] for entry in updates]
+    pins = []
+    for entry in re.split(r"\n(?=\w)", text.strip()):
+        pin, *hashes = entry.split(" \\\n    --hash=")
+        assert {len(each) for each in hashes if re.fullmatch("sha256:[0-9a-f]+", each)} == {71}, entry
+        pins.append(Requirement(pin))
+    for python, system in itertools.product(("3.11", "3.14"), ("linux", "win32")):
+        environment = {"python_full_version": f"{python}.0", "python_version": python, "sys_platform": system}
+        versions = {
+            canonicalize_name(pin.name): next(iter(pin.specifier)).version for pin in applying(pins, environment)
+        }
+        waiting, seen = asked_in(name), set()
+        while waiting:
+            asked = waiting.pop()
+            known = canonicalize_name(asked.name)
+            assert asked.specifier.contains(versions[known]), asked
+            if known not in seen:
+                seen.add(known)
+                with contextlib.suppress(PackageNotFoundError):  # of what is not installed here nobody knows more
+                    waiting += applying(map(Requirement, distribution(known).requires or ()), environment)
+
+
+def applying(requirements, environment):
+    return [each for each in requirements if each.marker is None or each.marker.evaluate({**environment, "extra": ""})]
 
 
 # What the commands import when they are called.
@@ -394,22 +465,29 @@ from brainscore_ci.commands.work import answering, gathering
 assert "brainscore_ci.submission.publish" in sys.modules
 assert "brainscore_ci.jobs.collect" in sys.modules
 """
-LIGHT_COMMANDS = [
-    ["scripts/plan.py", "--base", "HEAD"],
-    ["-m", "brainscore_ci", "check", "pixels"],
-    ["-c", IMPORTS],
-]
+FETCHES = """
+import boto3, brainscore_ci.jobs.fetch_data, brainscore_vision.__main__, brainscore_vision.catalogue.fetching, pyrage
+"""
+JOBS = {
+    "plan": ("light", ["scripts/plan.py", "--base", "HEAD"]),
+    "check": ("light", ["-m", "brainscore_ci", "check", "pixels"]),
+    "others": ("light", ["-c", IMPORTS]),
+    "fetch": ("data", ["-c", FETCHES]),
+    "open": ("nox", ["-c", "import brainscore_ci.jobs.fetch_data, pyrage"]),
+}
 
 
-@pytest.mark.parametrize("command", LIGHT_COMMANDS, ids=["plan", "check", "others"])
-def test_light_jobs_need_only_what_they_install(command, light_modules):
-    assert not {"numpy", "pandas", "xarray", "torch", "scipy", "h5py", "boto3", "sklearn"} & set(light_modules)
-    folders = (ROOT / "scripts/tests/apart", ROOT / "core", ROOT / "scripts")
+@pytest.mark.parametrize(("lock", "command"), JOBS.values(), ids=JOBS)
+def test_jobs_need_only_what_they_install(lock, command, modules_of):
+    installed = set(modules_of(lock))
+    heavy = {"numpy", "pandas", "boto3"} if lock == "data" else set()
+    assert {"numpy", "pandas", "xarray", "torch", "scipy", "h5py", "boto3", "sklearn"} & installed == heavy
+    folders = ("scripts/tests/apart", "core", "scripts", "vision")[: 4 if lock == "data" else 3]
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, folders)),
+        "PYTHONPATH": os.pathsep.join(str(ROOT / folder) for folder in folders),
         "GITHUB_WORKSPACE": str(ROOT),
-        "INSTALLED": ",".join(light_modules),
+        "INSTALLED": ",".join(installed),
     }
     done = subprocess.run(
         [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
@@ -423,7 +501,7 @@ BREAKS = [
     ("names", "plugins", "    name: gate\n", ""),
     ("names", "plugins", "- name: Plan\n        id", "- id"),
     ("names", "prepare", "name: prepare\n", ""),
-    ("names", "prepare", "- name: Install nox\n      if", "- if"),
+    ("names", "prepare", "- name: Install what the job runs\n      if", "- if"),
     ("permissions", "plugins", "permissions: {}\n", ""),
     ("permissions", "plugins", "{contents: read} # to check the code out", "{contents: read}"),
     ("permissions", "score", "id-token: write # to ask AWS for a role that may only read", "id-token: write"),
@@ -436,7 +514,13 @@ BREAKS = [
     ("identity", "prepare", "with: {name: plan}", "with: {name: plan, token: '${{ secrets.TOKEN }}'}"),
     ("credentials", "score", "output-env-credentials: false", "output-env-credentials: true"),
     ("credentials", "score", "          output-env-credentials: false # no other step has them\n", ""),
-    ("credentials", "score", "nox -s fetch_shard --", "nox -s score_shard --"),
+    (
+        "credentials",
+        "score",
+        "-m brainscore_ci fetch_data --plan",
+        "-m brainscore_ci check --plan",
+    ),
+    ("credentials", "score", "brainscore_ci open_data", "brainscore_ci score_pairs"),
     ("credentials", "score", 'PRIVATE_DATA: "true"', "KEY: ${{ steps.role.outputs.aws-secret-access-key }}"),
     ("credentials", "score", 'env: {PYTHONPATH: "core:scripts"}', 'env: {PYTHONPATH: "core:scripts", AWS_PROFILE: x}'),
     ("credentials", "plugins", "env: {PYTHONPYCACHEPREFIX", "env: {AWS_PROFILE: x, PYTHONPYCACHEPREFIX"),
@@ -453,6 +537,9 @@ BREAKS = [
         f"      - name: Ours\n        uses: {PREPARE}\n      - name: Publish\n",
     ),
     ("separation", "score", "python scripts/collect.py --plan", "nox -s score_shard -- --plan"),
+    ("separation", "score", "python -m brainscore_ci fetch_data --plan", "nox -s score_shard -- --plan"),
+    ("separation", "score", "install: data", "install: nox"),
+    ("separation", "score", "vars.RULESET == 'true' && ", ""),
     ("concurrency", "plugins", "  cancel-in-progress:", "  other:"),
     ("actions", "plugins", "@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0", "@v7"),
     ("actions", "plugins", " # v7.0.0", ""),
@@ -477,10 +564,18 @@ BREAKS = [
     ("commands", "plugins", "run: python scripts/gate.py", "run: echo fine"),
     ("commands", "plugins", "run: python scripts/gate.py", "run: |\n" + 4 * "          nox -s lint\n"),
     ("commands", "library", "session: [lint,", "session: [lints,"),
-    ("commands", "prepare", "python -I -m pip install nox uv", "pip install nox uv"),
-    ("commands", "prepare", "python -I -m pip install nox uv", "python -m pip install nox uv"),
-    ("commands", "prepare", "nox uv", "nox==${{ inputs.python }}"),
-    ("commands", "prepare", "nox uv", "nox uv || true"),
+    ("commands", "prepare", "python -I -m pip install", "pip install"),
+    ("commands", "prepare", "python -I -m pip install", "python -m pip install"),
+    ("commands", "prepare", "$INSTALL", "${{ inputs.install }}"),
+    ("commands", "prepare", '$INSTALL.txt"', '$INSTALL.txt" || true'),
+    ("hashes", "prepare", "--require-hashes ", ""),
+    ("hashes", "prepare", '--requirement ".github/requirements/$INSTALL.txt"', "nox uv"),
+    (
+        "hashes",
+        "score",
+        "python scripts/collect.py",
+        "python -I -m pip install nox",
+    ),
     (
         "steps",
         "plugins",

@@ -28,6 +28,7 @@ app.command(
 app.command("plan", cls=Command, rich_help_panel=_CONTRIBUTE)(contribute.plan)
 
 app.command("fetch-data", cls=Command, hidden=True)(workflow.fetch_data)
+app.command("open-data", cls=Command, hidden=True)(workflow.open_data)
 app.command("score-pairs", cls=Command, hidden=True)(workflow.score_pairs)
 app.command("collect", cls=Command, hidden=True)(workflow.collect)
 app.command("report", cls=Command, hidden=True)(workflow.report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from brainscore_ci.jobs.credentials import start_again_without_credentials
 from brainscore_core.command_line import WRONG_USAGE, say
 from brainscore_core.errors import BrainScoreError
 
-__all__ = ["collect", "fetch_data", "list_plugins", "reconcile", "report", "score_pairs", "submission"]
+__all__ = ["collect", "fetch_data", "list_plugins", "open_data", "reconcile", "report", "score_pairs", "submission"]
 
 _MINUTES = 330.0  # a job may take 6 hours and has to upload its records
 
@@ -21,13 +22,27 @@ _PlanFile = Annotated[Path, typer.Option(metavar="FILE", help="plan as JSON (nox
 
 def fetch_data(
     plan: _PlanFile,
+    archive: Annotated[Path, typer.Option(metavar="FILE", help="encrypted file to write")],
+    recipient: Annotated[str, typer.Option(help="public key of age; its private key opens the file")],
+) -> int:
+    """Fetch the data of all private tests and pairs of a plan into an encrypted file; runs no plugin."""
+    from brainscore_ci.jobs import fetch_data
+
+    return fetch_data.fetch(plan, archive, recipient)
+
+
+def open_data(
+    plan: _PlanFile,
+    archive: Annotated[Path, typer.Option(metavar="FILE", help="encrypted file that fetch_data wrote")],
     shard: Annotated[int, typer.Option(metavar="I", help="number of the job, from 0")],
     tests: Annotated[bool, typer.Option("--tests", help="for private tests (default: for pairs)")] = False,
 ) -> int:
-    """Fetch the data of one job of a plan; runs no plugin."""
+    """Open the data of one job of a plan with the private key in DATA_KEY; runs no plugin."""
     from brainscore_ci.jobs import fetch_data
 
-    return fetch_data.fetch_for_tests(plan, shard) if tests else fetch_data.fetch_for_pairs(plan, shard)
+    open_for = fetch_data.open_for_tests if tests else fetch_data.open_for_pairs
+    open_for(plan, archive, shard, os.environ.get("DATA_KEY", ""))
+    return 0
 
 
 def score_pairs(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 __all__ = ["start_again_without_credentials", "without_credentials"]
 
 _CREDENTIALS = re.compile(
-    r"AWS_.*|ACTIONS_.*|.*_TOKEN|.*SECRET.*|.*PASSWORD.*|.*_API_KEY|SSH_AUTH_SOCK"
+    r"AWS_.*|ACTIONS_.*|.*_TOKEN|.*SECRET.*|.*PASSWORD.*|.*_KEY|SSH_AUTH_SOCK"
     # Files through which a step talks to the runner: their content affects later steps.
     r"|GITHUB_(ENV|OUTPUT|PATH|STATE|STEP_SUMMARY)",
     re.IGNORECASE,

@@ -1,14 +1,16 @@
-"""Fetch the data of one job of a plan, with credentials and without running a plugin.
+"""Fetch the data of a plan in the one job with credentials, and open them in jobs without.
 
-Data plugins register their files literally, so that the library reads the addresses from the sources. Later steps find
-the files on disk and have neither credentials nor network.
+Data plugins register their files literally, so that the library reads the addresses from the sources and runs no
+plugin. Between the jobs the files are an artifact, which anybody may download, encrypted with age.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+import tarfile
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +20,20 @@ from brainscore_ci.planning.shards import pair_shards, tasks_of, test_shards
 from brainscore_ci.reporting.annotations import for_log
 from brainscore_core.command_line import say
 from brainscore_core.config import settings
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.files import atomic_path
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.processes import run_bounded
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.areas import PluginName
+    from brainscore_ci.planning.plan import TestTask
     from brainscore_core.plugin_management.index import Plugin
+    from brainscore_core.scoring.pairs import Pair
 
-__all__ = ["data_home_of_tests", "fetch_for_pairs", "fetch_for_tests"]
+__all__ = ["data_home_of_tests", "fetch", "open_for_pairs", "open_for_tests"]
+
+_KEYS = "`age-keygen` makes a key (the secret DATA_KEY) and its recipient (the variable DATA_RECIPIENT)."
 
 
 def data_home_of_tests(plugin: PluginName) -> Path:
@@ -36,27 +44,70 @@ def data_home_of_tests(plugin: PluginName) -> Path:
     return settings().cache_home / "data-of-tests" / f"{plugin.folder}--{plugin.name}"
 
 
-def fetch_for_tests(plan_file: Path, shard: int) -> int:
-    """Fetch the data of one job's private tests, one copy per plugin; return the exit code.
+def fetch(plan_file: Path, archive: Path, recipient: str) -> int:
+    """Fetch the data of all private tests and pairs of a plan into one encrypted file; return the exit code.
+
+    The file holds a folder for each data plugin; if one fails to download, the others are there.
+
+    Parameters
+    ----------
+    recipient : str
+        Public key of age; only its private key opens the file.
 
     Raises
     ------
     ConfigurationError
-        If the plan cannot be read or has no such job.
+        If the plan cannot be read, or `recipient` is none.
     """
+    from pyrage import RecipientError, encrypt_file, x25519  # who only tests plugins has none
+
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
-    tested = [task.plugin for task in tasks_of(test_shards(plan, checkout.policy), shard) if task.with_private]
-    statuses = [_fetch(checkout, _data_plugins(checkout, [name]), home=data_home_of_tests(name)) for name in tested]
+    try:
+        recipients = [x25519.Recipient.from_str(recipient)]
+    except RecipientError as error:
+        raise ConfigurationError(f"The recipient is no recipient of age, such as age1...: {error}. {_KEYS}") from error
+    users = [*_tested(plan.tests), *_benchmarks(checkout, plan.pairs)]
+    with tempfile.TemporaryDirectory() as folder:
+        homes = {plugin: Path(folder, plugin.name) for plugin in _data_plugins(checkout, users)}
+        statuses = [_fetch(checkout, plugin, home) for plugin, home in homes.items()]
+        packed = Path(folder, "packed.tar")
+        with tarfile.open(packed, "w") as tar:  # without locks and notes of downloads, which are hidden
+            for home in homes.values():
+                for file in sorted(home.rglob("*")):
+                    if file.is_file() and not (file.is_symlink() or file.name.startswith(".")):
+                        tar.add(file, file.relative_to(folder).as_posix(), recursive=False)
+        with atomic_path(archive) as temporary:
+            encrypt_file(str(packed), str(temporary), recipients)
     return max(statuses, default=0)
 
 
-def fetch_for_pairs(plan_file: Path, shard: int) -> int:
-    """Fetch the data of one job's benchmarks; return the exit code. Errors are those of `fetch_for_tests`."""
+def open_for_tests(plan_file: Path, archive: Path, shard: int, key: str) -> None:
+    """Open the data of one job's private tests, one copy per plugin.
+
+    Raises
+    ------
+    ConfigurationError
+        If the plan cannot be read or has no such job, or the private key of age does not open the file.
+    """
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
-    pairs = tasks_of(pair_shards(plan.pairs, checkout.policy), shard)
+    users = _tested(tasks_of(test_shards(plan, checkout.policy), shard))
+    _open(archive, key, {data_home_of_tests(user): _data_plugins(checkout, [user]) for user in users})
+
+
+def open_for_pairs(plan_file: Path, archive: Path, shard: int, key: str) -> None:
+    """Open the data of one job's benchmarks; errors are those of `open_for_tests`."""
+    plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
+    users = _benchmarks(checkout, tasks_of(pair_shards(plan.pairs, checkout.policy), shard))
+    _open(archive, key, {settings().data_home: _data_plugins(checkout, users)})
+
+
+def _tested(tasks: Iterable[TestTask]) -> list[PluginName]:
+    return [task.plugin for task in tasks if task.with_private]
+
+
+def _benchmarks(checkout: Checkout, pairs: Iterable[Pair]) -> list[PluginName]:
     owners = [checkout.owners.get(("benchmark", pair.benchmark)) for pair in pairs if pair.private]
-    plugins = _data_plugins(checkout, [name for name in owners if name is not None])
-    return _fetch(checkout, plugins, home=settings().data_home)
+    return [owner for owner in owners if owner is not None]
 
 
 def _data_plugins(checkout: Checkout, users: Iterable[PluginName]) -> list[Plugin]:
@@ -64,17 +115,29 @@ def _data_plugins(checkout: Checkout, users: Iterable[PluginName]) -> list[Plugi
     return [checkout.plugins[name] for name in sorted(names) if name in checkout.plugins]
 
 
-def _fetch(checkout: Checkout, plugins: Sequence[Plugin], *, home: Path) -> int:
-    """Fetch the data that plugins register, through the library's program, which imports none of them."""
-    libraries = {plugin.root.package.partition(".")[0] for plugin in plugins}
-    statuses = [0]
-    for library in sorted(libraries):
-        names = [plugin.name for plugin in plugins if plugin.root.package.partition(".")[0] == library]
-        ended = run_bounded(
-            [sys.executable, "-m", library, "data", "fetch", *(f"--plugin={name}" for name in names)],
-            environment={**os.environ, "BRAINIO_HOME": str(home), "BS_INSTALL_DEPENDENCIES": "no"},
-            folder=checkout.repository,
-            show=lambda line: say(for_log(line)),
-        )
-        statuses.append(abs(ended.status))
-    return max(statuses)
+def _fetch(checkout: Checkout, plugin: Plugin, home: Path) -> int:
+    """Fetch the data that a plugin registers, through the library's program, which does not import it."""
+    ended = run_bounded(
+        [sys.executable, "-m", plugin.root.package.partition(".")[0], "data", "fetch", f"--plugin={plugin.name}"],
+        environment={**os.environ, "BRAINIO_HOME": str(home), "BS_INSTALL_DEPENDENCIES": "no"},
+        folder=checkout.repository,
+        show=lambda line: say(for_log(line)),
+    )
+    return abs(ended.status)
+
+
+def _open(archive: Path, key: str, homes: Mapping[Path, Sequence[Plugin]]) -> None:
+    from pyrage import DecryptError, IdentityError, decrypt_file, x25519  # see `fetch`
+
+    with tempfile.TemporaryDirectory() as folder:
+        packed = Path(folder, "packed.tar")
+        try:
+            decrypt_file(str(archive), str(packed), [x25519.Identity.from_str(key.strip())])
+        except (IdentityError, DecryptError, OSError) as error:
+            raise ConfigurationError(f"The key of the environment does not open {archive}: {error}. {_KEYS}") from error
+        with tarfile.open(packed) as tar:
+            members = [(*member.name.partition("/")[::2], member) for member in tar]
+            for home, plugins in homes.items():
+                names = {plugin.name for plugin in plugins}
+                files = [member.replace(name=path) for name, path, member in members if name in names]
+                tar.extractall(home, files, filter="data")

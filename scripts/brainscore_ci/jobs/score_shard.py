@@ -16,12 +16,11 @@ from brainscore_ci.planning.planner import RECORDS
 from brainscore_ci.planning.shards import pair_shards, tasks_of
 from brainscore_ci.reporting.annotations import for_log
 from brainscore_ci.reporting.results import PairResult, Results
-from brainscore_core.command_line import say
+from brainscore_core.command_line import FAILED, say
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError
 from brainscore_core.files import atomic_path
 from brainscore_core.git import run_git
-from brainscore_core.plugin_management.environment import python_for
 from brainscore_core.records.store import BranchStore, FolderStore, RecordStore, reuse
 from brainscore_core.scoring.batches import Batch, run_batch
 from brainscore_core.scoring.campaign import run_pairs
@@ -47,11 +46,16 @@ def run(
 ) -> int:
     """Score; exit code 0 if every pair has a score or was skipped on purpose, 1 if one failed or was not reached.
 
+    Nothing is scored without boxes.
+
     Raises
     ------
     ConfigurationError
         If the plan cannot be read or has no such job.
     """
+    if why := why_no_box():
+        say(f"Nothing is scored: public scores need boxes. {why}")
+        return FAILED
     plan = Plan.read(plan_file)
     checkout = read_own_checkout(Path.cwd())
     pairs = plan.previews if previews else plan.pairs
@@ -71,7 +75,7 @@ def run(
             records,
             partial(run_publishable, checkout),
             revision_of=checkout.revision_of,
-            why_no_private=_why_no_private(),
+            why_no_private=None if os.environ.get("PRIVATE_DATA") == "true" else SKIPPED[0],
             minutes=minutes,
             tell=_tell,
         )
@@ -82,7 +86,7 @@ def run(
         _write_results(results, shard, pairs, FolderStore(records))
     failed = [record for record in made if record.status.startswith("failed:")]
     say(f"{len(made)} new records, {len(failed)} of them of failures; {len(unscored)} pairs not reached.")
-    return 1 if failed or unscored else 0
+    return FAILED if failed or unscored else 0
 
 
 def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: float) -> Iterator[Outcome]:
@@ -118,8 +122,7 @@ def _run_batch(checkout: Checkout, batch: Batch, deadline: float) -> Iterator[Ou
 def python_of(checkout: Checkout, pair: Pair) -> Path:
     """Return the interpreter that judges a pair, with the requirements of the benchmark and the plugins it uses.
 
-    A boxed model has its own environment; without boxes it runs in the judging process, which then has its requirements
-    too. The running interpreter stays unchanged.
+    The model, in its box, has its own environment. The running interpreter stays unchanged.
 
     Raises
     ------
@@ -128,16 +131,7 @@ def python_of(checkout: Checkout, pair: Pair) -> Path:
     """
     if settings().install_dependencies == "no":
         return Path(sys.executable)
-    folders = checkout.folders_of("benchmark", pair.benchmark)
-    if why_no_box() is None:
-        return boxed_python_for(folders)
-    return python_for([*checkout.folders_of("model", pair.model), *folders])
-
-
-def _why_no_private() -> str | None:
-    if os.environ.get("PRIVATE_DATA") != "true":
-        return SKIPPED[0]
-    return None if why_no_box() is None else SKIPPED[1]
+    return boxed_python_for(checkout.folders_of("benchmark", pair.benchmark))
 
 
 def _fetch_records(repository: Path) -> None:

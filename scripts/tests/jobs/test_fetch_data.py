@@ -1,9 +1,12 @@
-"""A job with private data fetches what its plugins need, and no plugin runs meanwhile."""
+"""One job fetches what plugins need and encrypts it, and no plugin runs meanwhile; others open their part."""
+
+from pathlib import Path
 
 import pytest
+from pyrage import x25519
 
 from brainscore_ci.jobs import fetch_data
-from brainscore_ci.jobs.fetch_data import data_home_of_tests, fetch_for_pairs, fetch_for_tests
+from brainscore_ci.jobs.fetch_data import data_home_of_tests, fetch, open_for_pairs, open_for_tests
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, TestTask
 from brainscore_core.config import settings
@@ -11,59 +14,116 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.processes import Ended
 from brainscore_core.scoring.pairs import Pair
 
+KEY = x25519.Identity.generate()
+FETCH = ["-m", "brainscore_vision", "data", "fetch"]
+DIGEST = 40 * "a"
+EXPERIMENT, OTHER, DATA = (
+    PluginName("benchmarks", "experiment"),
+    PluginName("benchmarks", "unrelated"),
+    PluginName("data", "recordings"),
+)
+
+
+def tasks(*names, private=True):
+    fields = {"minutes": 1.0, "memory_gb": 1.0, "reasons": ("changed",), "with_private": private}
+    return tuple(TestTask(plugin=name, **fields) for name in names)
+
 
 @pytest.fixture
-def fetched(tree, tmp_path, monkeypatch):
-    """What the library was asked to fetch: (arguments, data home), and the function that asks."""
+def planned(tree, tmp_path, monkeypatch):
+    """Plan tests and pairs; return the plan's file, that of the data, and what the library was asked to fetch."""
     asked = []
 
     def run_bounded(command, *, environment, folder, show):
         assert (folder, callable(show)) == (tree.path, True)
-        asked.append((command[1:], environment["BRAINIO_HOME"]))
-        return Ended(status=len(asked) - 1)
+        asked.append(command[1:])
+        home = Path(environment["BRAINIO_HOME"], DIGEST)
+        home.mkdir(parents=True)
+        for name in ("assy.nc", ".assy.nc.lock"):
+            (home / name).write_text("spikes" * 1000)
+        (home / "link").symlink_to("/etc/passwd")
+        return Ended(status=-9 if "--plugin=broken" in command else 0)
 
     monkeypatch.setattr(fetch_data, "run_bounded", run_bounded)
     monkeypatch.chdir(tree.path)
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "data"))
 
-    def fetch(function, **planned):
-        plan = Plan(base=None, head=None, event="push", changed=("x",), **planned)
-        (tmp_path / "plan.json").write_text(plan.to_json())
-        return function(tmp_path / "plan.json", 0), asked
+    def write(**parts):
+        file, archive = tmp_path / "plan.json", tmp_path / "data.age"
+        file.write_text(Plan(base=None, head=None, event="push", changed=("x",), **parts).to_json())
+        return file, archive, asked
 
-    return fetch
-
-
-FETCH = ["-m", "brainscore_vision", "data", "fetch", "--plugin=recordings"]
+    return write
 
 
-def test_what_the_benchmarks_of_private_pairs_use(fetched):
-    pairs = (Pair("pixels", "Experiment-similarity", 1.0, 1.0, private=True),)
-    status, asked = fetched(fetch_for_pairs, pairs=pairs)
-    assert (status, asked) == (0, [(FETCH, str(settings().data_home))])
+def files(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
 
 
-def test_nothing_for_public_pairs(fetched):
+def test_private_pairs_find_what_their_benchmarks_use(planned):
+    private = Pair("pixels", "Experiment-similarity", 1.0, 1.0, private=True)
+    plan, archive, asked = planned(pairs=(private,))
+    assert fetch(plan, archive, str(KEY.to_public())) == 0
+    assert asked == [[*FETCH, "--plugin=recordings"]]
+    assert b"spikes" not in archive.read_bytes()
+    open_for_pairs(plan, archive, 0, f"{KEY}\n")
+    assert files(settings().data_home) == {f"{DIGEST}/assy.nc"}
+    assert (settings().data_home / DIGEST / "assy.nc").read_text() == "spikes" * 1000
+
+
+def test_each_plugin_with_private_tests_has_a_copy_of_its_own(planned):
+    plan, archive, asked = planned(tests=tasks(EXPERIMENT, OTHER, DATA))
+    assert fetch(plan, archive, str(KEY.to_public())) == 0
+    assert len(asked) == 1
+    open_for_tests(plan, archive, 0, str(KEY))
+    assert files(data_home_of_tests(EXPERIMENT)) == files(data_home_of_tests(DATA)) == {f"{DIGEST}/assy.nc"}
+    assert files(data_home_of_tests(OTHER)) == set()
+    assert not data_home_of_tests(EXPERIMENT).is_relative_to(settings().data_home)
+
+
+def test_nothing_is_fetched_for_public_tests_and_pairs(planned):
     pairs = (Pair("pixels", "Experiment-similarity", 1.0, 1.0), Pair("pixels", "Unrelated", 1.0, 1.0))
-    assert fetched(fetch_for_pairs, pairs=pairs) == (0, [])
+    plan, archive, asked = planned(pairs=pairs, tests=tasks(DATA, private=False))
+    assert (fetch(plan, archive, str(KEY.to_public())), asked) == (0, [])
+    open_for_pairs(plan, archive, 0, str(KEY))
+    open_for_tests(plan, archive, 0, str(KEY))
+    assert files(settings().data_home) == set()
 
 
-def test_each_plugin_with_private_tests_has_a_copy_of_its_own(fetched):
-    names = [
-        PluginName("benchmarks", "experiment"),
-        PluginName("benchmarks", "unrelated"),
-        PluginName("data", "recordings"),
-    ]
-    tasks = tuple(
-        TestTask(plugin=name, minutes=1.0, memory_gb=1.0, reasons=("changed",), with_private=True) for name in names
-    )
-    public = TestTask(plugin=PluginName("models", "pixels"), minutes=1.0, memory_gb=1.0, reasons=("changed",))
-    status, asked = fetched(fetch_for_tests, tests=(*tasks, public))
-    assert asked == [(FETCH, str(data_home_of_tests(names[0]))), (FETCH, str(data_home_of_tests(names[2])))]
-    assert status == 1  # of the second one
-    assert not data_home_of_tests(names[0]).is_relative_to(settings().data_home)
+def test_a_download_that_fails_leaves_the_others(planned, tree):
+    tree.plugin("data/broken", registers=[("data", "Broken")])
+    plan, archive, _ = planned(tests=tasks(PluginName("data", "broken"), DATA))
+    assert fetch(plan, archive, str(KEY.to_public())) == 9
+    open_for_tests(plan, archive, 0, str(KEY))
+    assert files(data_home_of_tests(DATA)) == {f"{DIGEST}/assy.nc"}
 
 
-def test_a_job_that_is_not_planned(fetched):
+@pytest.mark.parametrize("key", ["", "AGE-SECRET-KEY-1", str(x25519.Identity.generate())])
+def test_no_other_key_opens_them(planned, key):
+    plan, archive, _ = planned(tests=tasks(DATA))
+    fetch(plan, archive, str(KEY.to_public()))
+    with pytest.raises(ConfigurationError, match="does not open"):
+        open_for_tests(plan, archive, 0, key)
+
+
+def test_no_damaged_file_is_opened(planned):
+    plan, archive, _ = planned(tests=tasks(DATA))
+    fetch(plan, archive, str(KEY.to_public()))
+    content = archive.read_bytes()
+    for damaged in (content[:-20], content[:-20] + bytes([content[-20] ^ 1]) + content[-19:]):
+        archive.write_bytes(damaged)
+        with pytest.raises(ConfigurationError, match="does not open"):
+            open_for_tests(plan, archive, 0, str(KEY))
+        assert not data_home_of_tests(DATA).exists()
+
+
+def test_what_cannot_be_used_is_named(planned):
+    plan, archive, _ = planned()
+    for recipient in ("", "age1nobody", str(KEY)):
+        with pytest.raises(ConfigurationError, match=r"no recipient of age.*age-keygen") as caught:
+            fetch(plan, archive, recipient)
+        assert str(KEY) not in str(caught.value)
+    fetch(plan, archive, str(KEY.to_public()))
     with pytest.raises(ConfigurationError, match="no job 0"):
-        fetched(fetch_for_pairs)
+        open_for_pairs(plan, archive, 0, str(KEY))

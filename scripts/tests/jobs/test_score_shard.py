@@ -12,7 +12,7 @@ import pytest
 from brainscore_ci.jobs import score_shard
 from brainscore_ci.jobs.score_shard import python_of
 from brainscore_ci.planning.checkout import read_own_checkout
-from brainscore_core.errors import RequirementsError
+from brainscore_ci.planning.plan import Plan
 from brainscore_core.plugin_management.environment import python_for
 from brainscore_core.scoring.pairs import Pair
 
@@ -60,12 +60,7 @@ def test_each_set_of_requirements_has_an_environment_of_its_own(tree, scored, mo
     assert scored("pixels", "Experiment-similarity") == two
     assert scored("pixels") == sys.executable
     assert importlib.util.find_spec("bs_example") is None
-    # A model in a box has an environment of its own; beside the benchmark it needs to get along with it.
-    assert scored("needs1", "Needs2") == two
-    monkeypatch.setattr(score_shard, "why_no_box", lambda: "No bubblewrap.")
-    assert version(scored("needs1")) == "1"
-    with pytest.raises(RequirementsError, match="bs_example==1"):
-        scored("needs1", "Experiment-similarity")
+    assert scored("needs1", "Needs2") == two  # a model in a box has an environment of its own
 
 
 def test_where_nothing_is_installed_pairs_are_scored_here(tree, scored, monkeypatch):
@@ -73,3 +68,15 @@ def test_where_nothing_is_installed_pairs_are_scored_here(tree, scored, monkeypa
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "no")
     assert scored("needs") == sys.executable
     assert Path(sys.executable).is_file()
+
+
+def test_without_boxes_nothing_is_scored(tree, tmp_path, monkeypatch, capsys):
+    """A model of public data could still change records of others, or the score of its own."""
+    plan = Plan(base=None, head=None, event="push", changed=("x",), pairs=(Pair("pixels", "Unrelated", 1.0, 1.0),))
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    monkeypatch.chdir(tree.path)
+    monkeypatch.setattr(score_shard, "why_no_box", lambda: "No bubblewrap.")
+    monkeypatch.setattr(score_shard, "run_batch", lambda *_, **__: pytest.fail("a pair is scored"))
+    assert score_shard.run(tmp_path / "plan.json", tmp_path / "records", minutes=1.0) == 1
+    assert "Nothing is scored: public scores need boxes. No bubblewrap." in capsys.readouterr().err
+    assert not (tmp_path / "records").exists()

@@ -34,7 +34,8 @@ SECONDS = 300  # for one run of one workflow
 USES = re.compile(r"uses: ([\w.-]+/[\w.-]+)@([0-9a-f]{40})")
 # What of the library a small repository needs; its plugins are its own.
 COPIED = (
-    *(".github/actions", ".github/workflows", "core/brainscore_core", "scripts", "vision/brainscore_vision"),
+    *(".github/actions", ".github/requirements", ".github/workflows", "core/brainscore_core", "scripts"),
+    "vision/brainscore_vision",
     "web/brainscore_web",
 )
 PLUGIN_FOLDERS = ("benchmarks", "data", "metrics", "models")
@@ -126,7 +127,7 @@ results = [PluginResult(plugin=task.plugin, status="passed", n_passed=1) for tas
 _INPUTS = {
     "actions/checkout": "fetch-depth persist-credentials ref",
     "actions/setup-python": "python-version",
-    "actions/upload-artifact": "name path if-no-files-found overwrite",
+    "actions/upload-artifact": "name path if-no-files-found overwrite retention-days",
     "actions/download-artifact": "name pattern path merge-multiple",
     "actions/upload-pages-artifact": "name path",
     "actions/deploy-pages": "artifact_name",
@@ -431,30 +432,32 @@ def only_loopback():
         fcntl.ioctl(sock, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up and running
 
 
-def write_programs(folder, light, stand_in_nox=False):
+def write_programs(folder, modules_of, stand_in_nox=False):
     """Write `python` and `nox` for the jobs of one run.
 
-    Nothing is installed: `python -m pip install` writes down what was asked for. A job that asked for nox has all
-    packages, taken from the work tree; any other finds only what it asked for, and its own PYTHONPATH.
+    Nothing is installed: `python -m pip install` writes down what was asked for. A session of nox has all packages,
+    taken from the work tree; any other step finds only what its job asked for, and its own PYTHONPATH.
     """
     folder.mkdir()
     shutil.copytree(Path(__file__).parents[1] / "apart", folder / "apart", ignore=shutil.ignore_patterns("__pycache__"))
     packages = ":".join(f"$GITHUB_WORKSPACE/{name}" for name in ("core", "vision", "scripts", "web"))
     everything = f'export PYTHONPATH="{packages}"'
-    has_nox = 'grep -qs "install nox" "$GITHUB_WORKSPACE/.git/installed"'
+    asked_for = 'grep -qs "requirements/{}.txt" "$GITHUB_WORKSPACE/.git/installed"'
+    locks = {lock: ",".join(modules_of(lock)) for lock in ("light", "data", "nox")}
+    installed = "\n            ".join(f"{asked_for.format(lock)} && export INSTALLED={locks[lock]}" for lock in locks)
     shim = f"""#!/bin/bash
         case "$*" in *"-m pip install "*) echo "${{*#*-m }}" >> "$GITHUB_WORKSPACE/.git/installed"; exit 0;; esac
-        if {has_nox}; then
+        if [ -n "$IN_NOX" ]; then
             {everything}
         else
-            grep -qs "scripts/requirements.txt" "$GITHUB_WORKSPACE/.git/installed" && export INSTALLED={",".join(light)}
+            {installed}
             export PYTHONPATH="${{0%/*}}/apart:$PYTHONPATH"
         fi
         exec {shlex.quote(sys.executable)} "$@"
         """
     nox = f"""#!/bin/bash
-        {has_nox} || {{ echo "nox is not installed"; exit 127; }}
-        exec env -u PYTHONPATH {shlex.quote(os.environ["NOX"])} --no-error-on-missing-interpreters "$@"
+        {asked_for.format("nox")} || {{ echo "nox is not installed"; exit 127; }}
+        exec env -u PYTHONPATH IN_NOX=1 {shlex.quote(os.environ["NOX"])} --no-error-on-missing-interpreters "$@"
         """
     if stand_in_nox:
         nox = f"""#!/bin/bash
@@ -499,8 +502,8 @@ def write_action(folder, name):
 class GitHub:
     """Runs workflows of a project as GitHub would."""
 
-    def __init__(self, project, folder, light):
-        self.project, self.folder, self.light = project, folder, light
+    def __init__(self, project, folder, modules_of):
+        self.project, self.folder, self.modules_of = project, folder, modules_of
         self.origin = folder / "origin" / REPOSITORY
         self.runs = 0
 
@@ -561,7 +564,7 @@ class GitHub:
         git(work, "fetch", "-q", "origin", commit)
         git(work, "checkout", "-q", "--detach", commit)
         git(work, "remote", "set-url", "origin", f"https://github.com/{REPOSITORY}")
-        write_programs(bin_folder, self.light, stand_in_nox)
+        write_programs(bin_folder, self.modules_of, stand_in_nox)
         file = work / f".github/workflows/{workflow}.yml"
         # act 0.2.89 does not know GitHub's `$/`, the repository itself at the commit that runs: write its long name.
         text = file.read_text(encoding="utf-8")
@@ -590,7 +593,7 @@ class GitHub:
         command += ["--env", f"GITHUB_REPOSITORY={REPOSITORY}", "--env", f"GITHUB_SHA={commit}"]
         for key, value in (environment or {}).items():
             command += ["--env", f"{key}={value}"]
-        for key, value in (variables or {}).items():
+        for key, value in {"RULESET": "true", **(variables or {})}.items():
             command += ["--var", f"{key}={value}"]
         surroundings = {
             "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
@@ -624,5 +627,5 @@ class GitHub:
 
 
 @pytest.fixture
-def github(project, tmp_path, light_modules):
-    return GitHub(project, tmp_path, light_modules)
+def github(project, tmp_path, modules_of):
+    return GitHub(project, tmp_path, modules_of)

@@ -1,7 +1,10 @@
 """Run `score.yml` and `nightly.yml`: what happens after a merge and at night."""
 
+import hashlib
 import json
 import subprocess
+
+from pyrage import x25519
 
 from brainscore_ci.reporting.results import read_folder
 
@@ -9,6 +12,7 @@ LIBRARY = "vision/brainscore_vision"
 ALL_PAIRS = {(model, benchmark) for model in ("network", "pixels") for benchmark in ("Experiment", "Unrelated")}
 PUBLIC = {
     "plan": "success",
+    "fetch": "skipped",
     "test": "skipped",
     "score": "success",
     "score-private": "skipped",
@@ -16,8 +20,18 @@ PUBLIC = {
     "leaderboard": "skipped",
     "publish": "skipped",
 }
-PRIVATE = {**PUBLIC, "test": "success", "score": "skipped", "score-private": "success"}
-OPTED_IN = {"PRIVATE_DATA": "true", "AWS_ROLE": "arn:aws:iam::1:role/reads", "AWS_REGION": "us-east-1"}
+PRIVATE = {**PUBLIC, "fetch": "success", "test": "success", "score": "skipped", "score-private": "success"}
+KEY = x25519.Identity.generate()
+OPTED_IN = {
+    "variables": {
+        "PRIVATE_DATA": "true",
+        "AWS_ROLE": "arn:aws:iam::1:role/reads",
+        "AWS_REGION": "us-east-1",
+        "DATA_RECIPIENT": str(KEY.to_public()),
+    },
+    "secrets": {"DATA_KEY": str(KEY)},
+}
+SPIKES = b"what neurons answered"
 
 
 def records(run):
@@ -48,22 +62,52 @@ def test_push_scores_what_it_can_change(project, github):
     assert records(run)["network", "Unrelated"]["score"] == 0.5
 
 
-def test_push_with_private_data(project, github):
-    project.write(f"{LIBRARY}/data/recordings/data.py", "")
-    before, after = project.commit("before"), None
-    project.write(f"{LIBRARY}/data/recordings/data.py", "VERSION = 2\n")
-    after = project.commit("after")
-    run = github.push(before, after, variables=OPTED_IN)
+def test_push_with_private_data(project, github, tmp_path):
+    """The file of a private test comes from the job that fetches it, and lies nowhere in between in plain text."""
+    (tmp_path / "mirror/lab").mkdir(parents=True)
+    (tmp_path / "mirror/lab/assy_Recordings.nc").write_bytes(SPIKES)
+    before, digest = project.commit("before"), hashlib.sha1(SPIKES).hexdigest()  # noqa: S324 - as data are named
+    project.plugin(
+        "data/recordings",
+        f"""
+        from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3
+        from brainscore_vision import data_registry
+
+        data_registry["Recordings"] = lambda: 1 or load_assembly_from_s3(
+            identifier="Recordings", version_id=None, sha1="{digest}", bucket="lab", cls=None
+        )
+        """,
+        f"""
+        import os
+        from pathlib import Path
+
+        import pytest
+
+
+        def test_public():
+            assert 2 + 2 == 4
+
+
+        @pytest.mark.private_access
+        def test_private():
+            assert Path(os.environ["BRAINIO_HOME"], "{digest}", "assy_Recordings.nc").read_bytes() == {SPIKES}
+        """,
+    )
+    mirror = {"BRAINSCORE_MIRROR": str(tmp_path / "mirror")}
+    run = github.push(before, project.commit("after"), **OPTED_IN, environment=mirror)
     assert run.results == PRIVATE, run.story
     assert [task.with_private for task in run.plan.tests if str(task.plugin) == "data/recordings"] == [True]
     tested = {str(result.plugin): result for result in read_folder(run.artifacts)[0].plugins}
     assert tested["data/recordings"].n_passed == 2  # the private one too
+    contents = [file.read_bytes() for file in run.artifacts.rglob("*") if file.is_file()]
+    contents += [run.log(job).encode() for job in run.jobs]
+    assert not [content for content in contents if SPIKES in content or str(KEY).encode() in content]
     assert records(run).keys() == {("network", "Experiment"), ("pixels", "Experiment")}
     assert {record["status"] for record in records(run).values()} == {"scored"}
 
 
 def test_only_pairs_on_private_data_are_scored_where_the_credentials_are(project, github):
-    run = github.push(*push_change(project), variables=OPTED_IN)
+    run = github.push(*push_change(project), **OPTED_IN)
     assert run.results == {**PRIVATE, "score": "success"}, run.story
     assert records(run).keys() == {("network", "Experiment"), ("network", "Unrelated")}
     assert {record["status"] for record in records(run).values()} == {"scored"}
@@ -221,7 +265,7 @@ def test_no_test_with_private_data_finds_a_credential(project, github):
             raise ValueError(value)
         """,
     )
-    run = github.push(before, project.commit("after"), variables=OPTED_IN, environment=OF_THE_JOB)
+    run = github.push(before, project.commit("after"), **OPTED_IN, environment=OF_THE_JOB)
     assert run.results["test"] == "failure", run.story  # one test does fail
     (result,) = [each for each in read_folder(run.artifacts)[0].plugins if str(each.plugin) == "data/recordings"]
     assert (result.n_passed, result.n_failed) == (1, 1), run.story
@@ -249,7 +293,7 @@ print("said-by-a-model")
         "score = Score(0.5)",
         "score = Score(0.5 + 0 * candidate.visual_degrees())",
     )
-    run = github.push(before, project.commit("after"), variables=OPTED_IN, environment=OF_THE_JOB)
+    run = github.push(before, project.commit("after"), **OPTED_IN, environment=OF_THE_JOB)
     assert run.results == {**PRIVATE, "score": "success"}, run.story
     published = records(run)["network", "Experiment"]
     assert (published["status"], published["score"], published["layers"]) == ("scored", 0.5, {})
