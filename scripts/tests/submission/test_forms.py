@@ -37,7 +37,7 @@ def test_what_decides_about_trust_has_its_own_owners():
 
 def test_updates_wait_a_week():
     updates = yaml.safe_load((GITHUB / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
-    assert {update["package-ecosystem"] for update in updates} == {"github-actions", "pip"}
+    assert {update["package-ecosystem"] for update in updates} == {"github-actions", "pip", "uv"}
     for update in updates:
         days = [value for key, value in update["cooldown"].items() if key.endswith("days")]
         assert "default-days" in update["cooldown"]
