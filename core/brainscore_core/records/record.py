@@ -325,9 +325,10 @@ class ScoreRecord(Untrusted):
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": software.versions(),
             "machine": machine.machine(),
-            "source_revision": sources.source_revision(),
             **fields,
         }
+        if "source_revision" not in content:
+            content["source_revision"] = sources.source_revision()  # asks git
         return cls(
             model=model,
             benchmark=benchmark,

@@ -13,11 +13,12 @@ import dataclasses
 import re
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from brainscore_ci.reporting.results import Failure, PluginResult, SkippedTest
 from brainscore_core import errors
-from brainscore_core.identity import software
+from brainscore_core.identity import software, sources
 from brainscore_core.records.record import NOT_APPLICABLE, ScoreRecord
 
 __all__ = ["OTHER_ERROR", "SKIPPED", "known_error", "public_record", "public_result", "written_tests"]
@@ -86,6 +87,7 @@ def public_record(record: ScoreRecord, revision_of: Callable[[str, str], str | N
         benchmark=record.benchmark,
         duration_s=_rounded(record.duration_s),
         peak_memory_bytes=None if memory is None else _ROUNDED_BYTES * round(memory / _ROUNDED_BYTES),
+        source_revision=_own_revision(),
         model_revision=revision_of("model", record.model),
         benchmark_revision=revision_of("benchmark", record.benchmark),
         versions={
@@ -102,6 +104,9 @@ def public_record(record: ScoreRecord, revision_of: Callable[[str, str], str | N
     machine = record.machine if record.machine in _MACHINES else bare.machine
     kept = {name: getattr(record, name) for name in _KEPT}
     return dataclasses.replace(bare, created=created, machine=machine, **kept)
+
+
+_own_revision = cache(sources.source_revision)
 
 
 def _public_status(status: str) -> str:
