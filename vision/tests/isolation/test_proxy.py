@@ -164,12 +164,15 @@ def test_what_records_keep_of_a_model_is_the_same(remote):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-@pytest.mark.parametrize("model", ["pixels", "gabor_bank"])
 @pytest.mark.parametrize(
-    "benchmark",
+    ("model", "benchmark"),
     [
-        *("SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-ridgecv_signal", "SimulatedCortex2026.V4-rdm"),
-        *("SimulatedCortex2026.IT-temporal-pls", "SimulatedCortex2026-i2n", "SimulatedCortex2026.V1-pref_or"),
+        ("pixels", "SimulatedCortex2026.IT-ridgecv_signal"),
+        ("pixels", "SimulatedCortex2026.V4-rdm"),
+        ("pixels", "SimulatedCortex2026.IT-temporal-pls"),
+        ("pixels", "SimulatedCortex2026-i2n"),
+        ("gabor_bank", "SimulatedCortex2026.V1-pls"),
+        ("gabor_bank", "SimulatedCortex2026.V1-pref_or"),
     ],
 )
 def test_scores_are_the_same_as_in_one_process(remote, model, benchmark):
