@@ -616,6 +616,17 @@ def test_layers_of_several_types_become_one_type_that_holds_both(stimuli):
         np.testing.assert_array_equal(activations.values[:, 0], activations.values[:, 1])
 
 
+def test_units_without_any_and_without_axes(stimuli):
+    def odd(inputs, names):
+        known = {"none": np.zeros((len(inputs), 0)), "number": inputs.astype(float)}
+        return {name: known[name] for name in names}
+
+    helper = ActivationsExtractorHelper(odd, brightness, "net", batch_size=4, model_digest=lambda: "net")
+    for _ in range(2):
+        assert helper(stimuli, layers=["none"]).shape == (N, 0)
+        np.testing.assert_array_equal(helper(stimuli, layers=["number"]).values[:, 0], 10 * np.arange(N))
+
+
 def test_the_cache_is_limited(model, stimuli, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_CACHE_GB", "0.000004")
     sizes = []
