@@ -2,7 +2,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +16,7 @@ from brainscore_core.plugin_management.environment import (
     run_in_environment,
 )
 
-
-def make_wheel(folder: Path, name: str, version: str = "1.0", requires: str = "") -> None:
-    folder.mkdir(exist_ok=True)
-    info = f"{name}-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
-        wheel.writestr(f"{name}.py", f"VERSION = {version!r}\n")
-        header = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        wheel.writestr(f"{info}/METADATA", header + (f"Requires-Dist: {requires}\n" if requires else ""))
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{info}/RECORD", "")
+from .conftest import make_wheel
 
 
 @pytest.fixture
@@ -72,7 +62,7 @@ def test_an_environment_has_the_requirements_and_sees_what_is_here(plugins, caps
 
 def test_a_torchvision_for_another_torch_is_no_reason_to_bring_that_torch(plugins, tmp_path, monkeypatch):
     for name, version, requires in (
-        ("torch", "99.0", ""), ("torchvision", "1.0", "torch==9.0"), ("torchvision", "2.0", "torch==99.0"),
+        ("torch", "99.0", ()), ("torchvision", "1.0", ("torch==9.0",)), ("torchvision", "2.0", ("torch==99.0",)),
     ):  # fmt: skip
         make_wheel(tmp_path / "wheels", name, version, requires)
     here = tmp_path / "here" / "torch-9.0+cpu.dist-info"
@@ -84,7 +74,7 @@ def test_a_torchvision_for_another_torch_is_no_reason_to_bring_that_torch(plugin
     ):
         environment_for([plugins("model", "torchvision\n")])
     assert environments() == []
-    make_wheel(tmp_path / "wheels", "torchvision", "1.0+cpu", "torch==9.0")
+    make_wheel(tmp_path / "wheels", "torchvision", "1.0+cpu", ("torch==9.0",))
     python = environment_for([plugins("benchmark", "torchvision\n")])
     assert ask(python, "torchvision.VERSION", "torchvision") == "1.0+cpu"
 
@@ -109,7 +99,7 @@ def test_a_failed_environment_leaves_nothing(plugins):
 
 
 def test_installing_inside_an_environment_sees_what_is_here(plugins, tmp_path, monkeypatch):
-    make_wheel(tmp_path / "wheels", "bs_needs_numpy", requires="numpy")
+    make_wheel(tmp_path / "wheels", "bs_needs_numpy", requires=("numpy",))
     (tmp_path / "wheels" / "numpy-99.0-py3-none-any.whl").unlink()  # it could only come from here
     python = environment_for([plugins("one", "bs_example\n")])
     folder = plugins("metric", "bs_needs_numpy\n")

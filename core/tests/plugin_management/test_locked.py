@@ -13,20 +13,11 @@ from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management.locked import environment_from_lock, read_lock
 from brainscore_core.processes import run_bounded
 
+from .conftest import make_wheel
+
 LIBRARY = Path(brainscore_core.__file__).parents[1]
 PYTHON = f"python=={platform.python_version()}\n"
 TELL = "from brainscore_core.identity import software; print(software.installed(), end='')"
-
-
-def _wheel(folder, name, version, *, source="x = 1"):
-    info = f"{name}-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
-        archive.writestr(f"{name}.py", source)
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: m\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr(f"{info}/RECORD", f"{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
 
 
 @pytest.fixture
@@ -36,17 +27,13 @@ def index(tmp_path, monkeypatch):
         pytest.skip("neither the program uv nor pip is here, which install")
     folder = tmp_path / "wheels"
     folder.mkdir()
-    for name, value in {
-        "UV_FIND_LINKS": str(folder),
-        "UV_NO_INDEX": "1",
-        "UV_OFFLINE": "1",
-        "PIP_FIND_LINKS": str(folder),
-        "PIP_NO_INDEX": "1",
-    }.items():
-        monkeypatch.setenv(name, value)
+    for installer in ("UV", "PIP"):
+        monkeypatch.setenv(f"{installer}_FIND_LINKS", str(folder))
+        monkeypatch.setenv(f"{installer}_NO_INDEX", "1")
+    monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
-    _wheel(folder, "made_up_thing", "1.0")
-    _wheel(folder, "made_up_thing", "1.1", source="x = 2")
+    make_wheel(folder, "made_up_thing", "1.0")
+    make_wheel(folder, "made_up_thing", "1.1")
     return folder
 
 
@@ -63,7 +50,7 @@ NEEDED = ("packaging", "numpy", "filelock", "platformdirs")
 def test_it_has_what_the_lock_names_and_nothing_else(index):
     lock = PYTHON + "".join(sorted([*_lines(*NEEDED).splitlines(keepends=True), "made-up-thing==1.0\n"]))
     python = environment_from_lock(lock, [LIBRARY])
-    ended = run_bounded([python, "-P", "-c", f"import made_up_thing; assert made_up_thing.x == 1; {TELL}"])
+    ended = run_bounded([python, "-P", "-c", f"import made_up_thing; assert made_up_thing.VERSION == '1.0'; {TELL}"])
     assert ended.status == 0, ended.output
     told = set(ended.output.splitlines())
     assert told == set(lock.splitlines())
@@ -72,7 +59,7 @@ def test_it_has_what_the_lock_names_and_nothing_else(index):
     assert python.stat().st_ctime_ns == made
     other = environment_from_lock(lock.replace("thing==1.0", "thing==1.1"), [LIBRARY])
     assert other != python
-    assert run_bounded([other, "-P", "-c", "import made_up_thing; assert made_up_thing.x == 2"]).status == 0
+    assert run_bounded([other, "-P", "-c", "import made_up_thing; assert made_up_thing.VERSION == '1.1'"]).status == 0
 
 
 def test_what_cannot_be_had_is_named_and_nothing_is_left(index, tmp_path):

@@ -1,7 +1,5 @@
 """Install real wheels, made here, into real interpreters, made here; no network."""
 
-import base64
-import hashlib
 import json
 import os
 import shutil
@@ -23,26 +21,7 @@ from brainscore_core.plugin_management._requirement_files import read_requiremen
 from brainscore_core.plugin_management._resolution import planned_versions
 from brainscore_core.plugin_management.requirements import install_command, install_requirements, is_satisfied
 
-
-def make_wheel(folder: Path, name: str, version: str = "1.0", requires: tuple[str, ...] = ()) -> Path:
-    """Write a wheel with one module that knows its version."""
-    folder.mkdir(exist_ok=True)
-    module = name.replace("-", "_")
-    info = f"{module}-{version}.dist-info"
-    header = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nProvides-Extra: more\n"
-    files = {
-        # A distribution that stands for the library's has its metadata alone: its module would hide the real one.
-        f"{module if name != 'brainscore-core' else 'of_' + module}.py": f"VERSION = {version!r}\n",
-        f"{info}/METADATA": header + "".join(f"Requires-Dist: {required}\n" for required in requires),
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    digests = {file: base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()) for file, text in files.items()}
-    record = "".join(f"{file},sha256={digests[file].decode().rstrip('=')},{len(files[file])}\n" for file in files)
-    path = folder / f"{module}-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as wheel:
-        for file, text in {**files, f"{info}/RECORD": f"{record}{info}/RECORD,,\n"}.items():
-            wheel.writestr(file, text)
-    return path
+from .conftest import make_wheel
 
 
 class Interpreter:
