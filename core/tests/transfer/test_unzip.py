@@ -70,7 +70,7 @@ def test_killed_extraction_cannot_be_mistaken_for_a_folder(tmp_path):
 
 def test_several_processes_unzip_the_same(tmp_path):
     path = make_zip(tmp_path / "set.zip", {f"{number}.png": os.urandom(1000) for number in range(200)})
-    script = "import sys; from brainscore_core.supported_data_standards.brainio.fetch import unzip; unzip(sys.argv[1])"
+    script = "import sys; from brainscore_core.transfer.unzip import unzip; unzip(sys.argv[1])"
     processes = [subprocess.Popen([sys.executable, "-c", script, str(path)]) for _ in range(4)]
     assert [process.wait() for process in processes] == [0] * 4
     with zipfile.ZipFile(path) as archive:
