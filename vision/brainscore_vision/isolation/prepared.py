@@ -99,9 +99,10 @@ def prepare(model: str) -> Prepared:
     with locked(prepared.home):
         if not marker.is_file():
             shutil.rmtree(prepared.home, ignore_errors=True)  # from an interrupted attempt
-            if _fetch(prepared):
+            left_out = _fetch(prepared)
+            if left_out is not None:
                 with atomic_path(marker) as temporary:
-                    temporary.touch()
+                    temporary.write_text("".join(f"not taken over: {name!a}\n" for name in left_out), encoding="ascii")
     return prepared
 
 
@@ -134,13 +135,12 @@ def _fetch(prepared: Prepared) -> bool:
             timeout_s=_FETCH_S,
         )
         if ended.problem is None:
-            take_over(writable, prepared.home)
-            return True
+            return take_over(writable, prepared.home)
     finally:
         shutil.rmtree(writable, ignore_errors=True)
     # Without the network it fails too, with the reason.
     _logger.warning("%s could not be loaded in the phase with the network: %s", prepared.model, ended.tail)
-    return False
+    return None
 
 
 def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = False) -> Box:

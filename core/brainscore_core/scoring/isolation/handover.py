@@ -32,8 +32,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _logger = logging.getLogger(__name__)
 
 
-def take_over(source: Path, target: Path, *, most_bytes: int = _MOST_BYTES, most_files: int = _MOST_FILES) -> None:
-    """Copy the regular files below a folder that a stranger wrote, and remove that folder.
+def take_over(source: Path, target: Path, *, most_bytes: int = _MOST_BYTES, most_files: int = _MOST_FILES) -> list[str]:
+    """Copy the regular files below a folder that a stranger wrote, remove that folder, and return what was left out.
 
     A link to a regular file within the folder becomes that file, as in the cache of Hugging Face; other links and
     special files are left out, and the log names them.
@@ -63,9 +63,11 @@ def take_over(source: Path, target: Path, *, most_bytes: int = _MOST_BYTES, most
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise
-    if copy.left_out:
-        _logger.warning("Not taken over from a box: %s", ", ".join(map(ascii, sorted(copy.left_out)[:20])))
+    left_out = sorted(copy.left_out)
+    if left_out:
+        _logger.warning("Not taken over from a box: %s", ", ".join(map(ascii, left_out[:20])))
     shutil.rmtree(source, ignore_errors=True)
+    return left_out
 
 
 @contextmanager
@@ -109,16 +111,23 @@ class _Copy:
 
     def _file(self, name: str, theirs: int, ours: int) -> None:
         with os.fdopen(os.open(name, _FILE, dir_fd=theirs), "rb") as source:
-            mode = os.fstat(source.fileno()).st_mode
+            found = os.fstat(source.fileno())
+            mode = found.st_mode
             if not stat.S_ISREG(mode):  # it was one a moment ago
                 raise IsolationError(f"{name!a} was replaced while it was taken over.")
+            if found.st_size > self._bytes_left:
+                raise IsolationError("A box left larger files than are taken over.")
             is_program = bool(mode & stat.S_IXUSR)
             with os.fdopen(os.open(name, _NEW, 0o700 if is_program else 0o600, dir_fd=ours), "wb") as copy:
                 while chunk := source.read(_CHUNK):
                     self._bytes_left -= len(chunk)
                     if self._bytes_left < 0:
                         raise IsolationError("A box left larger files than are taken over.")
-                    copy.write(chunk)
+                    if chunk.count(0) == len(chunk):  # a hole stays one: it must not fill the disk
+                        copy.seek(len(chunk), os.SEEK_CUR)
+                    else:
+                        copy.write(chunk)
+                copy.truncate()
 
     def make_links(self, ours: int) -> None:
         for path in self._links:

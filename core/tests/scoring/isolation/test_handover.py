@@ -99,8 +99,25 @@ def test_there_is_an_end_of_size_number_and_depth(left, tmp_path):
     assert not (tmp_path / "ours").exists()
 
 
-def test_a_sparse_file_counts_as_large_as_it_reads(left, tmp_path):
+def test_a_sparse_file_counts_as_large_as_it_reads_and_stays_sparse(left, tmp_path):
     with (left / "sparse").open("wb") as stream:
-        stream.truncate(2**40)
+        stream.write(b"start")
+        stream.truncate(2**26)
     with pytest.raises(IsolationError, match="larger"):
-        take_over(left, tmp_path / "ours", most_bytes=2**24)
+        take_over(left, tmp_path / "ours", most_bytes=2**26)
+    take_over(left, tmp_path / "ours")
+    copy = (tmp_path / "ours" / "sparse").stat()
+    assert (copy.st_size, copy.st_blocks * 512 < 2**24) == (2**26, True)
+
+
+def test_what_is_replaced_while_it_is_copied_does_not_arrive(left, tmp_path, monkeypatch):
+    plain, real = (left / "a/b/weights.bin").stat(), os.stat
+    os.mkfifo(left / "pipe")
+    (left / "link").symlink_to("/etc/passwd")
+    monkeypatch.setattr(os, "stat", lambda path, **more: plain if path in ("pipe", "link") else real(path, **more))
+    for name in ("link", "pipe"):  # regular files a moment ago
+        with pytest.raises((IsolationError, OSError)):
+            take_over(left, tmp_path / "ours")
+        (left / name).unlink()
+    take_over(left, tmp_path / "ours")
+    assert taken(tmp_path / "ours") == {"a/b/weights.bin": b"weights"}
