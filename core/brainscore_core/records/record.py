@@ -57,7 +57,6 @@ MADE = ("created", "duration_s", "machine", "peak_memory_bytes")
 _MOST_MESSAGE, _MOST_TAIL, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 4_000, 100_000, 10, 10**15
 _MOST_REASON, _MOST_SOURCES, _MOST_INFLUENCE, _MOST_PARTS = 500, 10, 8_192, 1_000
 _DEVICES = frozenset({"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10))})
-_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
 _STATUS = re.compile(r"scored|not_applicable|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
 
 Small = TypeVar("Small", bound=Mapping[str, object])
@@ -70,8 +69,8 @@ def _printable(value: str) -> str:
 
 
 def _small(value: Small) -> Small:
-    level: list[object] = [value]
-    depth = 0
+    level: list[object] = [*value.values()]
+    depth = 1
     while level and depth < _MOST_DEPTH:
         depth += 1
         lists = [value for value in level if isinstance(value, list)]
@@ -88,7 +87,7 @@ _Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME), AfterValidator
 _Number = Annotated[float, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
 _Integer = Annotated[int, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
 _Reason = Annotated[str, text(_MOST_REASON)]
-_Sketch = Annotated[str, text(_MOST_INFLUENCE), matching(_BASE64, "base64")]
+_Sketch = Annotated[str, Field(max_length=_MOST_INFLUENCE, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]  # base64
 _Digests = Annotated[Mapping[_Name, _Name], at_most(_MOST_PARTS)]
 Status = Annotated[
     str,
@@ -415,7 +414,8 @@ def _unnested(content: object) -> object:
         raise CorruptFileError(f"It has schema version {shown(version)}, expected {SCHEMA_VERSION}.")
     if not isinstance(made, dict) or set(made) != set(MADE) or not content.keys().isdisjoint(MADE):
         raise CorruptFileError(f"Its block 'made' is {shown(made)}; expected exactly {', '.join(MADE)}.")
-    return {**{name: value for name, value in content.items() if name != "made"}, **made}
+    content.pop("made")
+    return content | made
 
 
 def json_schema() -> dict[str, Any]:

@@ -269,18 +269,20 @@ class JointErrors:
         with np.errstate(invalid="ignore", divide="ignore"):
             spread_apart = self.apart**2 / self.df
             for start in range(0, n_models, _ROWS):  # a few rows at a time stay in the cache of the processor
-                rows = slice(start, start + _ROWS)
-                parts = np.maximum(own[:, rows, None] + own[:, None, :] - 2 * self.moments[:, rows], 0.0)
+                rows, rest = slice(start, start + _ROWS), slice(start, None)  # mirrored below the diagonal
+                parts = own[:, rows, None] + own[:, None, rest] - 2 * self.moments[:, rows, rest]
+                np.maximum(parts, 0.0, out=parts)
                 parts[parts < least] = 0.0
-                within, apart = _variance(parts), self.apart[rows, None] + self.apart
+                within, apart = _variance(parts), self.apart[rows, None] + self.apart[rest]
                 spread = parts[0] ** 2 / n + parts[1] ** 2 / q + parts[2] ** 2 / (n * q)
-                spread += spread_apart[rows, None] + spread_apart
+                spread += spread_apart[rows, None] + spread_apart[rest]
                 variance = within + apart
                 df = variance**2 / spread
                 if math.isinf(n) and math.isinf(q):  # without degrees of freedom of the moments
-                    df = np.where(within > 0, np.minimum(df, np.minimum(self.df[rows, None], self.df)), df)
-                freedom[rows] = np.where(variance > 0, df, np.inf)
-                errors[rows] = np.sqrt(variance)
+                    df = np.where(within > 0, np.minimum(df, np.minimum(self.df[rows, None], self.df[rest])), df)
+                df[~(variance > 0)] = np.inf
+                for table, of_rows in (errors, np.sqrt(variance)), (freedom, df):
+                    table[rows, rest], table[rest, rows] = of_rows, of_rows.T
         np.fill_diagonal(errors, 0.0)
         np.fill_diagonal(freedom, np.inf)
         return errors, freedom

@@ -116,8 +116,8 @@ class ModelScores:
         moments = np.empty((3, n, n))
         for kind, of_kind in enumerate(moments):
             steps: npt.NDArray[Any] = self.steps[:, kind].astype(kind_of_float)
-            np.multiply(steps @ steps.T, self.scale[:, kind, None], out=of_kind)
-            of_kind *= self.scale[:, kind]
+            np.multiply.outer(self.scale[:, kind], self.scale[:, kind], out=of_kind)
+            of_kind *= steps @ steps.T
         freedom = self.freedom[self.matched].min(axis=0) if self.matched.any() else np.full(2, np.inf)
         apart = np.where(np.isfinite(self.error), self.apart**2, np.nan)
         return JointErrors(moments, (float(freedom[0]), float(freedom[1])), apart, self.df)

@@ -26,6 +26,7 @@ t-distribution, Communications of the ACM 13:617.
 
 from __future__ import annotations
 
+import itertools
 import string
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     Places = npt.NDArray[np.intp]
 
 __all__ = ["Comparison", "Reliability", "holm", "letters", "tie_groups"]
+
+_ROWS = 32
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,33 +112,28 @@ class Comparison:
     @cached_property
     def p(self) -> Floats:
         """Two-sided p values of the differences; NaN on the diagonal."""
-        difference = self._of_pairs(np.abs(self.differences))
-        error, freedom = self._of_pairs(self.joint.pair_errors), self._of_pairs(self.joint.pair_freedom)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where(difference == 0, 0.0, difference / error)
-        return self._for_pairs(np.where(np.isnan(error), np.nan, _two_sided(t, freedom)), np.nan)
+        p = np.empty_like(self.differences)
+        for start in range(0, len(p), _ROWS):  # a few rows at a time stay in the cache of the processor
+            rows, rest = slice(start, start + _ROWS), slice(start, None)  # mirrored below the diagonal
+            difference, error = np.abs(self.differences[rows, rest]), self.joint.pair_errors[rows, rest]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                t = np.where(difference == 0, 0.0, difference / error)
+            of_rows = np.where(np.isnan(error), np.nan, _two_sided(t, self.joint.pair_freedom[rows, rest]))
+            p[rows, rest], p[rest, rows] = of_rows, of_rows.T
+        np.fill_diagonal(p, np.nan)
+        return p
 
     @cached_property
     def p_holm(self) -> Floats:
         """`p` corrected for all pairs of these models."""
-        return self._for_pairs(holm(self._of_pairs(self.p)), np.nan)
+        upper, table = np.triu_indices(len(self.scores), 1), np.full_like(self.p, np.nan)
+        table[upper] = table.T[upper] = holm(self.p[upper])
+        return table
 
     @cached_property
     def differs(self) -> Bools:
         """Pairs that differ significantly, corrected for all pairs; False without an error."""
-        return self._for_pairs(_rejected(self._of_pairs(self.p), 1 - self.level), False)
-
-    @cached_property
-    def _upper(self) -> tuple[Places, Places]:
-        return np.triu_indices(len(self.scores), 1)
-
-    def _of_pairs(self, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return table[self._upper]
-
-    def _for_pairs(self, values: npt.NDArray[Any], diagonal: float | bool) -> npt.NDArray[Any]:
-        table = np.full((len(self.scores), len(self.scores)), diagonal, dtype=values.dtype)
-        table[self._upper] = table.T[self._upper] = values
-        return table
+        return _rejected(self.p, 1 - self.level, all_at_once=True)
 
     @cached_property
     def ranks(self) -> Floats:
@@ -149,7 +147,7 @@ class Comparison:
 
         1 is the best, NaN means no score. Models of a pair without an error may be in any order.
         """
-        differs = self.differs if all_at_once else _rejected(self.p, 1 - self.level)
+        differs = _rejected(self.p, 1 - self.level, all_at_once=all_at_once)
         n_better = (differs & (self.differences < 0)).sum(axis=1)
         n_worse = (differs & (self.differences > 0)).sum(axis=1)
         has_score = np.isfinite(self.scores)
@@ -166,8 +164,8 @@ class Comparison:
         known = np.isfinite(self.scores) & np.isfinite(self.joint.apart)
         if known.sum() < 3:
             return Reliability(reason=f"{int(known.sum())} models have a score with an error; it takes three")
-        errors, freedom = (table[np.ix_(known, known)] for table in (self.joint.pair_errors, self.joint.pair_freedom))
-        is_bound = not self.joint.is_matched[np.ix_(known, known)].all()
+        errors, freedom = (table[known][:, known] for table in (self.joint.pair_errors, self.joint.pair_freedom))
+        is_bound = bool(self.joint.apart[known].any())
         return _reliability(self.scores[known], errors, freedom, self.level, is_bound)
 
 
@@ -212,14 +210,15 @@ def holm(p: npt.ArrayLike) -> Floats:
     return corrected
 
 
-def _rejected(p: Floats, alpha: float) -> Bools:
-    """Return where `holm` is at most `alpha`, without sorting."""
-    n_tests = np.isfinite(p).sum(axis=-1, keepdims=True)
+def _rejected(p: Floats, alpha: float, *, all_at_once: bool = False) -> Bools:
+    """Return where `holm` of each row, or of all pairs of a symmetric table, is at most `alpha`, without sorting."""
+    axis, copies = (None, 2) if all_at_once else (-1, 1)
+    n_tests = np.isfinite(p).sum(axis=axis, keepdims=True) // copies
     count = np.zeros_like(n_tests)
     while True:
         with np.errstate(invalid="ignore"):
             rejected: Bools = p * np.maximum(n_tests - count, 1) <= alpha
-        previous, count = count, rejected.sum(axis=-1, keepdims=True)
+        previous, count = count, rejected.sum(axis=axis, keepdims=True) // copies
         if np.array_equal(count, previous):
             return rejected
 
@@ -261,7 +260,7 @@ def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
         such a pair shares none if a model between them differs from one.
     """
     order = np.argsort(-scores, kind="stable")[: int(np.isfinite(scores).sum())]
-    n, apart = len(order), differs[np.ix_(order, order)]
+    n, apart = len(order), differs[order][:, order]
     if not n:
         return np.zeros((0, len(scores)), dtype=bool)
     after = np.triu(apart, 1)
@@ -314,8 +313,10 @@ def letters(groups: Bools, *, most: int | None = None) -> list[str]:
     n_groups, separator = len(groups), "" if len(groups) <= len(string.ascii_lowercase) else ","
     names = [_letter(number) for number in range(n_groups)]
     texts = []
-    for of_model in groups.T:
-        own = [names[place] for place in np.flatnonzero(of_model)]
+    numbers = np.nonzero(groups.T)[1].tolist()
+    ends = np.cumsum(groups.sum(axis=0)).tolist()
+    for start, end in itertools.pairwise([0, *ends]):
+        own = [names[number] for number in numbers[start:end]]
         texts.append(separator.join(own) if most is None or len(own) <= most else f"{own[0]}-{own[-1]}")
     return texts
 
@@ -345,8 +346,8 @@ def _reliability(scores: Floats, errors: Floats, freedom: Floats, level: float, 
     along = max(float(centred @ within @ centred) - squares, 0.0)
     scale = (2 * squares + 4 * along) / (2 * noise + 4 * true)
     k = noise / scale
-    known = np.isfinite(freedom) & (variances > 0)
-    worth = variances[known].sum() / (variances[known] / freedom[known]).sum() if known.any() else np.inf
+    counted = np.where(np.isfinite(freedom), variances, 0.0)
+    worth = counted.sum() / (counted / freedom).sum() if counted.any() else np.inf
     tails = ((1 + level) / 2, (1 - level) / 2)
     low, high = (_noncentrality(total / noise, k, float(worth), tail) for tail in tails)
     return Reliability(true / total, low / (low + k), high / (high + k), is_bound=is_bound)

@@ -149,10 +149,8 @@ def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str =
     code = "".join("h" if shows == "nothing" else _code(record, newest) for record in of_models)
     comparison = Comparison(scores.value, scores.joint())
     column = _column(models, comparison, intervals, code, [int(char != "s") for char in code], 1)
-    details: dict[str, list[Any]] = {name: [] for name in DETAILS}
-    for record in of_models:
-        for name, value in _details(record, newest, shows).items():
-            details[name].append(value)
+    rows = [_details(record, newest, shows) for record in of_models]
+    details = {name: [row[name] for row in rows] for name in DETAILS}
     layers = [None if record is None or shows != "all" else _layers(record) for record in of_models]
     leaf = Leaf(details, layers, _facts(of_models, counted, shows))
     return LeafColumn(column, leaf, scores.unmatched(np.array(nameless, dtype=bool)), comparison.joint)

@@ -6,7 +6,7 @@ Details of scores and errors of pairs of models, which only later steps need, go
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.statistics.model_scores import MeanOfScores, ModelScores
 from brainscore_web.leaderboard.columns import Column, Leaf, column_of_average, column_of_records
-from brainscore_web.leaderboard.pairs import Codes, encode
+from brainscore_web.leaderboard.pairs import BLOCK, Codes, encode, tiles
 from brainscore_web.leaderboard.sources import Source, pair_of
 from brainscore_web.leaderboard.tree import UNAVERAGED, Node, tree_of
 
@@ -32,21 +32,29 @@ __all__ = ["ComputedBoard", "Scratch", "compute"]
 
 @dataclass(frozen=True)
 class Scratch:
-    """Files of single nodes during a build, below one folder, numbered by identifier."""
+    """Files of single nodes during a build, below one folder, numbered by identifier.
+
+    `position` is that of each model on the board.
+    """
 
     folder: Path
     numbers: dict[str, int]
+    position: dict[str, int]
 
     def _file(self, identifier: str, kind: str) -> Path:
         return self.folder / f"{self.numbers[identifier]}.{kind}"
 
-    def put_codes(self, identifier: str, joint: JointErrors) -> None:
-        """Write the codes of all pairs of models."""
-        encode(joint).tofile(self._file(identifier, "codes"))
+    def put_codes(self, identifier: str, models: Sequence[str], joint: JointErrors) -> None:
+        """Write the tiles of the codes of all pairs of models."""
+        places = np.array([self.position[model] for model in models], dtype=np.intp)
+        tiles(encode(joint), places, len(self.position)).tofile(self._file(identifier, "codes"))
 
-    def codes(self, identifier: str, n_models: int) -> Codes:
-        """Return them, shape (n_models, n_models)."""
-        return np.fromfile(self._file(identifier, "codes"), np.uint16).reshape(n_models, n_models)
+    def codes(self, identifier: str, numbers: range) -> Codes:
+        """Return some of these tiles, shape (n_tiles, BLOCK, BLOCK)."""
+        size = BLOCK * BLOCK
+        start = numbers.start * size * np.dtype(np.uint16).itemsize
+        codes = np.fromfile(self._file(identifier, "codes"), np.uint16, len(numbers) * size, offset=start)
+        return codes.reshape(-1, BLOCK, BLOCK)
 
     def put_details(self, identifier: str, details: dict[str, list[Any]]) -> None:
         """Write the details of a benchmark."""
@@ -89,15 +97,16 @@ def compute(
     """Compute all columns from the paths of each benchmark's records; `scratch` is an empty folder."""
     # A preliminary tree: the records will say which benchmarks are simulated or have scores.
     nodes = tree_of(catalogue)
-    board = ComputedBoard(Scratch(scratch, {node.identifier: number for number, node in enumerate(nodes)}))
+    position = {model: place for place, model in enumerate(sorted(entry.identifier for entry in catalogue.models))}
+    numbers = {node.identifier: number for number, node in enumerate(nodes)}
+    board = ComputedBoard(Scratch(scratch, numbers, position))
     shows = {entry.identifier: entry.shows for entry in catalogue.benchmarks}
     leaves = [place for place, node in enumerate(nodes) if node.leaf and paths.get(node.identifier)]
     tasks = (
         _LeafTask(name, shows[name], tuple(paths[name]), source, board.scratch)
         for name in (nodes[place].identifier for place in leaves)
     )
-    models = {entry.identifier for entry in catalogue.models}
-    averages = _Averages(nodes, models, board.scratch, workers)
+    averages = _Averages(nodes, board.scratch, workers)
     for place, (column, leaf, scores) in zip(leaves, workers.map(_compute_leaf, tasks), strict=True):
         name = nodes[place].identifier
         board.columns[name], board.leaves[name] = column, leaf
@@ -113,7 +122,7 @@ def _compute_leaf(task: _LeafTask) -> tuple[Column, Leaf, ModelScores]:
     computed = column_of_records(dict(_records(task, problems)), shows=task.shows)
     details = computed.leaf.details
     task.scratch.put_details(task.identifier, details)
-    task.scratch.put_codes(task.identifier, computed.joint)
+    task.scratch.put_codes(task.identifier, computed.column.models, computed.joint)
     short = {name: details[name] for name in ("created", "version")}
     return computed.column, Leaf(short, computed.leaf.layers, computed.leaf.facts, problems), computed.scores
 
@@ -148,9 +157,8 @@ class _Part:
 class _Averages:
     """The averages of a tree whose leaves come depth first, so that few nodes are incomplete at a time."""
 
-    def __init__(self, nodes: list[Node], models: Iterable[str], scratch: Scratch, workers: Workers) -> None:
+    def __init__(self, nodes: list[Node], scratch: Scratch, workers: Workers) -> None:
         self._nodes, self._scratch, self._workers = nodes, scratch, workers
-        self._position = {model: place for place, model in enumerate(sorted(models))}
         self._open: list[tuple[int, _Mean]] = []
         self._futures: dict[str, Future[Column]] = {}
 
@@ -163,7 +171,7 @@ class _Averages:
             place = self._nodes[place].parent
         while self._open and self._open[-1][0] not in path:
             self._close()
-        self._open += [(place, _Mean(self._position)) for place in path[len(self._open) :]]
+        self._open += [(place, _Mean(self._scratch.position)) for place in path[len(self._open) :]]
 
     def add(self, part: _Part) -> None:
         """Add scores to the lowest open node, unless its root has no average."""
@@ -213,5 +221,5 @@ class _Mean:
 
 def _compute_average(name: str, part: _Part, scratch: Scratch) -> Column:
     column, joint = column_of_average(part.models, part.scores, part.missing, part.n_below)
-    scratch.put_codes(name, joint)
+    scratch.put_codes(name, part.models, joint)
     return column

@@ -45,6 +45,8 @@ from brainscore_web.leaderboard.columns import CODES, DETAILS, Column, Leaf
 from brainscore_web.leaderboard.tree import Node, top_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy.typing as npt
 
     from brainscore_core.records.run import Run
@@ -68,8 +70,8 @@ __all__ = [
     "status_content",
     "table_csv",
     "table_json",
-    "table_parquet",
     "table_rows",
+    "write_parquet",
 ]
 
 _EMPTY = {"code": "q", "missing": 0, "n": 1, "group": ""}
@@ -331,27 +333,19 @@ def table_json(rows: Iterable[Sequence[Any]]) -> str:
     )
 
 
-def table_parquet(board: Board) -> bytes | None:
-    """Return the rows of all benchmarks as Parquet; None without pyarrow."""
+def write_parquet(table: Path, target: Path) -> bool:
+    """Write the rows of a file of `table_csv` as Parquet; return False without pyarrow."""
     try:
-        import pyarrow as pa
-        from pyarrow import parquet
+        import pyarrow as pa  # an optional dependency
+        from pyarrow import compute, csv, parquet
     except ImportError:
-        return None
-    types = {
-        "score": pa.float64(),
-        "low": pa.float64(),
-        "high": pa.float64(),
-        "rank": pa.int64(),
-        "simulated": pa.bool_(),
-    }
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in TABLE])
-    models = [model.identifier for model in board.models]
-    columns: list[list[Any]] = [[] for _ in TABLE]
-    for place in sorted(board.leaves):
-        rows = table_rows(board.nodes[place], aligned(board.columns[place], models, leaf=True), models)
-        for number, values in enumerate(zip(*rows, strict=True)):
-            columns[number].extend(values)
-    stream = io.BytesIO()
-    parquet.write_table(pa.table(columns, schema=schema), stream, compression="zstd")
-    return stream.getvalue()
+        return False
+    types = dict.fromkeys(TABLE, pa.string()) | dict.fromkeys(("score", "low", "high"), pa.float64())
+    types |= {"rank": pa.int64(), "simulated": pa.bool_()}
+    rows = csv.read_csv(table, convert_options=csv.ConvertOptions(column_types=types))
+    columns = [
+        compute.replace_substring_regex(column, "^'", "") if kind == pa.string() else column
+        for column, kind in zip(rows.columns, types.values(), strict=True)
+    ]
+    parquet.write_table(pa.table(columns, schema=rows.schema), target, compression="zstd")
+    return True

@@ -52,6 +52,9 @@ FREEDOMS = (
 )
 """Degrees of freedom that are encoded. `static/compare.js` has the same table."""
 
+_LEVELS = np.maximum(np.searchsorted(FREEDOMS, np.arange(2 * FREEDOMS[-2] + 1) / 2, side="right") - 1, 0)
+"""Place in `FREEDOMS` for each half of a degree of freedom, since all of them are whole numbers of halves."""
+
 _NO_ERROR, _ZERO, _FIRST, _LAST = 0, 1, 2, 1023
 _FREEDOM_BITS, _NOT_MATCHED = 10, 1 << 15
 _ROWS = 32
@@ -74,20 +77,20 @@ def encode(joint: JointErrors) -> Codes:
     """
     n_models, steps = len(joint.apart), _LAST - _FIRST
     codes = np.empty((n_models, n_models), dtype=np.uint16)
-    levels = np.array(FREEDOMS)
     for start in range(0, n_models, _ROWS):  # a few rows at a time stay in the cache of the processor
-        rows = slice(start, start + _ROWS)
-        errors, freedom = joint.pair_errors[rows], joint.pair_freedom[rows]
+        rows, rest = slice(start, start + _ROWS), slice(start, None)  # mirrored below the diagonal
+        errors, freedom = joint.pair_errors[rows, rest], joint.pair_freedom[rows, rest]
         with np.errstate(invalid="ignore", divide="ignore"):
             on_scale = np.log(errors / SMALLEST) / np.log(LARGEST / SMALLEST) * steps
         is_finite = np.isfinite(errors)
         on_scale = np.clip(np.rint(np.where(is_finite & (errors > 0), on_scale, 0)), 0, steps) + _FIRST
-        level = np.searchsorted(levels, np.where(np.isnan(freedom), np.inf, freedom), side="right") - 1
+        halves = np.minimum(2 * freedom, len(_LEVELS) - 1, where=np.isfinite(freedom), out=np.zeros_like(freedom))
+        level = np.where(np.isfinite(freedom), _LEVELS[halves.astype(np.intp)], len(FREEDOMS) - 1)
         of_rows = np.where(errors == 0, _ZERO, on_scale).astype(np.uint16)
-        of_rows |= np.maximum(level, 0).astype(np.uint16) << _FREEDOM_BITS
-        of_rows |= np.where(joint.is_matched[rows], 0, _NOT_MATCHED).astype(np.uint16)
+        of_rows |= level.astype(np.uint16) << _FREEDOM_BITS
+        of_rows |= np.where(joint.is_matched[rows, rest], 0, _NOT_MATCHED).astype(np.uint16)
         of_rows[~is_finite] = _NO_ERROR
-        codes[rows] = of_rows
+        codes[rows, rest], codes[rest, rows] = of_rows, of_rows.T
     return codes
 
 

@@ -20,6 +20,9 @@ _AHEAD = 2
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
+_MODULES = ["brainscore_web.leaderboard.computing", "brainscore_web.leaderboard.writing", "scipy.special"]
+"""Imported once, and shared by all processes."""
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -35,6 +38,8 @@ class Workers:
     def __enter__(self) -> Self:
         if self.processes > 1:
             context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+            if os.name == "posix":
+                context.set_forkserver_preload(_MODULES)
             self._pool = ProcessPoolExecutor(self.processes, mp_context=context)
             self._start(self._pool)
         return self

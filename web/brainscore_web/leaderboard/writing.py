@@ -18,7 +18,7 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_web.leaderboard import data_files
 from brainscore_web.leaderboard.data_files import Board, script
 from brainscore_web.leaderboard.pages_of import DIGESTS, Pages
-from brainscore_web.leaderboard.pairs import BLOCK, tile_file, tile_names, tiles
+from brainscore_web.leaderboard.pairs import BLOCK, tile_file, tile_names
 from brainscore_web.leaderboard.tree import Node, top_of
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ _STATIC = Path(__file__).parent / "static"
 _SINGLE = ("index", "compare", "explore", "status")
 _FOLDERS = ("columns", "detail", "models", "benchmarks", "pairs")
 _MODELS_AT_ONCE = 20
-_TILES_AT_ONCE = 300
-"""300 tiles of 350 nodes take 55 MB."""
+_TILES_AT_ONCE = 100
+"""100 tiles of 350 nodes take 18 MB."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,10 @@ def _write_single(site: _Site, board: Board, run: Run | None) -> None:
     site.write("data/board.js", script("board", site.content))
     status = data_files.status_content(board, run)
     site.write("data/status.js", script("status", status))
-    parquet = data_files.table_parquet(board)
-    if parquet is not None:
-        site.write("data/scores.parquet", parquet)
+    has_parquet = data_files.write_parquet(*(site.folder / f"data/scores.{end}" for end in ("csv", "parquet")))
     more: dict[str, dict[str, object]] = {
         "status": {"data": status},
-        "index": {"has_parquet": parquet is not None, "scored": data_files.scored_counts(status)},
+        "index": {"has_parquet": has_parquet, "scored": data_files.scored_counts(status)},
     }
     pages = Pages(site.content)
     for page in _SINGLE:
@@ -227,33 +225,27 @@ def _write_model_pages(share: tuple[Path, list[_ModelTask]]) -> None:
 def _write_tiles(file: Path, board: Board, workers: Workers) -> None:
     """Write the errors of the differences of all pairs of models, a file for each two blocks of models."""
     n_tiles = len(tile_names(len(board.models)))
-    tables = [
-        (place, node.identifier, column.models)
+    coded = {
+        place: node.identifier
         for place, (node, column) in enumerate(zip(board.nodes, board.columns, strict=True))
         if column.models
-    ]
-    # Each call reads the codes of all nodes, so each process gets its share at once, if that is not too large.
-    at_once = min(-(-n_tiles // workers.processes), _TILES_AT_ONCE)
+    }
     shares = (
-        (file, range(start, min(start + at_once, n_tiles)), tables) for start in range(0, n_tiles, max(at_once, 1))
+        (file, range(start, min(start + _TILES_AT_ONCE, n_tiles)), coded)
+        for start in range(0, n_tiles, _TILES_AT_ONCE)
     )
     for _ in workers.map(_write_some_tiles, shares):
         pass
 
 
-def _write_some_tiles(share: tuple[Path, range, Sequence[tuple[int, str, tuple[str, ...]]]]) -> None:
-    file, numbers, tables = share
+def _write_some_tiles(share: tuple[Path, range, dict[int, str]]) -> None:
+    file, numbers, coded = share
     site = _site(file)
-    names = site.content["models"]["id"]
-    position = {name: at for at, name in enumerate(names)}
-    codes = np.zeros((len(numbers), len(tables), BLOCK, BLOCK), dtype=np.uint16)
-    for at, (_, identifier, models) in enumerate(tables):
-        places = np.array([position[model] for model in models], dtype=np.intp)
-        of_node = tiles(site.scratch.codes(identifier, len(models)), places, len(names))
-        codes[:, at] = of_node[numbers.start : numbers.stop]
-    nodes = [place for place, *_ in tables]
-    for name, of_tile in zip(tile_names(len(names))[numbers.start : numbers.stop], codes, strict=True):
-        site.write(f"data/pairs/{name}.js", script(f"pairs/{name}", tile_file(nodes, of_tile)))
+    codes = np.array([site.scratch.codes(identifier, numbers) for identifier in coded.values()], dtype=np.uint16)
+    names = tile_names(len(site.scratch.position))[numbers.start : numbers.stop]
+    for at, name in enumerate(names):
+        of_tile = codes.reshape(len(coded), len(names), BLOCK, BLOCK)[:, at]
+        site.write(f"data/pairs/{name}.js", script(f"pairs/{name}", tile_file(list(coded), of_tile)))
 
 
 def _encoded(text: str) -> bytes:
