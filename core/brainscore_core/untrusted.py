@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import pydantic_core
-from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, Strict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, Strict, ValidationError
 
 from brainscore_core.errors import CorruptFileError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = [
     "ADDRESS",
@@ -27,6 +31,7 @@ __all__ = [
     "Name",
     "PathText",
     "Untrusted",
+    "adapter_of",
     "at_most",
     "checked",
     "in_spreadsheet",
@@ -95,6 +100,14 @@ ADDRESS = re.compile(r"https?://[a-z0-9.:\[\]-]{1,255}([/?#][!#-&(-;=?-\[\]-_a-z
 Address = Annotated[str, text(1_000), matching(ADDRESS, "an address of ASCII that starts with http:// or https://")]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=10**7)]
+
+
+@cache
+def adapter_of(kind: type[Read]) -> TypeAdapter[Read]:
+    """Return the reader of a class, made when it is first needed."""
+    from pydantic import TypeAdapter  # heavy, as is making one: as slow as parsing hundreds of files
+
+    return TypeAdapter(kind)
 
 
 def read(kind: TypeAdapter[Read], data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> Read:

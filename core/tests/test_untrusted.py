@@ -90,3 +90,26 @@ def test_values_are_shown_in_few_harmless_characters():
 )
 def test_addresses_are_of_ascii_and_of_the_web(address, is_one):
     assert (ADDRESS.fullmatch(address) is not None) is is_one
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b'{"a":1,"a":2}', b'{"a" :1,"b":{"a":1,"a"\t: 2}}', b'[[{"a":[],"a":[]}]]', b'{"a":"x","\\u0061":":"}'),
+        *(b'{"a":"\\":","b":[{"c":"d:"}]}', b'{"a":NaN,"b":-0.0,"c":1e999,"d":123456789012345678901234567890}'),
+        *(b'{"a":"\\ud800"}', b"\xef\xbb\xbf{}", b'"\xff"', b"[1,]", b"01", b"[" * 300 + b"]" * 300, b"[" * 10**5, b""),
+    ],
+)
+def test_bytes_are_read_as_the_standard_library_reads_them(content):
+    keys = []
+    try:
+        expected = json.loads(
+            content, object_pairs_hook=lambda pairs: keys.append([key for key, _ in pairs]) or dict(pairs)
+        )
+    except (ValueError, RecursionError):
+        expected = CorruptFileError
+    if expected is CorruptFileError or any(len(set(names)) < len(names) for names in keys):
+        with pytest.raises(CorruptFileError):
+            parse(content, "thing")
+    else:
+        assert repr(parse(content, "thing")) == repr(expected)

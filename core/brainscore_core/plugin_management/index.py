@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +238,7 @@ def _parse(root: PluginRoot, name: str, stamp: Stamp) -> _Row:
     return [
         list(stamp),
         stamp.is_older_than(_SETTLED_AFTER_NS, time.time_ns()),
-        [list(astuple(registration)) for registration in registrations],
-        [list(astuple(registration)) for registration in computed],
+        [list(vars(registration).values()) for registration in registrations],
+        [list(vars(registration).values()) for registration in computed],
         problem,
     ]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from urllib.parse import quote
 
-from pydantic import AfterValidator, Field, Strict, TypeAdapter
+from pydantic import AfterValidator, Field, Strict
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.files import atomic_path
@@ -23,6 +23,7 @@ from brainscore_core.untrusted import (
     MOST_NAME,
     Flag,
     Untrusted,
+    adapter_of,
     at_most,
     checked,
     matching,
@@ -397,12 +398,11 @@ class ScoreRecord(Untrusted):
             As `read`; the message names `where`.
         """
         try:
-            return checked(_RECORD, _unnested(parse(data, "record", MOST_BYTES)), "wrong type or size at record")
+            return checked(
+                adapter_of(cls), _unnested(parse(data, "record", MOST_BYTES)), "wrong type or size at record"
+            )
         except CorruptFileError as error:
             raise CorruptFileError(f"{where} is no score record: {error} Score the pair again.") from error
-
-
-_RECORD = TypeAdapter(ScoreRecord)
 
 
 def _unnested(content: object) -> object:
@@ -420,7 +420,7 @@ def _unnested(content: object) -> object:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of the file of a record."""
-    schema = _RECORD.json_schema()
+    schema = adapter_of(ScoreRecord).json_schema()
     about = {name: schema["properties"].pop(name) for name in MADE}
     made = {"type": "object", "properties": about, "required": list(MADE), "additionalProperties": False}
     schema["properties"]["made"] = made

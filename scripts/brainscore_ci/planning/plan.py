@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import GetPydanticSchema, PlainSerializer, PlainValidator, TypeAdapter
+from pydantic import GetPydanticSchema, PlainSerializer, PlainValidator
 from pydantic_core import core_schema
 
 from brainscore_ci.planning.areas import PluginName
@@ -26,6 +25,7 @@ from brainscore_core.untrusted import (
     Name,
     PathText,
     Untrusted,
+    adapter_of,
     at_most,
     read,
     read_start,
@@ -156,7 +156,6 @@ def _unfolded(groups: tuple[PairGroup, ...]) -> tuple[Pair, ...]:
 
 
 _Groups = Annotated[tuple[PairGroup, ...], at_most(MOST_PAIRS)]
-_GROUPS = TypeAdapter(_Groups)
 
 
 # Grouped in a file, single in memory.
@@ -165,7 +164,7 @@ Pairs = Annotated[
     GetPydanticSchema(
         lambda _, handler: core_schema.no_info_after_validator_function(_unfolded, handler.generate_schema(_Groups))
     ),
-    PlainSerializer(lambda pairs: _GROUPS.dump_python(fold(pairs))),
+    PlainSerializer(lambda pairs: adapter_of(tuple[PairGroup, ...]).dump_python(fold(pairs))),
 ]
 
 
@@ -205,7 +204,7 @@ class Plan(Untrusted):
 
         A changed metric may affect fifty thousand pairs, so they are written in groups, see `fold`.
         """
-        return json.dumps(_adapter().dump_python(self), indent=1) + "\n"
+        return json.dumps(adapter_of(Plan).dump_python(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Plan:
@@ -217,7 +216,7 @@ class Plan(Untrusted):
             If it is too large, no JSON, or a key, type, number or length is unexpected.
         """
         try:
-            return read(_adapter(), data, "plan")
+            return read(adapter_of(Plan), data, "plan")
         except CorruptFileError as error:
             raise NoPlanError(f"This is no plan: {error} Make it again with nox -s plan -- --json.") from error
 
@@ -236,8 +235,3 @@ class Plan(Untrusted):
             raise
         except OSError as error:
             raise NoPlanError(f"{path} cannot be read: {error}. Make it with nox -s plan -- --json.") from error
-
-
-@cache
-def _adapter() -> TypeAdapter[Plan]:
-    return TypeAdapter(Plan)  # as slow as parsing hundreds of files, and showing a plan needs none

@@ -231,8 +231,7 @@ def _write_tiles(file: Path, board: Board, workers: Workers) -> None:
         if column.models
     }
     shares = (
-        (file, range(start, min(start + _TILES_AT_ONCE, n_tiles)), coded)
-        for start in range(0, n_tiles, _TILES_AT_ONCE)
+        (file, range(start, min(start + _TILES_AT_ONCE, n_tiles)), coded) for start in range(0, n_tiles, _TILES_AT_ONCE)
     )
     for _ in workers.map(_write_some_tiles, shares):
         pass

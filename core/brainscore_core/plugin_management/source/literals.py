@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
 from typing import Final
 
 __all__ = ["UNKNOWN", "bind", "constants", "evaluate", "names_with_one_meaning", "nodes_of"]
@@ -115,15 +114,15 @@ def _name(node: ast.expr) -> list[str]:
 
 def nodes_of(tree: ast.AST) -> list[ast.AST]:
     """Return every node that has fields, in a third of the time of `ast.walk`."""
-    nodes: list[ast.AST] = [tree]
-    for node in nodes:  # grows meanwhile
-        for name in _fields_with_nodes(type(node)):  # type: ignore[arg-type]  # mypy: AST.__hash__ of instances
-            value = getattr(node, name, None)
-            if isinstance(value, list):
-                nodes += [part for part in value if isinstance(part, ast.AST)]
-            elif isinstance(value, ast.AST) and value._fields:
-                nodes.append(value)
-    return nodes
+    parts: list[object] = [tree]
+    for part in parts:  # grows meanwhile
+        for name in _FIELDS[type(part)]:
+            value = getattr(part, name, None)
+            if type(value) is list:
+                parts += value
+            elif value is not None:
+                parts.append(value)
+    return [part for part in parts if isinstance(part, ast.AST)]  # names and None are in lists too
 
 
 # Fields that never hold a node with fields of its own.
@@ -135,6 +134,13 @@ _PLAIN = frozenset(
 )
 
 
-@cache
-def _fields_with_nodes(kind: type[ast.AST]) -> tuple[str, ...]:
-    return () if kind is ast.Constant else tuple(name for name in kind._fields if name not in _PLAIN)
+class _Fields(dict[type, tuple[str, ...]]):
+    """Type of node -> fields that may hold nodes; a function with a cache would take most of the time of `nodes_of`."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        fields = kind._fields if issubclass(kind, ast.AST) and kind is not ast.Constant else ()
+        self[kind] = tuple(name for name in fields if name not in _PLAIN)
+        return self[kind]
+
+
+_FIELDS = _Fields()
