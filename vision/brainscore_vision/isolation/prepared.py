@@ -123,8 +123,11 @@ def _home(model: str, folder: Path) -> Path:
     return settings().cache_home.resolve() / "candidates" / name
 
 
-def _fetch(prepared: Prepared) -> bool:
-    """Load a model in a box with the network and take over the files of its home; return whether it succeeded."""
+def _fetch(prepared: Prepared) -> list[str] | None:
+    """Load a model in a box with the network and take over the files of its home.
+
+    Return what was not taken over; None if the model could not be loaded.
+    """
     writable = prepared.home.with_name(f"{prepared.home.name}.fetching")
     shutil.rmtree(writable, ignore_errors=True)
     writable.mkdir(mode=0o700, parents=True)
