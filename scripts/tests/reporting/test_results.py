@@ -114,7 +114,7 @@ def places(content, path=()):
             yield (*path, key)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.data())
 def test_whatever_stands_anywhere_nothing_else_is_raised(data):
     values = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.just([]) | st.just({})

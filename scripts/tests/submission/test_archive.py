@@ -357,7 +357,7 @@ _PARTS = st.text(max_size=6) | st.sampled_from(
 _NAMES = st.lists(_PARTS, min_size=1, max_size=6).map("/".join)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     names=st.lists(_NAMES | _NAMES.map(lambda name: f"{HERE}/{name}"), max_size=4, unique=True),
     is_complete=st.booleans(),
