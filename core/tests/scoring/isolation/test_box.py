@@ -110,6 +110,17 @@ def test_no_box_holds_a_home(a_box, path):
         raise AssertionError
 
 
+def test_the_home_that_the_system_names_is_one_whatever_the_variable_says(a_box, tmp_path, monkeypatch):
+    import pwd  # not on Windows
+
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for path in (boxes.Path(pwd.getpwuid(os.getuid()).pw_dir), home, tmp_path):
+        with pytest.raises(IsolationError, match="contains the home folder"):
+            run_boxed(["/usr/bin/true"], Box(readable=(path.resolve(),)))
+
+
 def test_what_is_not_there_is_named(a_box, tmp_path):
     with pytest.raises(IsolationError, match="none: it does not exist"):
         run_boxed(["/usr/bin/true"], Box(writable=(tmp_path / "none",)))
