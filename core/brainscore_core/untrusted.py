@@ -160,8 +160,8 @@ def checked(kind: TypeAdapter[Read], content: object, what: str) -> Read:
         return kind.validate_python(content)
     except ValidationError as error:
         problems = [
-            f"{_place(what, each['loc'])}: {each['msg'].removeprefix('Value error, ')}, found {shown(each['input'])}"
-            for each in error.errors(include_url=False, include_context=False)[:_MOST_TOLD]
+            f"{_place(what, entry['loc'])}: {entry['msg'].removeprefix('Value error, ')}, found {shown(entry['input'])}"
+            for entry in error.errors(include_url=False, include_context=False)[:_MOST_TOLD]
         ]
         more = f"; and {error.error_count() - _MOST_TOLD} more" if error.error_count() > _MOST_TOLD else ""
         raise CorruptFileError(f"{'; '.join(problems)}{more}.") from None  # whose text repeats the invalid value

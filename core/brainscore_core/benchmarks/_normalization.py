@@ -153,7 +153,7 @@ def validate_quantities(
     CeilingError
         If both declare a `brainscore_core.metrics.Quantity` in ``attrs`` and the combination is none of the table.
     """
-    of_score, of_ceiling = (str(getattr(each, "attrs", {}).get("quantity")) for each in (score, ceiling))
+    of_score, of_ceiling = (str(getattr(side, "attrs", {}).get("quantity")) for side in (score, ceiling))
     problem = _problem(of_score, of_ceiling, normalization)
     if problem is not None:
         raise CeilingError(problem)

@@ -34,9 +34,9 @@ def described(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"{what} of shape {value.shape} and type {value.dtype}"
     if isinstance(value, (str, int, float, np.generic)):
-        shown = repr(value.item() if isinstance(value, np.generic) else value)
-        shown = shown if len(shown) <= _MOST else f"{shown[:_MOST]}..."
-        return f"the text {shown}" if isinstance(value, str) else f"{what}, {shown}"
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+        text = text if len(text) <= _MOST else f"{text[:_MOST]}..."
+        return f"the text {text}" if isinstance(value, str) else f"{what}, {text}"
     return what
 
 

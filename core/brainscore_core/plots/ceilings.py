@@ -72,9 +72,9 @@ def ceiling(
         No record has a raw score and a ceiling.
     """
     check_most(most)
-    ink, given = theme_named(theme), read_records(records)
-    check_known("benchmark", [benchmark], {record.benchmark for record in given})
-    of_benchmark = [record for record in given if record.benchmark == benchmark]
+    ink, entries = theme_named(theme), read_records(records)
+    check_known("benchmark", [benchmark], {record.benchmark for record in entries})
+    of_benchmark = [record for record in entries if record.benchmark == benchmark]
     names = models_of(of_benchmark, models)
     complete = [entry for entry in of_benchmark if entry.model in names and None not in (entry.raw, entry.ceiling)]
     if not complete:
@@ -163,10 +163,10 @@ def neuroids(
     DataNotHereError
         The record has no values of single neuroids or subjects.
     """
-    ink, given = theme_named(theme), read_records(records)
-    check_known("benchmark", [benchmark], {record.benchmark for record in given})
-    check_known("model", [model], {record.model for record in given if record.benchmark == benchmark})
-    (record,) = (entry for entry in given if (entry.model, entry.benchmark) == (model, benchmark))
+    ink, entries = theme_named(theme), read_records(records)
+    check_known("benchmark", [benchmark], {record.benchmark for record in entries})
+    check_known("model", [model], {record.model for record in entries if record.benchmark == benchmark})
+    (record,) = (entry for entry in entries if (entry.model, entry.benchmark) == (model, benchmark))
     values = _values_of(record, records) if values is None else values
     unit = next((name for name in _UNITS if f"raw.{name}" in values), None)
     if unit is None:

@@ -55,13 +55,13 @@ def compare(
         unknown. SVG groups: ``score:<benchmark>:<model>``, ``interval:<benchmark>:<model>`` and, on the right,
         ``score:difference:<benchmark>:<model>`` and ``interval:difference:<benchmark>:<model>``.
     """
-    ink, given = theme_named(theme), read_records(records)
-    names = models_of(given, models)
-    check_known("benchmark", benchmarks or (), {record.benchmark for record in given})
+    ink, entries = theme_named(theme), read_records(records)
+    names = models_of(entries, models)
+    check_known("benchmark", benchmarks or (), {record.benchmark for record in entries})
     check_known("model", [] if reference is None else [reference], names)
     base = 0 if reference is None else names.index(reference)
     selected = [
-        record for record in given if record.model in names and (benchmarks is None or record.benchmark in benchmarks)
+        record for record in entries if record.model in names and (benchmarks is None or record.benchmark in benchmarks)
     ]
     compared = compare_records(selected, names)
     if not compared:

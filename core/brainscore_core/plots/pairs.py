@@ -47,13 +47,13 @@ def scatter(
         equal scores. The title gives Pearson's and Spearman's correlations with 95 % intervals over models. SVG groups:
         ``scores``, ``score:<model>`` for highlighted models, ``intervals:x``, ``highlighted:x``, and those with ``y``.
     """
-    ink, given = theme_named(theme), read_records(records)
-    check_known("benchmark", [x, y], {record.benchmark for record in given})
-    names = models_of([record for record in given if record.benchmark in (x, y)], models)
+    ink, entries = theme_named(theme), read_records(records)
+    check_known("benchmark", [x, y], {record.benchmark for record in entries})
+    names = models_of([record for record in entries if record.benchmark in (x, y)], models)
     check_known("model", highlight, names)
     of = {
         record.name: record
-        for record in compare_records([record for record in given if record.benchmark in (x, y)], names)
+        for record in compare_records([record for record in entries if record.benchmark in (x, y)], names)
     }
     values = np.array([of[name].comparison.scores for name in (x, y)])
     intervals = np.array([of[name].intervals for name in (x, y)]).reshape(2, -1, 2)

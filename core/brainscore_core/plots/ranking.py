@@ -62,15 +62,15 @@ def scores(
         groups: ``score:<model>`` and ``interval:<model>``.
     """
     check_most(most)
-    ink, given = theme_named(theme), read_records(records)
-    compared = _compared(given, models_of(given, models), benchmark, parents, missing)
+    ink, entries = theme_named(theme), read_records(records)
+    compared = _compared(entries, models_of(entries, models), benchmark, parents, missing)
     check_known("model", highlight, compared.models)
     order = compared.order[:most]
     title = f"{compared.name}{' (SIMULATED)' if compared.are_simulated else ''}"
     names = shortened([compared.models[place] for place in order])
     panel = rows_for(ax, names, ink, title)
     _draw_rows(panel, compared, order, ink, highlight)
-    sizes = sizes_of(record for record in given if record.benchmark in compared.benchmarks)
+    sizes = sizes_of(record for record in entries if record.benchmark in compared.benchmarks)
     _dress(panel, compared, order, ink)
     head(panel, title, _told(compared, len(order), sizes), ink)
     return figure_of(panel)

@@ -67,8 +67,8 @@ class Listener:
     def take(self) -> str:
         """Return the output since the last call, its start and its end, without secrets."""
         with self._turn:
-            kept, self._kept = self._kept, _Output(_MOST_KEPT)
-        return kept.text(self._secrets)
+            output, self._kept = self._kept, _Output(_MOST_KEPT)
+        return output.text(self._secrets)
 
     def _keep(self, chunk: bytes) -> None:
         with self._turn:

@@ -291,8 +291,8 @@ class Program:
         bounds = self._bounds
         deadline = self._started + (float("inf") if bounds.timeout_s is None else bounds.timeout_s)
         while True:
-            left = max(0.0, deadline - time.monotonic())
-            wait_s = min(_LOOK_EVERY_S, left) if bounds.need_looks else left
+            remaining_s = max(0.0, deadline - time.monotonic())
+            wait_s = min(_LOOK_EVERY_S, remaining_s) if bounds.need_looks else remaining_s
             try:
                 self._process.wait(None if wait_s == float("inf") else wait_s)
             except subprocess.TimeoutExpired:

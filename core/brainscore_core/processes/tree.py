@@ -128,7 +128,7 @@ def _started(pid: int) -> int | None:
 
 def _processes(pids: Iterable[str]) -> dict[int, _Process]:
     """Return the running processes; zombies are left out."""
-    found: dict[int, _Process] = {}
+    processes: dict[int, _Process] = {}
     for pid in pids:
         try:
             with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123 - five times a second, for each process
@@ -136,5 +136,7 @@ def _processes(pids: Iterable[str]) -> dict[int, _Process]:
         except OSError:  # it has ended
             continue
         if len(fields) > 21 and fields[0] not in (b"Z", b"X"):
-            found[int(pid)] = _Process(int(fields[1]), int(fields[3]), int(fields[19]), int(fields[21]) * _PAGE_BYTES)
-    return found
+            processes[int(pid)] = _Process(
+                int(fields[1]), int(fields[3]), int(fields[19]), int(fields[21]) * _PAGE_BYTES
+            )
+    return processes

@@ -81,18 +81,18 @@ def renormalise(
         One for every record of the benchmark, sorted by model.
     """
     changes = []
-    for before in FolderStore(folder):
-        if before.benchmark != benchmark:
+    for record in FolderStore(folder):
+        if record.benchmark != benchmark:
             continue
         try:
-            after = _as_now(renormalised(before, ceiling), version, revision)
+            after = _as_now(renormalised(record, ceiling), version, revision)
         except CeilingError as error:
-            changes.append(Renormalisation(before, before, str(error)))
+            changes.append(Renormalisation(record, record, str(error)))
             continue
-        change = Renormalisation(before, after)
+        change = Renormalisation(record, after)
         if change.is_new and not dry_run:
             after = _written(after, record_path(folder, after.model, after.benchmark), ceiling)
-            change = Renormalisation(before, after)
+            change = Renormalisation(record, after)
         changes.append(change)
     return sorted(changes, key=lambda change: change.before.model)
 

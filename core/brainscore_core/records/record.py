@@ -422,8 +422,8 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of the file of a record."""
     schema = adapter_of(ScoreRecord).json_schema()
     about = {name: schema["properties"].pop(name) for name in MADE}
-    made = {"type": "object", "properties": about, "required": list(MADE), "additionalProperties": False}
-    schema["properties"]["made"] = made
+    provenance = {"type": "object", "properties": about, "required": list(MADE), "additionalProperties": False}
+    schema["properties"]["made"] = provenance
     schema["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
     schema["required"] = list(schema["properties"])
     schema["description"] = str(ScoreRecord.__doc__).partition("\n")[0]

@@ -72,8 +72,8 @@ class ModelScores:
         n = len(value)
         steps, scale = np.zeros((n, 3, WIDTH), np.int8), np.zeros((n, 3))
         freedom, matched = np.full((n, 2), np.inf), np.zeros(n, dtype=bool)
-        known = np.isfinite(value) & np.isfinite(error)
-        places = np.array([at for at in np.flatnonzero(known).tolist() if sketches[at] is not None], dtype=np.intp)
+        defined = np.isfinite(value) & np.isfinite(error)
+        places = np.array([at for at in np.flatnonzero(defined).tolist() if sketches[at] is not None], dtype=np.intp)
         if len(places):
             of_known, scales, free = sketch_arrays([sketches[place] or "" for place in places.tolist()])
             exact = of_known.astype(np.float32)  # sums of 1024 products of int8 are exact
@@ -83,11 +83,11 @@ class ModelScores:
             steps[places], freedom[places] = of_known[has_error], free[has_error]
             scale[places] = scales[has_error] * (error[places] / own)[:, None]
             matched[places] = True
-        total = np.where(known, error, 0.0)
+        total = np.where(defined, error, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.where((total > 0) & (df > 0), total / np.sqrt(df), 0.0)
         apart = np.where(matched, 0.0, total)
-        error = np.where(known, error, np.nan)
+        error = np.where(defined, error, np.nan)
         return cls(value, error, df, steps, scale, freedom, matched, apart, total, spread)
 
     def unmatched(self, places: Bools) -> ModelScores:

@@ -208,11 +208,11 @@ class _Transfer:
         position, failures = begin, 0
         with self._partial.opened(begin) as stream:
             while position < end:
-                before = position
+                start = position
                 position, error = self._receive(stream, position, end)
                 if error is None:
                     continue
-                failures = 1 if position - before >= _PROGRESS_BYTES else failures + 1
+                failures = 1 if position - start >= _PROGRESS_BYTES else failures + 1
                 if failures >= _ATTEMPTS:
                     raise error
                 logger.info("The download of %s broke at byte %d (%s); continuing", self._source, position, error)

@@ -242,9 +242,9 @@ class _Reader:
 
     def _take(self, character: str) -> bool:
         self._skip()
-        found = self.text.startswith(character, self.position)
-        self.position += found
-        return found
+        matches = self.text.startswith(character, self.position)
+        self.position += matches
+        return matches
 
     def _here(self) -> str:
         return repr(self.text[self.position : self.position + 12]) if self.position < len(self.text) else "the end"

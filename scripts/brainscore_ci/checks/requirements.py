@@ -54,10 +54,10 @@ def check_requirements(source: CheckedPlugin, surroundings: Surroundings) -> Ite
 def _unreadable(source: CheckedPlugin, said: str) -> Finding:
     place = re.match(r"(?P<file>.+?):(?P<line>\d+): ", said)
     file = Path(place["file"]) if place else source.plugin.directory / "requirements.txt"
-    shown = file.relative_to(source.plugin.directory).as_posix()
+    name = file.relative_to(source.plugin.directory).as_posix()
     message = said.removeprefix(place[0] if place else "").rstrip(".")
     fix = "write each requirement on one line of requirements.txt, as pip reads it"
-    return source.finding("requirements", message, fix, shown, int(place["line"]) if place else 1)
+    return source.finding("requirements", message, fix, name, int(place["line"]) if place else 1)
 
 
 def _check_line(find: _Find, line: RequirementLine, surroundings: Surroundings) -> Iterator[Finding]:

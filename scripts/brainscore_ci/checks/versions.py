@@ -33,14 +33,14 @@ def check_arguments(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]
             name = dotted(node.func, {}).rpartition(".")[2] if isinstance(node, ast.Call) else ""
             if not isinstance(node, ast.Call) or node.args or not name.endswith(("Benchmark", "BenchmarkBase")):
                 continue
-            given = {keyword.arg: keyword.value for keyword in node.keywords}
-            if None in given or "identifier" not in given:  # with **kwargs, the caller may state the rest
+            arguments = {keyword.arg: keyword.value for keyword in node.keywords}
+            if None in arguments or "identifier" not in arguments:  # with **kwargs, the caller may state the rest
                 continue
-            needed = set(_STATED) - ({"ceiling_func"} if name not in _OWN_CEILING or "ceiling" in given else set())
+            needed = set(_STATED) - ({"ceiling_func"} if name not in _OWN_CEILING or "ceiling" in arguments else set())
             for argument in sorted(needed):
-                value = evaluate(given[argument], file.constants) if argument in given else None
-                if argument not in given or value == "":
-                    message = f"the benchmark has {'an empty' if argument in given else 'no'} {argument}"
+                value = evaluate(arguments[argument], file.constants) if argument in arguments else None
+                if argument not in arguments or value == "":
+                    message = f"the benchmark has {'an empty' if argument in arguments else 'no'} {argument}"
                     yield source.finding("benchmark-argument", message, _STATED[argument], path, node.lineno)
 
 

@@ -76,7 +76,7 @@ def read_policy(repository: Path) -> Policy:
         return Policy()
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{file} cannot be read: {error}") from error
-    policy_fields = {each.name: each for each in fields(Policy)}
+    policy_fields = {entry.name: entry for entry in fields(Policy)}
     values: dict[str, Any] = {}
     for key, value in table.items():
         name = key.replace("-", "_")

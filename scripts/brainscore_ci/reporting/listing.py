@@ -47,7 +47,7 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
             visible[most:] = ["... (--json shows all)"]
         lines += [
             f"{title}{':' if visible else ''}",
-            *(f"  {line}" for each in visible for line in each.splitlines()),
+            *(f"  {line}" for text in visible for line in text.splitlines()),
             "",
         ]
     if not (plan.tests or plan.pairs or plan.previews or plan.refused):

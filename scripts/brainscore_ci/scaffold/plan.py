@@ -158,8 +158,8 @@ class Scaffold:
     def _packaged_recordings(self) -> Assembly | None:
         """Packaged data of a benchmark: requested, or the first."""
         assemblies = self.package.assemblies if self.package is not None else ()
-        wanted = [one for one in assemblies if self.request.data in (None, one.identifier)]
-        return wanted[0] if wanted else None
+        matching = [one for one in assemblies if self.request.data in (None, one.identifier)]
+        return matching[0] if matching else None
 
     def _shortfall(self, metric: str) -> str:
         """Return that the packaged data have too few stimuli for a metric; empty if they have enough."""

@@ -26,9 +26,9 @@ class FetchPlan:
     n_unknown: int
 
     def __str__(self) -> str:
-        known = [size_text(self.size_bytes)] if self.n_files > self.n_unknown else []
+        sizes = [size_text(self.size_bytes)] if self.n_files > self.n_unknown else []
         unknown = [f"{self.n_unknown} files of unknown size"] if self.n_unknown else []
-        return " + ".join([*known, *unknown]) or "-"
+        return " + ".join([*sizes, *unknown]) or "-"
 
 
 def plan_of(wanted: Sequence[Entry]) -> list[FetchPlan]:

@@ -66,7 +66,7 @@ _KNOWN_ERRORS = frozenset(errors.__all__) | {
     "NoLayerForRegionError",
     "NoReadoutError",
     "NoSuchTaskError",
-    *(name for name, each in vars(builtins).items() if isinstance(each, type) and issubclass(each, Exception)),
+    *(name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)),
 }
 # The judge (`brainscore_vision.scoring`) tests for these classes themselves.
 _DECIDING = (errors.NotApplicableError, NotImplementedError)
@@ -339,9 +339,9 @@ def candidate_error(content: object, *, may_decline: bool = True) -> CandidateEr
         return InvalidAnswerError(f"The candidate failed, and tells it in no way that was agreed on: {error}")
     known = next((name for name in failure.classes if name in _KNOWN_ERRORS - {"Exception"}), None)
     first = failure.classes[0] if failure.classes else ""
-    shown = failure.message if first == known or not first else f"{first}: {failure.message}"
+    message = failure.message if first == known or not first else f"{first}: {failure.message}"
     kind: type[CandidateError] = CandidateError
     if known is not None:
-        alike = [each for each in _DECIDING if each.__name__ in failure.classes and may_decline]
+        alike = [cls for cls in _DECIDING if cls.__name__ in failure.classes and may_decline]
         kind = type(known, (CandidateError, *alike), {"__module__": __name__})
-    return kind(f"In the process of the candidate: {shown}")
+    return kind(f"In the process of the candidate: {message}")

@@ -46,7 +46,7 @@ def readable_plugins(folder: Path) -> list[Path]:
                 for identifier, owner in owners
                 if identifier in facts.texts or any(fits(pattern, identifier) for pattern in patterns)
             ]
-            imported = [(_BESIDE if each.level > 1 else _IMPORTED).match(each.module) for each in facts.imports]
+            imported = [(_BESIDE if entry.level > 1 else _IMPORTED).match(entry.module) for entry in facts.imports]
             waiting += [plugins[match[1]].directory for match in imported if match and match[1] in plugins]
     return sorted(readable)
 

@@ -212,7 +212,7 @@ def model_content(board: Board, place: int) -> dict[str, Any]:
     for at in sorted(board.leaves):
         leaf, column = board.leaves[at], board.columns[at]
         own = board.place_of[at].get(entry.identifier)
-        earlier += [{"benchmark": at, **each} for each in board.past.get(at, {}).get(entry.identifier, ())]
+        earlier += [{"benchmark": at, **change} for change in board.past.get(at, {}).get(entry.identifier, ())]
         if own is None:
             continue
         score, created = column.value[own], leaf.details["created"][own]
@@ -253,7 +253,7 @@ def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkE
         "facts": {**about, "version": facts.get("version")},
         "ceiling": {"value": facts.get("ceiling"), **(facts.get("of_ceiling") or {})},
         "reliability": board.columns[place].reliability or None,
-        "stimuli": [f"stimuli/{each}" for each in stimuli],
+        "stimuli": [f"stimuli/{name}" for name in stimuli],
         "fails": facts.get("fails", {}),
         "versions": _replacements(board, place) if place in board.past else [],
     }

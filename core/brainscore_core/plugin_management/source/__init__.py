@@ -1,13 +1,4 @@
-"""Read plugin source without running it.
-
-================ =========================================================================================
-`files`          a folder -> its files, read once and parsed on demand; the modules of one plugin
-`literals`       expressions -> values, as far as they are written
-`registrations`  ``__init__.py`` -> its registrations
-`facts`          a file -> its loads, imports and names
-`execution`      statements -> those that run when a module is imported
-================ =========================================================================================
-"""
+"""Read plugin source without running it."""
 
 from brainscore_core.plugin_management.source.execution import dotted, never_on_import, run_at_import
 from brainscore_core.plugin_management.source.facts import LOADERS, Import, Load, Pattern, SourceFacts, fits, read_texts

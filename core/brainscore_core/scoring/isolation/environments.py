@@ -75,10 +75,11 @@ def _build(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...])
     home.mkdir(mode=0o700, parents=True)
     try:
         _install(home, plugin_folders, hidden)
-        left = home.with_name(f"{home.name}.left")  # an environment holds its path: the copy has to be at that path
-        shutil.rmtree(left, ignore_errors=True)
-        home.rename(left)
-        take_over(left, home)
+        # An environment holds its path: the copy has to be at that path.
+        leftovers = home.with_name(f"{home.name}.left")
+        shutil.rmtree(leftovers, ignore_errors=True)
+        home.rename(leftovers)
+        take_over(leftovers, home)
     except BaseException:
         shutil.rmtree(home, ignore_errors=True)
         raise

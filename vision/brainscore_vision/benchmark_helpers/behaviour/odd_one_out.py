@@ -88,8 +88,8 @@ class OddOneOutBenchmark(BenchmarkBase):
             target_visual_degrees=candidate.visual_degrees(),
             source_visual_degrees=self._visual_degrees,
         )
-        shown = _rows(placed, generator(0, "order of triplets").permuted(triplets, axis=1))
-        answers = labels_of(candidate.look_at(shown, number_of_trials=1), role="model's").astype(str)
+        rows = _rows(placed, generator(0, "order of triplets").permuted(triplets, axis=1))
+        answers = labels_of(candidate.look_at(rows, number_of_trials=1), role="model's").astype(str)
         _check(answers, triplets, candidate)
         agree = answers == triplets[:, 2]
         raw = Score(agree.mean())

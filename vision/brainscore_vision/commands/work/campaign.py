@@ -65,8 +65,8 @@ def score_many(models: Sequence[str], benchmarks: Sequence[str], options: ScoreO
         is_scored = _is_scored(FolderStore(folder), options)
         if options.dry_run:
             return _show_plan(pairs, is_scored, batches_of)
-        made, unscored = _run(pairs, folder, options, is_scored, batches_of)
-        return _show_result(pairs, made, unscored, FolderStore(folder))
+        records, unscored = _run(pairs, folder, options, is_scored, batches_of)
+        return _show_result(pairs, records, unscored, FolderStore(folder))
 
 
 @contextmanager

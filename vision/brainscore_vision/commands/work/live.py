@@ -60,8 +60,8 @@ def _table(progress: Progress, last: Sequence[Outcome]) -> Group:
     for outcome in list(last):
         style = "red" if outcome.record.status.startswith("failed:") else ""
         table.add_row(Text(harmless(result(outcome) + _why(outcome)), style=style, overflow="ellipsis", no_wrap=True))
-    left = progress.seconds_left()
-    rest = "" if left is None else f", about {duration(left)} left"
+    seconds = progress.seconds_left()
+    rest = "" if seconds is None else f", about {duration(seconds)} left"
     passed = duration(progress.clock() - progress.started)
     failed = f", {progress.n_failed} failed" if progress.n_failed else ""
     line = Text(f"{progress.n_done} of {progress.n_pairs} pairs{failed}; {passed}{rest}")

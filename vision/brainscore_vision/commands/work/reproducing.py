@@ -30,21 +30,21 @@ def reproduce(path: Path, *, here: bool) -> int:
     """Run ``brainscore reproduce``."""
     if not path.is_file():
         raise ConfigurationError(f"{path} is no file. Name a record: <folder>/<benchmark>/<model>.json")
-    before = ScoreRecord.read(path)
-    if not before.is_scored:
-        raise ConfigurationError(f"{path} is the record of a pair without a score ({before.status}): score it anew.")
+    record = ScoreRecord.read(path)
+    if not record.is_scored:
+        raise ConfigurationError(f"{path} is the record of a pair without a score ({record.status}): score it anew.")
     with tempfile.TemporaryDirectory(prefix="brainscore-reproduce-") as name:
         file = Path(name) / "record.json"
-        python, variables = _where(path, before, here=here)
-        _score_again(before, file, python, variables)
+        python, variables = _where(path, record, here=here)
+        _score_again(record, file, python, variables)
         after = ScoreRecord.read(file)
-    skipped = not_comparable(before, after)
+    skipped = not_comparable(record, after)
     if skipped:
         command_line.say(f"Not compared, as one of the records does not say it in the same way: {', '.join(skipped)}.")
-    changes = list(differences(before, after))
-    scores = f"score {number(before.score)} then, {number(after.score)} now"
+    changes = list(differences(record, after))
+    scores = f"score {number(record.score)} then, {number(after.score)} now"
     if not changes:
-        command_line.show(f"equal: {before.model} on {before.benchmark}, {scores}")
+        command_line.show(f"equal: {record.model} on {record.benchmark}, {scores}")
         return 0
     first = changes[0]
     command_line.show(f"differs: {first.what}: {first.before} then, {first.after} now; {scores}")

@@ -64,9 +64,9 @@ class BehaviorArbiter(BrainModel):
     def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:  # those of the task
         """Select and start the model for the task, with its further arguments; `NoSuchTaskError` if there is none."""
         if task not in self.mapping:
-            known = ", ".join(map(repr, self.mapping))
+            labels = ", ".join(map(repr, self.mapping))
             raise NoSuchTaskError(
-                f"There is no task {task!r}; expected one of {known}.{did_you_mean(task, self.mapping)}"
+                f"There is no task {task!r}; expected one of {labels}.{did_you_mean(task, self.mapping)}"
             )
         executor = self.mapping[task]
         executor.start_task(task, *args, **kwargs)

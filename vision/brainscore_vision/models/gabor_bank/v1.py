@@ -82,7 +82,7 @@ def draw_tuning(n_cells: int, seed: int) -> Tuning:
     size_x = _quantile(ranks[:, 0], size_edges[:-1], counts.sum(axis=1))
     bins = np.clip(np.searchsorted(size_edges, size_x, side="right") - 1, 0, len(counts) - 1)
     uniform = random.random(n_cells)
-    size_y = np.asarray([_quantile(rank, size_edges, counts[each]) for rank, each in zip(uniform, bins, strict=True)])
+    size_y = np.asarray([_quantile(rank, size_edges, counts[index]) for rank, index in zip(uniform, bins, strict=True)])
     degrees = _quantile(random.random(n_cells), np.arange(-22.5, 180, 45), ORIENTATION_COUNTS)
     return Tuning(
         frequency=np.exp(_quantile(ranks[:, 1], np.log(FREQUENCY_EDGES), FREQUENCY_COUNTS)),

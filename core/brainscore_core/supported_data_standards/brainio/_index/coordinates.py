@@ -142,14 +142,14 @@ def get_metadata(
         if name in alone:
             continue  # its one coordinate stands for it
         if name in levels:
-            wanted = include_levels
+            included = include_levels
         elif name in multi:
-            wanted = include_multi_indexes
+            included = include_multi_indexes
         elif name in assembly.xindexes:
-            wanted = include_indexes
+            included = include_indexes
         else:
-            wanted = include_coords
-        if wanted and (asked is None or coord.dims in asked):
+            included = include_coords
+        if included and (asked is None or coord.dims in asked):
             yield name if names_only else (name, coord.dims, coord.values)
 
 
