@@ -245,6 +245,7 @@ def measure_cases(
         return
     if unknown := set(options.only).difference(cases):
         raise SystemExit(f"{sorted(unknown)} are no cases of {script}: {', '.join(cases)}.")
+    chosen = options.only or list(cases)[:: size(1, max(1, len(cases) // 6))]
     results: dict[str, dict[str, Numbers]] = {}
     draw = comparison_table(cases, by) if table is None else table
     systems = {"here": sys.executable, **({"peer": options.peer} if options.peer else {})}
@@ -252,7 +253,7 @@ def measure_cases(
         if prepare:
             prepare(Path(folder))
         for call in range(size(options.calls, 1)):
-            for case, who in ((case, who) for case in options.only or cases for who in systems):
+            for case, who in ((case, who) for case in chosen for who in systems):
                 if who == "peer" and not cases[case].peer:
                     continue
                 home = Path(homes, f"{who}-{call}") if keep_homes else None
