@@ -31,6 +31,7 @@ MEASUREMENTS = (
     "memory_budget", "extraction_memory", "threads", "video", "layer_selection", "benchmarks", "screen",
     "shared_stimuli", "fmri", "isolation", "comparison", "scheduling",
     "campaign", "leaderboard", "leaderboard_table", "leaderboard_audit", "suite_durations",
+    "system_calls",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width
 # of the terminal, on the language or on the time zone (in the form that Windows reads too).

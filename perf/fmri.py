@@ -24,7 +24,7 @@ CASES = {  # benchmark, {split: (stimuli, repetitions)}, neuroids of each subjec
     "allen2022_fmri_surface": (
         "Allen2022_fmri_surface.IT-ridge", {"train": (412, 1), "test": (103, 3)}, [size(27646, 100)] * 8, None,
     ),
-    "gifford2022": ("Gifford2022.IT-ridgecv", {"train": (16540, 4), "test": (200, 80)}, [17] * 10, size(100, 4)),
+    "gifford2022": ("Gifford2022.IT-ridgecv", {"train": (16540, 4), "test": (200, 80)}, [17] * 10, size(100, 60)),
 }  # fmt: skip
 STIMULI = {"Allen2022_fmri_surface": "Allen2022_fmri"}
 

@@ -3,14 +3,13 @@
 Needs ``strace``. Prints the calls that `ALLOWED` lacks, which a box answers with ENOSYS, and those recorded only here.
 """
 
-from __future__ import annotations
-
-import argparse
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from harness import options_of, size
 
 from brainscore_core.scoring.isolation.system_calls import ALLOWED
 
@@ -68,34 +67,21 @@ def recorded(command: list[str], folder: Path) -> set[str]:
         return {match[1] for line in lines if (match := _CALL.match(line))}
 
 
-def main() -> None:
-    """Record all programs."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", nargs="*", default=["pixels", "gabor_bank", "hmax", "alexnet", "resnet18"])
-    options = parser.parse_args()
+if __name__ == "__main__":
+    models = options_of(__doc__, models="pixels,gabor_bank,hmax,alexnet,resnet18").models.split(",")
     python = [sys.executable, "-c"]
+    programs = {
+        "python": [*python, _SHARE],
+        "torch": [*python, _LEARN],
+        "venv and pip": ["sh", "-c", f"{sys.executable} -m venv e && e/bin/python -m pip download --no-deps six"],
+        "uv": ["sh", "-c", "uv venv -q u && uv pip install -q --python u/bin/python six"],
+        "models": [*python, _LOOK.format(names=models)],
+    }
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        programs = {
-            "python": [*python, _SHARE],
-            "torch": [*python, _LEARN],
-            "venv and pip": ["sh", "-c", f"{sys.executable} -m venv e && e/bin/python -m pip download --no-deps six"],
-            "uv": [
-                "sh",
-                "-c",
-                "uv venv -q u && uv pip install -q --python u/bin/python six",
-            ],
-            "models": [*python, _LOOK.format(names=options.models)],
-        }
-        calls = {program: recorded(command, folder) for program, command in programs.items()}
+        calls = {program: recorded(programs[program], Path(name)) for program in list(programs)[: size(5, 1)]}
     for program, names in calls.items():
         print(f"{program}: {len(names)} calls; not allowed: {', '.join(sorted(names - ALLOWED.keys())) or 'none'}")
     everything = set().union(*calls.values())
-    print(
-        f"margin: {len(ALLOWED) - len(everything & ALLOWED.keys())} of {len(ALLOWED)} allowed calls were not recorded:"
-    )
-    print(", ".join(sorted(ALLOWED.keys() - everything)))
-
-
-if __name__ == "__main__":
-    main()
+    margin = sorted(ALLOWED.keys() - everything)
+    print(f"margin: {len(margin)} of {len(ALLOWED)} allowed calls were not recorded:")
+    print(", ".join(margin))
