@@ -99,7 +99,7 @@ def test_a_download_that_fails_leaves_the_others(planned, tree):
     assert files(data_home_of_tests(DATA)) == {f"{DIGEST}/assy.nc"}
 
 
-@pytest.mark.parametrize("key", ["", "AGE-SECRET-KEY-1", str(x25519.Identity.generate())])
+@pytest.mark.parametrize("key", ["", "AGE-SECRET-KEY-1", str(x25519.Identity.generate())], ids=["no", "half", "other"])
 def test_no_other_key_opens_them(planned, key):
     plan, archive, _ = planned(tests=tasks(DATA))
     fetch(plan, archive, str(KEY.to_public()))
