@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
@@ -53,6 +52,8 @@ _KEY = re.compile(rb'"\s*:')
 """The end of each key, and perhaps a part of a string."""
 
 Read = TypeVar("Read")
+
+_adapters: dict[object, TypeAdapter[Any]] = {}  # Any: each reads another class
 
 
 class Untrusted:
@@ -102,12 +103,13 @@ Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=10**7)]
 
 
-@cache
 def adapter_of(kind: type[Read]) -> TypeAdapter[Read]:
     """Return the reader of a class, made when it is first needed."""
-    from pydantic import TypeAdapter  # heavy, as is making one: as slow as parsing hundreds of files
+    if kind not in _adapters:
+        from pydantic import TypeAdapter  # heavy, as is making one: as slow as parsing hundreds of files
 
-    return TypeAdapter(kind)
+        _adapters[kind] = TypeAdapter(kind)
+    return _adapters[kind]
 
 
 def read(kind: TypeAdapter[Read], data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> Read:
