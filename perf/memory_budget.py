@@ -18,7 +18,7 @@ BLOCK = 1000  # features made at once
 def make_data(n, p, q, *, split=False):
     """Make features as a stream and neuroids that depend on the same hidden variables; for a split, two of each."""
     from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-    from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+    from brainscore_vision.metric_helpers.regression.sides import StreamedFeatures
 
     rng = np.random.default_rng(0)
     rank = min(n, RANK)

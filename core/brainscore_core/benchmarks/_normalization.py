@@ -14,9 +14,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from brainscore_core.benchmarks._propagation import propagate
 from brainscore_core.errors import CeilingError, ContractError
 from brainscore_core.metrics import Quantity, Score, described
+from brainscore_core.metrics.errors import propagate
 
 __all__ = [
     "LazyCeiling",

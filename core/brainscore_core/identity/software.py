@@ -1,4 +1,4 @@
-"""Describe the installed software a result was computed with."""
+"""Describe the machine and the installed software that a result was computed with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from brainscore_core._version import __version__
 from brainscore_core.identity.stamp import Stamp, file_stamp
 
-__all__ = ["REPORTED", "installed", "version_class", "versions"]
+__all__ = ["REPORTED", "installed", "machine", "peak_memory_bytes", "version_class", "versions"]
 
 _DIST_INFO = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.!+_]*)\.dist-info", re.ASCII)
 
@@ -86,3 +86,18 @@ def _normalised(name: str) -> str:
 def _as_lines(found: Mapping[str, str]) -> str:
     names = ["python", *sorted(found.keys() - {"python"})]
     return "".join(f"{name}=={found[name]}\n" for name in names)
+
+
+def machine() -> str:
+    """Return operating system and processor architecture, such as ``'Linux-x86_64'``."""
+    return f"{platform.system()}-{platform.machine()}"
+
+
+def peak_memory_bytes() -> int | None:
+    """Return the peak memory of this process in bytes; None if the system does not report it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

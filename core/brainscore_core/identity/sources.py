@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -23,13 +24,15 @@ def source_revision() -> str | None:
     and ignored files are not. None without a checkout or git.
     """
     here = Path(__file__).parent
-    commit = _git(here, "rev-parse", "HEAD")
-    if not commit or _git(here, "ls-files", "--error-unmatch", Path(__file__).name) is None:
+    if _git(here, "ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None
-    changed = _git(here, "status", "--porcelain", "--untracked-files=no") or _git(
-        here, "ls-files", "--others", "--exclude-standard", "--", ":(top,glob)*/**/*.py"
-    )
-    return f"{commit}+changes" if changed else commit
+    options = ("--porcelain=v2", "--branch", "--untracked-files=all")
+    status = _git(here, "-c", "status.relativePaths=false", "status", *options)
+    commit = re.search(r"^# branch\.oid ([0-9a-f]+)$", status or "", re.MULTILINE)
+    if not commit:
+        return None
+    changed = re.search(r"^(?:[12u] |\? .*/.*\.py\"?$)", status or "", re.MULTILINE)
+    return f"{commit[1]}+changes" if changed else commit[1]
 
 
 def folder_revision(directory: Path) -> str:

@@ -27,10 +27,6 @@ class Stamp(NamedTuple):
     changed_ns: int
     inode: int
 
-    def is_older_than(self, age_ns: int, now_ns: int) -> bool:
-        """Return whether the last change was more than `age_ns` ago."""
-        return max(self.modified_ns, self.changed_ns) + age_ns < now_ns
-
 
 def stamp_of(status: os.stat_result) -> Stamp:
     """Return the stamp from the result of `os.stat`."""

@@ -1,14 +1,20 @@
-"""The contracts of metrics and ceilings."""
+"""Define the contracts of metrics and ceilings, and check what metrics and benchmarks return."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
+import xarray as xr
+
+from brainscore_core.errors import ContractError
+from brainscore_core.metrics._score import Score
+
 if TYPE_CHECKING:
-    from brainscore_core.metrics._score import Score
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
-__all__ = ["Ceiling", "Metric", "Quantity"]
+__all__ = ["Ceiling", "Metric", "Quantity", "described", "single_score"]
 
 Quantity = Literal[
     "correlation",
@@ -77,3 +83,62 @@ class Ceiling:
             standard error, ``attrs['interval']`` the 95 % interval.
         """
         raise NotImplementedError(f"{type(self).__name__} must define __call__(self, assembly) -> Score.")
+
+
+_MOST = 60  # characters of a value that a message shows
+
+
+def described(value: object) -> str:
+    """Describe a value for a message: its type, and its sizes, name or text.
+
+    Examples
+    --------
+    >>> described(0.5), described(None), described(Score([0.1, 0.2], dims=["split"]))
+    ('a float, 0.5', 'None', "a Score of sizes {'split': 2}")
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__qualname__}"
+    name = type(value).__name__
+    what = f"{'an' if name.lower().startswith((*'aeio', 'nd')) else 'a'} {name}"
+    if isinstance(value, xr.DataArray):
+        return f"{what} of sizes {dict(value.sizes)}" if value.ndim else f"{what}, {value.values.item()!r}"
+    if isinstance(value, np.ndarray):
+        return f"{what} of shape {value.shape} and type {value.dtype}"
+    if isinstance(value, (str, int, float, np.generic)):
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+        text = text if len(text) <= _MOST else f"{text[:_MOST]}..."
+        return f"the text {text}" if isinstance(value, str) else f"{what}, {text}"
+    return what
+
+
+def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
+    """Return the result of a metric or benchmark if it is one score, else raise a `ContractError`.
+
+    It must be a labelled array (which becomes a `Score` with the same attributes) without dimensions that holds a
+    finite or NaN real number. ``by`` is its origin, such as ``"benchmark 'Mine2026-accuracy'"``; ``remedy`` a sentence
+    to add.
+    """
+    if not isinstance(returned, xr.DataArray):
+        hint = "Return Score(value), with what it was computed from in attrs['raw']."
+        if returned is None:
+            hint = "Does it end with return?"
+        raise ContractError(_message(by, described(returned), "a Score", hint, remedy))
+    if returned.ndim:
+        hint = (
+            f"Summarise it over {' and '.join(map(repr, returned.dims))}, such as by mean(), and keep the values in "
+            "attrs['raw'] of the result."
+        )
+        raise ContractError(_message(by, described(returned), "a Score without dimensions", hint, remedy))
+    if returned.dtype.kind not in "biuf":
+        hint = "Return the number itself."
+        raise ContractError(_message(by, described(returned), "a Score that holds a real number", hint, remedy))
+    if math.isinf(float(returned)):
+        hint = "Look for a division by 0, such as by a variance or by a ceiling; where nothing is defined, return NaN."
+        raise ContractError(_message(by, described(returned), "a finite number", hint, remedy))
+    return returned if isinstance(returned, Score) else Score(returned)
+
+
+def _message(by: str, found: str, expected: str, *sentences: str) -> str:
+    return " ".join([f"The {by} returned {found}; expected {expected}.", *filter(None, sentences)])

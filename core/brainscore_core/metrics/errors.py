@@ -1,4 +1,4 @@
-"""Attach errors over new stimuli and units to scores, and average scores over units."""
+"""Attach errors over new stimuli and units to scores, also normalised ones, and average scores over units."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 from brainscore_core.errors import ContractError
 from brainscore_core.metrics._score import Score
 from brainscore_core.statistics.averages import Estimate
-from brainscore_core.statistics.influence import Influence
+from brainscore_core.statistics.influence import Influence, fieller_interval
 
 if TYPE_CHECKING:
     from brainscore_core.statistics.influence import Scale
 
-__all__ = ["attach_influence", "estimate_of", "mean_over_units"]
+__all__ = ["attach_influence", "estimate_of", "mean_over_units", "propagate"]
 
 
 def estimate_of(score: Score) -> Estimate:
@@ -101,3 +101,53 @@ def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Sc
     result = Score(values.mean())
     result.attrs["raw"] = Score(values, coords={unit: names.astype(str)}, dims=[unit])
     return attach_influence(result, influence)
+
+
+UNCERTAIN_CEILING = "the ceiling does not differ from 0, so that any ratio to it is possible"
+
+
+def propagate(raw: Score, ceiling: Score, normalized: Score, *, squared: bool, chance: float = 0.0) -> bool:
+    r"""Write error, interval and influences of a ratio, or of a square over a ceiling, into its attributes.
+
+    A squared score is :math:`\operatorname{sign}(t) t^2` of :math:`t = r / \sqrt{\rho}`: its interval is that of t with
+    squared ends; its variance :math:`4 t^2 V_t + 2 V_t^2` does not vanish at t = 0. A ceiling without influences counts
+    as exact. Nothing is done unless all are 0-d.
+
+    Parameters
+    ----------
+    squared : bool
+        Whether the normalised score is ``raw * abs(raw) / ceiling`` instead of ``raw / ceiling``.
+    chance : float
+        Subtracted from raw score and ceiling.
+
+    Returns
+    -------
+    bool
+        Whether the raw score has influences. Otherwise only its interval is propagated, if the ceiling is exact.
+    """
+    of_raw, of_ceiling = (score.attrs.get("influence") for score in (raw, ceiling))
+    if normalized.ndim or not np.isfinite(float(normalized)):
+        return False
+    score, top = float(raw) - chance, float(ceiling) - chance
+    divisor = np.sqrt(top) if squared else top
+    if not isinstance(of_raw, Influence):
+        if "interval" in raw.attrs and not isinstance(of_ceiling, Influence):
+            low, high = ((float(end) - chance) / divisor for end in raw.attrs["interval"])
+            normalized.attrs["interval"] = (low * abs(low), high * abs(high)) if squared else (low, high)
+        return False
+    ratio = score / divisor
+    influence = of_raw * (1 / divisor)
+    if isinstance(of_ceiling, Influence):
+        of_divisor = of_ceiling * (1 / (2 * divisor)) if squared else of_ceiling
+        influence = influence - of_divisor * (ratio / divisor)
+        low, high = fieller_interval(score, divisor, of_raw, of_divisor)
+    else:
+        low, high = ((float(end) - chance) / divisor for end in raw.attrs.get("interval", of_raw.interval(score)))
+    attach_influence(normalized, influence * (2 * abs(ratio)) if squared else influence)
+    if squared:
+        normalized.attrs["error"] = float(np.sqrt(4 * ratio**2 * influence.error**2 + 2 * influence.error**4))
+        low, high = low * abs(low), high * abs(high)
+    normalized.attrs["interval"] = (low, high)
+    if np.isnan((low, high)).any() and "error_nan_reason" not in normalized.attrs:
+        normalized.attrs["interval_nan_reason"] = UNCERTAIN_CEILING
+    return True

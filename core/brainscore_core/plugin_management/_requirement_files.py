@@ -14,7 +14,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from brainscore_core.errors import RequirementsError
-from brainscore_core.plugin_management.source import constants, dotted, evaluate, parse
+from brainscore_core.plugin_management.source.literals import constants, evaluate
+from brainscore_core.plugin_management.source.registrations import dotted, parse
 
 __all__ = [
     "RequirementLine",

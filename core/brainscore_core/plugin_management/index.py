@@ -21,7 +21,7 @@ from brainscore_core.identity.digest import text_digest
 from brainscore_core.identity.stamp import Stamp, file_stamp
 from brainscore_core.identity.store import Store
 from brainscore_core.plugin_management.registry import FOLDERS, Kind, kind_named
-from brainscore_core.plugin_management.source import Computed, Registration, find_registrations, parse
+from brainscore_core.plugin_management.source.registrations import Computed, Registration, read_registrations
 
 __all__ = ["Computed", "Plugin", "PluginIndex", "PluginRoot", "Registration", "library_roots", "owners"]
 
@@ -177,30 +177,46 @@ class PluginIndex:
 # problem. Plain lists: a look-up of one name turns only its own plugin into objects.
 _Row = list[Any]
 
-# Rows of this process by index file and root. Never trusted without comparing stamps.
+# Rows of this process by folder of the index and root. Never trusted without comparing stamps.
 _rows_in_memory: dict[tuple[Path, PluginRoot], dict[str, _Row]] = {}
 
 
 def _refreshed(root: PluginRoot) -> dict[str, _Row]:
     """Return plugin name -> row, sorted, after parsing plugins whose stamp has changed."""
-    store = Store(settings().cache_home / "plugin-index")
-    # The interpreter decides which source can be parsed.
-    identity = json.dumps([_FORMAT, sys.implementation.name, *sys.version_info[:2], str(root.path)])
-    file_name = f"{text_digest(identity)[:32]}.json"
-    key = store.folder / file_name, root
-    rows = _rows_in_memory.get(key)
+    folder = settings().cache_home / "plugin-index"
+    rows = _rows_in_memory.get((folder, root))
     if rows is None:
-        content = store.read_json(file_name)
+        content = Store(folder).read_json(_file_name(root))
         rows = content if isinstance(content, dict) else {}
     stamps = _stamps(root.path)
-    current: dict[str, _Row] = {}
-    for name in sorted(stamps):
-        row = rows.get(name)
-        current[name] = row if row and row[1] and tuple(row[0]) == stamps[name] else _parse(root, name, stamps[name])
+    now = time.time_ns()
+    fresh = {
+        name: row
+        for name, stamp in stamps.items()
+        if (row := rows.get(name)) and row[1] and tuple(row[0]) == stamp  # else it has changed, or was too young
+    }
+    changed = sorted(stamps.keys() - fresh.keys())
+    contents = read_registrations([root.path / name / "__init__.py" for name in changed])
+    for name, (registrations, computed, problem) in zip(changed, contents, strict=True):
+        stamp = stamps[name]
+        fresh[name] = [
+            list(stamp),
+            max(stamp.modified_ns, stamp.changed_ns) + _SETTLED_AFTER_NS < now,
+            [list(vars(registration).values()) for registration in registrations],
+            [list(vars(registration).values()) for registration in computed],
+            problem,
+        ]
+    current = dict(sorted(fresh.items()))
     if current != rows:
-        store.write_json(file_name, current)
-    _rows_in_memory[key] = current
+        Store(folder).write_json(_file_name(root), current)
+    _rows_in_memory[folder, root] = current
     return current
+
+
+def _file_name(root: PluginRoot) -> str:
+    # The interpreter decides which source can be parsed.
+    identity = json.dumps([_FORMAT, sys.implementation.name, *sys.version_info[:2], str(root.path)])
+    return f"{text_digest(identity)[:32]}.json"
 
 
 def _plugin(root: PluginRoot, name: str, row: _Row) -> Plugin:
@@ -222,23 +238,3 @@ def _stamps(root: Path) -> dict[str, Stamp]:
         return {}
     stamps = {name: file_stamp(f"{path}/__init__.py") for name, path in paths.items()}
     return {name: stamp for name, stamp in stamps.items() if stamp}
-
-
-def _parse(root: PluginRoot, name: str, stamp: Stamp) -> _Row:
-    registrations: list[Registration] = []
-    computed: list[Computed] = []
-    problem = None
-    file = root.path / name / "__init__.py"
-    try:
-        registrations, computed = find_registrations(parse(file.read_bytes(), str(file)))
-    except SyntaxError as error:
-        problem = f"{file}:{error.lineno or 1}: {error.msg}"
-    except (OSError, RecursionError) as error:
-        problem = f"{file}:1: {type(error).__name__}: {error}"
-    return [
-        list(stamp),
-        stamp.is_older_than(_SETTLED_AFTER_NS, time.time_ns()),
-        [list(vars(registration).values()) for registration in registrations],
-        [list(vars(registration).values()) for registration in computed],
-        problem,
-    ]

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, Strict
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.files import atomic_path
-from brainscore_core.identity import machine, software, sources
+from brainscore_core.identity import software, sources
 from brainscore_core.records import from_score
 from brainscore_core.untrusted import (
     MOST_NAME,
@@ -324,7 +324,7 @@ class ScoreRecord(Untrusted):
             "simulated": False,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": software.versions(),
-            "machine": machine.machine(),
+            "machine": software.machine(),
             **fields,
         }
         if "source_revision" not in content:

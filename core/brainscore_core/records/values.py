@@ -71,7 +71,7 @@ def values_of(score: Score) -> Values:
 
 
 def _mean_over_others(array: xr.DataArray, dim: str) -> npt.NDArray[np.float64]:
-    values = np.asarray(array.transpose(dim, ...).values, dtype=np.float64).reshape(array.sizes[dim], -1)
+    values = np.asarray(array.variable.transpose(dim, ...).values, dtype=np.float64).reshape(array.sizes[dim], -1)
     is_present = ~np.isnan(values)
     counts = is_present.sum(axis=1)
     sums = np.where(is_present, values, 0.0).sum(axis=1)

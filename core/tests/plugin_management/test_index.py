@@ -23,8 +23,13 @@ def index(library):
 def parsed(monkeypatch):
     """The names of the plugins that are parsed from now on."""
     names = []
-    parse = indexing._parse
-    monkeypatch.setattr(indexing, "_parse", lambda root, name, stamp: names.append(name) or parse(root, name, stamp))
+    read = indexing.read_registrations
+
+    def note(files):
+        names.extend(file.parent.name for file in files)
+        return read(files)
+
+    monkeypatch.setattr(indexing, "read_registrations", note)
     return names
 
 
@@ -146,7 +151,7 @@ def test_an_index_read_from_disk_equals_the_parsed_one(library, index, monkeypat
     age(monkeypatch)
     fresh = index.plugins("models")
     forget()
-    monkeypatch.setattr(indexing, "_parse", None)
+    monkeypatch.setattr(indexing, "read_registrations", lambda files: [None] * len(files))
     assert index.plugins("models") == fresh
 
 

@@ -220,6 +220,6 @@ class TestFolder:
 
 
 def test_module_constants_are_those_of_scoring():
-    from brainscore_core.benchmarks import _propagation
+    from brainscore_core.metrics import errors
 
-    assert recompute.UNCERTAIN_CEILING == _propagation.UNCERTAIN_CEILING
+    assert recompute.UNCERTAIN_CEILING == errors.UNCERTAIN_CEILING

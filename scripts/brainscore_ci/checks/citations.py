@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from brainscore_core.plugin_management.source import evaluate
+from brainscore_core.plugin_management.source.literals import evaluate
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
-    from brainscore_core.plugin_management.source import SourceFile
+    from brainscore_core.plugin_management.source.files import SourceFile
 
 __all__ = ["RULES", "BibtexEntry", "MalformedBibtexError", "missing_fields", "read_bibtex"]
 

@@ -12,7 +12,7 @@ import yaml
 from brainscore_ci.checks.metadata import CITED, OTHER_SPELLINGS, PUBLISHED, REQUIRED
 from brainscore_ci.checks.outdated import NAMES, current_name
 from brainscore_core.files import atomic_path
-from brainscore_core.plugin_management.source import dotted, parse
+from brainscore_core.plugin_management.source.registrations import dotted, parse
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.reach import Reach
-from brainscore_core.plugin_management.source import constants, dotted, evaluate, parse
+from brainscore_core.plugin_management.source.literals import constants, evaluate
+from brainscore_core.plugin_management.source.registrations import dotted, parse
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding

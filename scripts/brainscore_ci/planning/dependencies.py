@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from brainscore_ci.planning.areas import PluginName, is_test_file
 from brainscore_ci.planning.reach import Reach
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.plugin_management.source import Load, Pattern, SourceFacts, fits
+from brainscore_core.plugin_management.source.facts import Load, Pattern, SourceFacts, fits
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.facts import PluginFacts, TreeFacts

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.source import SourceFile
+    from brainscore_core.plugin_management.source.files import SourceFile
 
 __all__ = ["Reach"]
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from brainscore_core.errors import UnknownIdentifierError, did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, Kind
-from brainscore_core.plugin_management.source import read_plugin
+from brainscore_core.plugin_management.source.files import read_plugin
 from brainscore_core.supported_data_standards.brainio.access import public_variant
 from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index
 from brainscore_vision.catalogue.references import citation, constant
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
-    from brainscore_core.plugin_management.source import PluginSource
+    from brainscore_core.plugin_management.source.files import PluginSource
     from brainscore_vision.catalogue.facts import BenchmarkFacts
 
 __all__ = ["Description", "describe", "first_sentence", "licence_of", "size_text"]

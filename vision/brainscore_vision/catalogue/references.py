@@ -10,10 +10,14 @@ import ast
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from brainscore_core.plugin_management.source import PluginSource, evaluate
+from brainscore_core.plugin_management.source.literals import evaluate
 from brainscore_vision.data_helpers.bucket import Bucket
 from brainscore_vision.data_helpers.citations import cite_data, cite_plugin
+
+if TYPE_CHECKING:
+    from brainscore_core.plugin_management.source.files import PluginSource
 
 __all__ = ["Reference", "citation", "constant", "find_references"]
 

@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from brainscore_core.errors import PluginError
-from brainscore_core.plugin_management.source import constants, parse
+from brainscore_core.plugin_management.source.literals import constants
+from brainscore_core.plugin_management.source.registrations import parse
 
 __all__ = ["cite_data", "cite_plugin"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import BrainScoreError, UnknownIdentifierError
-from brainscore_core.identity import digest, machine, software, sources
+from brainscore_core.identity import digest, software, sources
 from brainscore_core.identity.data import data_digest
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import keep
@@ -96,7 +96,7 @@ def build_record(
         environment=digest.text_digest(lock),
         candidate_environment=digest.text_digest(candidate_lock) if candidate_lock else None,
         values=digest_of(values) if values else None,
-        peak_memory_bytes=machine.peak_memory_bytes(),
+        peak_memory_bytes=software.peak_memory_bytes(),
         **fields,
     )
     if path is not None:

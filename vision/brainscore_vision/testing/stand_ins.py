@@ -34,7 +34,7 @@ import pytest
 from brainscore_core.errors import UnknownIdentifierError
 from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin
 from brainscore_core.plugin_management.registry import kind_named
-from brainscore_core.plugin_management.source import read_plugin
+from brainscore_core.plugin_management.source.files import read_plugin
 from brainscore_core.supported_data_standards.brainio import s3
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly,

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from brainscore_vision.__main__ import main
-from brainscore_vision.model_helpers.activations.cache import index as cache_index
+from brainscore_vision.model_helpers.activations.cache import layout as cache_layout
 from brainscore_vision.model_helpers.activations.cache import stored_entries
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
@@ -126,7 +126,7 @@ def test_layers_that_were_recorded_together_are_one_entry(capsys, stimuli):
 def test_entries_of_another_version_are_not_read_and_can_be_removed(capsys, stimuli, index):
     record(stimuli, "a")
     (stored,) = stored_entries()
-    before = cache_index.sealed({"format": cache_index.FORMAT - 1, "key": stored.key, "layer": "a", "n_stimuli": 5})
+    before = cache_layout.sealed({"format": cache_layout.FORMAT - 1, "key": stored.key, "layer": "a", "n_stimuli": 5})
     if index != "entry.json":
         (stored.folder / "entry.json").unlink()
     (stored.folder / index).write_text(before)

@@ -6,18 +6,17 @@ import ast
 import os
 import re
 import stat
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from brainscore_core.plugin_management.source.execution import run_at_import
 from brainscore_core.plugin_management.source.facts import SourceFacts, read_facts
 from brainscore_core.plugin_management.source.literals import UNKNOWN, constants, names_with_one_meaning
+from brainscore_core.plugin_management.source.registrations import parse, run_at_import
 
-__all__ = ["LARGEST_FILE", "LEFT_ALONE", "PluginSource", "SourceFile", "parse", "read_files", "read_plugin"]
+__all__ = ["LARGEST_FILE", "LEFT_ALONE", "PluginSource", "SourceFile", "read_files", "read_plugin"]
 
 LARGEST_FILE = 1_000_000  # bytes
 _MOST_FILES = 5_000
@@ -27,19 +26,6 @@ LEFT_ALONE = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints", ".
 _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _TEXTS = (".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib")
-
-
-def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
-    """Return the syntax tree of a source in any encoding that it declares, without its warnings.
-
-    Raises a `SyntaxError` if it is no Python, or nested too deeply.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # importing the code shows them
-            return ast.parse(content, filename)
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(f"{type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True)

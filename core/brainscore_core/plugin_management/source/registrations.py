@@ -1,13 +1,14 @@
-"""Read from the source of a plugin's `__init__.py` what importing it would register."""
+"""Parse source, and read from it what runs, and what is registered, when it is imported."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
-from brainscore_core.plugin_management.source.execution import never_on_import
 from brainscore_core.plugin_management.source.literals import (
     UNKNOWN,
     bind,
@@ -16,7 +17,16 @@ from brainscore_core.plugin_management.source.literals import (
     names_with_one_meaning,
 )
 
-__all__ = ["Computed", "Registration", "find_registrations"]
+__all__ = [
+    "Computed",
+    "Registration",
+    "dotted",
+    "find_registrations",
+    "never_on_import",
+    "parse",
+    "read_registrations",
+    "run_at_import",
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,19 @@ class Computed:
 
 
 _MOST_TURNS = 20_000  # no plugin registers as much; loops within loops end
+
+
+def read_registrations(files: Iterable[Path]) -> list[tuple[list[Registration], list[Computed], str | None]]:
+    """Return what each ``__init__.py`` registers, see `find_registrations`, and why it cannot be read, if so."""
+    contents: list[tuple[list[Registration], list[Computed], str | None]] = []
+    for file in files:
+        try:
+            contents.append((*find_registrations(parse(file.read_bytes(), str(file))), None))
+        except SyntaxError as error:
+            contents.append(([], [], f"{file}:{error.lineno or 1}: {error.msg}"))
+        except (OSError, RecursionError) as error:
+            contents.append(([], [], f"{file}:1: {type(error).__name__}: {error}"))
+    return contents
 
 
 def find_registrations(tree: ast.Module) -> tuple[list[Registration], list[Computed]]:
@@ -205,3 +228,63 @@ class _Reader:
         inside.read(statement.body)
         self.computed.update((registration.registry, registration.line) for registration in inside.found.values())
         self.computed.update(inside.computed)
+
+
+def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
+    """Return the syntax tree of a source in any encoding that it declares, without its warnings.
+
+    Raises a `SyntaxError` if it is no Python, or nested too deeply.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # importing the code shows them
+            return ast.parse(content, filename)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(f"{type(error).__name__}: {error}") from error
+
+
+def run_at_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield every node that runs when a module with these statements is imported, in the order of the source.
+
+    Bodies of functions do not, nor statements below ``if __name__ == "__main__"`` and ``if TYPE_CHECKING``; but
+    decorators, default values and bodies of classes do.
+    """
+    waiting = list(body)[::-1]
+    while waiting:
+        node = waiting.pop()
+        parts: list[ast.AST]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            parts = [*node.decorator_list, *node.args.defaults, *(one for one in node.args.kw_defaults if one)]
+        elif isinstance(node, ast.Lambda):
+            parts = [*node.args.defaults, *(one for one in node.args.kw_defaults if one)]
+        elif isinstance(node, ast.If) and never_on_import(node.test):
+            parts = list(node.orelse)
+        else:
+            yield node
+            parts = list(ast.iter_child_nodes(node))
+        waiting += parts[::-1]
+
+
+def never_on_import(test: ast.expr) -> bool:
+    """Tell whether a condition is ``__name__ == "__main__"`` or ``TYPE_CHECKING``."""
+    if isinstance(test, ast.Compare):
+        names = [node for node in (test.left, *test.comparators) if isinstance(node, ast.Name)]
+        return any(node.id == "__name__" for node in names) and isinstance(test.ops[0], ast.Eq)
+    return (isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING") or (
+        isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+    )
+
+
+def dotted(node: ast.AST, names: Mapping[str, str]) -> str:
+    """Return the dotted name of ``a.b.c`` given the imports of a file, or ``''`` for other expressions."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.append(names.get(node.id, node.id))
+    elif isinstance(node, ast.Call) and parts:  # something(...).method
+        parts.append("()")
+    else:
+        return ""
+    return ".".join(reversed(parts))

@@ -31,8 +31,8 @@ from brainscore_core.supported_data_standards.brainio._index.grouping import (
     GroupbyError,
     multi_dim_apply,
 )
-from brainscore_core.supported_data_standards.brainio.conventions import REPETITION, check_assembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition, merge_data_arrays
+from brainscore_core.validation.standards import REPETITION
 
 if TYPE_CHECKING:
     from types import NotImplementedType
@@ -57,7 +57,6 @@ __all__ = [
     "StimulusMergeAssemblyLoader",
     "StimulusReferenceAssemblyLoader",
     "array_is_element",
-    "check_assembly",
     "coords_for_dim",
     "gather_indexes",
     "get_levels",
@@ -378,6 +377,8 @@ class DataAssembly(xr.DataArray):
 
     def validate(self, *, allow_nan: bool = True) -> None:
         """Raise an `AssemblyError` that lists every problem that `check_assembly` finds, if there is any."""
+        from brainscore_core.supported_data_standards.brainio.conventions import check_assembly  # rarely needed
+
         problems = check_assembly(self, allow_nan=allow_nan)
         if problems:
             listed = "\n".join(f"- {problem}" for problem in problems)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_core.plugin_management.source import SourceFile, fits, read_texts
+from brainscore_core.plugin_management.source.facts import fits, read_texts
+from brainscore_core.plugin_management.source.files import SourceFile
 
 
 def facts(source):

@@ -14,7 +14,7 @@ import xarray as xr
 
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.metrics import Score
-from brainscore_vision.benchmark_helpers.scores.means import note_error_over_folds, note_error_over_units
+from brainscore_vision.benchmark_helpers.scores.normalization import note_error_over_folds, note_error_over_units
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, standard_error
 
 if TYPE_CHECKING:

@@ -33,8 +33,11 @@ from brainscore_vision.benchmark_helpers.recordings.recording import (
     timebins,
     varies_over_time,
 )
-from brainscore_vision.benchmark_helpers.scores.means import note_error_over_units
-from brainscore_vision.benchmark_helpers.scores.normalization import ceiling_of, neuroid_wise_explained_var
+from brainscore_vision.benchmark_helpers.scores.normalization import (
+    ceiling_of,
+    neuroid_wise_explained_var,
+    note_error_over_units,
+)
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly

@@ -26,7 +26,7 @@ from brainscore_vision.benchmark_helpers.recordings.recording import (
     squeeze_single_timebin,
     timebins,
 )
-from brainscore_vision.benchmark_helpers.scores.means import note_error_over_units
+from brainscore_vision.benchmark_helpers.scores.normalization import note_error_over_units
 from brainscore_vision.metric_helpers.labelled.rdms import RDM, RDMSimilarity, is_square
 from brainscore_vision.metric_helpers.shared_metrics.rsa import RSACeiling, split_subjects
 

@@ -1,8 +1,10 @@
-"""Normalise scores by ceilings of single neuroids or of some of them, and clip them."""
+"""Normalise scores by ceilings of single neuroids or of some of them, clip them, and state errors of means."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,11 @@ import numpy as np
 from brainscore_core.benchmarks import explained_variance_ratio, validate_quantities
 from brainscore_core.errors import AssemblyError, CeilingError
 from brainscore_core.metrics import Score
+from brainscore_core.metrics.errors import attach_influence, mean_over_units
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.metric_helpers.uncertainty.errors import (
+    attach_split_error,
+    attach_standard_error,
     declare_no_error,
     note_error,
     standard_error,
@@ -18,11 +24,13 @@ from brainscore_vision.metric_helpers.uncertainty.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import xarray as xr
 
     from brainscore_vision.metric_helpers.arrays.types import Floats
 
-__all__ = ["bound_score", "ceiling_of", "neuroid_wise_explained_var"]
+__all__ = ["bound_score", "ceiling_of", "neuroid_wise_explained_var", "note_error_over_folds", "note_error_over_units"]
 
 _OF_RAW_ONLY = ("raw", "ceiling", "error", "interval", "quantity")
 _ERRORS: dict[Callable[..., Any], Callable[..., float]] = {
@@ -137,3 +145,32 @@ def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = No
     result = Score(float(np.mean(medians)))
     result.attrs["raw"] = values
     return result
+
+
+def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) -> Score:
+    """Attach the error of a mean over sampled units, such as subjects, to that mean.
+
+    If all scores state how single stimuli influence them, it is over new stimuli and new units (`mean_over_units`);
+    otherwise the standard error over the units, which lacks the effect of shared stimuli. For a single unit it is NaN.
+    """
+    if len(scores) > 1 and all(
+        isinstance(unit_score.attrs.get("influence"), Influence) for unit_score in scores.values()
+    ):
+        attrs = mean_over_units(scores, unit=unit).attrs
+        score.attrs.update({name: value for name, value in attrs.items() if name != "raw"})
+        return score
+    return attach_standard_error(score, np.array([float(unit_score) for unit_score in scores.values()]), over=unit)
+
+
+def note_error_over_folds(score: Score, scores: Sequence[Score]) -> Score:
+    """Attach the error of a mean over folds of one data set to that mean.
+
+    If all scores state how single stimuli and units influence them, ``error`` and ``interval`` follow from the mean
+    influence; otherwise ``error`` is NaN, because folds share their data. ``split_error`` is over folds.
+    """
+    attach_split_error(score, np.array([float(fold_score) for fold_score in scores]))
+    influences = [fold_score.attrs.get("influence") for fold_score in scores]
+    stated = [influence for influence in influences if isinstance(influence, Influence)]
+    if not influences or len(stated) < len(influences):
+        return declare_no_error(score, "folds share their data, and their scores do not say how stimuli move them")
+    return attach_influence(score, reduce(add, stated) * (1 / len(stated)))

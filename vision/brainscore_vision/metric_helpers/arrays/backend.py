@@ -32,6 +32,11 @@ class Backend(Protocol):
         """Such as ``'numpy'`` or ``'torch:cuda'``."""
         ...
 
+    @property
+    def xp(self) -> Any:
+        """NumPy or torch, for functions that both have, such as ``amax``, ``where`` and ``linalg.eigh``."""
+        ...
+
     def asarray(self, values: ArrayLike) -> Array:
         """Convert values to this backend; NumPy arrays in float64 are not copied."""
         ...
@@ -60,22 +65,6 @@ class Backend(Protocol):
         """Solve ``factor x = right`` (``factor^T x = right`` if transposed) for a lower triangular factor."""
         ...
 
-    def solve(self, matrix: Array, right: Array) -> Array:
-        """Solve a general system."""
-        ...
-
-    def eigh(self, matrix: Array) -> tuple[Array, Array]:
-        """Return eigenvalues of a symmetric matrix in ascending order, and eigenvectors as columns."""
-        ...
-
-    def maximum(self, values: Array, axis: int) -> Array:
-        """Return the largest value along an axis."""
-        ...
-
-    def where(self, condition: Array, first: Array, second: Array) -> Array:
-        """Select from two arrays, or an array and a number."""
-        ...
-
     def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:
         """Subtract ``first second^T + second first^T`` in place from each of a batch of square matrices."""
         ...
@@ -85,6 +74,7 @@ class NumpyBackend:
     """Operations of NumPy and of SciPy's BLAS and LAPACK."""
 
     name = "numpy"
+    xp = np
 
     def asarray(self, values: ArrayLike) -> Floats:
         return np.asarray(values, dtype=np.float64)
@@ -125,20 +115,6 @@ class NumpyBackend:
         solution: Floats = linalg.solve_triangular(factor, right, lower=True, trans=int(transposed), check_finite=False)
         return solution
 
-    def solve(self, matrix: Floats, right: Floats) -> Floats:
-        return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
-
-    def eigh(self, matrix: Floats) -> tuple[Floats, Floats]:
-        values, vectors = np.linalg.eigh(matrix)
-        return values, vectors
-
-    def maximum(self, values: Floats, axis: int) -> Floats:
-        largest: Floats = values.max(axis=axis)
-        return largest
-
-    def where(self, condition: Array, first: Array, second: Array) -> Floats:
-        return np.asarray(np.where(condition, first, second), dtype=np.float64)
-
     def subtract_symmetric(self, squares: Floats, first: Floats, second: Floats) -> None:
         left, right = np.stack([first, second], axis=-1), np.stack([second, first], axis=1)
         for square, columns, rows in zip(squares, left, right, strict=True):
@@ -150,59 +126,46 @@ class TorchBackend:
 
     def __init__(self, torch: Any, device: str) -> None:
         self.name = f"torch:{device}"
-        self._torch = torch
+        self.xp = torch
         self._device = torch.device(device)
 
     def asarray(self, values: ArrayLike) -> Array:
         array = np.ascontiguousarray(values, dtype=np.float64)
         if not array.flags.writeable:
             array = array.copy()  # torch warns about read-only memory
-        return self._torch.from_numpy(array).to(self._device)
+        return self.xp.from_numpy(array).to(self._device)
 
     def numpy(self, values: Array) -> Floats:
         array: Floats = values.cpu().numpy()
         return array
 
     def zeros(self, *shape: int) -> Array:
-        return self._torch.zeros(shape, dtype=self._torch.float64, device=self._device)
+        return self.xp.zeros(shape, dtype=self.xp.float64, device=self._device)
 
     def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Any:
         gram = self.zeros(n, n)
         for block in blocks:
             # Converted on the device: half the traffic for float32.
             values = np.array(block) if block.dtype.kind == "f" else np.array(block, dtype=np.float64)
-            part = self._torch.from_numpy(values).to(self._device).to(self._torch.float64)
+            part = self.xp.from_numpy(values).to(self._device).to(self.xp.float64)
             part = part - part.mean(0)
             gram.addmm_(part, part.T)
         return 0.5 * (gram + gram.T)  # exactly symmetric
 
     def cholesky(self, matrix: Array) -> Array | None:
-        factor, info = self._torch.linalg.cholesky_ex(matrix)
+        factor, info = self.xp.linalg.cholesky_ex(matrix)
         return None if int(info) else factor
 
     def cho_solve(self, factor: Array, right: Array) -> Array:
-        return self._torch.cholesky_solve(right, factor)
+        return self.xp.cholesky_solve(right, factor)
 
     def solve_triangular(self, factor: Array, right: Array, *, transposed: bool = False) -> Array:
         if transposed:
-            return self._torch.linalg.solve_triangular(factor.T, right, upper=True)
-        return self._torch.linalg.solve_triangular(factor, right, upper=False)
-
-    def solve(self, matrix: Array, right: Array) -> Array:
-        return self._torch.linalg.solve(matrix, right)
-
-    def eigh(self, matrix: Array) -> tuple[Array, Array]:
-        values, vectors = self._torch.linalg.eigh(matrix)
-        return values, vectors
-
-    def maximum(self, values: Array, axis: int) -> Array:
-        return values.amax(axis)
-
-    def where(self, condition: Array, first: Array, second: Array) -> Array:
-        return self._torch.where(condition, first, second)
+            return self.xp.linalg.solve_triangular(factor.T, right, upper=True)
+        return self.xp.linalg.solve_triangular(factor, right, upper=False)
 
     def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:
-        left, right = self._torch.stack([first, second], -1), self._torch.stack([second, first], 1)
+        left, right = self.xp.stack([first, second], -1), self.xp.stack([second, first], 1)
         squares.baddbmm_(left, right, alpha=-1)
 
 

@@ -57,7 +57,7 @@ def squeeze_time_bin(assembly: Array) -> Array:
 def has_coordinate(assembly: xr.DataArray, name: str) -> bool:
     """Return whether an assembly has a one-dimensional coordinate or index level of this name."""
     require_assembly(assembly)
-    return name in assembly.coords and assembly[name].ndim == 1
+    return name in assembly.coords and assembly.coords.variables[name].ndim == 1
 
 
 def coordinate(assembly: xr.DataArray, name: str) -> NDArray[Any]:
@@ -120,7 +120,7 @@ def matrix(
             f"The {role} assembly has dimensions {tuple(assembly.dims)} of sizes {tuple(assembly.shape)}; expected "
             f"{tuple(dims)}. Select from or average over other dimensions (a time_bin of length one is dropped)."
         )
-    values: NDArray[Any] = assembly.transpose(*dims).values
+    values: NDArray[Any] = assembly.variable.transpose(*dims).values
     result_type = dtype if dtype is not None or values.dtype.kind in "biuf" else np.float64
     if values.dtype.kind in "cSUMm":
         raise AssemblyError(f"The {role} assembly holds values of type {values.dtype}; expected real numbers.")

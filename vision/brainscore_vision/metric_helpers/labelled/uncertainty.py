@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.statistics.influence import Influence
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence, Scale
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
-from brainscore_vision.metric_helpers.uncertainty.errors import shaped_like
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error, shaped_like
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences
     from brainscore_vision.metric_helpers.arrays.influence import OnMedians
     from brainscore_vision.metric_helpers.arrays.types import Labels
 
-__all__ = ["attach_to_bins", "influence_on_medians", "unique_names"]
+__all__ = ["attach_geometry_error", "attach_to_bins", "influence_on_medians", "on_both_sides", "unique_names"]
 
 
 def attach_to_bins(score: Score, influences: Sequence[Influence]) -> Score:
@@ -52,3 +54,37 @@ def influence_on_medians(influence: OnMedians, stimuli: Labels, neuroids: Labels
 def unique_names(names: Labels) -> Labels:
     """Return names, or their positions if one occurs twice: influences are identified by name."""
     return names if len(set(names.tolist())) == len(names) else np.arange(len(names))
+
+
+def attach_geometry_error(
+    score: Score, influences: Influences | None, stimuli: Labels, neuroids: Labels, *, scale: Scale
+) -> Score:
+    """Write a standard error and an interval into a 0-d score as `attach_influence`, or the reason for their absence.
+
+    The interval is symmetric on the given scale. Without influences, the score is undefined without some stimulus or
+    neuroid.
+    """
+    if np.isnan(score.item()):
+        return declare_no_error(score, "the score is undefined")
+    if influences is None:
+        return declare_no_error(score, "the score is undefined without some stimulus or neuroid")
+    names = unique_names(neuroids) if influences.chosen is None else unique_names(neuroids)[influences.chosen]
+    influence = Influence.of_margins(
+        unique_names(stimuli), names, influences.stimuli, influences.neuroids, influences.cells
+    )
+    return attach_influence(score, influence, scale=scale)
+
+
+def on_both_sides(influence: Influence) -> Influence:
+    """Return the influences on a comparison of two measurements of the same neuroids, given those of the second side.
+
+    Over randomly drawn halves, neuroids move both sides of symmetric metrics alike. Stimuli already are those of both.
+    """
+    return Influence.of_margins(
+        influence.stimuli,
+        influence.units,
+        influence.by_stimulus,
+        2 * influence.by_unit,
+        2 * influence.cells,
+        unit=influence.unit,
+    )

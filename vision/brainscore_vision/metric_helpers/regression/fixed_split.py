@@ -20,6 +20,7 @@ from brainscore_vision.metric_helpers.regression.problem import (
     Pair,
     RegressionProblem,
     nan_if_constant,
+    note_uncertainty,
     say_why_undefined,
 )
 from brainscore_vision.metric_helpers.regression.sides import (
@@ -30,7 +31,6 @@ from brainscore_vision.metric_helpers.regression.sides import (
     stacked,
     take_rows,
 )
-from brainscore_vision.metric_helpers.regression.uncertainty import note_uncertainty
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:

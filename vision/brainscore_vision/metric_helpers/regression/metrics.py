@@ -24,16 +24,15 @@ from brainscore_vision.metric_helpers.labelled.gather import bin_order
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.regression.estimators import OfInnerProducts
 from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegression, SpanTimeRegression, with_bins_of
-from brainscore_vision.metric_helpers.regression.problem import Engine, RegressionProblem, Rows
+from brainscore_vision.metric_helpers.regression.problem import Engine, RegressionProblem, Rows, note_uncertainty
 from brainscore_vision.metric_helpers.regression.sides import (
     Options,
     Side,
+    StreamedFeatures,
     in_ordinary_units,
     usable_over_all_dims,
     whole_assembly,
 )
-from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
-from brainscore_vision.metric_helpers.regression.uncertainty import note_uncertainty
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error
 from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut
 

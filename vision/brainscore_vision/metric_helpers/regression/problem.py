@@ -12,20 +12,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brainscore_core.metrics.errors import attach_influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING, constant_columns, correlate_parts
+from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
+from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians
 from brainscore_vision.metric_helpers.regression.estimators import BlockPredictor, PearsonR, SplitPredictor
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegression, SpanTimeRegression
 from brainscore_vision.metric_helpers.regression.sides import Matrix, as_array, take_rows
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
+    from brainscore_core.statistics.influence import Influence
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels, NDArray
 
-__all__ = ["Engine", "Pair", "RegressionProblem", "Rows", "is_constant", "nan_if_constant", "say_why_undefined"]
+__all__ = [
+    "Engine",
+    "Pair",
+    "RegressionProblem",
+    "Rows",
+    "is_constant",
+    "nan_if_constant",
+    "note_uncertainty",
+    "say_why_undefined",
+]
 
 Rows = Sequence[tuple["Indices", "Indices"]]
 Pair = tuple["Floats", "Floats"]
@@ -215,3 +229,39 @@ def is_constant(source: Matrix) -> bool:
     """Return whether all stimuli have the same features, reading blocks until one varies."""
     blocks = (block for _, block in source.placed()) if isinstance(source, ColumnBlocks) else iter([source])
     return all((block == block[..., :1, :]).all() for block in blocks)
+
+
+NOT_KEPT = "predictions are too large to keep: half_sample_interval of uncertainty.intervals estimates an error"
+
+
+def note_uncertainty(
+    score: Score,
+    pairs: Sequence[Pair] | None,
+    r: Floats,
+    *,
+    tests: Sequence[Indices],
+    stimuli: Labels,
+    neuroids: Labels,
+    bins: Indices | None = None,
+) -> Score:
+    """Write error, interval and influences into the attributes of a mean over splits of the median over neuroids.
+
+    Pairs and r are results of `RegressionProblem.correlations`; without pairs, the error is NaN. `tests` are the tested
+    presentations of every split; those of one stimulus count as one. `bins` holds the measurement bin of each score
+    bin.
+    """
+    if pairs is None:
+        return declare_no_error(score, NOT_KEPT)
+    names, place = np.unique(stimuli, return_inverse=True)
+    rows = [place[test] for test in tests]
+
+    def influence(bin_: int | None) -> Influence:
+        bin_pairs = [pair if bin_ is None else (pair[0][bin_], pair[1][bin_]) for pair in pairs]
+        parts = ((*pair, row) for pair, row in zip(bin_pairs, rows, strict=True))
+        medians = median_of_correlations(parts, len(names), r if bin_ is None else r[:, bin_])
+        return influence_on_medians(medians, names, neuroids)
+
+    if score.ndim == 0:
+        return attach_influence(score, influence(None), scale="fisher")
+    order = range(len(score)) if bins is None else bins
+    return attach_to_bins(score, [influence(int(index)) for index in order])

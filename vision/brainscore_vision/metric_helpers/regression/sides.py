@@ -24,9 +24,10 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     usable_neuroids,
 )
 from brainscore_vision.metric_helpers.labelled.gather import labelled
-from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from brainscore_core.metrics import Score
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
@@ -35,6 +36,7 @@ __all__ = [
     "Matrix",
     "Options",
     "Side",
+    "StreamedFeatures",
     "as_array",
     "check_same_features",
     "in_ordinary_units",
@@ -45,8 +47,57 @@ __all__ = [
 ]
 
 Matrix = NDArray[Any] | ColumnBlocks
-Features = xr.DataArray | StreamedFeatures
 Options = Mapping[str, Any] | None  # Any: keywords of a constructor
+
+
+class StreamedFeatures:
+    """Features of stimuli as a stream of blocks of columns, with the names of the stimuli.
+
+    Parameters
+    ----------
+    features : ColumnBlocks, memory map or array, shape (n_stimuli, n_features)
+        Finite. A memory map is read block by block; `ColumnBlocks` can also compute blocks.
+    coords : dict or None
+        Further coordinates of the stimuli, name -> values, such as `object_name`, which stratify the splits of reverse
+        metrics.
+
+    Examples
+    --------
+    >>> features = StreamedFeatures(["a", "b"], np.eye(2, 5))
+    >>> features.shape
+    (2, 5)
+    """
+
+    dims = Defaults.expected_dims
+
+    def __init__(
+        self,
+        stimulus_ids: ArrayLike,
+        features: ArrayLike | ColumnBlocks,
+        *,
+        coords: Mapping[str, ArrayLike] | None = None,
+        neuroid_ids: ArrayLike | None = None,
+    ) -> None:
+        self.blocks = ColumnBlocks.of(features)
+        self.shape = self.blocks.shape
+        presentation, neuroid = self.dims
+        named = {Defaults.stimulus_coord: (presentation, np.asarray(stimulus_ids))}
+        named.update({name: (presentation, np.asarray(values)) for name, values in (coords or {}).items()})
+        columns = np.arange(self.shape[1]) if neuroid_ids is None else np.asarray(neuroid_ids)
+        named[Defaults.neuroid_coord] = (neuroid, columns)
+        sizes = dict(zip(self.dims, self.shape, strict=True))
+        wrong = [f"{name}: {len(values)}" for name, (dim, values) in named.items() if len(values) != sizes[dim]]
+        if wrong:
+            raise AssemblyError(f"Features of shape {self.shape} do not match their labels ({', '.join(wrong)}).")
+        # Holds the coordinates; takes no memory.
+        self.labels = xr.DataArray(np.broadcast_to(np.nan, self.shape), coords=named, dims=self.dims)
+
+    def __repr__(self) -> str:
+        """Return the numbers of stimuli and features."""
+        return f"StreamedFeatures({self.shape[0]} stimuli x {self.shape[1]} features)"
+
+
+Features = xr.DataArray | StreamedFeatures
 
 _SQUARES_OVERFLOW = 480  # largest exponent with finite sums of squares over millions of features
 WIDE_BYTES = 512 * 2**20  # largest target held in memory as a whole, with its predictions

@@ -40,8 +40,8 @@ from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka_parts, linear_hsic
 from brainscore_vision.metric_helpers.arrays.geometry.cka_influences import cka_influences
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
-from brainscore_vision.metric_helpers.labelled.geometry_error import attach_geometry_error
 from brainscore_vision.metric_helpers.labelled.rdms import Responses, read_responses
+from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
 from brainscore_vision.metric_helpers.shared_metrics.on_parts import OnParts
 
 if TYPE_CHECKING:

@@ -35,13 +35,13 @@ from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers.arrays.geometry.noise_corrected import noise_corrected_cka
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, require_assembly
 from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.labelled.geometry_error import attach_geometry_error
 from brainscore_vision.metric_helpers.labelled.repetitions import (
     Repetitions,
     divide_repetitions,
     read_means,
     read_repetitions,
 )
+from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -37,6 +37,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Score
 from brainscore_core.metrics.errors import attach_influence
 from brainscore_core.statistics.influence import Influence
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
@@ -58,10 +59,9 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
 )
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
 from brainscore_vision.metric_helpers.labelled.gather import as_score, bin_order, labelled, stack
-from brainscore_vision.metric_helpers.labelled.geometry_error import on_both_sides
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.labelled.splits import Split
-from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians
+from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians, on_both_sides
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 from .halves import PearsonCorrelation, PearsonReliability, SpearmanBrownCorrection
@@ -165,8 +165,10 @@ class InternalConsistency(Ceiling):
 
     def _step_up_all(self, r: Floats, halves: NDArray[np.bool_], present: NDArray[np.bool_]) -> Floats:
         """Step up correlations of shape (splits, neuroids)."""
-        if self._compat or present.all():
-            return np.array([self._step_up(row, half) for row, half in zip(r, halves, strict=True)])
+        if self._compat:
+            return spearman_brown(r)
+        if present.all():
+            return step_up(r, halves.sum(axis=1)[:, None], (~halves).sum(axis=1)[:, None])
         first, second, together = harmonic_counts(halves, present)
         return spearman_brown(step_up(r, first, second), together / (first + second))
 
@@ -247,8 +249,6 @@ class InternalConsistency(Ceiling):
     def _by_metric(
         self, assembly: xr.DataArray, repetitions: NDArray[Any], halves: NDArray[np.bool_]
     ) -> tuple[Score, dict[str, Any], Callable[[Score], Score]]:
-        from brainscore_core.supported_data_standards.brainio.transform import average_repetition
-
         presented = coordinate(assembly, self._split_coord)
         results, influences = [], []
         for half in halves:

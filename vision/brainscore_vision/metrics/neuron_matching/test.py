@@ -5,7 +5,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from brainscore_core.testing.synthetic import make_neuroid_assembly
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+from brainscore_vision.metric_helpers.regression.sides import StreamedFeatures
 
 BOTH = ["one_to_one", "soft_matching"]
 

@@ -3,7 +3,7 @@ import pytest
 
 from brainscore_core.testing.synthetic import make_neuroid_assembly
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+from brainscore_vision.metric_helpers.regression.sides import StreamedFeatures
 
 
 @pytest.fixture(scope="module")

@@ -31,8 +31,8 @@ from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.procrustes import procrustes_influences
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
-from brainscore_vision.metric_helpers.labelled.geometry_error import attach_geometry_error
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
+from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -45,9 +45,9 @@ from brainscore_vision.metric_helpers.arrays.geometry.whitened import (
     whitened_stimulus_influences,
 )
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
-from brainscore_vision.metric_helpers.labelled.geometry_error import attach_geometry_error
 from brainscore_vision.metric_helpers.labelled.rdms import is_square, read_responses, read_square
 from brainscore_vision.metric_helpers.labelled.repetitions import read_means, read_repetitions
+from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:

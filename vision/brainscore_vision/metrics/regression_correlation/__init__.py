@@ -2,35 +2,35 @@
 
 from brainscore_vision import metric_registry
 
-from . import cross_validated, fixed_split, over_time
+from . import factories
 
-metric_registry["pls"] = cross_validated.pls_cross_validated
-metric_registry["ridge"] = cross_validated.ridge_cross_validated
-metric_registry["ridgecv"] = cross_validated.ridge_cv_cross_validated
-metric_registry["linear_predictivity"] = cross_validated.linear_cross_validated
-metric_registry["neuron_to_neuron"] = cross_validated.single_cross_validated
-metric_registry["reverse_pls"] = cross_validated.reverse_pls_cross_validated
+metric_registry["pls"] = factories.pls_cross_validated
+metric_registry["ridge"] = factories.ridge_cross_validated
+metric_registry["ridgecv"] = factories.ridge_cv_cross_validated
+metric_registry["linear_predictivity"] = factories.linear_cross_validated
+metric_registry["neuron_to_neuron"] = factories.single_cross_validated
+metric_registry["reverse_pls"] = factories.reverse_pls_cross_validated
 
 # The same under the names that say how the stimuli are split.
-metric_registry["pls_cv"] = cross_validated.pls_cross_validated
-metric_registry["ridge_cv"] = cross_validated.ridge_cross_validated
-metric_registry["linear_predictivity_cv"] = cross_validated.linear_cross_validated
-metric_registry["neuron_to_neuron_cv"] = cross_validated.single_cross_validated
-metric_registry["reverse_pls_cv"] = cross_validated.reverse_pls_cross_validated
+metric_registry["pls_cv"] = factories.pls_cross_validated
+metric_registry["ridge_cv"] = factories.ridge_cross_validated
+metric_registry["linear_predictivity_cv"] = factories.linear_cross_validated
+metric_registry["neuron_to_neuron_cv"] = factories.single_cross_validated
+metric_registry["reverse_pls_cv"] = factories.reverse_pls_cross_validated
 
-metric_registry["pls_split"] = fixed_split.pls_fixed_split
-metric_registry["ridge_split"] = fixed_split.ridge_fixed_split
-metric_registry["ridgecv_split"] = fixed_split.ridge_cv_fixed_split
-metric_registry["dual_ridge_split"] = fixed_split.dual_ridge_fixed_split
-metric_registry["dual_ridgecv_split"] = fixed_split.dual_ridge_cv_fixed_split
-metric_registry["linear_predictivity_split"] = fixed_split.linear_fixed_split
-metric_registry["neuron_to_neuron_split"] = fixed_split.single_fixed_split
-metric_registry["reverse_pls_split"] = fixed_split.reverse_pls_fixed_split
+metric_registry["pls_split"] = factories.pls_fixed_split
+metric_registry["ridge_split"] = factories.ridge_fixed_split
+metric_registry["ridgecv_split"] = factories.ridge_cv_fixed_split
+metric_registry["dual_ridge_split"] = factories.dual_ridge_fixed_split
+metric_registry["dual_ridgecv_split"] = factories.dual_ridge_cv_fixed_split
+metric_registry["linear_predictivity_split"] = factories.linear_fixed_split
+metric_registry["neuron_to_neuron_split"] = factories.single_fixed_split
+metric_registry["reverse_pls_split"] = factories.reverse_pls_fixed_split
 
-metric_registry["spantime_pls"] = over_time.pls_span_time
-metric_registry["spantime_ridge"] = over_time.ridge_span_time
-metric_registry["pls_pertime"] = over_time.pls_per_time
-metric_registry["ridge_pertime"] = over_time.ridge_per_time
+metric_registry["spantime_pls"] = factories.pls_span_time
+metric_registry["spantime_ridge"] = factories.ridge_span_time
+metric_registry["pls_pertime"] = factories.pls_per_time
+metric_registry["ridge_pertime"] = factories.ridge_per_time
 
 BIBTEX = """@article{schrimpf2018brain,
   title={Brain-Score: Which Artificial Neural Network for Object Recognition is most Brain-Like?},

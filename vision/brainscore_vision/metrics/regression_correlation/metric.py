@@ -5,8 +5,8 @@ The prediction of the test stimuli is correlated with the measurement for each n
 
     ``score = mean_s median_j r(prediction_sj, measurement_sj)``
 
-The factories in `cross_validated`, `fixed_split` and `over_time` state the fit and invariances of each identifier
-and when to use it. Published plugins import from here. Common to all:
+The functions in `factories` state the fit and invariances of each identifier and when to use it. Published plugins
+import from here. Common to all:
 
 - Input: metrics named ``*_split`` take ``(source_train, source_test, target_train, target_test)``; ``spantime_*`` and
   ``*_pertime`` take assemblies with the dimension `time_bin`; all but ``*_split`` draw splits, of the stimuli sorted by

@@ -6,18 +6,19 @@ scikit-learn's. `xarray_kwargs` are arguments of `XarrayRegression` or `XarrayCo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
+from brainscore_core.errors import did_you_mean
 from brainscore_vision.metric_helpers.regression.estimators import PLS, LeastSquares, OneToOne, PearsonR, Ridge, RidgeCV
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 
-from .features_precision import LeastSquaresAsPublished, RidgeAsPublished
-
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 Options = Mapping[str, Any] | None
 
@@ -129,3 +130,79 @@ def splits_of(kwargs: Options, compat: bool) -> dict[str, Any]:
 def with_given(kwargs: Options, **more: Any) -> dict[str, Any]:
     """Return `kwargs` and those of `more` that are not None."""
     return {**(kwargs or {}), **{name: value for name, value in more.items() if value is not None}}
+
+
+Made = TypeVar("Made")
+Factory = Callable[..., Made]
+
+
+def metric_named(identifier: str, *, ignored: Collection[str] = ()) -> Callable[[Factory[Made]], Factory[Made]]:
+    """Decorate the factory of a metric, so that unknown keywords raise a TypeError that names those it accepts.
+
+    The `ignored` ones are accepted too, and have no effect.
+    """
+
+    def decorate(factory: Factory[Made]) -> Factory[Made]:
+        own = list(inspect.signature(factory).parameters)
+        accepted = [*own, *(name for name in ignored if name not in own)]
+
+        @functools.wraps(factory)
+        def checked(*args: Any, **kwargs: Any) -> Made:  # Any: whatever the factory takes
+            for name in kwargs:
+                if name not in accepted:
+                    raise TypeError(
+                        f"The metric {identifier!r} got an unexpected keyword {name!r}; it accepts "
+                        f"{', '.join(accepted)}.{did_you_mean(name, accepted)}"
+                    )
+            return factory(*args, **{name: value for name, value in kwargs.items() if name in own})
+
+        return checked
+
+    return decorate
+
+
+class RidgeAsPublished:
+    """Scikit-learn's ``Ridge``, in single precision if the source is, else in double, as the published system does.
+
+    Scores then carry rounding of some 1e-4, more where features outnumber stimuli.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        from sklearn.linear_model import Ridge  # heavy, for this option only
+
+        self._estimator = Ridge(**kwargs)
+
+    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        source = _floats(X)
+        self._estimator.fit(source, np.asarray(Y, source.dtype))
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:  # noqa: N803 -- scikit-learn's name
+        """Predict responses, shape (n_stimuli, n_features) to (n_stimuli, n_neuroids)."""
+        return np.asarray(self._estimator.predict(_floats(X)), np.float64)
+
+
+class LeastSquaresAsPublished:
+    """Scikit-learn's ``LinearRegression``, in single precision if the source is, else in double."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = kwargs
+
+    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        from sklearn.linear_model import LinearRegression  # heavy, for this option only
+
+        source, kwargs = _floats(X), dict(self._kwargs)
+        if "tol" in LinearRegression().get_params():
+            # Singular values below this part of the largest are left out. Releases without `tol` use this one.
+            kwargs.setdefault("tol", float(np.finfo(source.dtype).eps))
+        self._estimator = LinearRegression(**kwargs).fit(source, np.asarray(Y, source.dtype))
+        return self
+
+    predict = RidgeAsPublished.predict
+
+
+def _floats(X: ArrayLike) -> Floats:  # noqa: N803 -- as above
+    values = np.asarray(X)
+    return values if values.dtype == np.float32 else np.asarray(values, np.float64)

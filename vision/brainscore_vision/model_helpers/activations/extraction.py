@@ -22,7 +22,7 @@ from brainscore_vision.model_helpers.activations.cache.matrix import Recorded, S
 
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.batches import ImageBatch
-    from brainscore_vision.model_helpers.activations.cache.index import Parts
+    from brainscore_vision.model_helpers.activations.cache.layout import Parts
 
 __all__ = ["Extraction", "extract", "file_stamps"]
 

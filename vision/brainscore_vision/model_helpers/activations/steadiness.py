@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.errors import ModelChangedError
-from brainscore_vision.model_helpers.activations.randomness import random_state_as_before
+from brainscore_vision.model_helpers.activations.trials import random_state_as_before
 
 if TYPE_CHECKING:
     from torch import nn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,12 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
 from brainscore_vision.model_helpers.brain_transformation.choices import (
+    ProbabilitiesClassifier,
     category_probabilities,
     odd_one_out,
     softmax,
 )
-from brainscore_vision.model_helpers.brain_transformation.classifier import ProbabilitiesClassifier
-from brainscore_vision.model_helpers.brain_transformation.label_maps import GivenMap, label_map_of
+from brainscore_vision.model_helpers.brain_transformation.label_maps import GivenMap, LabelMap, label_map_of
 from brainscore_vision.model_interface import BrainModel
 
 __all__ = [
@@ -138,11 +139,16 @@ class LabelBehavior(_TaskModel):
 
     def __init__(self, identifier: str, activations_model: ActivationsModel, label_map: GivenMap | None = None) -> None:
         super().__init__(identifier, activations_model)
-        self.label_map = label_map_of(label_map)
+        self._given_map = label_map
         self.choice_labels: str | list[str] | None = None
         self._indices: list[tuple[int, ...]] = []
         self._aggregation = "mean"
         self._has_classifier = False
+
+    @cached_property
+    def label_map(self) -> LabelMap:
+        """Labels of the classifier's outputs, made when first needed."""
+        return label_map_of(self._given_map)
 
     def start_task(self, task: str, choice_labels: str | Sequence[str], aggregation: str = "mean") -> None:
         """See `BrainModel.start_task`.

@@ -11,6 +11,7 @@ from brainscore_vision.model_helpers.brain_transformation.behavior import (
     OddOneOut,
     ProbabilitiesMapping,
 )
+from brainscore_vision.model_helpers.brain_transformation.imagenet import N_CLASSES
 from brainscore_vision.model_helpers.brain_transformation.mapping import (
     LayerMap,
     LayerMappedModel,
@@ -98,8 +99,9 @@ class ModelCommitment(BrainModel):
             LayerMappedModel(identifier, activations_model, layer_map, visual_degrees=visual_degrees)
         )
         label_behavior = LabelBehavior(identifier, activations_model, label_map)
+        n_classes = N_CLASSES if label_map is None else label_behavior.label_map.n_outputs
         if hasattr(activations_model, "n_classes"):
-            activations_model.n_classes = label_behavior.label_map.n_outputs
+            activations_model.n_classes = n_classes
         self.behavior_model = BehaviorArbiter(
             {
                 BrainModel.Task.label: label_behavior,

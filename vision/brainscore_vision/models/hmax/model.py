@@ -1,5 +1,6 @@
 """Show pictures to HMAX."""
 
+from brainscore_vision.model_helpers.activations.images import load_preprocess_images
 from brainscore_vision.model_helpers.check_submission import check_models
 
 IDENTIFIER = "hmax"
@@ -33,8 +34,6 @@ BIBTEX = """@article{serre2007robust,
 
 def load_grey(paths):
     """Return grey pictures (picture, 1, 224, 224) from 0 to 1: the mean of red, green and blue."""
-    from brainscore_vision.model_helpers.activations.images import load_preprocess_images
-
     return load_preprocess_images(paths, image_size=IMAGE_SIZE, normalize_mean=(0,) * 3, normalize_std=(1,) * 3).mean(
         axis=1, keepdims=True
     )

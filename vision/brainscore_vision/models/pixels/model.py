@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from brainscore_core.errors import LayerNotFoundError
-from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.activations.images import load_images
 
 LAYERS = ["pixels"]

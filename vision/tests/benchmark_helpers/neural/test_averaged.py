@@ -6,7 +6,7 @@ from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import attach_influence
 from brainscore_core.statistics.influence import Influence
 from brainscore_vision.benchmark_helpers.multi_subject import KFoldNeuralBenchmark, MultiSubjectNeuralBenchmark
-from brainscore_vision.benchmark_helpers.scores.means import note_error_over_folds
+from brainscore_vision.benchmark_helpers.scores.normalization import note_error_over_folds
 from brainscore_vision.benchmark_helpers.validate_error import assert_valid_uncertainty
 
 SCORES = {"anna": 0.2, "bert": 0.5, "cleo": 0.8}

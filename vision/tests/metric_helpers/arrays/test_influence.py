@@ -16,7 +16,7 @@ from brainscore_vision.metric_helpers.arrays.influence import (
     order_weights,
 )
 from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
-from brainscore_vision.metric_helpers.uncertainty.resampling import weighted_correlations
+from brainscore_vision.metric_helpers.uncertainty.intervals import weighted_correlations
 
 
 def pair(seed=0, n=60, q=5):

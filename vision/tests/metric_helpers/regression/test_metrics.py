@@ -25,7 +25,7 @@ from brainscore_vision.metric_helpers.regression.metrics import (
     ReverseCrossRegressedCorrelation,
 )
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
-from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+from brainscore_vision.metric_helpers.regression.sides import StreamedFeatures
 from brainscore_vision.metric_helpers.uncertainty.intervals import HoldsOut
 
 N, P, Q = 80, 300, 12

@@ -3,7 +3,7 @@ import pytest
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along
-from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+from brainscore_vision.metric_helpers.regression.sides import StreamedFeatures
 
 
 def test_labels():

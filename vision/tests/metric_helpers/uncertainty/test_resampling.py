@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_vision.metric_helpers.uncertainty.resampling import (
+from brainscore_vision.metric_helpers.uncertainty.intervals import (
     bootstrap_weights,
     medians_of_draws,
     weighted_correlations,

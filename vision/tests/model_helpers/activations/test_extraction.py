@@ -21,7 +21,7 @@ from brainscore_core.errors import AssemblyError, MissingStimulusError
 from brainscore_core.identity.store import cache_limit_bytes
 from brainscore_vision.model_helpers.activations import extraction
 from brainscore_vision.model_helpers.activations.cache import entry as store
-from brainscore_vision.model_helpers.activations.cache import index, matrix, stored_entries
+from brainscore_vision.model_helpers.activations.cache import layout, matrix, stored_entries
 from brainscore_vision.model_helpers.activations.cache.entry import ActivationEntry
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
@@ -419,8 +419,8 @@ def test_an_entry_whose_index_names_other_layers_is_not_taken(model, stimuli):
     extractor(model)(stimuli, layers=LAYERS)
     (stored,) = stored_entries()
     path = stored.folder / "entry.json"
-    record = {**index.unsealed(path.read_text()), "layers": list(LAYERS[::-1])}
-    path.write_text(index.sealed(record))
+    record = {**layout.unsealed(path.read_text()), "layers": list(LAYERS[::-1])}
+    path.write_text(layout.sealed(record))
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=["double"]).values, truth(["double"]))
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
 

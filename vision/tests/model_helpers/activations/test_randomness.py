@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from brainscore_vision.model_helpers.activations.randomness import random_state_as_before, save_random_state
+from brainscore_vision.model_helpers.activations.trials import random_state_as_before, save_random_state
 
 
 def draw():

@@ -123,7 +123,7 @@ class _Lockstep:
 
     def next_weights(self, k: int) -> Array | None:
         """Return unit weight vectors of the next components; None if only rounding is left."""
-        remaining = self.backend.maximum(_diagonal(self.square), 1)
+        remaining = self.backend.xp.amax(_diagonal(self.square), 1)
         if bool((self.going & (remaining < REFRESH * self.reference)).any()):
             self._refresh(k)
             remaining = self.reference
@@ -132,10 +132,9 @@ class _Lockstep:
             return None
         if not self.by_neuroid:
             return _power_iterations(self.square, self._start_vectors(k), self.going, self.backend, by_neuroid=False)
-        usable = _diagonal(self.square) > (EXHAUSTED**2 * self.largest)[:, None]
-        direction = _power_iterations(
-            self.square, _first_of_each(usable, self.backend), self.going, self.backend, by_neuroid=True
-        )
+        sizes = _diagonal(self.square)
+        start = _first_of_each(sizes > (EXHAUSTED**2 * self.largest)[:, None], sizes, self.backend)
+        direction = _power_iterations(self.square, start, self.going, self.backend, by_neuroid=True)
         since = slice(self.refreshed, k)
         weights = _apply(self.covariance, direction)
         weights -= _apply(self.others[:, since].mT, _apply(self.owns[:, since], direction))
@@ -153,10 +152,10 @@ class _Lockstep:
         scores = self._centred(scores)
         size = _squares(scores * self.mask)
         self.going = self.going & (size > EXHAUSTED**2 * _squares(projected * self.mask))
-        scores = self.backend.where(self.going[:, None], scores, 0.0)
+        scores = self.backend.xp.where(self.going[:, None], scores, 0.0)
         self.scores[:, k] = scores
         self.active[:, k] = scores * self.mask
-        self.sizes[:, k] = self.backend.where(self.going, size, 1.0)
+        self.sizes[:, k] = self.backend.xp.where(self.going, size, 1.0)
         self.weights[:, k] = weights
         self._deflate(k, last=last)
 
@@ -180,12 +179,13 @@ class _Lockstep:
     def _start_vectors(self, k: int) -> Array:
         """Return the covariance of the first neuroid that covaries with the source, as a unit vector."""
         vectors = self.first_covariance - self.first_loadings[:, :k].mT @ self.owns[:, :k]
-        usable = (vectors**2).sum(-1) > (EXHAUSTED**2 * self.largest)[:, None]
-        first = _apply(vectors.mT, _first_of_each(usable, self.backend))
+        sizes = (vectors**2).sum(-1)
+        usable = sizes > (EXHAUSTED**2 * self.largest)[:, None]
+        first = _apply(vectors.mT, _first_of_each(usable, sizes, self.backend))
         # If none of the first covaries: the feature that covaries most with all of them.
         diagonal = _diagonal(self.square)
-        largest = _first_of_each(diagonal >= self.backend.maximum(diagonal, 1)[:, None], self.backend)
-        return _unit(self.backend.where(usable.any(1)[:, None], first, _apply(self.square, largest)))
+        largest = _first_of_each(diagonal >= self.backend.xp.amax(diagonal, 1)[:, None], diagonal, self.backend)
+        return _unit(self.backend.xp.where(usable.any(1)[:, None], first, _apply(self.square, largest)))
 
     def _refresh(self, k: int) -> None:
         since = slice(self.refreshed, k)
@@ -197,7 +197,7 @@ class _Lockstep:
     def _recompute_square(self) -> None:
         for index, covariance in enumerate(self.covariance):
             self.square[index] = covariance.T @ covariance
-        self.reference = self.backend.maximum(_diagonal(self.square), 1)
+        self.reference = self.backend.xp.amax(_diagonal(self.square), 1)
 
     def _centred(self, rows: Array) -> Array:
         return rows - ((rows * self.mask).sum(-1) / self.count)[:, None]
@@ -244,12 +244,12 @@ def _power_iterations(squares: Array, starts: Array, going: Array, backend: Back
             length = _safe(_squares(image)) ** 0.5
             cosine = (vector * image).sum(-1) / length
             following = _apply(squares, image)
-        vector = backend.where(moving[:, None], image / length[:, None], vector)
-        image = backend.where(moving[:, None], following / length[:, None], image)
+        vector = backend.xp.where(moving[:, None], image / length[:, None], vector)
+        image = backend.xp.where(moving[:, None], following / length[:, None], image)
         moving = moving & (2.0 - 2.0 * cosine >= TOLERANCE)
         if iteration % CHECKED_EVERY == 0 and not bool(moving.any()):
             break
-    return backend.where(going[:, None], vector, 0.0)
+    return backend.xp.where(going[:, None], vector, 0.0)
 
 
 def _power_iteration(square: Array, vector: Array, *, by_neuroid: bool) -> Array:
@@ -298,10 +298,8 @@ def _unit(vectors: Array) -> Array:
     return vectors / (_safe(_squares(vectors)) ** 0.5)[:, None]
 
 
-def _first_of_each(chosen: Array, backend: Backend) -> Array:
-    """Return unit vectors for the first true entry of each row."""
-    width = chosen.shape[1]
-    order = backend.asarray(np.arange(width, 0, -1, dtype=np.float64))
-    ranked = order * chosen
-    one = order**0  # float64, unlike a number times a boolean on some backends
-    return one * (chosen & (ranked == backend.maximum(ranked, 1)[:, None]))
+def _first_of_each(chosen: Array, like: Array, backend: Backend) -> Array:
+    """Return unit vectors, as an array like another, for the first true entry of each row; zeros without one."""
+    first = backend.xp.zeros_like(like)
+    first[chosen & (chosen.cumsum(1) == 1)] = 1.0
+    return first

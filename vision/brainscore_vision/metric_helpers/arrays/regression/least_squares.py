@@ -22,13 +22,14 @@ import numpy as np
 from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
 from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
-from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
+from brainscore_vision.metric_helpers.arrays.regression.gram import (
+    centred_gram,
     factorise,
+    gram_of_split,
     lifted_inverse_factor,
     solve_factorised,
     solve_inverted,
 )
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
 from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
     DeletionFits,

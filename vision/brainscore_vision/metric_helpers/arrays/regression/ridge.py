@@ -18,8 +18,12 @@ import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
-from brainscore_vision.metric_helpers.arrays.regression.factorisation import factorise, solve_factorised
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
+from brainscore_vision.metric_helpers.arrays.regression.gram import (
+    centred_gram,
+    factorise,
+    gram_of_split,
+    solve_factorised,
+)
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
 from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
     DeletionFits,

@@ -237,7 +237,7 @@ def spectrum_of_gram(gram: Floats, used: Backend) -> Spectrum:
     n = len(gram)
     # The constant's eigenvalue, zero like perhaps others, is lifted above all of them.
     lift = 2.0 * float(np.linalg.norm(gram)) or 1.0
-    values, vectors = used.eigh(used.asarray(gram + lift / n))
+    values, vectors = used.xp.linalg.eigh(used.asarray(gram + lift / n))
     directions = slice(0, max(1, n - 1))
     return Spectrum(
         used.numpy(vectors)[:, directions], np.clip(used.numpy(values)[directions], 0.0, None), np.empty((0, 0))
@@ -245,7 +245,7 @@ def spectrum_of_gram(gram: Floats, used: Backend) -> Spectrum:
 
 
 def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> Spectrum:
-    values, vectors = used.eigh(used.asarray(x.T @ x))
+    values, vectors = used.xp.linalg.eigh(used.asarray(x.T @ x))
     squares, right = used.numpy(values), used.numpy(vectors)
     rounding = max(NEGLIGIBLE * smallest_alpha, len(squares) * np.finfo(np.float64).eps * float(squares[-1]))
     directions = squares > rounding

@@ -23,13 +23,13 @@ from scipy.linalg.blas import dtrsm
 
 from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
-from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
+from brainscore_vision.metric_helpers.arrays.regression.gram import (
+    centred_gram,
     factorise,
     lifted_inverse_factor,
     solve_factorised,
     solve_inverted,
 )
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import Array, ArrayLike, Floats, Indices, Splits

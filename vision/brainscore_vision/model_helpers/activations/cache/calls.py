@@ -12,7 +12,7 @@ from brainscore_vision.model_helpers.activations.cache.switches import cache_fol
 
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.cache.entries import Stored
-    from brainscore_vision.model_helpers.activations.cache.index import Parts
+    from brainscore_vision.model_helpers.activations.cache.layout import Parts
 
 __all__ = ["Call", "differences", "nearest_entry", "note_call", "noted_calls"]
 

@@ -13,7 +13,7 @@ from brainscore_core.files import locked
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.identity.store import CacheEntry, Store
 from brainscore_vision.model_helpers.activations.cache.entry import ActivationEntry, discard, is_held
-from brainscore_vision.model_helpers.activations.cache.index import FORMAT, VALUES, Parts, read_record
+from brainscore_vision.model_helpers.activations.cache.layout import FORMAT, VALUES, Parts, read_record
 from brainscore_vision.model_helpers.activations.cache.switches import cache_folder
 
 __all__ = ["Group", "Stored", "group_of", "make_room", "remove_entries", "stored_entries"]

@@ -18,15 +18,18 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.files import atomic_path
-from brainscore_vision.model_helpers.activations.cache.index import (
+from brainscore_vision.model_helpers.activations.cache.layout import (
     ENTRY,
     FORMAT,
     PROGRESS,
     VALUES,
+    Array,
+    Layout,
     Parts,
     Record,
     boot,
     layout_of,
+    pieces,
     place_of,
     read_text,
     sealed,
@@ -34,7 +37,6 @@ from brainscore_vision.model_helpers.activations.cache.index import (
     size_bytes,
     unsealed,
 )
-from brainscore_vision.model_helpers.activations.cache.layout import Array, Layout, pieces
 
 __all__ = ["ActivationEntry", "CacheTroubleError", "Recording", "Spans", "discard", "hold", "is_held"]
 

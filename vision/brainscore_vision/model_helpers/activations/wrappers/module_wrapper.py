@@ -24,8 +24,8 @@ from brainscore_vision.identity.objects import (
     describe_weights,
 )
 from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.activations.randomness import random_state_as_before
 from brainscore_vision.model_helpers.activations.steadiness import weight_sums
+from brainscore_vision.model_helpers.activations.trials import random_state_as_before
 from brainscore_vision.model_helpers.activations.wrappers.inputs import (
     WRONG_SHAPE,
     InputShapeError,

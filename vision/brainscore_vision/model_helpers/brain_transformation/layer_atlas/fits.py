@@ -19,7 +19,7 @@ from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
 from brainscore_vision.metric_helpers.arrays.seeds import seed_sequence
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
-from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+from brainscore_vision.metric_helpers.regression.sides import StreamedFeatures
 from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut, held_out_medians
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.nested import fold_pairs, nested_splits
 

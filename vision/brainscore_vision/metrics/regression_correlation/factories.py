@@ -1,23 +1,41 @@
-"""Make the metrics that split the stimuli themselves; see `metric`.
+"""Make the metrics; see `metric`.
 
 `regression_kwargs` are the arguments of the regression, see `regressions`; ``compat=True`` draws the published splits,
 which depend on the order of the target's presentations (see `Split`).
+
+Metrics named ``*_split`` are given training and test stimuli. Benchmarks put their names together (``f'{name}_split'``)
+and hand `alphas` to all of them alike, so that all accept it; only the two that choose a penalty heed it.
+
+``spantime_*`` have weights that all time bins share: when the model's features are to explain the time course itself,
+as those of video models. ``*_pertime`` have weights for each bin, with the same splits: when the mapping may change
+over time, and a bin is to be scored as if measured alone. Input: dims (presentation, neuroid, time_bin) with the same
+bins; ``raw`` has dims (split, time_bin, neuroid).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from brainscore_vision.metric_helpers.regression.fixed_split import (
+    ReverseTrainTestSplitCorrelation,
+    TrainTestSplitCorrelation,
+)
 from brainscore_vision.metric_helpers.regression.metrics import (
     CrossRegressedCorrelation,
+    PerTimeCrossRegressedCorrelation,
     ReverseCrossRegressedCorrelation,
+    SpanTimeCrossRegressedCorrelation,
 )
 
-from .keywords import metric_named
+from .published import dual_ridge_cv_regression, dual_ridge_regression
 from .regressions import (
     ALPHA_LIST,
     Options,
     linear_regression,
+    metric_named,
     pearsonr_correlation,
     pls_regression,
     ridge_cv_regression,
@@ -174,3 +192,84 @@ def reverse_pls_cross_validated(
     return ReverseCrossRegressedCorrelation(
         regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
     )
+
+
+fixed_split_metric = functools.partial(metric_named, ignored=["alphas"])
+
+
+def _on_given_split(identifier: str, factory: Callable[..., Any], kind: Any) -> Callable[..., Any]:
+    """Make the factory of a metric of this kind, with the regression that the metrics of `factory` have."""
+    without_splits = functools.partial(factory, None)
+
+    @functools.wraps(factory)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        metric = without_splits(*args, **kwargs)
+        return kind(metric.regression, metric.correlation)
+
+    make.__signature__ = inspect.signature(without_splits)
+    return fixed_split_metric(identifier)(make)
+
+
+pls_fixed_split = _on_given_split("pls_split", pls_cross_validated, TrainTestSplitCorrelation)
+ridge_fixed_split = _on_given_split("ridge_split", ridge_cross_validated, TrainTestSplitCorrelation)
+linear_fixed_split = _on_given_split("linear_predictivity_split", linear_cross_validated, TrainTestSplitCorrelation)
+single_fixed_split = _on_given_split("neuron_to_neuron_split", single_cross_validated, TrainTestSplitCorrelation)
+reverse_pls_fixed_split = _on_given_split("reverse_pls_split", pls_cross_validated, ReverseTrainTestSplitCorrelation)
+
+
+@fixed_split_metric("ridgecv_split")
+def ridge_cv_fixed_split(
+    regression_kwargs: Options = None,
+    xarray_kwargs: Options = None,
+    alphas: Sequence[float] = ALPHA_LIST,
+    *,
+    alpha_per_target: bool = False,
+    backend: str | None = None,
+) -> TrainTestSplitCorrelation:
+    """Make ``ridgecv_split``, by default with one penalty for all neuroids, in ``attrs['alpha']``."""
+    kwargs = {"alpha_per_target": alpha_per_target, **(regression_kwargs or {})}
+    regression = ridge_cv_regression(kwargs, xarray_kwargs, alphas, backend=backend)
+    return TrainTestSplitCorrelation(regression, pearsonr_correlation())
+
+
+@fixed_split_metric("dual_ridge_split")
+def dual_ridge_fixed_split(
+    regression_kwargs: Options = None, *, alpha: float | None = None, backend: str | None = None
+) -> TrainTestSplitCorrelation:
+    """Make ``dual_ridge_split``: the same number as ``ridge_split``, which takes the dual form by itself."""
+    regression = dual_ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend)
+    return TrainTestSplitCorrelation(regression, pearsonr_correlation())
+
+
+@fixed_split_metric("dual_ridgecv_split")
+def dual_ridge_cv_fixed_split(
+    regression_kwargs: Options = None,
+    xarray_kwargs: Options = None,
+    alphas: Sequence[float] = ALPHA_LIST,
+    *,
+    backend: str | None = None,
+) -> TrainTestSplitCorrelation:
+    """Make ``dual_ridgecv_split``: the same number as ``ridgecv_split``, which takes the dual form by itself."""
+    regression = dual_ridge_cv_regression(regression_kwargs, xarray_kwargs, alphas, backend=backend)
+    return TrainTestSplitCorrelation(regression, pearsonr_correlation())
+
+
+OverTime = Callable[..., SpanTimeCrossRegressedCorrelation | PerTimeCrossRegressedCorrelation]
+
+
+def _over_time(identifier: str, kind: OverTime, factory: Callable[..., CrossRegressedCorrelation]) -> OverTime:
+    """Make the factory of a metric that regresses over time as the metrics of `factory` do without it."""
+
+    @metric_named(identifier)
+    @functools.wraps(factory)
+    def make(crossvalidation_kwargs: Options = None, *args: Any, compat: bool = False, **kwargs: Any) -> Any:
+        metric = factory(None, *args, compat=compat, **kwargs)
+        return kind(metric.regression, metric.correlation, splits_of(crossvalidation_kwargs, compat))
+
+    return make
+
+
+pls_span_time = _over_time("spantime_pls", SpanTimeCrossRegressedCorrelation, pls_cross_validated)
+ridge_span_time = _over_time("spantime_ridge", SpanTimeCrossRegressedCorrelation, ridge_cross_validated)
+pls_per_time = _over_time("pls_pertime", PerTimeCrossRegressedCorrelation, pls_cross_validated)
+ridge_per_time = _over_time("ridge_pertime", PerTimeCrossRegressedCorrelation, ridge_cross_validated)

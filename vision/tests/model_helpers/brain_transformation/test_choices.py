@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_vision.model_helpers.brain_transformation.classifier import ProbabilitiesClassifier
+from brainscore_vision.model_helpers.brain_transformation.choices import ProbabilitiesClassifier
 
 N_STIMULI = 30
 
