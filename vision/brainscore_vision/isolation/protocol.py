@@ -7,6 +7,7 @@ transport. Only values are taken from the candidate: the judge itself knows the 
 from __future__ import annotations
 
 import builtins
+import itertools
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from pydantic import TypeAdapter
 
 from brainscore_core import errors
 from brainscore_core.errors import CandidateError, CorruptFileError, InvalidAnswerError, ProtocolError
+from brainscore_core.identity.digest import file_digest, text_digest
 from brainscore_core.scoring.isolation.values import Coordinate, pack
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
@@ -77,20 +79,33 @@ _DECIDING = (errors.NotApplicableError, NotImplementedError)
 
 @dataclass(frozen=True)
 class Shown:
-    """Stimuli as the candidate sees them: identifiers, and columns by name, in the order of the rows."""
+    """Stimuli that the candidate sees, in the order of the rows.
+
+    Attributes
+    ----------
+    ids
+        Identifiers as the candidate has them, which say nothing.
+    columns
+        Columns as the judge has them, by name.
+    """
 
     ids: npt.NDArray[Any]
     columns: Mapping[str, npt.NDArray[Any]]
 
 
-def hand_out(stimuli: StimulusSet, folder: Path) -> tuple[dict[str, object], Shown]:
+def hand_out(stimuli: StimulusSet, folder: Path, *columns: str) -> tuple[dict[str, object], Shown]:
     """Put stimulus files into a new folder, under neutral names, and return the description for the candidate.
 
-    A file is linked if that is possible and everybody may read it, otherwise copied.
+    A file is linked if that is possible and everybody may read it, otherwise copied. Of the table, the candidate gets
+    `columns` and a ``stimulus_id`` from the file's content: the same for a stimulus in all sets, so that a model may
+    keep what it computed.
     """
     folder.mkdir(parents=True)
     paths = getattr(stimuli, "stimulus_paths", None)
     ids = stimuli["stimulus_id"].to_numpy() if "stimulus_id" in stimuli.columns else np.empty(0, dtype=object)
+    opaque = _opaque(ids, paths or {})
+    table = StimulusSet({name: stimuli[name].to_numpy() for name in stimuli.columns if name in columns})
+    table.insert(0, "stimulus_id", [opaque[stimulus_id] for stimulus_id in ids.tolist()])
     files: list[str] = []
     if paths is not None:
         for number, stimulus_id in enumerate(dict.fromkeys(ids.tolist())):
@@ -102,13 +117,24 @@ def hand_out(stimuli: StimulusSet, folder: Path) -> tuple[dict[str, object], Sho
             files.append(f"{number:07}{suffix}")
             _place(source, folder / files[-1])
     description = {
-        "table": stimuli,
+        "table": table,
         "identifier": getattr(stimuli, "identifier", None),
         "folder": str(folder),
         "files": files if paths is not None else None,
     }
-    columns = {str(name): stimuli[name].to_numpy() for name in stimuli.columns}
-    return {"stimuli": description}, Shown(ids, columns)
+    own = {str(name): stimuli[name].to_numpy() for name in stimuli.columns}
+    return {"stimuli": description}, Shown(table["stimulus_id"].to_numpy(), own)
+
+
+def _opaque(ids: npt.NDArray[Any], paths: Mapping[Hashable, str | Path]) -> dict[Hashable, str]:
+    """Return an identifier for each stimulus, from the content of its file; equal files are numbered."""
+    taken: dict[str, Hashable] = {}
+    for stimulus_id in dict.fromkeys(ids.tolist()):
+        path = paths.get(stimulus_id)
+        content = text_digest(str(stimulus_id)) if path is None else file_digest(Path(path), "sha256")
+        number = next(number for number in itertools.count() if f"{content[:24]}-{number}" not in taken)
+        taken[f"{content[:24]}-{number}"] = stimulus_id
+    return {stimulus_id: name for name, stimulus_id in taken.items()}
 
 
 def _place(source: Path, target: Path) -> None:
@@ -239,13 +265,9 @@ def read_answer(
     sizes = dict(zip(answered.dims, values.shape, strict=True))
     claimed = next((coordinate.values for coordinate in answered.coords if coordinate.name == "stimulus_id"), None)
     rows = _rows(shown, sizes, claimed, number_of_trials, in_threes=in_threes)
-    coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
-    for coordinate in answered.coords:
-        held = _coordinate(coordinate, shown, rows)
-        shape = tuple(sizes.get(dim, -1) for dim in dict.fromkeys(coordinate.dims))  # each dimension once
-        if coordinate.name in coords or held.shape != shape:
-            raise InvalidAnswerError(f"The candidate answered with a coordinate {coordinate.name!r} that does not fit.")
-        coords[coordinate.name] = (coordinate.dims, held)
+    if in_threes:
+        values = _own_ids(values, shown)
+    coords = _coordinates(answered.coords, shown, rows, sizes, in_threes=in_threes)
     try:
         answer = _KINDS[answered.kind](values, coords=coords, dims=answered.dims, name=answered.name)
     except Exception as error:  # xarray and pandas raise many classes for parts that do not fit together
@@ -259,13 +281,41 @@ def read_answer(
     return answer
 
 
-def _coordinate(said: Coordinate, shown: Shown, rows: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
-    """Return the values of a coordinate; those of the stimuli are the judge's own."""
-    if said.dims == (_PRESENTATION,) and said.name in shown.columns and rows is not None:
-        return shown.columns[said.name][rows]
-    if not isinstance(said.values, np.ndarray):
-        raise InvalidAnswerError(f"The candidate answered with a coordinate {said.name!r} without values.")
-    return said.values
+def _coordinates(
+    said: Sequence[Coordinate],
+    shown: Shown,
+    rows: npt.NDArray[np.intp] | None,
+    sizes: Mapping[str, int],
+    *,
+    in_threes: bool,
+) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
+    """Return the coordinates of an answer; those of the stimuli are the judge's own, all of them."""
+    coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
+    names: set[str] = set()
+    for coordinate in said:
+        values, dims = coordinate.values, coordinate.dims
+        is_repeated = coordinate.name in names
+        names.add(coordinate.name)
+        if rows is not None and dims == (_PRESENTATION,) and coordinate.name in shown.columns and not is_repeated:
+            own = shown.columns if coordinate.name == "stimulus_id" else {coordinate.name: None}
+            coords |= {name: (dims, shown.columns[name][rows]) for name in own}
+            continue
+        if in_threes and coordinate.name == "stimulus_id":
+            texts = [str(identifier) for identifier in shown.columns["stimulus_id"].tolist()]
+            values = np.array(["|".join(texts[start : start + 3]) for start in range(0, len(texts), 3)])
+        if not isinstance(values, np.ndarray):
+            raise InvalidAnswerError(f"The candidate answered with a coordinate {coordinate.name!r} without values.")
+        shape = tuple(sizes.get(dim, -1) for dim in dict.fromkeys(dims))  # each dimension once
+        if is_repeated or values.shape != shape:
+            raise InvalidAnswerError(f"The candidate answered with a coordinate {coordinate.name!r} that does not fit.")
+        coords[coordinate.name] = dims, values
+    return coords
+
+
+def _own_ids(chosen: npt.NDArray[Any], shown: Shown) -> npt.NDArray[Any]:
+    """Return the judge's identifiers of the chosen stimuli; a benchmark refuses others, which stay."""
+    own = dict(zip(shown.ids.tolist(), shown.columns["stimulus_id"].tolist(), strict=True))
+    return np.array([own.get(name, name) for name in chosen.ravel().tolist()]).reshape(chosen.shape)
 
 
 def _rows(

@@ -195,7 +195,7 @@ class RemoteModel(BrainModel):
 
         def hand(stimuli: StimulusSet) -> dict[str, object]:
             self._learned_from.append(self._new_folder())
-            return protocol.hand_out(stimuli, self._learned_from[-1])[0]
+            return protocol.hand_out(stimuli, self._learned_from[-1], "image_label")[0]
 
         positional = [protocol.held_stimuli(argument, hand) for argument in args]
         named = {name: protocol.held_stimuli(argument, hand) for name, argument in more.items()}

@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import re
 import socket
 import struct
 import subprocess
@@ -202,6 +203,30 @@ def test_pictures_are_there_while_they_are_looked_at_under_names_that_say_nothin
     assert {path.rpartition("/")[2] for path in seen.values()} == {"0000000.png", "0000001.png"}
     assert not list(tmp_path.rglob("0000*.png"))
     assert all(path.is_file() for path in stimuli.stimulus_paths.values())
+
+
+def test_names_and_columns_say_nothing_and_stay_with_a_picture(remote, stimuli):
+    """Of what a picture shows, a model gets the label alone, and only to learn from."""
+    seen = []
+
+    class Curious(_Labels):
+        def start_task(self, task, fitting):
+            super().start_task(task, ["dog", "cat"])
+            seen.append(fitting)
+
+        def look_at(self, stimuli, number_of_trials=1):
+            seen.append(stimuli)
+            return super().look_at(stimuli)
+
+    model = remote(Curious())
+    model.start_task("probabilities", stimuli)
+    answer = model.look_at(stimuli[::-1])
+    learned, shown = seen
+    assert (list(learned.columns), list(shown.columns)) == (["stimulus_id", "image_label"], ["stimulus_id"])
+    assert learned["stimulus_id"].tolist() == shown["stimulus_id"].tolist()[::-1]
+    assert all(re.fullmatch("[0-9a-f]{24}-0", name) for name in shown["stimulus_id"])
+    assert answer["stimulus_id"].values.tolist() == stimuli["stimulus_id"].tolist()[::-1]
+    assert set(stimuli.columns) <= set(answer.coords)
 
 
 def test_pictures_to_learn_from_stay_until_the_next_task(remote, stimuli, tmp_path):

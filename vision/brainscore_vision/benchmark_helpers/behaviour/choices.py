@@ -1,4 +1,7 @@
-"""Let a model choose among labels, those that it names or those that it learns, and check its answers."""
+"""Let a model choose among labels, those that it names or those that it learns, and check its answers.
+
+It sees the stimuli in a drawn order, without columns that could say what they show.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision.benchmark_helpers.checks.handover import answer_of
 from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, most_probable
 from brainscore_vision.model_interface import BrainModel
@@ -20,7 +24,24 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
 
-__all__ = ["choice_labels", "learned_choices", "learned_probabilities", "named_choices"]
+__all__ = ["choice_labels", "learned_choices", "learned_from", "learned_probabilities", "named_choices", "shown"]
+
+
+def shown(stimuli: StimulusSet) -> StimulusSet:
+    """Return stimuli to look at, in an order that a fixed seed draws, without columns that could say their labels."""
+    order = generator(0, "order of stimuli").permutation(len(stimuli))
+    drawn: StimulusSet = _columns(stimuli).iloc[order].reset_index(drop=True)
+    return drawn
+
+
+def learned_from(stimuli: StimulusSet) -> StimulusSet:
+    """Return stimuli to learn from, in stored order, with their ``image_label`` and no other column about labels."""
+    return _columns(stimuli, "image_label")
+
+
+def _columns(stimuli: StimulusSet, *further: str) -> StimulusSet:
+    kept: StimulusSet = stimuli[[name for name in stimuli.columns if name in ("stimulus_id", "degrees", *further)]]
+    return kept
 
 
 def choice_labels(truth: Iterable[object]) -> list[str]:
@@ -87,7 +108,8 @@ def learned_probabilities(
             f"{', '.join(map(str, fitting_stimuli.columns))}."
         )
     choice_labels(fitting_stimuli["image_label"])
-    candidate.start_task(BrainModel.Task.probabilities, _on_screen(candidate, fitting_stimuli, visual_degrees))
+    examples = _on_screen(candidate, learned_from(fitting_stimuli), visual_degrees)
+    candidate.start_task(BrainModel.Task.probabilities, examples)
     answers = _look_at(candidate, stimuli, visual_degrees, number_of_trials=number_of_trials)
     if set(answers.dims) != {"presentation", "choice"} or not has_coordinate(answers, "choice"):
         raise AssemblyError(
@@ -137,7 +159,7 @@ def _on_screen(candidate: BrainModel, stimuli: StimulusSet, visual_degrees: floa
 def _look_at(
     candidate: BrainModel, stimuli: StimulusSet, visual_degrees: float | None, *, number_of_trials: int
 ) -> DataAssembly:
-    placed = _on_screen(candidate, stimuli, visual_degrees)
+    placed = _on_screen(candidate, shown(stimuli), visual_degrees)
     answers = candidate.look_at(placed, number_of_trials=number_of_trials)
     checked: DataAssembly = answer_of(candidate, answers, ["presentation"])
     return checked

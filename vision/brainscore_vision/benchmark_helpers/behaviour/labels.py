@@ -12,7 +12,7 @@ import pandas as pd
 from brainscore_core.benchmarks import BenchmarkBase, ceil_score
 from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.metrics import Score
-from brainscore_vision.benchmark_helpers.behaviour.choices import learned_choices, named_choices
+from brainscore_vision.benchmark_helpers.behaviour.choices import learned_choices, named_choices, shown
 from brainscore_vision.benchmark_helpers.checks.handover import checked_metric, compare, name_tested
 from brainscore_vision.benchmark_helpers.scores.normalization import bound_score
 from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
@@ -32,7 +32,7 @@ __all__ = ["AgreementWithPeople", "LabelAccuracy", "label_accuracy"]
 class LabelAccuracy(BenchmarkBase):
     """Share of stimuli that a model labels correctly; the ceiling is 1, and 0 is chance if `chance` is given.
 
-    The model sees the images and only the column ``stimulus_id``: other columns may reveal the answer.
+    The model sees the images in a drawn order, see `choices.shown`.
 
     Parameters
     ----------
@@ -94,16 +94,17 @@ class LabelAccuracy(BenchmarkBase):
         score = label_accuracy(answers, stimulus_set, truth=self._truth, conditions=self._conditions, unit=self._unit)
         return ceil_score(score, self.ceiling, chance=self._chance)
 
-    def _answers(self, candidate: BrainModel, shown: StimulusSet) -> DataAssembly:
+    def _answers(self, candidate: BrainModel, stimuli: StimulusSet) -> DataAssembly:
         how: dict[str, Any] = {"visual_degrees": self._visual_degrees, "number_of_trials": self._number_of_trials}
         if self._fitting_stimuli is not None:
-            return learned_choices(candidate, shown, loaded(self._fitting_stimuli), **how)
+            return learned_choices(candidate, stimuli, loaded(self._fitting_stimuli), **how)
         if self._choices is None:
-            return named_choices(candidate, shown, self._stimulus_set[self._truth], **how)
+            return named_choices(candidate, stimuli, self._stimulus_set[self._truth], **how)
         candidate.start_task(BrainModel.Task.label, self._choices)
+        placed = shown(stimuli)
         if self._visual_degrees is not None:
-            shown = place_on_screen(shown, candidate.visual_degrees(), self._visual_degrees)
-        return candidate.look_at(shown, number_of_trials=self._number_of_trials)
+            placed = place_on_screen(placed, candidate.visual_degrees(), self._visual_degrees)
+        return candidate.look_at(placed, number_of_trials=self._number_of_trials)
 
 
 def label_accuracy(

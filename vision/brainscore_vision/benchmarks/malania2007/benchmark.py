@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers import bound_score
+from brainscore_vision.benchmark_helpers.behaviour.choices import learned_from, shown
 from brainscore_vision.benchmark_helpers.screen import place_on_screen
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
@@ -173,27 +175,37 @@ def _of(thresholds: PropertyAssembly, subjects: set[Any]) -> PropertyAssembly:
 
 
 def respond(
-    candidate: BrainModel, drawings: Mapping[str, Any], learned_from: str, conditions: Iterable[str]
+    candidate: BrainModel, drawings: Mapping[str, Any], flankers: str, conditions: Iterable[str]
 ) -> dict[str, Any]:
     """Let a model learn from drawings with one kind of flankers, and return its answers in some conditions.
 
-    Drawings are needed of ``<learned_from>_fit`` and the conditions; ``vernier_offset_arcsec`` is the absolute offset.
+    Drawings are needed of ``<flankers>_fit`` and the conditions; ``vernier_offset_arcsec`` is the absolute offset.
     """
     options = _accepted(candidate.start_task, number_of_trials=NUMBER_OF_FITTING_TRIALS, require_variance=True)
-    fitting_stimuli = _on_screen(candidate, drawings[f"{learned_from}_fit"])
+    fitting_stimuli = _on_screen(candidate, learned_from(loaded(drawings[f"{flankers}_fit"])))
     candidate.start_task(BrainModel.Task.probabilities, fitting_stimuli, **options)
     options = _accepted(candidate.look_at, require_variance=True)
     answers = {}
     for name in conditions:
-        placed = _on_screen(candidate, drawings[name])
-        answers[name] = candidate.look_at(placed, number_of_trials=NUMBER_OF_TRIALS, **options)
-        # Raises if the model answers to other drawings; lists both differences.
-        matching_order(np.unique(placed["stimulus_id"]), np.unique(coordinate(answers[name], "stimulus_id")))
+        stimuli = loaded(drawings[name])
+        placed = _on_screen(candidate, shown(stimuli))
+        answer = candidate.look_at(placed, number_of_trials=NUMBER_OF_TRIALS, **options)
+        answers[name] = _with_columns(answer, stimuli)
     return answers
 
 
 def _on_screen(candidate: BrainModel, drawings: Any) -> Any:
-    return place_on_screen(loaded(drawings), candidate.visual_degrees(), VISUAL_DEGREES)
+    return place_on_screen(drawings, candidate.visual_degrees(), VISUAL_DEGREES)
+
+
+def _with_columns(answer: Any, drawings: Any) -> BehavioralAssembly:
+    ids, own = coordinate(answer, "stimulus_id").astype(str), drawings["stimulus_id"].to_numpy().astype(str)
+    matching_order(np.unique(own), np.unique(ids))  # raises if the model answers to other drawings
+    rows = np.argsort(own)[np.searchsorted(own, ids, sorter=np.argsort(own))]
+    coords = {str(name): ("presentation", drawings[name].to_numpy()[rows]) for name in drawings.columns}
+    values = answer.transpose("presentation", "choice").values
+    coords["choice"] = "choice", coordinate(answer, "choice")
+    return BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
 
 
 def _drawings(*names: str) -> dict[str, LazyLoad]:

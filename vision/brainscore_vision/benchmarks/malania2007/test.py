@@ -20,12 +20,17 @@ BASELINE, FLANKED = 50.0, 120.0  # seconds of arc
 PEOPLE = ["ann", "ben", "cora", "dan", "eve", "fay"]
 
 
+SHOWN = {}  # stimulus_id -> side and absolute offset, which no model is told
+
+
 def drawings(name, n):
     """Verniers to either side; the sign of the offset says to which, as it may do in published tables."""
     side = np.resize(["left", "right"], n)
     offset = np.resize(np.repeat(OFFSETS, 2), n) * np.where(side == "left", -1, 1)
-    columns = {"image_label": side, "vernier_offset_arcsec": offset, "num_flankers": 2}
-    return draw_stimuli(f"Malania2007_{name}", n, columns={**columns, "num_flankers": [2] * n}, size_px=16)
+    columns = {"image_label": side, "vernier_offset_arcsec": offset, "num_flankers": [2] * n}
+    stimuli = draw_stimuli(f"Malania2007_{name}", n, columns=columns, size_px=16)
+    SHOWN.update(zip(stimuli["stimulus_id"], zip(side, np.abs(offset), strict=True), strict=True))
+    return stimuli
 
 
 def packaged_name(condition):
@@ -73,14 +78,13 @@ class Observer(BrainModel):
         assert (number_of_trials, require_variance) == (10, True)
         assert stimuli["degrees"].unique().tolist() == [8]
         threshold = self.baseline if "vernier-only" in stimuli.identifier else self.flanked
-        tiled = {name: np.tile(stimuli[name], self.ANSWERS) for name in ("stimulus_id", "image_label")}
-        offset = np.tile(stimuli["vernier_offset_arcsec"], self.ANSWERS)
+        ids = np.tile(stimuli["stimulus_id"], self.ANSWERS)
+        side, offset = map(np.array, zip(*(SHOWN[stimulus_id] for stimulus_id in ids), strict=True))
         # At the threshold .5 + .46 * P = .75.
         chance = 0.5 + 0.46 * norm.cdf((offset - threshold) / (threshold / 3) + norm.ppf(0.25 / 0.46))
         right = np.random.default_rng(0).random(len(chance)) < chance
-        left = (tiled["image_label"] == "left") == right
-        coords = {name: ("presentation", values) for name, values in tiled.items()}
-        coords |= {"vernier_offset_arcsec": ("presentation", offset), "choice": ("choice", ["left", "right"])}
+        left = (side == "left") == right
+        coords = {"stimulus_id": ("presentation", ids), "choice": ("choice", ["left", "right"])}
         shares = np.stack([np.where(left, 0.8, 0.2), np.where(left, 0.2, 0.8)], axis=1)
         return BehavioralAssembly(shares, coords=coords, dims=["presentation", "choice"])
 

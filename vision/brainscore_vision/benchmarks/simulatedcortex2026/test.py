@@ -190,7 +190,7 @@ class Learner(ProbabilitiesMapping):
 
 def labelled(values, stimuli):
     n = values.shape[1]
-    coords = {name: ("presentation", stimuli[name].to_numpy()) for name in ("stimulus_id", "image_label")}
+    coords = {str(name): ("presentation", stimuli[name].to_numpy()) for name in stimuli.columns}
     coords |= {"neuroid_id": ("neuroid", np.arange(n)), "region": ("neuroid", ["IT"] * n)}
     return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
 

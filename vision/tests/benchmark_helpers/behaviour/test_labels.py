@@ -41,7 +41,7 @@ class Namer(BrainModel):
 
     def look_at(self, stimuli, number_of_trials=1):
         self.shown, self.number_of_trials = stimuli, number_of_trials
-        ids = stimuli["stimulus_id"].to_numpy()[: len(self.answers)]
+        ids = np.sort(stimuli["stimulus_id"].to_numpy().astype(str))[: len(self.answers)]  # as they are stored
         given, ids = np.tile(self.answers, self.repeats), np.tile(ids, self.repeats)
         order = slice(None, None, -1) if self.reverse else slice(None)
         coords = {"stimulus_id": ("presentation", ids[order]), "n": ("presentation", range(len(ids)))}
