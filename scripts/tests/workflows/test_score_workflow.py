@@ -273,7 +273,9 @@ def test_no_test_with_private_data_finds_a_credential(project, github):
         ("test_says_a_value", "ValueError")
     ]
     published = run.log("test") + "".join(
-        file.read_text() for file in run.artifacts.rglob("*") if file.is_file() and file.name != "plan.json"
+        file.read_text(errors="replace")
+        for file in run.artifacts.rglob("*")
+        if file.is_file() and file.name != "plan.json"
     )
     assert "said-by-a-test" not in published
 
