@@ -8,8 +8,8 @@
 `shared_metrics` base classes of metrics and ceilings in several plugins
 ================ ======================================================================
 
-Each room imports only from those above it. Published plugins import from `transformations`, `temporal`, `xarray_utils`
-and `bootstrap_error`.
+Each imports only from those above it. Published plugins import from `transformations`, `temporal`, `xarray_utils` and
+`bootstrap_error`.
 """
 
 __all__ = ["Defaults"]

@@ -1,7 +1,7 @@
-"""Run the heavy parts of kernels on NumPy, or on torch on some device, in float64.
+"""Run heavy parts of kernels on NumPy or torch, in float64.
 
-Intermediate arrays of a kernel belong to the backend, so that ``@``, ``.T``, indexing and arithmetic work. The backend
-is an argument of each call or the setting ``BRAINSCORE_ARRAY_BACKEND``; there is no global switch.
+Intermediate arrays belong to the backend, so that ``@``, ``.T``, indexing and arithmetic work. The backend is an
+argument of each call, by default the setting ``BRAINSCORE_ARRAY_BACKEND``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Backend(Protocol):
         ...
 
     def cho_solve(self, factor: Array, right: Array) -> Array:
-        """Solve ``(factor factor^T) x = right`` for a lower Cholesky factor, right of shape (n, k)."""
+        """Solve ``(factor factor^T) x = right`` for a lower Cholesky factor."""
         ...
 
     def solve_triangular(self, factor: Array, right: Array, *, transposed: bool = False) -> Array:
@@ -66,7 +66,7 @@ class Backend(Protocol):
         ...
 
     def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:
-        """Subtract ``first second^T + second first^T`` in place from each of a batch of square matrices."""
+        """Subtract ``first second^T + second first^T`` in place from each square matrix of a batch."""
         ...
 
 
@@ -177,7 +177,7 @@ def resolve(backend: str | Backend | None = None) -> Backend:
     backend : str, Backend or None
         ``'numpy'``; ``'torch'`` or ``'torch:cpu'``; ``'torch:cuda'``, ``'torch:cuda:1'``; ``'torch:mps'``, which
         computes on the CPU, since Metal has no float64. None: the setting ``BRAINSCORE_ARRAY_BACKEND``, ``'numpy'`` if
-        unset. An unknown name, or a missing torch or device, raises ConfigurationError, which also is a ValueError.
+        unset. ConfigurationError, also a ValueError, if the name is unknown, or torch or the device is missing.
     """
     if backend is not None and not isinstance(backend, str):
         return backend

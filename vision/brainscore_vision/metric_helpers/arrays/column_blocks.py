@@ -127,7 +127,6 @@ class ColumnBlocks:
             yield centred
 
     def __len__(self) -> int:
-        """Return the number of stimuli."""
         return self.shape[0]
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
@@ -166,7 +165,7 @@ class ColumnBlocks:
 def _read_in_pieces(block: NDArray[Any]) -> NDArray[Any]:
     """Copy columns of a read-only memory map some rows at a time; return other blocks unchanged.
 
-    To read a few columns the system maps up to 2 MiB around each, which for all rows may be the whole file.
+    To read a few columns the system maps up to 2 MiB around each: for all rows perhaps the whole file.
     """
     if not _can_be_released(block):
         return block
@@ -184,7 +183,7 @@ def is_mapped(array: object) -> bool:
 
 
 def release_pages(array: NDArray[Any]) -> None:
-    """Release the memory that holds a read-only memory map, which can be read again; do nothing for other arrays.
+    """Release the memory of a read-only memory map, which can be read again; do nothing for other arrays.
 
     Pages that were read count as memory of the process until the system needs them.
     """

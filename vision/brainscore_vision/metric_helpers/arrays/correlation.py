@@ -92,8 +92,8 @@ def correlate_parts(
 ) -> Floats:
     """Correlate predictions that arrive in parts with the responses, shape (n_splits, n_neuroids).
 
-    Parts are those of a `BlockPredictor`, for blocks of `target`; this is read in one pass if parts come block by
-    block, otherwise in one pass for each split. `tests` are positions of the test stimuli of each split.
+    Parts come from a `BlockPredictor`, for blocks of `target`; this is read once if parts come block by block,
+    otherwise once per split. `tests` are positions of the test stimuli of each split.
     """
     blocks = ColumnBlocks.of(target)
     rows = [np.asarray(test, dtype=np.intp) for test in tests]

@@ -3,8 +3,8 @@
 The influence of an observation is the derivative of a statistic by its weight (Hampel 1974,
 doi:10.1080/01621459.1974.10482962). For a Pearson correlation of standardised columns it is :math:`z_x z_y - r (z_x^2 +
 z_y^2) / 2` (Devlin, Gnanadesikan & Kettenring 1975, doi:10.1093/biomet/62.3.531, equation 2.3). The jackknife of the
-median is inconsistent; the median averaged over all samples with replacement, a smooth weighted mean of order
-statistics (Harrell & Davis 1982, doi:10.1093/biomet/69.3.635), takes its place.
+median is inconsistent; the median averaged over all samples with replacement, a smooth mean of order statistics
+(Harrell & Davis 1982, doi:10.1093/biomet/69.3.635), replaces it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NEGLIGIBLE = 1e-6  # omitted weights in the averaged median; 5 standard deviati
 
 @lru_cache(maxsize=64)
 def order_weights(n: int) -> Floats:
-    """Return the weights of n ordered values in the averaged median: each one's probability of being the median.
+    """Return the weights of n ordered values in the averaged median: their probabilities of being the median.
 
     These are ``I(i/n) - I((i-1)/n)``, where I is the distribution function of Beta((n+1)/2, (n+1)/2). Read-only.
     """
@@ -81,11 +81,6 @@ def mean_influence(values: Floats) -> Floats:
     """Return how the mean of values that are not NaN moves with the weight of each, shape (n,); 0 for NaN.
 
     The influence sums to 0; its squares sum to the squared standard error of the mean.
-
-    Examples
-    --------
-    >>> mean_influence(np.array([1.0, 3.0, np.nan]))
-    array([-0.70710678,  0.70710678,  0.        ])
     """
     defined = ~np.isnan(values)
     n = int(defined.sum())
@@ -154,8 +149,8 @@ def median_of_correlations(
 ) -> OnMedians:
     """Return the influence of cells on the mean over parts of the median over neuroids of correlations.
 
-    The degrees of freedom are those of one median times the effective number of medians, the mean square of their
-    influences over the square of the mean.
+    The degrees of freedom are those of one median times the effective number of medians: their mean squared influence
+    over the squared mean.
 
     Parameters
     ----------

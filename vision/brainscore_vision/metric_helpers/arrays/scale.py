@@ -1,7 +1,7 @@
 """Rescale numbers of extreme size, so that their squares neither overflow nor vanish.
 
-Division by a power of two changes exponents and no digits: a unit-free score is the same for responses of 1e-300 and of
-1e300, and bitwise unchanged for responses of ordinary size, which are not rescaled.
+Dividing by a power of two changes no digits: a unit-free score is the same for responses of 1e-300 and 1e300, and
+bitwise unchanged for ordinary responses, which are not rescaled.
 """
 
 from __future__ import annotations
@@ -36,15 +36,7 @@ def extreme_exponent(*values: NDArray[Any]) -> int:
 
 
 def ordinary(*values: NDArray[Any]) -> list[NDArray[Any]]:
-    """Divide arrays of one unit by a power of two, so that their largest number lies between .5 and 1.
-
-    Ordinary arrays, such as most training and test responses, are returned unchanged.
-
-    Examples
-    --------
-    >>> ordinary(np.array([3e200, 6e200]))[0] * [1, 0.5]
-    array([0.48990757, 0.48990757])
-    """
+    """Divide arrays of one unit by a power of two, so that their largest number lies between .5 and 1."""
     exponent = extreme_exponent(*values)
     return [np.ldexp(array.astype(np.float64), -exponent) for array in values] if exponent else list(values)
 

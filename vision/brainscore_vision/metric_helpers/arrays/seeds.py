@@ -1,9 +1,8 @@
 """Derive random generators from one seed and the name of the draw.
 
-Every new draw comes from ``generator(seed, *path)``, where the path names it, such as ``generator(0, "interval",
-"presentation")``. Draws with different paths are independent although they share the seed. Generators that the
-published system fixes stay: the splits of `Split` (``random_state = 1``), the repetitions of
-`SplitHalfPredictorConsistency`, and the draws of `bootstrap_error` (``seed=0``).
+The path of ``generator(seed, *path)`` names the draw, such as ``generator(0, "interval", "presentation")``. Draws with
+different paths are independent. Generators of the published system stay: the splits of `Split` (``random_state = 1``),
+the repetitions of `SplitHalfPredictorConsistency`, and the draws of `bootstrap_error` (``seed=0``).
 """
 
 from __future__ import annotations
@@ -31,15 +30,7 @@ def seed_sequence(seed: int, *path: str | int) -> np.random.SeedSequence:
 
 
 def generator(seed: int, *path: str | int) -> np.random.Generator:
-    """Return a generator for one purpose, the node of `seed_sequence`.
-
-    Examples
-    --------
-    >>> generator(0, "splits").integers(100) == generator(0, "splits").integers(100)
-    np.True_
-    >>> generator(0, "splits").random() == generator(0, "halves").random()
-    False
-    """
+    """Return a generator for one purpose, the node of `seed_sequence`."""
     return np.random.default_rng(seed_sequence(seed, *path))
 
 

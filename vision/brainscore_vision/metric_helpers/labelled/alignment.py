@@ -113,7 +113,7 @@ def matrix(
 ) -> NDArray[Any]:
     """Return the numbers of an assembly with exactly these dimensions, in the given order.
 
-    If `dtype` is None, the type is the assembly's and nothing is copied, so that a memory map stays one.
+    With `dtype` None, values keep their type and are not copied, so that a memory map stays one.
     """
     if set(assembly.dims) != set(dims):
         raise AssemblyError(

@@ -135,9 +135,9 @@ class Transformation:
 class Alignment(Transformation):
     """Bring two assemblies into the same order: ``apply(source, target)``, once.
 
-    Entries of the source that the target lacks are dropped. Both are sorted by the key, the coordinate `alignment_dim`.
-    A source that lacks keys of the target, or has them less often, raises AssemblyError; with `repeat`, entries of the
-    source are repeated as often as the target has their key. The source starts with `order_dimensions`.
+    Source entries that the target lacks are dropped. Both are sorted by the key, the coordinate `alignment_dim`. A
+    source that lacks keys of the target, or has them less often, raises AssemblyError; with `repeat`, source entries
+    are repeated as often as the target has their key. The source starts with `order_dimensions`.
     """
 
     class Defaults:
@@ -232,7 +232,7 @@ class TestOnlyCrossValidation:
         self._cross_validation = self.kind(*args, **kwargs)
 
     def __call__(self, *args: xr.DataArray, apply: Apply, **kwargs: Any) -> Score:
-        """Apply to the test parts; arguments as for `Transformation`."""
+        """Apply to the test parts."""
         return self._cross_validation(*args, apply=lambda *parts: apply(*parts[len(parts) // 2 :]), **kwargs)
 
 
@@ -287,13 +287,7 @@ def expand(assembly: Assembly, target_dims: Sequence[str]) -> Assembly:
 
 
 def enumerate_done(values: Iterable[Item]) -> Iterator[tuple[int, Item, bool]]:
-    """Yield ``(index, value, whether it is the last)``.
-
-    Examples
-    --------
-    >>> list(enumerate_done("ab"))
-    [(0, 'a', False), (1, 'b', True)]
-    """
+    """Yield ``(index, value, whether it is the last)``."""
     waiting: list[Item] = []
     index = -1
     for index, value in enumerate(values):

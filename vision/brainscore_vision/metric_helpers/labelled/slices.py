@@ -74,7 +74,7 @@ class PerOps:
 
 
 class PerTime(PerOps):
-    """Apply a callable to every time bin; see `PerOps`. Bins are sorted by `check_coord`."""
+    """Apply a callable to every time bin; see `PerOps`."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class PerTime(PerOps):
 
 
 class PerPresentation(PerOps):
-    """Apply a callable to every presentation; see `PerOps`. Presentations are sorted by `check_coord`."""
+    """Apply a callable to every presentation; see `PerOps`."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class PerPresentation(PerOps):
 
 
 class PerNeuroid(PerOps):
-    """Apply a callable to every neuroid; see `PerOps`. Neuroids are sorted by `check_coord`."""
+    """Apply a callable to every neuroid; see `PerOps`."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class SpanOps:
         self.seed = seed
 
     def __call__(self, *asms: xr.DataArray) -> Any:
-        """Stack every assembly and return the callable's result."""
+        """Apply once, to the stacked assemblies."""
         stacked = [self.stack(asm) for asm in asms]
         if self.resample:
             stacked = [self._resampled(asm, original) for asm, original in zip(stacked, asms, strict=True)]

@@ -122,11 +122,9 @@ class _Smoother(_Linear, OfInnerProducts):
         raise NotImplementedError(f"{type(self).__name__} does not define how to fit.")
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
-        """See `SplitPredictor`."""
         return self._split_fits(source, splits).predict(target)
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
-        """See `BlockPredictor`."""
         fits = self._split_fits(source, splits)
         for columns, block in ColumnBlocks.of(target).placed():
             for index, prediction in enumerate(fits.predict(block)):

@@ -241,8 +241,8 @@ class ReverseCrossRegressedCorrelation(CrossRegressedCorrelation):
     """Cross-validated regression from measurements to features: how well the neuroids predict a model.
 
     Called like `CrossRegressedCorrelation`, with the model's features as source. Splits depend on the features, the
-    median is over features, and constant features do not count. Many features are read in blocks, and predictions and
-    coefficients are never in memory as a whole.
+    median is over features, and constant features do not count. Many features are read in blocks; predictions and
+    coefficients are never wholly in memory.
     """
 
     def __call__(self, source: Features, target: Features) -> Score:
@@ -293,8 +293,8 @@ class _OverTime(CrossRegressedCorrelation):
 class SpanTimeCrossRegressedCorrelation(_OverTime):
     """Cross-validated regression with weights shared by all time bins, then correlation per neuroid and bin.
 
-    Each split fits one regression to all training stimuli in all bins, with each presentation in each bin as one
-    observation; a stimulus trains in all bins or in none.
+    Each split fits one regression to all training stimuli in all bins: a presentation in a bin is one observation; a
+    stimulus trains in all bins or in none.
     """
 
     extension = SpanTimeRegression

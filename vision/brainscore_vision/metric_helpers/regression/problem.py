@@ -1,7 +1,6 @@
 """State a regression problem on arrays, and solve it for all splits at once.
 
-The only place that computes regression metrics on arrays. Time bins, if any, are the first axis of source and target:
-one fit serves them all, or each has its own.
+Time bins, if any, are the first axis of source and target: one fit serves them all, or each has its own.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class RegressionProblem:
     """Aligned source and target, shape ([n_bins,] n_stimuli, n_columns), with splits as positions of their rows.
 
     If `is_pooled`, predictions of all (small) test sets are correlated together, less the means of training responses,
-    which are low where test responses happen to be high: predictions from noise would correlate negatively.
+    which are low where test responses are high: predictions from noise would correlate negatively.
     """
 
     engine: Engine
@@ -218,7 +217,7 @@ def nan_if_constant(r: Floats, source: Matrix) -> Floats:
     """Set all correlations to NaN, in place, if their source, read only if some are, is the same for all stimuli.
 
     Predictions from a constant differ only by rounding, which `constant_columns` misses where responses average about
-    0, so that a few of many neuroids would seem predicted.
+    0.
     """
     if np.isnan(r).any() and is_constant(source):
         r[...] = np.nan

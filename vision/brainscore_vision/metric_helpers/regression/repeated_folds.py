@@ -1,7 +1,6 @@
 """Score predictions of all stimuli together, each made from the other folds: metrics for few stimuli and much noise.
 
-Stimuli, sorted by id, are divided into k folds several times. For the computations on arrays see
-`arrays.reliability.held_out`.
+Stimuli, sorted by id, are divided into k folds several times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Score how a model's answers agree with those of people, one by one or in their accuracy.
 
 The source holds the model's answers to the stimuli of the target, dims (presentation) or (choice, presentation) with
-one choice; `truth` is optional. The target holds those of people, dims (presentation): one for each trial, with
+one choice; `truth` is optional. The target holds people's answers, dims (presentation), one per trial, with
 `stimulus_id`, `subject` and `truth`. Other stimuli or a missing coordinate raise AssemblyError.
 """
 
@@ -168,8 +168,8 @@ class AccuracyDistance(_Agreement):
     Parameters
     ----------
     symmetric : bool
-        For `ceiling`: let either subject of a pair replace the model in turn, so that the ceiling does not depend on
-        names. Otherwise the first one by name does, as published.
+        For `ceiling`: either subject of a pair replaces the model in turn, so that names do not matter. Otherwise the
+        first one by name does, as published.
     """
 
     def __init__(

@@ -76,13 +76,7 @@ def jackknife_spread(left_out: ArrayLike) -> Spread:
 
 
 def spread_of_sum(*parts: Spread) -> Spread:
-    """Combine the spreads of independent terms; degrees of freedom by Welch and Satterthwaite.
-
-    Examples
-    --------
-    >>> spread_of_sum(Spread(3.0, 5.0), Spread(4.0, 5.0)).error
-    5.0
-    """
+    """Combine the spreads of independent terms; degrees of freedom by Welch and Satterthwaite."""
     variance = sum(part.error**2 for part in parts)
     uncertainty = sum(part.error**4 / part.df for part in parts)
     skewness = sum(part.skewness * part.error**3 for part in parts)
@@ -96,7 +90,7 @@ def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> S
     """Estimate the standard error over new subjects and new stimuli, at least that over either alone.
 
     Degrees of freedom are Satterthwaite's. NaN for fewer than two subjects or two stimuli. With fewer than two answers
-    per stimulus, effects of answers and stimuli are inseparable: I is then the plain sum of squares.
+    per stimulus, effects of answers and stimuli are inseparable: I is the plain sum of squares.
 
     Influences of answers have the shape (n_subjects, n_stimuli); `counted` is positive where there is an answer.
     """
@@ -166,7 +160,7 @@ def crossed_influence(influences: ArrayLike, stimuli: Labels, subjects: Labels) 
 def t_interval(value: float, spread: Spread, *, level: float = LEVEL) -> Interval:
     r"""Return an estimate's interval by Student's t, corrected for skewness; NaN where the error is.
 
-    The error of a skewed estimate depends on it, and :math:`T = (\hat\theta - \theta) / \text{error}` is skewed the
+    The error of a skewed estimate depends on it, so that :math:`T = (\hat\theta - \theta) / \text{error}` is skewed the
     other way. Hall's transformation is symmetric; with the skewness :math:`k` of the estimate it is
 
     .. math:: g(T) = T + \tfrac{k}{3} T^2 + \tfrac{k^2}{27} T^3 + \tfrac{k}{6}

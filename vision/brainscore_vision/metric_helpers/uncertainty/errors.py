@@ -1,7 +1,5 @@
 """Estimate standard errors of means, medians and other statistics without draws, and write them into scores.
 
-The only definition of the standard error of a mean in the library.
-
 References
 ----------
 Tukey (1958), Bias and confidence in not-quite large samples, Annals of Mathematical Statistics 29:614. Efron & Stein
@@ -48,13 +46,7 @@ def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:
 
 
 def standard_error(values: ArrayLike) -> float:
-    """Compute the standard error of one mean; see `standard_errors`.
-
-    Examples
-    --------
-    >>> standard_error([1.0, 3.0])
-    1.0
-    """
+    """Compute the standard error of one mean; see `standard_errors`."""
     return float(standard_errors(values))
 
 
@@ -104,8 +96,7 @@ def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
 def attach_split_error(score: Score, values: ArrayLike) -> Score:
     """Write the standard error of a mean over splits of one data set into the score's attributes, as ``split_error``.
 
-    It measures the dependence on the draw of splits, and is much smaller than the error of the score, since splits
-    share data.
+    It measures dependence on the draw of splits, much smaller than the score's error, since splits share data.
     """
     errors = np.where(np.isnan(score.values), np.nan, standard_errors(values))
     score.attrs["split_error"] = shaped_like(score, errors)

@@ -4,8 +4,8 @@ Most metrics report it from influences (`statistics.influence`). For all other s
 recomputes them on halves of stimuli and neuroids, drawn *without* replacement (Politis, Romano & Wolf 1999,
 doi:10.1007/978-1-4612-1554-7). A half varies around the whole as much as a bootstrap sample, because :math:`(1/m -
 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2` (Friedman & Hall 2007, doi:10.1016/j.jspi.2006.06.002, section 3), but
-holds every stimulus once: no copies are in training and test, nor put zeros into a dissimilarity matrix. Only the
-spread is used, around the score on all data.
+holds every stimulus once: none is in both training and test, or puts zeros into a dissimilarity matrix. Only the spread
+is used, around the score on all data.
 
 Halves of stimuli vary with stimuli and with the noise of cells, halves of neuroids with neuroids and the same noise,
 halves of both hold that noise three times (Owen 2007, doi:10.1214/07-AOAS122). Draws of each kind give
@@ -94,8 +94,7 @@ def half_sample_interval(
     over : sequence of str or None
         Units that a new experiment would sample: ``'presentation'`` (stimuli), ``'neuroid'`` (of measurements), or a
         coordinate of the target such as ``'subject'``, of at least four values (otherwise AssemblyError). None:
-        presentation and neuroid. More than two overestimate the error, since variation between cells counts several
-        times.
+        presentation and neuroid. More than two overestimate the error, counting variation between cells several times.
     n_resamples : int
         Draws; each computes the statistic once, or three times for two entries of `over`.
     level : float
@@ -141,8 +140,8 @@ def held_out_medians(
 ) -> tuple[Floats, Floats]:
     """Summarise held-out predictions of the same neuroids, as they are and for draws `over` stimuli, neuroids or both.
 
-    Draws depend only on the seed and the stimuli, so that models can be compared draw by draw. Nothing is fitted again.
-    The median over neuroids of the defined correlations has the shape (n_parts,), drawn ones (n_resamples, n_parts).
+    Draws depend only on seed and stimuli, so that models can be compared draw by draw. The median over neuroids of the
+    defined correlations has the shape (n_parts,), drawn ones (n_resamples, n_parts).
     """
     n_neuroids = parts[0].prediction.shape[1]
     stimuli = np.unique(np.concatenate([part.stimuli for part in parts]))

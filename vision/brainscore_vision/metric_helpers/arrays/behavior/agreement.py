@@ -29,12 +29,7 @@ __all__ = [
 def cohens_kappa(observed: ArrayLike, expected: ArrayLike) -> Floats:
     """Compute agreement beyond chance, ``kappa = (observed - expected) / (1 - expected)``, from shares in [0, 1].
 
-    At most 1; 0 is agreement at chance. NaN where chance gives full agreement.
-
-    Examples
-    --------
-    >>> cohens_kappa([0.7, 1.0], [0.5, 1.0])
-    array([0.4, nan])
+    At most 1; NaN where chance gives full agreement.
     """
     seen = np.asarray(observed, dtype=np.float64)
     chance = np.asarray(expected, dtype=np.float64)
@@ -78,8 +73,8 @@ def error_consistency(first: ArrayLike, second: ArrayLike, counted: ArrayLike | 
 def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = None) -> Floats:
     """Compute the error consistency of every pair of observers by three matrix products.
 
-    Observers, on the first axis, were right about some of the stimuli that they judged (None: all); only stimuli that
-    both judged count. Pairs have the order (0, 1), (0, 2), ..., (1, 2), ...
+    Observers, on the first axis, were right about some of the stimuli they judged (None: all); pairs count only common
+    stimuli. Pairs are ordered (0, 1), (0, 2), ..., (1, 2), ...
     """
     right = np.asarray(correct, dtype=bool)
     seen = np.ones_like(right) if judged is None else np.asarray(judged, dtype=bool)
@@ -93,13 +88,7 @@ def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = No
 
 
 def kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, agree: ArrayLike) -> Floats:
-    """Compute the error consistency from numbers of stimuli: total, right ones of each observer, and agreed ones.
-
-    Examples
-    --------
-    >>> kappa_of_counts(4, 2, 3, 3)
-    array(0.5)
-    """
+    """Compute the error consistency from numbers of stimuli: total, right ones of each observer, and agreed ones."""
     with np.errstate(invalid="ignore"):
         total = np.asarray(n, dtype=np.float64)
         one, two = np.asarray(one_right) / total, np.asarray(two_right) / total
@@ -109,13 +98,7 @@ def kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, ag
 def accuracy_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
     """Compute how close one accuracy in [0, 1] is to another, relative to the largest possible distance.
 
-    ``closeness = 1 - |source - target| / max(target, 1 - target)``: 1 for equal accuracies, 0 for the accuracy farthest
-    from `target`. Not symmetric.
-
-    Examples
-    --------
-    >>> accuracy_closeness([0.5, 0.75, 0.0], 0.75)
-    array([0.66666667, 1.        , 0.        ])
+    1 for equal accuracies, 0 for the one farthest from `target`: ``1 - |source - target| / max(target, 1 - target)``.
     """
     accuracy, reference = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
     closeness: Floats = 1.0 - np.abs(accuracy - reference) / np.maximum(reference, 1.0 - reference)
@@ -125,12 +108,7 @@ def accuracy_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
 def relative_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
     """Compute how close one quantity on a ratio scale is to another, relative to the other.
 
-    ``closeness = max(1 - |source - target| / |target|, 0)``, in [0, 1]; 0 from 100 % off. NaN where `target` is 0.
-
-    Examples
-    --------
-    >>> relative_closeness([10.0, 30.0, 90.0], 20.0)
-    array([0.5, 0.5, 0. ])
+    ``closeness = max(1 - |source - target| / |target|, 0)``, in [0, 1]; NaN where `target` is 0.
     """
     quantity, size = np.asarray(source, dtype=np.float64), np.abs(np.asarray(target, dtype=np.float64))
     off = np.abs(quantity - np.asarray(target, dtype=np.float64))
@@ -142,8 +120,8 @@ def relative_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
 def pairwise_accuracies(right: ArrayLike, judged: ArrayLike) -> Floats:
     """Compute the accuracy of every observer on the stimuli of every other one.
 
-    From numbers of right and of all answers, shape (n_observers, n_stimuli), entry ``(i, j)`` is the accuracy of ``i``
-    on the stimuli that ``j`` judged too, weighted by the answers of ``j``. NaN where they share no stimulus.
+    Given numbers of right and of all answers, shape (n_observers, n_stimuli), entry ``(i, j)`` is the accuracy of ``i``
+    on stimuli that ``j`` judged too, weighted by the answers of ``j``. NaN where they share no stimulus.
 
     Examples
     --------

@@ -32,8 +32,8 @@ def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | N
 
     ``x[i] = (n - 1) / n (mean_j(kappa without j) - kappa without i)``
 
-    The derivative would not do: kappa is far from linear in the few stimuli that only one observer is wrong about. Rows
-    sum to 0. 0 for stimuli that do not count or without which kappa is undefined.
+    The derivative would not do: kappa is far from linear in the few stimuli that only one observer gets wrong. Rows sum
+    to 0. 0 for stimuli that do not count or without which kappa is undefined.
 
     Examples
     --------
@@ -89,12 +89,12 @@ def subject_influences(values: ArrayLike, by_stimulus: ArrayLike, counted: Array
 def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike) -> Floats:
     """Differentiate a mean over pairs of subjects by the weight of each answer, as `subject_influences`.
 
-    A subject moves the mean by twice the deviation of its pairs, a stimulus by its mean influence on all pairs. A
-    subject is part of the mean that it deviates from, hence the factor ``(n - 1) / (n - 2)`` on its own part, as in the
+    A subject moves the mean by twice its pairs' deviation, a stimulus by its mean influence on all pairs. Each subject
+    is part of the mean that it deviates from, hence the factor ``(n - 1) / (n - 2)`` on its own part, as in the
     jackknife. NaN for fewer than three subjects.
 
-    The symmetric table holds the value of each pair; NaN and the diagonal do not count. `by_stimulus` holds the
-    influences of stimuli on the mean over the pairs of each subject.
+    The symmetric table holds the values of pairs; NaN and the diagonal do not count. `by_stimulus` holds the influences
+    of stimuli on the mean over the pairs of each subject.
     """
     pairs = np.array(table, dtype=np.float64)
     np.fill_diagonal(pairs, np.nan)
@@ -106,7 +106,7 @@ def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike
     n = int(defined.any(axis=1).sum())
     enlarged = 2 * (n - 1) / (n - 2) if n > 2 else np.nan
     deviation = filled.sum(axis=1) / max(1, defined.sum()) - weight * mean
-    # An answer is only in its subject's pairs: its own part counts twice there, the part shared by all once.
+    # An answer's own part counts twice in its subject's pairs, the part shared by all once.
     present = np.asarray(counted) > 0
     number = np.maximum(1, present.sum(axis=0, keepdims=True))
     even = np.where(present, moved.sum(axis=0, keepdims=True) / number, 0.0)
@@ -117,8 +117,8 @@ def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike
 def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself: bool = False) -> Floats:
     """Differentiate the mean of `leave_one_out_correlations` by the weight of each answer, as `subject_influences`.
 
-    An answer weighs in its subject's correlation and in the means that all other subjects are correlated with; if
-    `itself`, these include the subject. Subjects with an undefined correlation do not count.
+    An answer weighs in its subject's correlation and in the means that the others are correlated with; if `itself`,
+    these include the subject. Subjects with an undefined correlation do not count.
     """
     answered = np.asarray(present, dtype=bool)
     used = (answered & (answered.sum(axis=0) > 1)).astype(np.float64)
@@ -136,7 +136,6 @@ def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself
         r = (a * b).sum(axis=1, keepdims=True) / n
         direct = (a * b - r / 2 * (a**2 + b**2)) / n
         by_mean = (a - r * b) / (n * scales[1] * number)  # derivative of each correlation by the mean at each stimulus
-    # An answer changes the means in all correlations except its own subject's.
     total, shifted = by_mean.sum(axis=0), (by_mean * others).sum(axis=0)
     if not itself:
         total, shifted = total - by_mean, shifted - by_mean * others

@@ -1,7 +1,7 @@
 """Compute which objects observers confuse: confusion matrices and image-level signal detection.
 
-Objects are numbered from 0; each image shows one. Axis ``n_objects`` is that of the objects an image was, or could have
-been, taken for. `truth`, of shape (n_images,) or (n_trials,), holds the object shown.
+Objects are numbered from 0; each image shows one. Axis ``n_objects`` is that of possible answers. `truth`, of shape
+(n_images,) or (n_trials,), holds the object shown.
 
 References
 ----------
@@ -35,7 +35,7 @@ __all__ = [
 def confusion_matrices(
     truth: ArrayLike, answer: ArrayLike, n_objects: int, group: ArrayLike | None = None, n_groups: int = 1
 ) -> Integers:
-    """Count how often each object was taken for each other one, in trials of one or more groups (observers).
+    """Count how often each object was taken for each other one, per group of trials (observer).
 
     Rows are true objects, columns answers, shape (n_groups, n_objects, n_objects); negative numbers do not count.
 
@@ -87,10 +87,10 @@ def choice_rates(
     group: ArrayLike | None = None,
     n_groups: int = 1,
 ) -> Floats:
-    """Compute how often each distractor was chosen, from trials that offer two objects.
+    """Compute how often each distractor was chosen in trials that offer two objects.
 
     Images, choices and offers have one entry for each trial. `group`, shape (..., n_trials), is the part of each trial,
-    such as a half; leading axes hold other divisions of the same trials. Rates, shape (..., n_groups, n_images,
+    such as a half; leading axes are other divisions of the same trials. Rates, shape (..., n_groups, n_images,
     n_objects), are NaN for the true object and for objects never offered with the image.
     """
     objects = np.asarray(truth)
@@ -154,17 +154,14 @@ def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Fl
 
 
 def center_by_task(patterns: ArrayLike, truth: ArrayLike) -> Floats:
-    """Subtract, for each pair of true object and distractor, the mean over the object's images (I2n from I2).
-
-    The result does not depend on the difficulty of objects.
-    """
+    """Subtract, for each pair of true object and distractor, the mean over the object's images (I2n from I2)."""
     values = np.asarray(patterns, dtype=np.float64)
     centered: Floats = values - object_means(values, truth)[..., np.asarray(truth), :]
     return centered
 
 
 def masked_correlations(first: ArrayLike, second: ArrayLike, counted: ArrayLike) -> tuple[Floats, Floats]:
-    """Correlate tables over the entries that count, and again without each row.
+    """Correlate tables over entries that count, and again without each row.
 
     Parameters
     ----------
@@ -177,7 +174,7 @@ def masked_correlations(first: ArrayLike, second: ArrayLike, counted: ArrayLike)
     correlations : ndarray, shape (...)
         Pearson correlation over all entries; NaN if one side does not vary.
     left_out : ndarray, shape (..., n_rows)
-        Correlation without the entries of each row.
+        Without the entries of each row.
     """
     keep = np.asarray(counted, dtype=bool)
     number = keep.sum(axis=(-2, -1), keepdims=True)

@@ -2,7 +2,7 @@
 
 References
 ----------
-Wichmann & Hill (2001), The psychometric function: I, doi:10.3758/BF03194544, equation 1.
+Wichmann & Hill (2001), doi:10.3758/BF03194544, equation 1.
 """
 
 from __future__ import annotations
@@ -38,14 +38,8 @@ _MOST_STARTS = 10
 def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5) -> Floats:
     """Compute the psychometric function ``guess + (1 - guess - lapse) Phi(slope (x - mean))``.
 
-    It is the share of right answers to stimuli of strength x: `guess` without a stimulus (0.5 with two choices), half
-    height at `mean`, and a share `lapse` of wrong answers to the strongest. The slope is the inverse of the standard
-    deviation.
-
-    Examples
-    --------
-    >>> float(cumulative_gaussian(2.0, slope=1.0, mean=2.0, lapse=0.1))
-    0.7
+    This is the share of right answers at strength x: `guess` without a stimulus (0.5 with two choices), half height at
+    `mean`, and a share `lapse` of errors for the strongest. The slope is the inverse of the standard deviation.
     """
     values: Floats = guess + (1 - guess - lapse) * ndtr(slope * (np.asarray(x, dtype=np.float64) - mean))
     return values
@@ -54,7 +48,7 @@ def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, g
 def inverse_cumulative_gaussian(
     share: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5
 ) -> Floats:
-    """Compute the strength at which `cumulative_gaussian` reaches a share of right answers; NaN where it never does."""
+    """Compute the strength where `cumulative_gaussian` reaches a share of right answers; NaN where it never does."""
     with np.errstate(invalid="ignore", divide="ignore"):
         height = (np.asarray(share, dtype=np.float64) - guess) / (1 - guess - lapse)
         strength: Floats = mean + ndtri(height) / slope
@@ -63,7 +57,7 @@ def inverse_cumulative_gaussian(
 
 @dataclass(frozen=True)
 class PsychometricFit:
-    """Parameters of a fitted `cumulative_gaussian`, and the share of the shares' variance that it explains (or NaN)."""
+    """Parameters of a fitted `cumulative_gaussian`, and the share of variance that it explains (or NaN)."""
 
     slope: float
     mean: float
@@ -77,13 +71,7 @@ class PsychometricFit:
 
 
 def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Integers]:
-    """Compute the share of right answers at each level of trials; return levels, shares and numbers of trials.
-
-    Examples
-    --------
-    >>> [side.tolist() for side in shares_right([2, 1, 2], [True, True, False])]
-    [[1.0, 2.0], [1.0, 0.5], [1, 2]]
-    """
+    """Compute the share of right answers at each level of trials; return levels, shares and numbers of trials."""
     levels, level = np.unique(np.asarray(x, dtype=np.float64), return_inverse=True)
     n_trials = np.bincount(level, minlength=len(levels))
     hits = np.bincount(level, weights=np.asarray(right, dtype=np.float64), minlength=len(levels))
@@ -93,13 +81,8 @@ def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Intege
 def rising_part(shares: ArrayLike) -> int:
     """Count the leading levels, at least one, before a share falls for good; levels ascend.
 
-    It has fallen for good where, after its first maximum, this and all later shares lie at least one standard deviation
-    (of all shares) below the maximum.
-
-    Examples
-    --------
-    >>> rising_part([0.5, 0.7, 0.9, 0.6, 0.5])
-    3
+    It has fallen for good where, after its first maximum, this and all later shares are at least one standard deviation
+    (of all shares) below it.
     """
     values = np.asarray(shares, dtype=np.float64)
     peak = int(np.argmax(values))
@@ -122,7 +105,6 @@ def fit_cumulative_gaussian(
     """Fit `cumulative_gaussian` by maximum binomial likelihood.
 
     A quasi-Newton search with exact derivatives (L-BFGS-B) starts from the best step and up to 20 points of a grid.
-    Nothing is random.
 
     Parameters
     ----------
@@ -136,8 +118,8 @@ def fit_cumulative_gaussian(
     Returns
     -------
     PsychometricFit
-        Slope not negative, mean within two ranges of the measured one. To a step, all steep functions fit alike: the
-        slope is then 20 standard deviations per smallest gap, the mean in the middle of the gap.
+        Slope not negative, mean within two ranges of the measured one. All steep functions fit a step alike: the slope
+        is then 20 standard deviations per smallest gap, the mean mid-gap.
     """
     order = np.argsort(x, kind="stable")
     levels, observed = np.asarray(x, dtype=np.float64)[order], np.asarray(shares, dtype=np.float64)[order]
@@ -163,7 +145,6 @@ def fit_cumulative_gaussian(
 def _optimum(
     starts: Floats, arguments: tuple[Floats, Floats, Floats, float], bounds: Sequence[tuple[float, float]]
 ) -> Floats:
-    """Return the parameters of the best local optimum; of equally good ones, that of the first start."""
     options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000}
     results = [
         minimize(_negative_log_likelihood, start, arguments, "L-BFGS-B", jac=True, bounds=bounds, options=options)
@@ -179,8 +160,8 @@ def _starts(
 ) -> Floats:
     """Return the best step, and the best points of a grid for each mean and for each slope, shape (n_starts, 3).
 
-    Steep functions have an optimum in every gap between levels, far from shallow ones: the best point for every slope
-    finds both.
+    Steep functions have an optimum in every gap between levels, far from shallow ones; starting at the best point for
+    each slope finds both.
     """
     lapses = lapse_bounds[0] + np.ptp(lapse_bounds) * np.linspace(0, 1, _GRID_LAPSES) ** 2  # most lapses are small
     slopes = np.geomspace(0.25, max(steepest, 10.0), _GRID_SLOPES).clip(max=steepest)
@@ -193,7 +174,7 @@ def _starts(
     loss = loss.reshape(len(means), len(slopes), len(lapses))
     points = np.arange(loss.size).reshape(loss.shape)
     candidates: list[int] = []
-    for axis in (0, 1):  # the best point for each mean, then for each slope
+    for axis in (0, 1):
         losses, numbers = (np.moveaxis(grid, axis, 0).reshape(loss.shape[axis], -1) for grid in (loss, points))
         best = losses.argmin(axis=1)
         order = np.argsort(losses.min(axis=1), kind="stable")[:_MOST_STARTS]

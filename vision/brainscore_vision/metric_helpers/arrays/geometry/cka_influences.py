@@ -52,7 +52,7 @@ def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True
     columns = two.matrix if representatives is None else centre_columns(np.asarray(second)[:, representatives])
     if two.is_gram:
         applied = [side.apply(columns) for side in (one, two)]
-    else:  # the pairs hold most of it
+    else:
         applied = [pairs[0].cross if one.is_gram else one.matrix @ pairs[0].cross, two.matrix @ pairs[2].cross]
     rows = [None if two.is_gram else np.einsum("ij,ij->i", term, columns) for term in applied]
     stimuli = _of_stimuli(pairs, (rows[0], None, rows[1]), unbiased=unbiased)
@@ -84,13 +84,13 @@ def weighted_neuroids(
 ) -> Floats:
     """Compute how alignment moves with each neuroid of the second side, by removing three quarters of its weight.
 
-    Alignment is far from linear in dominant neuroids. In simulations (``perf/coverage.py``, 300 data sets), intervals
-    from leaving neuroids out cover the mean in 88 to 97 %, those from the derivative in 90 to 100 %, and these in 94 to
-    97 % of designs with Gaussian noise.
+    Alignment is far from linear in dominant neuroids. In simulations (``perf/coverage.py``, 300 data sets with Gaussian
+    noise), intervals from leaving neuroids out cover the mean in 88 to 97 %, from the derivative in 90 to 100 %, and
+    these in 94 to 97 % of designs.
 
-    Neuroids contribute `product` to the product of both sides, `length` to the length of the second, and have the
-    length `alone` by themselves. `sizes` are the product and both lengths. Squares of the result sum to the variance
-    over new neuroids; it is 0 for a single one of `n_neuroids`, NaN where no length remains.
+    Neuroids contribute `product` to the sides' product, `length` to the second side's length, and have the length
+    `alone` by themselves. `sizes` are the product and both lengths. Squares of the result sum to the variance over new
+    neuroids; it is 0 for a single one of `n_neuroids`, NaN where no length remains.
     """
     if n_neuroids < 2:
         return np.zeros(n_neuroids)

@@ -1,12 +1,12 @@
 """Compute distances between response patterns from repeated measurements, unbiased by noise.
 
-Noise lengthens distances between measured patterns. Products of independently measured differences have no such bias
-(Walther et al. 2016, doi:10.1016/j.neuroimage.2015.12.012): with the pattern ``b_im`` of stimulus i in repetition m,
+Noise lengthens measured distances; products of independently measured differences have no such bias (Walther et al.
+2016, doi:10.1016/j.neuroimage.2015.12.012): with the pattern ``b_im`` of stimulus i in repetition m,
 
     ``d_ij = mean over m != n of (b_im - b_jm)^T S^-1 (b_in - b_jn) / n_neuroids``
 
 where S is the covariance of the noise (Schaefer & Strimmer 2005, doi:10.2202/1544-6115.1175), or the identity.
-Distances of equal patterns are zero on average, hence negative half of the time.
+Distances of equal patterns are zero on average, hence often negative.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def noise_covariance(
     With N residuals z in units of their standard deviation and f degrees of freedom, the variance of a correlation r_ij
     is estimated by ``N / f^3 (sum_k (z_ki z_kj)^2 - f^2 r_ij^2 / N)``: for f = N - 1 the formula of Schaefer & Strimmer
     (rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage). N independent residuals would halve it for two
-    repetitions, whose residuals are copies of each other.
+    repetitions, whose residuals copy each other.
 
     Correlations between neuroids shrink by the amount of least expected squared error or, kind 'diagonal', to zero. The
     share removed, in [0, 1], is returned too.
@@ -87,7 +87,7 @@ def noise_covariance(
 
 
 def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:
-    """Multiply patterns, shape (..., n_neuroids), by an inverse root of a covariance, so that such noise becomes white.
+    """Multiply patterns, shape (..., n_neuroids), by an inverse root of the noise covariance.
 
     ValueError if the covariance is singular, such as for a neuroid without noise.
     """
@@ -107,7 +107,7 @@ def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:
 def distance_product(first: ArrayLike, second: ArrayLike, *, whitened: bool = False, centred: bool = False) -> float:
     """Compute the inner product of two sets of distances over all pairs of stimuli.
 
-    They may be weighted by the inverse covariance ``V^-1`` of estimated distances (see `whitened`), or centred first.
+    They may be weighted by the inverse covariance ``V^-1`` of distances (see `whitened`), or centred first.
     """
     one, two = (np.asarray(square, dtype=np.float64) for square in (first, second))
     n = len(one)

@@ -36,16 +36,15 @@ class Influences:
     chosen: Indices | None = None
 
     def __mul__(self, factor: float) -> Influences:
-        """Return the influences on a multiple of the value."""
         return Influences(factor * self.stimuli, factor * self.neuroids, factor * self.cells, self.chosen)
 
 
 def counted_once(influences: Floats, pairs: float) -> Floats:
-    """Shrink influences whose squares hold the joint effect of two stimuli, such as both their noise, twice.
+    """Shrink influences whose squares hold the joint effect of two stimuli twice.
 
     In a sum over pairs of stimuli, each pair is in the influences of two (Efron & Stein 1981, The jackknife estimate of
     variance, doi:10.1214/aos/1176345462, section 2). The sum of squares is reduced, at most to half, by `pairs`: the
-    sum of squares, over pairs of stimuli, of their joint effect.
+    summed squared joint effects of pairs of stimuli.
     """
     total = float(np.vdot(influences, influences))
     return influences * np.sqrt(max(1 - pairs / total, 0.5)) if total > 0 else influences

@@ -50,10 +50,9 @@ class CorrectedAlignment:
 def noise_corrected_cka(
     first: ArrayLike, second: ArrayLike, *, first_halves: Halves = (), second_halves: Halves = ()
 ) -> CorrectedAlignment:
-    """Compute alignment of responses, averaged over repetitions, to at least four stimuli with noise-free lengths.
+    """Align responses, averaged over repetitions, to at least four stimuli with noise-free lengths.
 
-    Halves of a side are pairs of averages over both, for each division of the repetitions; empty for a side without
-    noise.
+    Halves of a side are pairs of averages, for each division of the repetitions; empty for a side without noise.
     """
     one, two = paired_sides(first, second)
     lengths = [_Length.of(side, halves) for side, halves in ((one, first_halves), (two, second_halves))]

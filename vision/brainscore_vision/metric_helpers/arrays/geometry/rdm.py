@@ -162,8 +162,8 @@ def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) 
     """Compare two dissimilarity matrices on several draws of stimuli.
 
     Each value equals ``rdm_similarity(first[np.ix_(draw, draw)], second[np.ix_(draw, draw)], labels=draw)``, but
-    dissimilarities are sorted once: a pair counts as often as the product of its stimuli's numbers of draws. Draws hold
-    positions: with replacement for a bootstrap, without for a subset.
+    dissimilarities are sorted once and pairs weighted by the product of their stimuli's counts. Draws hold positions:
+    with replacement for a bootstrap, without for a subset.
     """
     x, y = _two_triangles(first, second)
     n_stimuli = len(np.asarray(first))
@@ -185,7 +185,7 @@ def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) 
 def rsa_bounds(dissimilarities: ArrayLike, *, compat: bool = False) -> tuple[Floats, Floats]:
     """Correlate each subject's dissimilarities with the mean over all subjects, and over the others (Nili et al. 2014).
 
-    The dissimilarities of at least two subjects, shape (n_subjects, n_pairs), hold no NaN. With `compat`, they are
+    The dissimilarities of at least two subjects, shape (n_subjects, n_pairs), hold no NaN. With `compat` they are
     averaged, as in published ceilings, rather than ranks. Only the mean of ranks gives an upper bound that no model's
     mean Spearman correlation can exceed. Both results, shape (n_subjects,), are NaN for subjects with constant
     dissimilarities.

@@ -94,7 +94,7 @@ def _influences(
 def _without_each(first: Floats, responses: Floats, cells: Floats, *, random_ties: bool) -> Floats | None:
     """Leave out each neuroid, on some of the stimuli; None where a correlation is then undefined.
 
-    The joint effect of neuroids and stimuli is a mean over stimuli, larger over some of them than over all.
+    Their joint effect with stimuli is larger over some stimuli than over all.
     """
     n = len(responses)
     rows = np.unique(np.linspace(0, n - 1, min(n, _SOME)).astype(np.intp))

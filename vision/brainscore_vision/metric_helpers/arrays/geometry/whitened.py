@@ -1,6 +1,6 @@
 """Compare distances between stimuli, weighted by the precision of pairs of stimuli.
 
-Errors of distances that share a stimulus are correlated. With V, the covariance of distances of equal stimuli with
+Errors of distances sharing a stimulus are correlated. With V, the covariance of distances of equal stimuli with
 independent noise, the most efficient comparison is (Diedrichsen et al. 2021, doi:10.51628/001c.27664, section 2.5)
 
     ``similarity = d1^T V^-1 d2 / sqrt(d1^T V^-1 d1 d2^T V^-1 d2)``

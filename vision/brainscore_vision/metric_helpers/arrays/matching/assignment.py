@@ -1,7 +1,7 @@
-"""Pair every neuroid of a target with a different neuroid of the source, for the largest sum of correlations.
+"""Pair every target neuroid with a different source neuroid, for the largest sum of correlations.
 
 ``best = argmax_pi sum_j r(x_pi(j), y_j)`` over injective maps pi, with training correlations: a linear sum assignment.
-The partner's response predicts a neuroid. Unlike in `regression.single`, no two neuroids share a partner.
+Unlike in `regression.single`, no partner is shared.
 
 References
 ----------
@@ -35,8 +35,6 @@ def assign(correlations: Floats) -> Indices:
 
     Examples
     --------
-    Both prefer the first; the sum is largest if the second neuroid leaves it to the other.
-
     >>> assign(np.array([[0.9, 0.1], [0.8, 0.7]]))
     array([0, 1])
     """

@@ -4,8 +4,8 @@ Source neuroids have mass 1 / p, target neuroids 1 / q. The optimal transport pl
 
 .. math:: \max_T \sum_{ij} T_{ij}\, r(x_i, y_j), \quad T_{ij} \ge 0,\ \sum_j T_{ij} = 1 / p,\ \sum_i T_{ij} = 1 / q
 
-is an assignment for equal sizes, otherwise a linear programme. Its entropic form settles neuroids with a clear partner
-and proposes candidates for the rest; pairs that still gain at the dual prices are added until the plan is optimal.
+is an assignment for equal sizes, otherwise a linear programme. Its entropic form settles clear pairs and proposes
+candidates for the rest; pairs that still gain at the dual prices are added until the plan is optimal.
 
 References
 ----------
@@ -54,8 +54,6 @@ def transport_plan(correlations: Floats) -> TransportPlan:
 
     Examples
     --------
-    Both source neuroids share the middle one of three target neuroids.
-
     >>> plan = transport_plan(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
     >>> table = np.zeros((3, 2))
     >>> table[plan.target, plan.source] = plan.mass
@@ -92,8 +90,8 @@ class Matched:
 def soft_matching_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Matched]:
     """Correlate the held-out responses of neuroids matched in training, for every split.
 
-    Neuroids that are constant in training are not matched. Scores of target neuroids that are constant in training or
-    test are NaN; a source neuroid that is constant in test correlates by 0.
+    Neuroids that are constant in training are not matched. Scores of target neuroids constant in training or test are
+    NaN; a source neuroid constant in test correlates by 0.
     """
     blocks = ColumnBlocks.of(source)
     y = np.asarray(target, dtype=np.float64)

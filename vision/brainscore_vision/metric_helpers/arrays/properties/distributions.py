@@ -17,7 +17,7 @@ def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
 
     ``1 - max |P - Q| / max(1 - Q_1, Q_(n-1))`` with cumulative shares P and Q (Marques, Schrimpf & DiCarlo 2021,
     doi:10.1101/2021.03.01.433495): the denominator is the distance of `q` from a histogram with all mass in the first
-    or in the last bin. In [0, 1]; 1 for equal histograms. NaN if one is NaN or there is only one bin.
+    or in the last bin. In [0, 1]; NaN if one is NaN or there is only one bin.
 
     Examples
     --------

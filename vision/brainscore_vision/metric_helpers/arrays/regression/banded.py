@@ -139,8 +139,6 @@ def variance_by_band(parts: Floats, measured: Floats) -> Floats:
 
     Examples
     --------
-    The first of two bands predicts the response:
-
     >>> y = np.array([[1.0], [2.0], [3.0]])
     >>> variance_by_band(np.stack([0.5 * y, 0 * y]), y)[:, 0]
     array([0.75, 0.  ])

@@ -5,8 +5,7 @@ A linear decoder has the probabilities ``softmax(W^T z + b)`` of the standardise
     ``mean cross-entropy + penalty / 2 (||W||^2 + ||b||^2)``
 
 `decoded_probabilities` finds the unique minimum; `briefly_decoded_probabilities` takes a fixed number of stochastic
-steps towards it, as the published solution times do (Kar, Kubilius, Schmidt, Issa & DiCarlo 2019,
-doi:10.1038/s41593-019-0392-5). Both treat all time bins of a call together.
+steps towards it, as published (Kar, Kubilius, Schmidt, Issa & DiCarlo 2019, doi:10.1038/s41593-019-0392-5).
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ def solution_times(accuracy: ArrayLike, times: ArrayLike, threshold: ArrayLike) 
     and ``a`` the best of the bins before.
 
     Accuracies, shape (n_bins, n_images), may be NaN: below any threshold. Times increase. The result, in their unit, is
-    the time of the first bin for images that reach the threshold there, and NaN for those that never do.
+    the first bin's time for images that reach the threshold there, and NaN for those that never do.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Compute inner products of stimuli, block by block of features, and factorise such matrices.
 
 Linear regression depends on features only through the Gram matrix ``X X^T`` of the centred features. Where features
-outnumber stimuli it is smaller, all splits share it, and features need never be in memory at once.
+outnumber stimuli it is smaller, shared by all splits, and computed without holding all features.
 """
 
 from __future__ import annotations

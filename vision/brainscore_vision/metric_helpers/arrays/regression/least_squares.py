@@ -2,8 +2,8 @@
 
 Results equal scikit-learn's ``LinearRegression``: with an intercept, and of smallest norm where several solutions fit
 equally well. Factorisations of Gram matrices are faster than singular value decompositions, but square the condition
-number (Golub & Van Loan 2013, Matrix Computations, sections 5.3 and 5.5). Each is checked, and the next is used where
-it is ill-conditioned:
+number (Golub & Van Loan 2013, Matrix Computations, sections 5.3 and 5.5). Each is checked, and the next used where it
+is ill-conditioned:
 
 1. the fit of all stimuli, and deletion of those left out (see `split_fits`);
 2. a factorisation for each split, over features, or over stimuli where features outnumber training stimuli;

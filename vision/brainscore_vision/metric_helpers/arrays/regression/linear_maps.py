@@ -1,7 +1,6 @@
-"""Represent fitted linear regressions by the smaller of coefficients and weights of the training responses.
+"""Represent fitted linear regressions by coefficients or by weights of training responses, whichever are fewer.
 
-A linear regression predicts each neuroid by the same weighted sums of its training responses, so that targets and
-predictions need only be in memory one block at a time.
+All neuroids share the weights, so that only a block of targets and predictions need be in memory.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class LinearMap:
 class DualMap:
     """A fitted linear regression in terms of its training stimuli: ``coefficients = source^T dual``.
 
-    Where features outnumber stimuli this is far smaller than the coefficients, which are computed on demand.
+    Where features outnumber stimuli this is far smaller than the coefficients.
 
     Attributes
     ----------

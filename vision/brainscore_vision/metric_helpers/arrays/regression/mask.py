@@ -9,7 +9,7 @@ with the mask ``m_k``, the weights ``w_k`` and the offset ``b_k``. All neuroids 
     ``||Y - prediction||_F + a sum_k (||m_k||^2 + ||L m_k||) + b sum_k ||w_k||^2``
 
 over batches of stimuli, where ``L`` is the discrete Laplacian with zeros around the mask (Klindt, Ecker, Euler & Bethge
-2017, NIPS 30, arXiv:1711.02653). Gradients take two matrix products for each batch.
+2017, NIPS 30, arXiv:1711.02653).
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def _fit_together(
 ) -> list[MaskMap]:
     """Fit several training sets of the same size.
 
-    Masks are stored as (splits, pixels, neuroids), weights as (splits, channels, neuroids), so that the batch (splits,
-    stimuli * channels, pixels) multiplies them without a copy.
+    Masks are stored as (splits, pixels, neuroids), weights as (splits, channels, neuroids), so that they multiply the
+    batch (splits, stimuli * channels, pixels) without a copy.
     """
     n_channels, height, width = x.shape[1:]
     rows = np.stack(trains)

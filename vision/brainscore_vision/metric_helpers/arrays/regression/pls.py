@@ -5,11 +5,11 @@ hence the same number of power iterations for every component. It is fast becaus
 
 * With ``S = X^T Y`` the power iteration runs on the smaller of ``S^T S`` and ``S S^T``; neither ``X`` nor ``Y`` is
   deflated (see `_pls_components`).
-* All splits share matrix products with ``X``, which give held-out and training scores at once.
+* All splits share matrix products with ``X``.
 * Many features, or neuroids, are replaced by a factor of their Gram matrix: PLS depends only on inner products.
 
-The stop rule (a squared change of the weight vector below 1e-6) ends a power iteration before convergence, so that
-results depend, around the third to fifth digit, on its start and hence on the first neuroid, as in scikit-learn.
+The stop rule (a squared change of the weight vector below 1e-6) precedes convergence, so that results depend, around
+the third to fifth digit, on the first neuroid, as in scikit-learn.
 
 References
 ----------
@@ -83,8 +83,7 @@ def pls_smooth_splits(
 ) -> list[LinearSmoother]:
     """Find smoothers that predict held-out responses as `pls_predict_splits`, for targets of any width.
 
-    The target is read block by block, in one pass, where neuroids outnumber stimuli. ``predict`` of a smoother takes
-    any columns of the target.
+    The target is read block by block, in one pass, where neuroids outnumber stimuli.
     """
     pairs, sources = _pairs(source, splits, n_components)
     targets = ColumnBlocks.of(target)

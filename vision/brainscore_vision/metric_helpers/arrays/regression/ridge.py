@@ -1,8 +1,8 @@
 """Compute ridge regression for many cross-validation splits from one factorisation.
 
-Ridge regression with an unpenalised intercept is a linear smoother: one factorisation, over features or over stimuli
-where features outnumber them (Saunders, Gammerman & Vovk 1998, ICML), predicts all splits (see `split_fits`). For one
-penalty this is about ten times less work than an eigendecomposition; for many see `ridge_cv`.
+With an unpenalised intercept it is a linear smoother: one factorisation, over features or over stimuli where features
+outnumber them (Saunders, Gammerman & Vovk 1998, ICML), predicts all splits (see `split_fits`). For one penalty this
+takes a tenth of the work of an eigendecomposition; for many see `ridge_cv`.
 
 References
 ----------

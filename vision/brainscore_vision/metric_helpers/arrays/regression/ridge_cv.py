@@ -7,8 +7,8 @@ With ``X = U S V^T`` (centred) the residuals of ridge regression and the diagona
 where the rest lies outside the span of the features, and ``r / d`` is the leave-one-out error. The alpha of least mean
 squared error is selected over all neuroids together, as in scikit-learn's ``RidgeCV``, or for each.
 
-Up to rounding, the many g lie in the span of a few, found by an interpolative decomposition. Where neuroids outnumber
-stimuli, a common alpha needs only ``Y Y^T``. Targets are read in blocks.
+The many g lie nearly in the span of a few, found by an interpolative decomposition. Where neuroids outnumber stimuli, a
+common alpha needs only ``Y Y^T``.
 
 References
 ----------

@@ -2,7 +2,7 @@
 
 ``best_j = argmax_i r(x_i, y_j)`` over the training stimuli; the response of that source neuroid is the prediction
 (Arend et al. 2018, Center for Brains, Minds and Machines memo 93). Correlations of all pairs are one matrix product.
-For many splits, sums over training stimuli are those over all stimuli less those over the stimuli left out.
+For many splits, sums over left-out stimuli are subtracted from those over all.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Training:
     """Target of one split, centred on training stimuli.
 
     Lengths are those of its columns over training stimuli; 0 where constant. Neuroids that vary far more over all
-    stimuli are recomputed: differences of sums are too inexact.
+    stimuli are recomputed, since differences of sums are inexact.
     """
 
     split: SplitRows
@@ -161,8 +161,8 @@ def _products(
 class _Block:
     """Original (`raw`) and centred responses of source neuroids, shape (n_stimuli, width), and sums over stimuli.
 
-    These are sums of squares (0 for constants up to rounding) and of products with the centred target over all stimuli,
-    and sums of x and of its squares over the stimuli that each split leaves out.
+    Sums of squares (0 for constants up to rounding) and products with the centred target are over all stimuli; sums of
+    x and its squares over those each split leaves out.
     """
 
     raw: NDArray[Any]
@@ -181,7 +181,6 @@ class _Block:
         return cls(raw, x, squares, y.T @ x, outside @ x, outside @ square)
 
     def less(self, state: _Training, number: int) -> Floats:
-        """Return products from sums over all stimuli less those over the ones left out."""
         split = state.split
         squares = self.squares - self.squared[number] - self.sums[number] ** 2 / len(split.train)
         recomputed = ~(squares > CANCELLED * self.squares)

@@ -1,9 +1,9 @@
 r"""Compare predictions of held-out responses with the responses, unbiased by few stimuli and much noise.
 
-Each of k folds is predicted from the others. The higher the mean over test stimuli, the lower the mean over training
-stimuli, so that without any signal, predictions and responses of different folds are negatively correlated (by -1 for
-folds of one stimulus). Removing every fold's own mean from both sides gives :math:`E[\sum_i f_i y_i] = 0` for responses
-without signal. Arrays have the shape (n_stimuli, n_neuroids).
+Each of k folds is predicted from the others. The higher the mean over test stimuli, the lower that over training
+stimuli, so that without signal, predictions and responses of different folds correlate negatively (by -1 for folds of
+one stimulus). Removing every fold's mean from both sides gives :math:`E[\sum_i f_i y_i] = 0` without signal. Arrays
+have the shape (n_stimuli, n_neuroids).
 
 References
 ----------
@@ -36,13 +36,7 @@ class Shares(NamedTuple):
 
 
 def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
-    """Remove the mean of each fold; folds hold positions of stimuli, together each once.
-
-    Examples
-    --------
-    >>> within_folds([[1.0], [3.0], [8.0], [6.0]], [np.array([0, 1]), np.array([2, 3])])[:, 0]
-    array([-1.,  1.,  1., -1.])
-    """
+    """Remove the mean of each fold; folds hold positions of stimuli, together each once."""
     centred = np.array(values, dtype=np.float64)
     for fold in folds:
         centred[fold] -= centred[fold].mean(axis=0)
@@ -133,8 +127,7 @@ def r2_er(
 
     with the noise variance :math:`v_i` of the mean response :math:`y_i` (see `RepeatedResponses`), and the size
     :math:`m_i` of the fold of stimulus i (see `within_folds`): the published formula for one fold and equal :math:`v`.
-    Unlike there, the numerator has the sign of :math:`\sum_i f_i y_i`, so that anticorrelated predictions are not
-    rewarded.
+    Unlike there, the numerator has the sign of :math:`\sum_i f_i y_i`: anticorrelated predictions are not rewarded.
 
     Returned are numerator and denominator for each neuroid (NaN where the prediction is constant), and the contribution
     of each stimulus, to first order, with fixed fits.

@@ -69,9 +69,9 @@ def repeated_responses(
 ) -> RepeatedResponses:
     """Compute mean and noise variance of each stimulus and neuroid from finite single repetitions.
 
-    If every stimulus was shown once in every repetition, differences between whole repetitions (drift, arousal) are
-    removed as in a two-way analysis of variance, since they shift all means alike: the estimator of Sahani and Linden
-    (2003), whose reliability is Cronbach's alpha. In other designs, or without `repetition`, drift is noise.
+    If every repetition showed every stimulus once, differences between whole repetitions (drift, arousal) are removed
+    as in a two-way analysis of variance, since they shift all means alike (Sahani & Linden 2003; the reliability is
+    Cronbach's alpha). In other designs, or without `repetition`, drift is noise.
 
     Stimuli and repetitions of presentations are numbered from 0. ValueError if no stimulus was shown twice.
     """

@@ -52,7 +52,7 @@ def random_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np
 def distinct_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np.bool_]:
     """Divide n units, at least 2, into two halves up to `n_halves` times; the first, True, is rounded down.
 
-    With up to ten units no division occurs twice: all there are come in random order.
+    With up to ten units no division occurs twice: all come in random order.
 
     Examples
     --------
@@ -72,11 +72,6 @@ def spearman_brown(correlation: ArrayLike, factor: ArrayLike = 2.0) -> Floats:
     """Predict the reliability of a measurement that is `factor` times as long; 2 steps up from halves.
 
     ``reliability = factor r / (1 + (factor - 1) r)`` for correlations in (-1, 1]: at most 1, unbounded below.
-
-    Examples
-    --------
-    >>> spearman_brown([0.5, 0.0])
-    array([0.66666667, 0.        ])
     """
     r, times = (np.asarray(value, dtype=np.float64) for value in (correlation, factor))
     with np.errstate(divide="ignore", invalid="ignore"):  # r = -1 has the limit -inf
@@ -149,8 +144,8 @@ def half_means(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield the means over both halves of every split that `split_half_correlations` correlates.
 
-    They have the shape (n_stimuli, n_neuroids). Stimuli that do not count are set to the mean of the others, which
-    leaves correlations unchanged.
+    They have the shape (n_stimuli, n_neuroids). Stimuli that do not count get the mean of the others, which leaves
+    correlations unchanged.
     """
     values = np.asarray(responses, dtype=np.float64)
     if present is None or np.all(present):
@@ -215,7 +210,6 @@ def _incomplete_halves(values: Floats, first: NDArray[np.bool_], recorded: NDArr
 
 
 def _where_known(defined: NDArray[np.bool_], values: Floats) -> Floats:
-    """Set undefined values to the mean of the others."""
     if defined.all():
         return values
     mean = (values * defined).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
