@@ -81,6 +81,11 @@ def mean_influence(values: Floats) -> Floats:
     """Return how the mean of values that are not NaN moves with the weight of each, shape (n,); 0 for NaN.
 
     The influence sums to 0; its squares sum to the squared standard error of the mean.
+
+    Examples
+    --------
+    >>> mean_influence(np.array([1.0, 3.0, np.nan]))
+    array([-0.70710678,  0.70710678,  0.        ])
     """
     defined = ~np.isnan(values)
     n = int(defined.sum())

@@ -36,7 +36,13 @@ def extreme_exponent(*values: NDArray[Any]) -> int:
 
 
 def ordinary(*values: NDArray[Any]) -> list[NDArray[Any]]:
-    """Divide arrays of one unit by a power of two, so that their largest number lies between .5 and 1."""
+    """Divide arrays of one unit by a power of two, so that their largest number lies between .5 and 1.
+
+    Examples
+    --------
+    >>> ordinary(np.array([3e200, 6e200]))[0] * [1, 0.5]
+    array([0.48990757, 0.48990757])
+    """
     exponent = extreme_exponent(*values)
     return [np.ldexp(array.astype(np.float64), -exponent) for array in values] if exponent else list(values)
 

@@ -30,7 +30,15 @@ def seed_sequence(seed: int, *path: str | int) -> np.random.SeedSequence:
 
 
 def generator(seed: int, *path: str | int) -> np.random.Generator:
-    """Return a generator for one purpose, the node of `seed_sequence`."""
+    """Return a generator for one purpose, the node of `seed_sequence`.
+
+    Examples
+    --------
+    >>> generator(0, "splits").integers(100) == generator(0, "splits").integers(100)
+    np.True_
+    >>> generator(0, "splits").random() == generator(0, "halves").random()
+    False
+    """
     return np.random.default_rng(seed_sequence(seed, *path))
 
 

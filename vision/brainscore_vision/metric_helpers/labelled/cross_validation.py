@@ -287,7 +287,13 @@ def expand(assembly: Assembly, target_dims: Sequence[str]) -> Assembly:
 
 
 def enumerate_done(values: Iterable[Item]) -> Iterator[tuple[int, Item, bool]]:
-    """Yield ``(index, value, whether it is the last)``."""
+    """Yield ``(index, value, whether it is the last)``.
+
+    Examples
+    --------
+    >>> list(enumerate_done("ab"))
+    [(0, 'a', False), (1, 'b', True)]
+    """
     waiting: list[Item] = []
     index = -1
     for index, value in enumerate(values):

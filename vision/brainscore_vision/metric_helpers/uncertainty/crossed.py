@@ -76,7 +76,13 @@ def jackknife_spread(left_out: ArrayLike) -> Spread:
 
 
 def spread_of_sum(*parts: Spread) -> Spread:
-    """Combine the spreads of independent terms; degrees of freedom by Welch and Satterthwaite."""
+    """Combine the spreads of independent terms; degrees of freedom by Welch and Satterthwaite.
+
+    Examples
+    --------
+    >>> spread_of_sum(Spread(3.0, 5.0), Spread(4.0, 5.0)).error
+    5.0
+    """
     variance = sum(part.error**2 for part in parts)
     uncertainty = sum(part.error**4 / part.df for part in parts)
     skewness = sum(part.skewness * part.error**3 for part in parts)

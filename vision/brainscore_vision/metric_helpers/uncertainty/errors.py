@@ -46,7 +46,13 @@ def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:
 
 
 def standard_error(values: ArrayLike) -> float:
-    """Compute the standard error of one mean; see `standard_errors`."""
+    """Compute the standard error of one mean; see `standard_errors`.
+
+    Examples
+    --------
+    >>> standard_error([1.0, 3.0])
+    1.0
+    """
     return float(standard_errors(values))
 
 

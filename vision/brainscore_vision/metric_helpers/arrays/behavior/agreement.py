@@ -30,6 +30,11 @@ def cohens_kappa(observed: ArrayLike, expected: ArrayLike) -> Floats:
     """Compute agreement beyond chance, ``kappa = (observed - expected) / (1 - expected)``, from shares in [0, 1].
 
     At most 1; NaN where chance gives full agreement.
+
+    Examples
+    --------
+    >>> cohens_kappa([0.7, 1.0], [0.5, 1.0])
+    array([0.4, nan])
     """
     seen = np.asarray(observed, dtype=np.float64)
     chance = np.asarray(expected, dtype=np.float64)
@@ -88,7 +93,13 @@ def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = No
 
 
 def kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, agree: ArrayLike) -> Floats:
-    """Compute the error consistency from numbers of stimuli: total, right ones of each observer, and agreed ones."""
+    """Compute the error consistency from numbers of stimuli: total, right ones of each observer, and agreed ones.
+
+    Examples
+    --------
+    >>> kappa_of_counts(4, 2, 3, 3)
+    array(0.5)
+    """
     with np.errstate(invalid="ignore"):
         total = np.asarray(n, dtype=np.float64)
         one, two = np.asarray(one_right) / total, np.asarray(two_right) / total
@@ -99,6 +110,11 @@ def accuracy_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
     """Compute how close one accuracy in [0, 1] is to another, relative to the largest possible distance.
 
     1 for equal accuracies, 0 for the one farthest from `target`: ``1 - |source - target| / max(target, 1 - target)``.
+
+    Examples
+    --------
+    >>> accuracy_closeness([0.5, 0.75, 0.0], 0.75)
+    array([0.66666667, 1.        , 0.        ])
     """
     accuracy, reference = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
     closeness: Floats = 1.0 - np.abs(accuracy - reference) / np.maximum(reference, 1.0 - reference)
@@ -109,6 +125,11 @@ def relative_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
     """Compute how close one quantity on a ratio scale is to another, relative to the other.
 
     ``closeness = max(1 - |source - target| / |target|, 0)``, in [0, 1]; NaN where `target` is 0.
+
+    Examples
+    --------
+    >>> relative_closeness([10.0, 30.0, 90.0], 20.0)
+    array([0.5, 0.5, 0. ])
     """
     quantity, size = np.asarray(source, dtype=np.float64), np.abs(np.asarray(target, dtype=np.float64))
     off = np.abs(quantity - np.asarray(target, dtype=np.float64))

@@ -40,6 +40,11 @@ def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, g
 
     This is the share of right answers at strength x: `guess` without a stimulus (0.5 with two choices), half height at
     `mean`, and a share `lapse` of errors for the strongest. The slope is the inverse of the standard deviation.
+
+    Examples
+    --------
+    >>> float(cumulative_gaussian(2.0, slope=1.0, mean=2.0, lapse=0.1))
+    0.7
     """
     values: Floats = guess + (1 - guess - lapse) * ndtr(slope * (np.asarray(x, dtype=np.float64) - mean))
     return values
@@ -71,7 +76,13 @@ class PsychometricFit:
 
 
 def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Integers]:
-    """Compute the share of right answers at each level of trials; return levels, shares and numbers of trials."""
+    """Compute the share of right answers at each level of trials; return levels, shares and numbers of trials.
+
+    Examples
+    --------
+    >>> [side.tolist() for side in shares_right([2, 1, 2], [True, True, False])]
+    [[1.0, 2.0], [1.0, 0.5], [1, 2]]
+    """
     levels, level = np.unique(np.asarray(x, dtype=np.float64), return_inverse=True)
     n_trials = np.bincount(level, minlength=len(levels))
     hits = np.bincount(level, weights=np.asarray(right, dtype=np.float64), minlength=len(levels))
@@ -83,6 +94,11 @@ def rising_part(shares: ArrayLike) -> int:
 
     It has fallen for good where, after its first maximum, this and all later shares are at least one standard deviation
     (of all shares) below it.
+
+    Examples
+    --------
+    >>> rising_part([0.5, 0.7, 0.9, 0.6, 0.5])
+    3
     """
     values = np.asarray(shares, dtype=np.float64)
     peak = int(np.argmax(values))

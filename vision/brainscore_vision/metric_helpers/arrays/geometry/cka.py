@@ -52,6 +52,11 @@ def cka(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> float:
         In [0, 1] if biased, in [-1, 1] if unbiased; NaN where either side has no structure: all patterns equal, or (if
         unbiased) all equally far from each other. Invariant to rotations, reflections, shifts and scaling of either
         side as a whole.
+
+    Examples
+    --------
+    >>> round(cka([[0.], [1.], [2.], [4.]], [[0.], [2.], [4.], [8.]]), 12)
+    1.0
     """
     return _ratio(*linear_hsic(first, second, unbiased=unbiased))
 

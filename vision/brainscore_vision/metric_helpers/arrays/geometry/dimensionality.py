@@ -63,6 +63,11 @@ def factor_dimensions(scores: ArrayLike, n_neuroids: int) -> NDArray[np.int64]:
 
     ``N_f = floor(softmax(score)_f N)`` (Esser et al. 2020, equation 14); the residual, with score 1 (Islam et al. 2021,
     https://openreview.net/forum?id=NcFEZOi-rLa), gets the remainder and comes last.
+
+    Examples
+    --------
+    >>> factor_dimensions([0.0, 1.0], 100)
+    array([15, 42, 43])
     """
     values = np.append(np.asarray(scores, dtype=np.float64), 1.0)
     parts = np.exp(values - values.max())

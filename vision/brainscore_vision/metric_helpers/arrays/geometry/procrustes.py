@@ -32,6 +32,11 @@ def procrustes_similarity(first: ArrayLike, second: ArrayLike) -> float:
     float
         In [0, 1]; NaN where a side does not vary. Symmetric; invariant to rotations, reflections, shifts and scaling of
         either side.
+
+    Examples
+    --------
+    >>> round(procrustes_similarity([[0., 0.], [1., 0.], [0., 2.]], [[5., 1.], [5., 3.], [1., 1.]]), 12)
+    1.0
     """
     sides = _shapes(first, second)
     if sides is None:

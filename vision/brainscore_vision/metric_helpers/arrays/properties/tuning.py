@@ -58,7 +58,13 @@ _VARIANCE_FLOOR = 0.02  # keeps the ratio of variances finite
 
 
 def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
-    """Compute ``1 - |sum_k r_k exp(2 i o_k)| / sum_k |r_k|``: 0 for responses to one orientation, 1 for equal ones."""
+    """Compute ``1 - |sum_k r_k exp(2 i o_k)| / sum_k |r_k|``: 0 for responses to one orientation, 1 for equal ones.
+
+    Examples
+    --------
+    >>> float(calc_circular_variance([1.0, 0.0, 0.0, 0.0], [0, 45, 90, 135]))
+    0.0
+    """
     curves = np.asarray(orientation_curve, dtype=np.float64)
     angles = np.deg2rad(np.asarray(orientation, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -228,6 +234,11 @@ def calc_sparseness(response: ArrayLike) -> float:
     """Compute ``(1 - mean(r)^2 / mean(r^2)) / (1 - 1 / n)`` over n responses of one neuron (Vinje & Gallant 2000).
 
     0 for equal responses, 1 for a response to one stimulus only.
+
+    Examples
+    --------
+    >>> float(calc_sparseness([0.0, 0.0, 0.0, 5.0]))
+    1.0
     """
     values = np.asarray(response, dtype=np.float64).reshape(-1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -36,7 +36,13 @@ class Shares(NamedTuple):
 
 
 def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
-    """Remove the mean of each fold; folds hold positions of stimuli, together each once."""
+    """Remove the mean of each fold; folds hold positions of stimuli, together each once.
+
+    Examples
+    --------
+    >>> within_folds([[1.0], [3.0], [8.0], [6.0]], [np.array([0, 1]), np.array([2, 3])])[:, 0]
+    array([-1.,  1.,  1., -1.])
+    """
     centred = np.array(values, dtype=np.float64)
     for fold in folds:
         centred[fold] -= centred[fold].mean(axis=0)

@@ -72,6 +72,11 @@ def spearman_brown(correlation: ArrayLike, factor: ArrayLike = 2.0) -> Floats:
     """Predict the reliability of a measurement that is `factor` times as long; 2 steps up from halves.
 
     ``reliability = factor r / (1 + (factor - 1) r)`` for correlations in (-1, 1]: at most 1, unbounded below.
+
+    Examples
+    --------
+    >>> spearman_brown([0.5, 0.0])
+    array([0.66666667, 0.        ])
     """
     r, times = (np.asarray(value, dtype=np.float64) for value in (correlation, factor))
     with np.errstate(divide="ignore", invalid="ignore"):  # r = -1 has the limit -inf
