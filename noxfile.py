@@ -50,6 +50,7 @@ PUBLISHED_ACTIVATIONS = (
     "vision/tests/model_helpers/activations/fixtures/peer_trials.py",
     "vision/tests/model_helpers/activations/temporal/fixtures/peer_video.py",
 )
+TRIALS = "vision/tests/test_measurements.py"
 ON_SLURM = "core/tests/scoring/cluster/test_slurm.py"
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
 EMBEDDED_MODELS = ("pixels", "gabor_bank", "efficientnet_lite0")  # what needs no download but packages, and is quick
@@ -153,7 +154,7 @@ def elsewhere(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run the slow proofs, such as a hundred processes killed at random moments."""
     python = workspace(session, "test")
-    arguments = session.posargs or ["-n", "auto", "--ignore", ON_SLURM]
+    arguments = session.posargs or ["-n", "auto", "--ignore", ON_SLURM, "--ignore", TRIALS]
     # Not what needs more than time: published numbers, for instance, are of data that are not public.
     marked = "slow and not (private_access or network or gpu)"
     session.run(python, "-m", "pytest", "-m", marked, *arguments, external=True, env=SURROUNDINGS)
@@ -283,6 +284,13 @@ def perf(session: nox.Session) -> None:
     python = workspace(session)
     for name in session.posargs or MEASUREMENTS:
         session.run(python, f"perf/{name}.py", external=True, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session(python=False)
+def trials(session: nox.Session) -> None:
+    """Run every script of perf/ on little data, to see that it still works."""
+    python = workspace(session, "test")
+    session.run(python, "-m", "pytest", "-m", "slow", TRIALS, *session.posargs, external=True, env=SURROUNDINGS)
 
 
 @nox.session(python=False)

@@ -26,8 +26,8 @@ __all__ = ["OTHER_ERROR", "SKIPPED", "known_error", "public_record", "public_res
 OTHER_ERROR = "OtherError"
 """Replaces classes that neither Python nor the library defines: a plugin could encode data in their names."""
 
-SKIPPED = ("private data are not available", "private data need a box, which there cannot be here")
-"""Reasons to skip private pairs."""
+SKIPPED = "private data are not available"
+"""Reason to skip private pairs."""
 
 _NAMED = frozenset(
     {
@@ -114,7 +114,7 @@ def _public_status(status: str) -> str:
         return status
     kind, _, name = status.partition(":")
     if kind == "skipped":
-        return f"skipped:{name if name in SKIPPED else SKIPPED[0]}"
+        return f"skipped:{SKIPPED}"
     return f"failed:{known_error(name)}"
 
 

@@ -75,7 +75,7 @@ def run(
             records,
             partial(run_publishable, checkout),
             revision_of=checkout.revision_of,
-            why_no_private=None if os.environ.get("PRIVATE_DATA") == "true" else SKIPPED[0],
+            why_no_private=None if os.environ.get("PRIVATE_DATA") == "true" else SKIPPED,
             minutes=minutes,
             tell=_tell,
         )
