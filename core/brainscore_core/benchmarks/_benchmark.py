@@ -56,7 +56,6 @@ class Benchmark:
     parent: str | None = None
 
     def __repr__(self) -> str:
-        """Return class, identifier, version and parent, without loading anything."""
         try:
             parent = "" if self.parent is None else f", parent {self.parent!r}"
             return f"<{type(self).__name__} {self.identifier!r}, version {self.version}{parent}>"

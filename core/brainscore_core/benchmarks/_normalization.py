@@ -1,8 +1,8 @@
 """Divide raw scores by noise ceilings: formulas for plain numbers and arrays, and their labelled versions.
 
 A correlation is squared before division by a reliability, which is a share of variance (`explained_variance`). Scores
-whose ceiling is the same quantity (an accuracy and the accuracy of people, a correlation and the highest correlation)
-are divided unchanged (`ceil_score`). Declared quantities (``attrs['quantity']``) are checked.
+whose ceiling is the same quantity (such as the accuracy of people) are divided unchanged (`ceil_score`). Declared
+quantities (``attrs['quantity']``) are checked.
 """
 
 from __future__ import annotations
@@ -73,9 +73,8 @@ def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
 
     References
     ----------
-    Spearman (1904), The proof and measurement of association between two things, American Journal of Psychology 15,
-    doi:10.2307/1412159. Schoppe et al. (2016), Measuring the performance of neural models, Frontiers in Computational
-    Neuroscience 10:10, doi:10.3389/fncom.2016.00010.
+    Spearman (1904), doi:10.2307/1412159.
+    Schoppe et al. (2016), doi:10.3389/fncom.2016.00010.
 
     Examples
     --------
@@ -238,8 +237,8 @@ def _advice(score: str, ceiling: str) -> str:
 class LazyCeiling:
     """Estimate the ceiling of a loaded measurement when it is first needed, with its quantity known before.
 
-    As ``ceiling_func`` it lets designs of benchmarks refuse an unlawful pair of metric and ceiling (`validate_pair`)
-    without loading the measurement.
+    As ``ceiling_func`` it lets benchmarks refuse an unlawful metric and ceiling (`validate_pair`) before loading the
+    measurement.
 
     Examples
     --------
@@ -277,10 +276,10 @@ def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
     -------
     Score
         0 at chance, 1 at the ceiling; not clipped. Attributes: ``raw`` (`score`), ``ceiling``, ``chance`` if not 0,
-        ``normalization`` (the name of this function), ``error``, ``interval`` and their notes (``error_nan_reason``,
+        ``normalization`` (this function's name), ``error``, ``interval`` and their notes (``error_nan_reason``,
         ``error_over``), ``split_error`` to first order, and all descriptive attributes of the raw score (``n_stimuli``,
-        ``layers``, ...) except ``quantity``. The error is over new stimuli and units, of score and ceiling together if
-        both have influences (`brainscore_core.statistics.influence`); otherwise the ceiling counts as exact.
+        ``layers``, ...) except ``quantity``. The error is over new stimuli and units, joint if score and ceiling have
+        influences (`brainscore_core.statistics.influence`); otherwise the ceiling counts as exact.
 
     Raises
     ------

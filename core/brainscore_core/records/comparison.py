@@ -1,4 +1,4 @@
-"""Compare models by their records: on each benchmark, and on average over those on which all have a score.
+"""Compare models by their records: on each benchmark, and on average over benchmarks that all have a score on.
 
 Only scores of the newest version of a benchmark with a score count. Simulated benchmarks are averaged separately.
 """
@@ -39,7 +39,6 @@ class ComparedModels:
     intervals : tuple of (float, float)
         That of the record if it states one, possibly asymmetric. NaN if there is none.
     are_simulated
-        Whether the measurements are simulated.
     benchmarks
         Benchmarks in the average, or the benchmark itself.
     n_scored
@@ -112,8 +111,8 @@ def averages_of(
     """Compare the plain means of models over benchmarks: measured ones, and simulated ones.
 
     Only benchmarks on which every model has a score count; fewer than two give no average. `compared` is from
-    `compare_records`. Stimuli and neuroids that benchmarks share are matched by the names in a record; without names
-    the error of the average is an upper bound.
+    `compare_records`. Shared stimuli and neuroids are matched by the names in a record; without names the error of the
+    average is an upper bound.
     """
     by_pair = {(record.benchmark, record.model): record for record in records}
     averages = []
@@ -145,7 +144,7 @@ def compare_on_average(
 ) -> ComparedModels:
     """Compare the averages of models over all benchmarks below a node of a tree, as the leaderboard does.
 
-    Benchmarks without any score count in no average, nor do simulated ones unless all below the node are simulated.
+    Benchmarks without any score do not count, nor do simulated ones unless all below the node are simulated.
 
     Parameters
     ----------

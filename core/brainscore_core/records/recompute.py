@@ -1,7 +1,7 @@
 """Divide the raw scores of records by another ceiling, with their uncertainty, without running any model.
 
-A record states the raw score, its error, interval and influences separately from the ceiling. Only the covariance of
-both comes from influence sketches, which scatter by about 2 %; everything else is exact.
+A record states the raw score, its error, interval and influences separately from the ceiling. Only their covariance
+comes from influence sketches, which scatter by about 2 %; everything else is exact.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def renormalise(
     version : int, optional
         Present version of the benchmark. None: as in the records.
     revision : str, optional
-        Present revision of the benchmark's plugin, for records with a revision of the folder alone: only the ceiling
-        has changed. Others keep theirs.
+        Present revision of the benchmark's plugin, for records that name its folder alone: only the ceiling has
+        changed. Others keep theirs.
     dry_run : bool
         Write nothing.
 
@@ -134,8 +134,8 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
     Raises
     ------
     NotFromRecordError
-        If there is no score, no normalisation is stated, or the score does not follow from raw score and ceiling, as
-        for a mean of subjects with ceilings of their own.
+        If there is no score, no stated normalisation, or the score does not follow from raw score and ceiling, as for a
+        mean over subjects with own ceilings.
     CeilingError
         If the ceiling is no usable number, or of a quantity that does not fit this raw score.
     """

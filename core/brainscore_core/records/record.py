@@ -134,8 +134,8 @@ class ScoreRecord(Untrusted):
     source_revision
         Commit of the checkout.
     status
-        'scored'; 'not_applicable' if the model by its nature cannot be scored on this benchmark;
-        'failed:<class of the error>' or 'skipped:<reason>'.
+        'scored'; 'not_applicable' if the model by its nature cannot be scored on this benchmark; 'failed:<class of the
+        error>' or 'skipped:<reason>'.
     message
         Message of the error, or why the model cannot be scored on this benchmark.
     model_revision, benchmark_revision
@@ -153,7 +153,7 @@ class ScoreRecord(Untrusted):
     stimulus_error
         Part of `error` over new stimuli alone.
     split_error
-        Standard error of the mean over splits of these data: the effect of the draw of splits, not of other data.
+        Standard error of the mean over splits of these data: the effect of the draw of splits.
     error_nan_reason, interval_nan_reason
         Why there is no error or no interval.
     influence
@@ -184,7 +184,7 @@ class ScoreRecord(Untrusted):
     library
         Digest of the source of the library, without plugins.
     environment
-        Digest of the names and versions of all installed distributions (`software.installed`).
+        Digest of names and versions of all installed distributions (`software.installed`).
     candidate_environment
         The same for the model's environment, if it had its own.
     isolation
@@ -355,8 +355,8 @@ class ScoreRecord(Untrusted):
         Parameters
         ----------
         of_same_benchmark : bool
-            Whether it is compared with records of the same benchmark only. Otherwise the influences of a record that
-            does not name its stimulus set and assembly are omitted: others may share them under other names.
+            Whether it is compared with records of the same benchmark only. Otherwise influences of a record that names
+            no stimulus set and assembly are omitted: others may share them under other names.
         """
         from brainscore_core.statistics.averages import Estimate  # brings NumPy, see `number`
         from brainscore_core.statistics.sketch import InfluenceSketch
@@ -433,7 +433,7 @@ def json_schema() -> dict[str, Any]:
 def record_path(folder: Path, model: str, benchmark: str) -> Path:
     """Return the path of a pair's record: ``<folder>/<benchmark>/<model>.json``.
 
-    Identifiers may hold any character; those that file names cannot are percent-encoded, and so is one character of
+    Identifiers may hold any character; those that file names cannot hold are percent-encoded, as is one character of
     each name that a file system reserves or changes.
     """
     return folder / _file_name(benchmark) / f"{_file_name(model)}.json"

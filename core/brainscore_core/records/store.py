@@ -1,4 +1,4 @@
-"""Write records, and find those in a folder or on a branch of git: pairs that need not be scored again."""
+"""Write records, and find reusable ones in a folder or on a branch of git."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BRANCH_FOLDER = "records"
 
 
 def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", candidate_lock: str = "") -> ScoreRecord:
-    """Write a record after those files beside it whose digests it names, each whole or not at all.
+    """Write a record after the files beside it whose digests it names, each whole or not at all.
 
     Parameters
     ----------
@@ -236,8 +236,8 @@ def reuse(
 def replaces(new: ScoreRecord, old: ScoreRecord | None) -> bool:
     """Return whether a record replaces another one of the same pair.
 
-    A score replaces any record. A failure replaces a score of other code, not of the same code: then the machine
-    failed. A skipped pair replaces only a skipped one.
+    A score replaces any record. A failure replaces a score of other code; with the same code, the machine failed. A
+    skipped pair replaces only a skipped one.
     """
     if old is None or new.is_scored or old.status.startswith("skipped:"):
         return True

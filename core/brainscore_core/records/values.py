@@ -1,6 +1,6 @@
 """Store the values of single neuroids and subjects beside a record: one compressed file of plain arrays.
 
-The file, ``<model>.values.npz``, can be opened by `numpy.load`. The record names its digest, so the values of another
+The file, ``<model>.values.npz``, can be opened by `numpy.load`. The record names its digest, so that values of another
 run are never taken for its own.
 """
 
@@ -105,7 +105,7 @@ def digest_of(content: bytes) -> str:
 def write_values(record: Path, values: Mapping[str, npt.NDArray[Any]]) -> str:
     """Write values beside their future record, whole or not at all, and return their digest.
 
-    Write them before the record, so that no record is without its values.
+    Write them first, so that no record lacks its values.
     """
     content = values_bytes(values)
     with atomic_path(values_path(record)) as temporary:

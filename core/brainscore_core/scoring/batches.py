@@ -1,4 +1,4 @@
-"""Score pairs in batches: all pairs of a batch share one model, which is loaded once and sees each picture once.
+"""Score pairs in batches: pairs of a batch share one model, loaded once, which sees each picture once.
 
 `make_batches` groups and orders pairs; `run_batch` scores one batch.
 """
@@ -79,9 +79,8 @@ def make_batches(
 ) -> list[Batch]:
     """Group pairs into batches and order them, whatever the order of the pairs.
 
-    Pairs of one model stay together, and among them those whose benchmarks show the same stimuli. The longest batch
-    comes first, so that it doesn't delay the end; within a batch short pairs come first, so that a broken model shows
-    soon.
+    Pairs of one model stay together, and in them those with the same stimuli. The longest batch comes first, so that it
+    doesn't delay the end; within a batch short pairs come first, so that a broken model shows early.
 
     Parameters
     ----------
@@ -145,8 +144,8 @@ def run_batch(
 ) -> Iterator[Outcome]:
     """Score the pairs of a batch in a process of its own, and yield each outcome at once.
 
-    Every pair gets an outcome: if one crashes the process or exceeds its limits, another process continues with the
-    rest. Closing the iterator ends the process.
+    If a pair crashes the process or exceeds its limits, another process continues with the rest: every pair gets an
+    outcome. Closing the iterator ends the process.
 
     Parameters
     ----------
@@ -155,8 +154,8 @@ def run_batch(
     isolation : 'auto', 'box' or 'none'
         Where the model runs, see `Judge`. With private data it always runs in a box.
     minutes, is_over : float, callable
-        Time limit, and a function called several times a second: if one is over, nothing more is started and what runs
-        is stopped; pairs not reached have no outcome.
+        Time limit, and a function called several times a second: when either is over, what runs is stopped; pairs not
+        reached have no outcome.
     environment : mapping of str to str
         Environment variables to select from, without credentials.
 

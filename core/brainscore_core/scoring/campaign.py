@@ -102,8 +102,8 @@ def run_pairs(
 ) -> tuple[list[ScoreRecord], dict[Pair, str]]:
     """Score pairs, each (model, benchmark) once, and write each record at once, see `record_path`.
 
-    A pair that fails doesn't hold up another. If no record can be written, such as on a full disk, what runs is ended
-    and `RecordsError` raised.
+    A pair that fails doesn't hold up another. If no record can be written, such as on a full disk, running pairs are
+    ended and `RecordsError` raised.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Run the process that scores pairs of one model, watch it, and return the outcome of each pair.
 
 The process, the judge, writes a record of each pair and reports which pair it is at (`brainscore_core.scoring.events`).
-It and its children are ended when a pair exceeds its limits and when the caller stops iterating.
+It and its children are ended when a pair exceeds its limits or the caller stops iterating.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Judge:
         no_time_left : callable
             Called several times a second; True ends the process, and the pair in progress has no outcome.
         is_second : bool
-            Whether an earlier process for the same pairs was killed before its first pair: a second one makes all
-            pairs fail, a first one counts as an accident and gives no outcome.
+            Whether an earlier process for the same pairs was killed before its first pair: a second one fails all
+            pairs, a first one counts as an accident without outcome.
         """
         with work_folder("brainscore-batch-") as folder:
             (folder / "tmp").mkdir()

@@ -1,7 +1,7 @@
 """Give a temporary folder; if its owner is killed, the next owner of one removes it.
 
 The owner locks a file beside the folder; the lock ends with the process. So a folder is removed only if no living
-process owns it, even if several containers share the temporary folder.
+process owns it, even if containers share the temporary folder.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def correlation_over_models(
     r"""Correlate the scores of models that have both (Pearson), or their ranks (Spearman).
 
     The interval is Fisher's, for a new sample of models: :math:`\tanh(\operatorname{artanh} r \pm z \sigma)` with
-    :math:`\sigma^2 = 1 / (n - 3)`, for ranks :math:`(1 + r^2 / 2) / (n - 3)` (Bonett & Wright 2000, Sample size
-    requirements for estimating Pearson, Kendall and Spearman correlations, Psychometrika 65:23).
+    :math:`\sigma^2 = 1 / (n - 3)`, for ranks :math:`(1 + r^2 / 2) / (n - 3)` (Bonett & Wright 2000, Psychometrika
+    65:23).
 
     Parameters
     ----------

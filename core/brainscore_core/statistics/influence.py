@@ -2,26 +2,24 @@ r"""Standard errors and intervals of scores over new stimuli and new units, with
 
 A score is computed from a table of stimuli by *units* (neuroids or subjects). To first order it is a constant plus a
 sum over cells, :math:`\sum_{ij} x_{ij}`, where :math:`x_{ij}` is the *influence* of a cell: the change of the score
-with the cell's weight. Both stimuli and units are samples, so the variance is that of sums clustered two ways
-(Cameron, Gelbach & Miller 2011):
+with the cell's weight. Both stimuli and units are samples, so the variance is that of sums clustered two ways (Cameron,
+Gelbach & Miller 2011):
 
 .. math:: V = \sum_i \Big(\sum_j x_{ij}\Big)^2 + \sum_j \Big(\sum_i x_{ij}\Big)^2 - \sum_{ij} x_{ij}^2
 
 The bootstrap of stimuli tends to the first term, that of units to the second; both include the noise of cells, hence
-the third. The sum is the limit of the dual bootstrap with its correction for two factors,
-:math:`2 (V_{stimuli} + V_{units}) - V_{both}` (Schütt et al. 2023), since drawing both counts that noise three times
-(Owen 2007).
+the third. The sum is the limit of the two-factor-corrected dual bootstrap, :math:`2 (V_{stimuli} + V_{units}) -
+V_{both}` (Schütt et al. 2023), since drawing both counts that noise three times (Owen 2007).
 
-Functions of several scores (a score divided by its ceiling, a difference of models, a mean over benchmarks) combine
-their influences, added by stimulus and unit, so that shared errors count once.
+Functions of several scores (a ratio to a ceiling, a difference of models, a mean over benchmarks) add their influences
+by stimulus and unit, so that shared errors count once.
 
 References
 ----------
-Cameron, Gelbach & Miller (2011), Robust inference with multiway clustering, Journal of Business & Economic Statistics
-29:238, equation 2.5, doi:10.1198/jbes.2010.07136. Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), Statistical
-inference on representational geometries, eLife 12:e82566, doi:10.7554/eLife.82566. Owen (2007), The pigeonhole
-bootstrap, Annals of Applied Statistics 1:386, doi:10.1214/07-AOAS122. Satterthwaite (1946), An approximate distribution
-of estimates of variance components, Biometrics Bulletin 2:110, doi:10.2307/3002019.
+Cameron, Gelbach & Miller (2011), doi:10.1198/jbes.2010.07136, equation 2.5.
+Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), doi:10.7554/eLife.82566.
+Owen (2007), doi:10.1214/07-AOAS122.
+Satterthwaite (1946), doi:10.2307/3002019.
 """
 
 from __future__ import annotations
@@ -63,8 +61,8 @@ Scale = Literal["identity", "fisher"]
 class Influence:
     """Influences of all cells of a measurement on a score.
 
-    A median depends on the cells of only few units, those near it, and on the number of the others, whose cells are
-    therefore not stored.
+    A median depends on the cells of few units, those near it, and on the number of the others, whose cells are not
+    stored.
 
     Attributes
     ----------
@@ -111,7 +109,6 @@ class Influence:
             )
 
     def __repr__(self) -> str:
-        """Return the size only, since scores print their attributes."""
         return f"<Influence of {len(self.stimuli)} stimuli x {len(self.units)} {self.unit}s>"
 
     @classmethod
@@ -168,7 +165,6 @@ class Influence:
         return np.zeros(len(self.units)) if self.of_units is None else self.of_units
 
     def __mul__(self, factor: float) -> Influence:
-        """Scale the influences with the score."""
         of_units = None if self.of_units is None else self.of_units * factor
         return replace(self, cells=self.cells * factor, of_units=of_units)
 
@@ -201,7 +197,6 @@ class Influence:
         return sum(variances) ** 2 / spread if spread > 0 else lower
 
     def __sub__(self, other: Influence) -> Influence:
-        """Return the influences on the difference of two scores."""
         return self + (-1.0) * other
 
     def within(self, *, stimuli: str = "", units: str = "") -> Influence:
@@ -304,8 +299,8 @@ def fieller_interval(
 ) -> Interval:
     r"""Return the interval of a ratio of two uncertain numbers (Fieller's theorem).
 
-    It contains every :math:`\theta` whose product with the denominator does not differ from the numerator:
-    :math:`(a - \theta b)^2 \le t^2 V(a - \theta b)`.
+    It contains every :math:`\theta` whose product with the denominator does not differ from the numerator: :math:`(a -
+    \theta b)^2 \le t^2 V(a - \theta b)`.
 
     Returns
     -------
@@ -314,7 +309,7 @@ def fieller_interval(
 
     References
     ----------
-    Fieller (1954), Some problems in interval estimation, Journal of the Royal Statistical Society B 16:175.
+    Fieller (1954), Journal of the Royal Statistical Society B 16:175.
     """
     ratio = of_numerator - (numerator / denominator) * of_denominator
     top, bottom = ratio.error, of_denominator.error

@@ -1,8 +1,8 @@
 r"""Covariances of the scores of several models over new stimuli and new units, for all pairs at once.
 
-Models see the same stimuli and are compared with the same neuroids or subjects, so shared errors cancel in their
-difference. With the influences :math:`x_{aij}` on the score of model :math:`a` (see `influence`), there are covariances
-over stimuli, over units and over cells:
+Models share stimuli and neuroids or subjects, so that shared errors cancel in their difference. With the influences
+:math:`x_{aij}` on the score of model :math:`a` (see `influence`), there are covariances over stimuli, over units and
+over cells:
 
 .. math:: S_{ab} = \sum_i x_{ai\cdot} x_{bi\cdot}, \quad U_{ab} = \sum_j x_{a\cdot j} x_{b\cdot j}, \quad
     C_{ab} = \sum_{ij} x_{aij} x_{bij}
@@ -19,10 +19,9 @@ influences, the sums above are the limit of these bootstraps.
 
 References
 ----------
-Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), Statistical inference on representational geometries, eLife
-12:e82566, doi:10.7554/eLife.82566. Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1:386,
-doi:10.1214/07-AOAS122. Satterthwaite (1946), An approximate distribution of estimates of variance components,
-Biometrics Bulletin 2:110, doi:10.2307/3002019.
+Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), doi:10.7554/eLife.82566.
+Owen (2007), doi:10.1214/07-AOAS122.
+Satterthwaite (1946), doi:10.2307/3002019.
 """
 
 from __future__ import annotations
@@ -89,7 +88,6 @@ class JointErrors:
     df: Floats
 
     def __repr__(self) -> str:
-        """Return the number of models."""
         return f"<JointErrors of {len(self.apart)} models>"
 
     @classmethod

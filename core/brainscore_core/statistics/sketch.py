@@ -1,19 +1,19 @@
 r"""Compress the influences on a score to a few kilobytes that can still be matched with those of other scores.
 
-Averages over benchmarks and differences of models need sums of squares and products of influences, matched by the names
-of stimuli and units, see `brainscore_core.statistics.influence`. The digest of a name gives one of `WIDTH` buckets and
-a sign; a bucket holds the signed sum of its influences. The product of two sketches is the sum of products over equal
-names, plus noise with mean 0 from names that share a bucket (Charikar, Chen & Farach-Colton 2002). The bucket of a cell
-is the sum of those of its stimulus and unit (Pham & Pagh 2013). A variance from a sketch has a standard deviation of
+Averages over benchmarks and differences of models need sums of squares and products of influences, matched by names of
+stimuli and units, see `brainscore_core.statistics.influence`. The digest of a name gives one of `WIDTH` buckets and a
+sign; a bucket holds the signed sum of its influences. The product of two sketches is the sum of products over equal
+names, plus noise of mean 0 from shared buckets (Charikar, Chen & Farach-Colton 2002). The bucket of a cell is the sum
+of those of its stimulus and unit (Pham & Pagh 2013). A variance from a sketch has a standard deviation of
 :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of 2.2 %, for measurements of any size.
 
 Sketches add and scale as influences do. They reveal neither names nor single influences. Degrees of freedom are stored
-beside, since a difference can have fewer than either score, if only the few units remain in it.
+beside: a difference has fewer if only few units remain in it.
 
 References
 ----------
-Charikar, Chen & Farach-Colton (2002), Finding frequent items in data streams, doi:10.1007/3-540-45465-9_59.
-Pham & Pagh (2013), Fast and scalable polynomial kernels via explicit feature maps, doi:10.1145/2487575.2487591.
+Charikar, Chen & Farach-Colton (2002), doi:10.1007/3-540-45465-9_59.
+Pham & Pagh (2013), doi:10.1145/2487575.2487591.
 """
 
 from __future__ import annotations
@@ -105,21 +105,17 @@ class InfluenceSketch:
         return cls(buckets, influence.freedoms)
 
     def __repr__(self) -> str:
-        """Return a text with the error."""
         return f"<InfluenceSketch of a score ± {self.error:.2g}>"
 
     def __mul__(self, factor: float) -> InfluenceSketch:
-        """Scale the influences with the score."""
         return InfluenceSketch(self.buckets * factor, self.freedom)
 
     __rmul__ = __mul__
 
     def __add__(self, other: InfluenceSketch) -> InfluenceSketch:
-        """Return the sketch of the sum of two scores."""
         return InfluenceSketch(self.buckets + other.buckets, self._freedom_with(other))
 
     def __sub__(self, other: InfluenceSketch) -> InfluenceSketch:
-        """Return the sketch of the difference of two scores."""
         return InfluenceSketch(self.buckets - other.buckets, self._freedom_with(other))
 
     def _freedom_with(self, other: InfluenceSketch) -> tuple[float, float]:

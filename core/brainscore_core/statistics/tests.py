@@ -4,24 +4,22 @@ All follows from the scores and their covariances (`brainscore_core.statistics.j
 
 - Differences are tested with Student's t. Holm's (1979) correction bounds the probability of any false difference among
   all pairs, for any dependence between the tests.
-- The rank of a model is one more than the number of truly better models, so significantly better ones bound it from
-  below, significantly worse ones from above (Mogstad et al. 2024). The interval of one rank corrects for its model's
+- The rank of a model is one more than the number of truly better models: significantly better ones bound it from below,
+  significantly worse ones from above (Mogstad et al. 2024). The interval of one rank corrects for its model's
   comparisons; simultaneous intervals correct for all pairs.
 - Models of one group do not differ significantly.
-- Reliability is the share of the variance between models that is not error,
-  :math:`\sum_{a<b} (\theta_a - \theta_b)^2 / \sum_{a<b} [(\theta_a - \theta_b)^2 + V_{ab}]`, with the squared errors
-  :math:`V_{ab}` of the differences, where shared errors cancel.
+- Reliability is the share of the variance between models that is not error, :math:`\sum_{a<b} (\theta_a - \theta_b)^2 /
+  \sum_{a<b} [(\theta_a - \theta_b)^2 + V_{ab}]`, with the squared errors :math:`V_{ab}` of the differences, where
+  shared errors cancel.
 
 References
 ----------
-Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6:65. Shaffer
-(1980), Control of directional errors with stagewise multiple test procedures, Annals of Statistics 8:1342 (on the
-sign of a significant difference). Mogstad, Romano, Shaikh & Wilhelm (2024), Inference for ranks with applications to
-mobility across neighbourhoods and academic achievement across countries, Review of Economic Studies 91:476,
-doi:10.1093/restud/rdad006. Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons,
-Journal of Computational and Graphical Statistics 13:456, doi:10.1198/1061860043515. Patnaik (1949), The non-central
-chi-square and F-distributions and their applications, Biometrika 36:202. Hill (1970), Algorithm 395: Student's
-t-distribution, Communications of the ACM 13:617.
+Holm (1979), Scandinavian Journal of Statistics 6:65.
+Shaffer (1980), Annals of Statistics 8:1342 (on the sign of a significant difference).
+Mogstad, Romano, Shaikh & Wilhelm (2024), doi:10.1093/restud/rdad006.
+Piepho (2004), doi:10.1198/1061860043515.
+Patnaik (1949), Biometrika 36:202.
+Hill (1970), Communications of the ACM 13:617.
 """
 
 from __future__ import annotations
@@ -94,7 +92,6 @@ class Comparison:
             raise ValueError(f"The level of an interval lies between 0 and 1; got {self.level}.")
 
     def __repr__(self) -> str:
-        """Return the number of models."""
         return f"<Comparison of {len(self.scores)} models>"
 
     @cached_property
@@ -257,7 +254,7 @@ def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
         NaN: in no group.
     exact : bool
         Whether models that do not differ always share a group. If not, groups are runs in the order of scores, so that
-        such a pair shares none if a model between them differs from one.
+        such a pair shares none if a model between differs from one.
     """
     order = np.argsort(-scores, kind="stable")[: int(np.isfinite(scores).sum())]
     n, apart = len(order), differs[order][:, order]

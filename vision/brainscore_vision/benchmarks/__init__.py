@@ -1,7 +1,6 @@
 """Offer the contracts of benchmarks and hold one plugin folder for each family of benchmarks.
 
-Names are loaded when they are first used. Plugin folders are found by `brainscore_vision.load_benchmark` and never
-imported from here.
+Plugin folders are found by `brainscore_vision.load_benchmark` and never imported from here.
 """
 
 from __future__ import annotations

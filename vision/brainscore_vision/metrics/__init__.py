@@ -3,22 +3,20 @@
 Unless a metric's module or class says otherwise:
 
 - Input: source is the model, target the measurement: assemblies of the same stimuli in any order, dims (presentation,
-  neuroid), with the coordinates `stimulus_id` and `neuroid_id`. A `time_bin` of length one is dropped. Coordinates that
-  are named belong to presentation.
+  neuroid), with `stimulus_id` and `neuroid_id`. A `time_bin` of length one is dropped. Coordinates that are named
+  belong to presentation.
 - Output: a 0-d Score. Attrs: ``quantity``; ``raw``, the values it summarises; ``error``, a standard error over new
-  stimuli and new neuroids of the target, or over what ``error_over`` names, with its 95 % ``interval`` and
-  ``influence``, or NaN with ``error_nan_reason``; ``split_error``, over splits; counts such as ``n_stimuli`` and
-  ``n_neuroids``; the ``seed`` of draws. ``neuroids_left_out`` names neuroids of the target that do not count, being
-  constant or NaN throughout.
+  stimuli and new target neuroids, or over what ``error_over`` names, with its 95 % ``interval`` and ``influence``, or
+  NaN with ``error_nan_reason``; ``split_error``, over splits; counts such as ``n_stimuli`` and ``n_neuroids``; the
+  ``seed`` of draws. ``neuroids_left_out`` names target neuroids that do not count, being constant or NaN throughout.
 - `AssemblyError` is raised if stimuli differ or are too few, a dimension or coordinate is missing, or values are NaN or
   infinite otherwise.
 - `crossvalidation_kwargs` are the arguments of `CrossValidation`: by default 10 splits with 90 % training stimuli,
   stratified by `object_name`. `backend` is where to compute, such as ``'torch:cuda'``; None: as the settings say.
   `repetition_coord` names the coordinate that numbers repetitions.
-- ``compat=True`` gives the number of the published system where ours differs on purpose: the module's docstring says
-  how.
+- ``compat=True`` gives the published number where ours differs on purpose, as the module's docstring says.
 
-Names are loaded when they are first used; plugins are found by `brainscore_vision.load_metric`.
+plugins are found by `brainscore_vision.load_metric`.
 """
 
 from __future__ import annotations

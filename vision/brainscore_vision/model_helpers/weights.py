@@ -137,8 +137,8 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
 def fit_weights(network: Network, state: Mapping[str, torch.Tensor], *, origin: str = "The checkpoint") -> Network:
     """Put weights into a network, matched by name, and move it to their device.
 
-    Counters of batches (``num_batches_tracked``), absent in older checkpoints, may be missing: they matter in training
-    only.
+    Counters of batches (``num_batches_tracked``), absent in older checkpoints, may be missing: only training needs
+    them.
 
     Raises
     ------

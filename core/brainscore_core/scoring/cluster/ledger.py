@@ -1,7 +1,7 @@
 """Schedule a campaign on many machines, with repeats after losses; no I/O.
 
 A runner (`brainscore_core.scoring.cluster.running`, or a simulation) asks `Ledger` for work when a worker is free, and
-reports what became of it.
+reports the outcome.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Piece:
 class Ledger:
     """Track which pairs have an outcome and which pieces are with workers.
 
-    Long work comes first and pieces get shorter towards the end, so that all workers finish at about the same time: a
-    piece is cut from the batch with the most work left, from its end, where its long pairs are.
+    Long work comes first and pieces get shorter towards the end, so that workers finish together: a piece is cut from
+    the end, with the long pairs, of the batch with the most work left.
 
     Parameters
     ----------
@@ -126,9 +126,8 @@ class Ledger:
     def lost(self, key: str, *, begun: bool) -> Pair | None:
         """Note that a worker was lost; its unfinished pairs are scheduled again. Return the pair that is given up.
 
-        If the worker had `begun` the piece, the first pair without an outcome was in progress and becomes a piece
-        of its own. If another pair was the cause, because an outcome in between was not heard of, the next loss finds
-        it.
+        If the worker had `begun` the piece, the first pair without an outcome was in progress and becomes its own
+        piece. If another pair was the cause, because an outcome in between got lost, the next loss finds it.
         """
         open_pairs = list(self.ended(key))
         given_up = None

@@ -1,7 +1,7 @@
 """Open a cluster: dask's own scheduler with workers on this machine, over SSH or as Slurm jobs, or a running one.
 
 A cluster is named ``local``, ``local:4``, ``tcp://host:8786``, ``ssh:hosts.txt`` or ``slurm:profile.yml``. Connections
-of those opened here are encrypted, with keys made for one campaign: any client of a dask scheduler or worker can run
+of clusters opened here are encrypted, with keys made for one campaign: any client of a dask scheduler or worker can run
 programs there.
 """
 
@@ -74,7 +74,7 @@ class Cluster:
     most_minutes
         Maximum length of a piece.
     slots
-        Number of pieces worked on at a time when all workers are there; None: the number of workers.
+        Number of pieces worked on at a time with all workers present; None: the number of workers.
     tend : callable
         Restarts lost workers, unless something else does.
     patience_s

@@ -93,8 +93,8 @@ class SlurmProfile(Untrusted):
     interface
         Network interface between nodes and scheduler, such as ``'ib0'``; None: the default.
     folder
-        Folder visible to all nodes, for job logs and, during the campaign, the keys of the encrypted connections; None:
-        ``slurm`` in the Brain-Score home.
+        Folder visible to all nodes, for job logs and, during the campaign, connection keys; None: ``slurm`` in the
+        Brain-Score home.
     env
         Environment variables of a job.
     directives

@@ -45,10 +45,10 @@ def run_on_cluster(
 ) -> Iterator[Outcome]:
     """Score the pairs of batches on a cluster, and yield each outcome at once.
 
-    Batches are cut into pieces, long ones first. The scheduler holds only one piece for each worker, however many pairs
-    there are. Another worker repeats the unfinished pairs of a lost one; a pair that has lost its worker `most_losses`
-    times gets a record with status 'failed:LostWorker', one that needs more than any worker has gets
-    'failed:NoWorker'. Closing the iterator ends the campaign; running the pairs without record again continues it.
+    Batches are cut into pieces, long ones first. The scheduler holds one piece per worker, however many pairs there
+    are. Another worker repeats the unfinished pairs of a lost one; a pair that lost its worker `most_losses` times gets
+    a record with status 'failed:LostWorker', one needing more than any worker has 'failed:NoWorker'. Closing the
+    iterator ends the campaign; running the pairs without record again continues it.
 
     Parameters
     ----------

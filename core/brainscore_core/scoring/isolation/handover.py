@@ -1,7 +1,7 @@
 """Copy a stranger's files into a folder that only we write, so that no later box is given a stranger's path.
 
-Everything is opened relative to an open folder and without following links, so nothing that was left behind can lead
-elsewhere. Only regular files arrive, as plain copies; sockets, pipes, devices and set-user-id bits stay behind.
+Everything is opened relative to an open folder without following links, so that nothing left behind leads elsewhere.
+Only regular files arrive, as plain copies; sockets, pipes, devices and set-user-id bits stay behind.
 """
 
 from __future__ import annotations

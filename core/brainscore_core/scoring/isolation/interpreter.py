@@ -15,8 +15,8 @@ __all__ = ["interpreter_paths"]
 def interpreter_paths(environment: Path | None = None) -> tuple[Path, ...]:
     """Return the existing folders and files that this interpreter needs, without those in ``/usr``, sorted.
 
-    Nothing that `environment`, an interpreter made from this one (see `plugin_management.environment`), states about
-    other folders counts, since a stranger may have filled it.
+    Statements of `environment`, an interpreter made from this one (see `plugin_management.environment`), about other
+    folders do not count: a stranger may have filled it.
     """
     imports = sys.path if sys.flags.safe_path else sys.path[1:]
     paths = [Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *imports) if path]

@@ -223,8 +223,8 @@ class Announced:
 def planned(tree: object, announced: Sequence[Announced], most_bytes: int) -> Made:
     """Return what makes the value that `pack` converted, before any of its arrays is there.
 
-    Each array is named exactly once, shapes, names and sizes fit together, and all arrays and the values made of them
-    take at most `most_bytes`.
+    Each array is named exactly once, shapes, names and sizes fit together, and arrays and values made of them take at
+    most `most_bytes`.
 
     Raises
     ------

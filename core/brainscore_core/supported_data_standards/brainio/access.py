@@ -21,8 +21,6 @@ def public_variant(identifier: str, known: Iterable[str]) -> str | None:
     --------
     >>> public_variant('Mine2026', ['Mine2026.public', 'Mine2026.private', 'Other2026'])
     'Mine2026.public'
-    >>> public_variant('Mine2026.IT-pls', ['Mine2026public.IT-pls', 'Mine2026public.V4-pls'])
-    'Mine2026public.IT-pls'
     """
     plain = _ACCESS.sub("", identifier)
     variants = [

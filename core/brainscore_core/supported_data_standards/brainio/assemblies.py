@@ -76,9 +76,9 @@ _FEW_VALUES = 6  # shown in ``repr``
 class DataAssembly(xr.DataArray):
     """A labelled array whose coordinates can all be selected, grouped and sorted by name.
 
-    All coordinates along a dimension become levels of one index (also a single one, which keeps its name), at once when
-    they are assigned, as in ``assembly['x'] = 'neuroid', values``. Arithmetic, comparison and reductions drop
-    ``attrs``, which need not hold for the result; selecting, ordering and masking keep them.
+    All coordinates along a dimension become levels of one index (a single one keeps its name) when assigned, as in
+    ``assembly['x'] = 'neuroid', values``. Arithmetic, comparison and reductions drop ``attrs``, which need not hold for
+    the result; selecting, ordering and masking keep them.
 
     Parameters
     ----------
@@ -227,8 +227,8 @@ class DataAssembly(xr.DataArray):
         -------
         DataAssembly
             Same class and attrs. One value for a coordinate keeps the dimension, even with a single entry, and removes
-            the coordinate, which has become constant. One value for every level of an index of two or more levels, if
-            it names exactly one entry, removes the dimension, as a tuple of labels does.
+            the now constant coordinate. One value for every level of a multi-level index, if it names exactly one
+            entry, removes the dimension, as a tuple of labels does.
 
         Raises
         ------
@@ -259,8 +259,8 @@ class DataAssembly(xr.DataArray):
     ) -> Self:
         """Stack dimensions into one, as xarray does.
 
-        Coordinates of one dimension, as in ``assembly.stack(neuroid=['neuroid_id'])``, are its index already: it gets
-        the new name and keeps all of its coordinates.
+        Coordinates of one dimension, as in ``assembly.stack(neuroid=['neuroid_id'])``, are its index already: it is
+        renamed and keeps all coordinates.
         """
         apart: dict[Any, Any] = {}
         renamed: dict[Any, Any] = {}

@@ -135,8 +135,8 @@ def load_assembly_from_s3(
     merge_stimulus_set_meta : bool
         Whether the columns of the stimulus set become coordinates of ``presentation``.
     memory_map : bool, optional
-        Whether the values stay on the disk, for assemblies larger than the memory: they are written uncompressed to
-        the cache once, and the operating system reads them on demand. None is the setting ``BRAINSCORE_MEMORY_MAP``.
+        Whether values stay on disk, for assemblies larger than memory: they are written uncompressed to the cache once
+        and read on demand. None is the setting ``BRAINSCORE_MEMORY_MAP``.
 
     Raises
     ------

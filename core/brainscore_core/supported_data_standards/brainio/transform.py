@@ -106,7 +106,7 @@ def subset(
         Raise unless the result has as many entries along the dimension as the target.
     repeat : bool
         Repeat entries of the source as often as the target has their values, in the target's order. Otherwise the
-        result has each matching entry of the source once, in the order of the source.
+        result has each matching source entry once, in source order.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Check data before packaging, for published code; packaging itself makes the same checks and raises the same errors.
 
 A table with nothing but its ``stimulus_id`` passes. If a stimulus set and an assembly share a column, its types may
-differ: the values of the assembly count.
+differ: the assembly's values count.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def validate_stimulus_set(stimulus_set: pd.DataFrame, identifier: str = "stimulu
 def validate_assembly(assembly: xr.DataArray, identifier: str = "assembly") -> bool:
     """Return True if an assembly can be packaged; otherwise raise a `ValidationError` that lists all problems.
 
-    An array of a class without its own standard, such as `xarray.DataArray`, is judged like a `BehavioralAssembly`: its
+    Arrays of a class without its own standard, such as `xarray.DataArray`, are judged like a `BehavioralAssembly`:
     presentations need a ``stimulus_id``.
     """
     return _valid(_assembly_problems(assembly), identifier)

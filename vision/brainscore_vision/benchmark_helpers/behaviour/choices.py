@@ -1,7 +1,4 @@
-"""Let a model choose among labels, those that it names or those that it learns, and check its answers.
-
-It sees the stimuli in a drawn order, without columns that could say what they show.
-"""
+"""Let a model choose among labels, those that it names or those that it learns, and check its answers."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ __all__ = ["choice_labels", "learned_choices", "learned_from", "learned_probabil
 
 
 def shown(stimuli: StimulusSet) -> StimulusSet:
-    """Return stimuli to look at, in an order that a fixed seed draws, without columns that could say their labels."""
+    """Return stimuli to look at, in an order that a fixed seed draws, without columns that reveal their labels."""
     order = generator(0, "order of stimuli").permutation(len(stimuli))
     drawn: StimulusSet = _columns(stimuli).iloc[order].reset_index(drop=True)
     return drawn
@@ -71,8 +68,8 @@ def named_choices(
     """Let a model name stimuli with given labels, at least two: the task ``label``.
 
     Return the label of each stimulus, dims (presentation), in the order of `stimuli` and with their columns; trial
-    after trial if the model answers each presentation. `AssemblyError` if it answers to other stimuli, to some more
-    often than to others, or with other labels.
+    after trial if the model answers each presentation. `AssemblyError` if it answers to other stimuli, unequally often,
+    or with other labels.
     """
     names = choice_labels(labels)
     candidate.start_task(BrainModel.Task.label, names)
@@ -99,8 +96,7 @@ def learned_probabilities(
     """Let a model learn ``image_label`` from some stimuli and apply it to others: the task ``probabilities``.
 
     Return dims (presentation, choice), in the order of `stimuli`, with their columns; answers to the same stimulus are
-    averaged. `AssemblyError` if the model answers to other stimuli, in other dimensions, or with numbers that are not
-    finite.
+    averaged. `AssemblyError` if it answers to other stimuli, in other dimensions, or with non-finite numbers.
     """
     if "image_label" not in fitting_stimuli.columns:
         raise StimulusError(

@@ -32,8 +32,6 @@ __all__ = ["AgreementWithPeople", "LabelAccuracy", "label_accuracy"]
 class LabelAccuracy(BenchmarkBase):
     """Share of stimuli that a model labels correctly; the ceiling is 1, and 0 is chance if `chance` is given.
 
-    The model sees the images in a drawn order, see `choices.shown`.
-
     Parameters
     ----------
     truth : str

@@ -36,7 +36,7 @@ class OddOneOutBenchmark(BenchmarkBase):
 
     .. math:: s = (p - 1/3) / (c - 1/3)
 
-    A model sees the three in an order that a fixed seed draws for each triplet: as stored, people chose the third.
+    A model sees the three in an order that a fixed seed draws: as stored, people chose the third.
 
     Parameters
     ----------

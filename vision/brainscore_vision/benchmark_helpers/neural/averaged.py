@@ -1,6 +1,6 @@
 """Average benchmarks over subjects or folds, built one after the other.
 
-A child exists only while it is scored, so memory holds the recordings of one subject or fold at a time.
+A child exists only while it is scored, so that memory holds one subject or fold at a time.
 """
 
 from __future__ import annotations
@@ -75,12 +75,10 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
 
     @cached_property
     def region(self) -> str:
-        """The region of the first child; reading it may load its data."""
         return self._first().region
 
     @cached_property
     def timebins(self) -> list[tuple[float, float]]:
-        """Windows to record of the first child, ms after stimulus onset; reading them may load its data."""
         return self._first().timebins
 
     def __call__(self, candidate: BrainModel) -> Score:
@@ -112,7 +110,6 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         return self._factory(self._keys[0])
 
     def children(self) -> Iterator[Child]:
-        """Yield one child after the other; each releases its data when the next is requested."""
         for key in self._keys:
             child = self._factory(key)
             yield child
@@ -193,7 +190,7 @@ def raw_mean(child_score: Score) -> float:
 
 
 def release(child: Benchmark) -> None:
-    """Drop the data that a benchmark holds, although others may still refer to the benchmark."""
+    """Drop a benchmark's data, although others may still refer to the benchmark."""
     for name in _HEAVY:
         if name in getattr(child, "__dict__", {}):
             setattr(child, name, None)

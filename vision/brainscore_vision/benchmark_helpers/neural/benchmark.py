@@ -71,9 +71,9 @@ class NeuralBenchmark(BenchmarkBase):
         Windows to record, ms after stimulus onset. None: those of the assembly, or `DEFAULT_TIMEBINS`.
     normalization : callable
         ``normalization(raw, ceiling)``: `explained_variance` for correlations and a reliability, `ceil_score` for a
-        ceiling of the same quantity as the metric (see `geometry_ceiling`).
+        ceiling of the metric's quantity (see `geometry_ceiling`).
     static_models : bool
-        For recordings with several time bins: whether to score models whose answer is the same in all of them.
+        For recordings with several time bins: whether to score models that answer alike in all of them.
     **kwargs
         ``ceiling_func`` (a `LazyCeiling` announces its quantity) and others of `BenchmarkBase`.
     """
@@ -132,7 +132,6 @@ class NeuralBenchmark(BenchmarkBase):
         return score
 
     def _is_static(self, source: NeuroidAssembly) -> bool:
-        """Return whether a model's answers have no time course."""
         return "time_bin" not in source.dims or not (self._static_models or varies_over_time(source))
 
     def _not_applicable(self, model: str) -> Score:
@@ -155,7 +154,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         Called with the keywords ``source_train``, ``target_train``, ``source_test``, ``target_test``.
     alpha_coord : str, optional
         Coordinate of neuroid, such as ``'subject'``: fit and normalise each of its values separately, then average. For
-        each value, stimuli with NaN for all its neuroids are excluded: subjects may have seen different stimuli.
+        each value, stimuli with NaN for all its neuroids are excluded: subjects may have seen different ones.
     per_voxel_ceilings : bool
         Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`), not all by one.
     """

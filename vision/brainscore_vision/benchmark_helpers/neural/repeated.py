@@ -54,8 +54,8 @@ def benchmark_of_repetitions(
     ``takes_repetitions``          none: 1                                             `ceil_score`
     =============================  ==================================================  ====================
 
-    A metric with the attribute ``takes_repetitions``, such as ``ridgecv_signal``, compares a model with single
-    repetitions and accounts for their noise itself.
+    Metrics with the attribute ``takes_repetitions``, such as ``ridgecv_signal``, compare a model with single
+    repetitions and account for their noise.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def benchmark_of_repetitions(
     average, ceiler : callable
         Map the repetitions to the target of the comparison, and to a `Score`; None: the one of the table.
     compat : bool
-        For a metric given by its identifier: draw splits as the published system does, from the stimuli in the order of
-        the average (see `labelled.splits`).
+        For a metric given by its identifier: draw splits as published, from the stimuli in the order of the average
+        (see `labelled.splits`).
     """
     repetitions = cache(load)
     metric, ceiling, normalization = _pattern(similarity_metric, crossvalidation_kwargs, compat, of=identifier)

@@ -1,8 +1,8 @@
 """The design of benchmarks on single-neuron properties.
 
-A model is treated like an experiment in a visual area: receptive fields are mapped, units that cover the stimuli are
-selected, their activations become firing rates (see `single_units`), and a property is computed from their responses to
-the stimuli of the experiment. Its distribution over units is compared with the published distribution over neurons.
+A model is treated like an experiment: receptive fields are mapped, units that cover the stimuli are selected, their
+activations become firing rates (see `single_units`), and a property is computed from responses to the experiment's
+stimuli. Its distribution over units is compared with the published distribution over neurons.
 
 References
 ----------
@@ -99,7 +99,7 @@ class PropertiesBenchmark(BenchmarkBase):
         """Score a candidate; attributes also hold ``n_model_units`` (with a receptive field at the stimuli).
 
         The candidate sees the blank, gratings that map receptive fields, gratings that measure response strength, and
-        the stimuli of the experiment; a `SharedCandidate` once for all benchmarks on the same experiment.
+        the experiment's stimuli; a `SharedCandidate` once for all benchmarks on the same experiment.
         `NotApplicableError` if no unit responds to gratings, or has its receptive field at the stimuli.
         """
         stimulus_set = self._assembly.stimulus_set

@@ -125,8 +125,7 @@ def show(
 ) -> NeuroidAssembly:
     """Show stimuli at their size in the experiment to a model that is recording.
 
-    The answer is averaged over ``repetition`` if it has several trials of a stimulus; a time bin of length one is
-    squeezed.
+    The answer is averaged over ``repetition`` if stimuli have several trials; a time bin of length one is squeezed.
     """
     on_screen = place_on_screen(
         stimulus_set, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees

@@ -44,8 +44,7 @@ _ERRORS: dict[Callable[..., Any], Callable[..., float]] = {
 def bound_score(score: Score) -> None:
     """Clip the values of a score to [0, 1] in place; NaN stays NaN.
 
-    Attributes stay as they are: ``raw`` keeps the value before normalisation, ``error`` and ``interval`` those before
-    clipping.
+    Attributes stay: ``raw`` keeps the value before normalisation, ``error`` and ``interval`` those before clipping.
     """
     score.data = np.clip(np.asarray(score.data), 0, 1)
 
@@ -70,7 +69,7 @@ def neuroid_wise_explained_var(
     Score
         0-d. Attributes: ``raw`` (`score`), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), ``error`` and the
         descriptive attributes of the raw score. The error is over neuroids, for a mean or median; it includes the noise
-        of scores and ceilings, but not the effect of stimuli shared by all.
+        of scores and ceilings, but not the effect of shared stimuli.
 
     Raises
     ------
@@ -127,7 +126,7 @@ def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = No
     """Return the ceiling of some neuroids, from the values that a ceiling holds for each in ``raw``.
 
     It is the mean over splits of the median over these neuroids; the ceiling itself if it holds none. `alike` names
-    another coordinate to match, such as ``'subject'``: many data sets number the neuroids of each subject from 0.
+    another coordinate to match, such as ``'subject'``: many data sets number neuroids per subject.
     """
     per_neuroid = ceiling.attrs.get("raw")
     if per_neuroid is None or "neuroid" not in per_neuroid.dims:
@@ -151,7 +150,7 @@ def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) 
     """Attach the error of a mean over sampled units, such as subjects, to that mean.
 
     If all scores state how single stimuli influence them, it is over new stimuli and new units (`mean_over_units`);
-    otherwise the standard error over the units, which lacks the effect of shared stimuli. For a single unit it is NaN.
+    otherwise the standard error over the units, without the effect of shared stimuli. For a single unit it is NaN.
     """
     if len(scores) > 1 and all(
         isinstance(unit_score.attrs.get("influence"), Influence) for unit_score in scores.values()
@@ -166,7 +165,7 @@ def note_error_over_folds(score: Score, scores: Sequence[Score]) -> Score:
     """Attach the error of a mean over folds of one data set to that mean.
 
     If all scores state how single stimuli and units influence them, ``error`` and ``interval`` follow from the mean
-    influence; otherwise ``error`` is NaN, because folds share their data. ``split_error`` is over folds.
+    influence; otherwise ``error`` is NaN: folds share their data. ``split_error`` is over folds.
     """
     attach_split_error(score, np.array([float(fold_score) for fold_score in scores]))
     influences = [fold_score.attrs.get("influence") for fold_score in scores]

@@ -1,7 +1,7 @@
 """Ready-made tests of benchmark plugins: ceilings, scores, trials and visual degrees.
 
-Class names do not start with ``Test``, so pytest does not collect them: a plugin's ``test.py`` creates one and calls
-its methods with a registered benchmark and the expected number, a float or `pytest.approx`.
+Class names do not start with ``Test``, so that pytest does not collect them: a plugin's ``test.py`` creates one and
+calls its methods with a registered benchmark and the expected number, a float or `pytest.approx`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,6 @@ class _Onlooker(PrecomputedFeatures):
 
 
 def _look_at_call(benchmark: Benchmark, candidate_degrees: float) -> tuple[StimulusSet, int]:
-    """Return the arguments of a benchmark's first `look_at`."""
     onlooker = _Onlooker({}, candidate_degrees)
     with contextlib.suppress(_LookedAtError):
         benchmark(onlooker)

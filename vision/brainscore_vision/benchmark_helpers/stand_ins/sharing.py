@@ -1,7 +1,7 @@
 """Share one model among several benchmarks, without asking it anything twice.
 
-Answers are stored while they fit the memory, and so are results that benchmarks compute from them (see `once`), until
-the `SharedCandidate` is deleted.
+Answers are stored while they fit the memory, as are results that benchmarks compute from them (see `once`), until the
+`SharedCandidate` is deleted.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def with_signature(method: Callable[..., Result], signature: inspect.Signature |
 def once(candidate: BrainModel, step: Hashable, compute: Callable[[], Result], *shown: object) -> Result:
     """Return the result of a step for a model as it is prepared; for a `SharedCandidate`, compute it once.
 
-    The name of the `step`, or the function that computes it, `shown` and the model's last preparation must
-    determine the result, which must not be changed. If something shown has no digest, nothing is shared.
+    The name of the `step`, or the function that computes it, `shown` and the model's last preparation must determine
+    the result, which must not be changed. If something shown has no digest, nothing is shared.
     """
     if isinstance(candidate, SharedCandidate):
         return candidate.once(step, compute, *shown)

@@ -2,8 +2,8 @@
 
 The mean pattern over conditions is subtracted from the voxels of each subject. A model is compared with each subject,
 and the mean is divided by the highest value that any model can reach. The published benchmark averages the n-th voxels
-of all subjects, compares once, and divides by the agreement of a single subject with the others: a mean of subjects has
-less noise than one subject, so a model may exceed it. ``published=True`` gives its number.
+of all subjects, compares once, and divides by the agreement of a subject with the others: a mean has less noise than
+one subject, so a model may exceed it. ``published=True`` gives its number.
 """
 
 from functools import cache

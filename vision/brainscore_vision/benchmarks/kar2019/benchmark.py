@@ -30,8 +30,8 @@ CEILING = 0.79
 class DicarloKar2019OST(BenchmarkBase):
     """Correlate the solution times of a model with those of IT.
 
-    A model whose answer to the first image is the same in all time bins cannot solve images one after another: its
-    score is NaN, before it sees the other images; so is that of a model that solves no image.
+    The score is NaN for a model whose answer to the first image is the same in all time bins, before it sees the other
+    images, and for one that solves no image.
     """
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ noise ceiling of 30 % or less are excluded.
 
 The published ceilings derive from the noise ceiling of the mean over twelve repetitions, although most images were
 shown four times, and squared correlations are divided by its root. Here they are divided by the reliability of the test
-images over their actual repetitions, and geometries by the best that one geometry can reach for all subjects. The
+images over their actual repetitions, and geometries by the best that one geometry reaches for all subjects. The
 published window for models of time is 0 to 0 ms, here 70 to 170 ms.
 """
 

@@ -2,10 +2,10 @@
 
 Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1: the two bars of a vernier were offset by some seconds of arc.
 Flanking lines raise the offset that people need for 75 % right answers, less so if they form a separate group. Compared
-are the ratio of thresholds with and without flankers, for each kind of flankers, and the threshold without any.
+are the ratios of thresholds with and without flankers, for each kind, and the threshold without any.
 
 A model learns left and right from drawings of its own, 500 for each kind of flankers. Each drawing is shown ten times
-with small eye movements, as single answers of a deterministic model say little about a threshold.
+with small eye movements, as single answers of a deterministic model say little about thresholds.
 """
 
 from __future__ import annotations
@@ -209,8 +209,6 @@ def _with_columns(answer: Any, drawings: Any) -> BehavioralAssembly:
 
 
 def _drawings(*names: str) -> dict[str, LazyLoad]:
-    """Return sets of drawings, loaded when needed, with their absolute offset."""
-
     def load(name: str) -> Any:
         drawings = load_stimulus_set(f"Malania2007.{name}")
         drawings[OFFSET] = drawings[OFFSET].abs()

@@ -1,8 +1,8 @@
 """Ask a model to name cluttered, occluded and phase-scrambled images, and compare its errors with those of people.
 
 Maniquet, Op de Beeck & Costantino (2024), doi:10.1101/2024.04.02.587669. A model learns the names from other images
-with the same manipulations; compared are confusions between objects (`confusion_similarity`) and the variation of
-accuracy over tasks (`tasks_consistency`).
+with the same manipulations; compared are confusions between objects (`confusion_similarity`) and accuracies over tasks
+(`tasks_consistency`).
 """
 
 from __future__ import annotations

@@ -117,8 +117,8 @@ def texture_tuning(
 ) -> PropertyAssembly:
     """Compare responses to textures and to noise of the same spectrum (Freeman, Ziemba et al. 2013).
 
-    Responses above the blank are rectified, like those of the recordings: otherwise units suppressed by textures have
-    indices beyond -1 and 1.
+    Responses above the blank are rectified, like those of the recordings: otherwise suppressed units have indices
+    beyond -1 and 1.
     """
     require_textures(responses)
     kinds = ("type", "family", "sample")

@@ -1,16 +1,15 @@
 """Compare models with SIMULATED populations, people and cells, normalised by their noise ceilings.
 
-The benchmarks run everywhere without a download and check the whole chain, because the truth behind the data is known:
-the population that generated the spikes reaches 1 within the stated interval, shuffled stimuli reach about 0. The same
-holds for choices of people and preferred orientations of cells.
+The benchmarks need no download and check the whole chain, because the truth is known: the population that generated the
+spikes reaches 1 within the stated interval, shuffled stimuli about 0. The same holds for choices of people and
+preferred orientations of cells.
 
-Sizes are ordinary: 500 stimuli, 72 and 96 neuroids, 20 repetitions of about 5 spikes, with a split-half reliability of
-.96 (V1) and .94 (IT). A regression with 25 components, learned from 450 stimuli, cannot predict a population with many
-more dimensions, not even from its noise-free responses, and always loses about 25/450 of the noise variance. So both
-populations have few dimensions (V1: the cells of one hypercolumn, 12 orientations x 3 frequencies, two cells each; IT:
-mixtures of 10 features), and repetitions are many enough that the loss, at most .004, stays within the interval. No
-model's score was used in the design. With 16 other seeds, the interval of the generating population includes 1 for 16
-(V1) and 15 (IT): see perf/simulated_truth.py.
+Two populations of few dimensions (V1: the cells of one hypercolumn, 12 orientations x 3 frequencies, two cells each;
+IT: mixtures of 10 features), because a regression with 25 components, learned from 450 stimuli, always loses about
+25/450 of the noise variance and cannot predict many more dimensions. With 20 repetitions of about 5 spikes, the
+split-half reliability is .96 (V1) and .94 (IT), and the loss, at most .004, stays within the interval. No model's score
+was used. With 16 other seeds, the interval includes 1 for the generating population in 16 (V1) and 15 (IT) cases: see
+perf/simulated_truth.py.
 
 A score measures how well a model spans Gabor energy and random combinations of it, NOT how brain-like it is.
 """

@@ -1,8 +1,8 @@
 """Register fMRI responses to LAION-fMRI, Zerbe et al. (2026): voxels of V1, V2, V3, V4 and IT of five subjects at 7 T.
 
-``Zerbe2026_fmri_full_<subject>`` holds the 1,492 images that all subjects saw 4 or 12 times (371 of them
-non-photographs), ``Zerbe2026_fmri_persubject_full_<subject>`` also those that only this subject saw, 6,204 in all. The
-images may not be redistributed, so both stimulus sets are read from a folder of the user.
+``Zerbe2026_fmri_full_<subject>`` holds the 1,492 images that all subjects saw 4 or 12 times (371 non-photographs),
+``Zerbe2026_fmri_persubject_full_<subject>`` also those that only this subject saw, 6,204 in all. The images may not be
+redistributed, so both stimulus sets are read from a folder of the user.
 
 Recordings have dims (presentation = stimulus x repetition, neuroid): GLMsingle betas, z-scored within each session.
 Neuroids have ``subject_id``, ``region`` and, in percent of the variance, ``nc_4rep``, ``nc_12rep``, ``nc_allrep``.

@@ -1,8 +1,8 @@
 """Let simulated people choose the photograph of a patch, by the responses of their IT.
 
 Models learn the photographs from every second patch; the others are tested. People learned from the same patches, by
-logistic regression on the expected responses of IT, like models. In each trial they are offered the right photograph
-and another one, and choose in proportion to their probabilities.
+logistic regression on the expected responses of IT. In each trial they are offered the right photograph and another,
+and choose in proportion to their probabilities.
 """
 
 from __future__ import annotations

@@ -106,7 +106,8 @@ def quadrature_energy(images: np.ndarray, parameters: PopulationParameters) -> n
 
     References
     ----------
-    Adelson and Bergen (1985), doi:10.1364/JOSAA.2.000284. Field (1987), doi:10.1364/JOSAA.4.002379.
+    Adelson and Bergen (1985), doi:10.1364/JOSAA.2.000284.
+    Field (1987), doi:10.1364/JOSAA.4.002379.
     """
     n_images, size_px = images.shape[0], images.shape[-1]
     flat = images.reshape(n_images, -1)
@@ -169,9 +170,9 @@ def v1_drive(energy: np.ndarray, parameters: PopulationParameters) -> np.ndarray
 def it_drive(energy: np.ndarray, parameters: PopulationParameters, rng: np.random.Generator) -> np.ndarray:
     """Return the drive of the deeper population: tolerant of position, selective for combinations.
 
-    Each subunit adds :math:`k` randomly chosen inputs from a 3 x 3 neighbourhood of the normalised maps with random
-    signs, is thresholded at every place, and averaged over all places; features are divided by their mean over
-    subunits. Each neuroid adds :math:`k` features with random weights and is thresholded again.
+    Each subunit adds :math:`k` random inputs from a 3 x 3 neighbourhood of the normalised maps with random signs, is
+    thresholded at every place, and averaged over all; features are divided by their mean over subunits. Each neuroid
+    adds :math:`k` features with random weights and is thresholded again.
 
     References
     ----------
@@ -212,8 +213,8 @@ def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.n
 def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndarray:
     """Turn the pattern of responses from an early to a late one, at equal strides.
 
-    Expected spikes in the whole window, shape (n_images, n_neuroids), become those in each bin, the last axis: as many,
-    so that bins are as reliable as the window.
+    Expected spikes in the window, shape (n_images, n_neuroids), become those in each bin, the last axis: as many, so
+    that bins are as reliable as the window.
     """
     share = np.linspace(0, 1, n_bins)
     return early[..., np.newaxis] * (1 - share) + late[..., np.newaxis] * share
@@ -222,8 +223,8 @@ def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndar
 def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Generator) -> np.ndarray:
     """Draw independent Poisson counts by inverting the distribution function; shape (repetitions, *expected.shape).
 
-    Unlike a rejection method this uses exactly one random number for a count, so that a difference in the last digit of
-    one expected count (another BLAS) cannot shift all draws that follow. Expected counts are below about 700.
+    This uses exactly one random number per count, so that a difference in the last digit of one expected count (another
+    BLAS) cannot shift later draws. Expected counts are below about 700.
 
     References
     ----------

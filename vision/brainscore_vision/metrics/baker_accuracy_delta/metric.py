@@ -12,8 +12,8 @@ categories, and that of people, ``h``, the mean over random halves of the subjec
 - Invariances: order of trials; names of subjects and categories.
 - Error: the standard deviation over halves, which for half of a sample, drawn without replacement, estimates the
   standard error of the mean over all subjects.
-- Published differences: the published halves are drawn from the numbers 1 to n - 1, so that subject n never takes part,
-  and need subjects that are numbered.
+- Published differences: the published halves are drawn from 1 to n - 1, so that subject n never takes part, and need
+  numbered subjects.
 - When: experiments like that of Baker & Elder, where the cost for people is clearly not zero.
 
 References
@@ -97,8 +97,8 @@ class BakerAccuracyDelta(Metric):
         """Score a model whose disturbance costs exactly as much as that of all people (the target of the metric).
 
         This is below 1, and no model can score much more: the closeness to halves is greatest near their middle. The
-        published ceiling is the median closeness of the published halves to the other subjects, stepped up as if it
-        were a correlation.
+        published ceiling is the median closeness of the published halves to the other subjects, stepped up like a
+        correlation.
         """
         subjects, deltas = _human_deltas(assembly, self._image_types)
         if len(subjects) < 2:

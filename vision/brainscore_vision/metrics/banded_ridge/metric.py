@@ -1,8 +1,8 @@
 r"""Score how well responses are predicted by several bands of features together, and how much each band contributes.
 
-Bands are sets of the source's neuroids, told apart by a coordinate: the layers of a model (``band_coord='layer'``), or
-several models side by side. Ridge regression has a penalty for each of them, chosen for each neuroid by leaving one
-training stimulus out, so that a useless band is not used, however large it is:
+Bands are sets of the source's neuroids, distinguished by a coordinate: the layers of a model (``band_coord='layer'``),
+or several models side by side. Ridge regression has a penalty for each, chosen per neuroid by leaving one training
+stimulus out, so that a useless band is not used, however large:
 
 .. math:: \min_{W, c} \|y - \sum_b X_b w_b - c\|^2 + \alpha \sum_b (s_b / \omega_b) \|w_b\|^2
 
@@ -11,7 +11,7 @@ are the best of some candidates: all equal, each band alone, and ``n_draws`` at 
 
 Variance is partitioned by the product measure: ``attrs['variance_by_band']``, dims (band, split, neuroid), holds
 :math:`R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2` of the test stimuli, with means removed. Over bands
-they sum to R^2. It is below 0 for a band that misleads, and where two bands say the same they share it.
+they sum to R^2. It is below 0 for a misleading band, and bands that say the same share it.
 
 - Input: as of `ridge`, and on the source's neuroids the coordinate that names their band.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid).
@@ -23,8 +23,8 @@ they sum to R^2. It is below 0 for a band that misleads, and where two bands say
 
 References
 ----------
-Dupré la Tour et al. (2022), doi:10.1016/j.neuroimage.2022.119728; Nunez-Elizalde et al. (2019),
-doi:10.1016/j.neuroimage.2019.04.012.
+Dupré la Tour et al. (2022), doi:10.1016/j.neuroimage.2022.119728;
+Nunez-Elizalde et al. (2019), doi:10.1016/j.neuroimage.2019.04.012.
 """
 
 from __future__ import annotations

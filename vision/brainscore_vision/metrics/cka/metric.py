@@ -16,14 +16,15 @@ the plain one, ``tr(K H L H)``, which grows towards 1 with the number of neuroid
 - When: to compare geometry without fitting anything, where large distances shall count more than small ones (`rdm`
   counts ranks).
 
-Published differences: the published unbiased `cka` adds 1e-12 to the denominator, so it tends to 0 for small responses
-(below about 1e-3), and gives 0 where it is undefined. The parts of `cka_cv` there depend on the order of rows, see
+Published differences: the published unbiased `cka` adds 1e-12 to the denominator, so that it tends to 0 for small
+responses (below about 1e-3), and is 0 where undefined. The parts of `cka_cv` there depend on the order of rows, see
 `labelled.splits`.
 
 References
 ----------
-Kornblith et al. (2019), arXiv:1905.00414. Song et al. (2012), JMLR 13, equation 5. Murphy et al. (2024),
-arXiv:2405.01012.
+Kornblith et al. (2019), arXiv:1905.00414.
+Song et al. (2012), JMLR 13, equation 5.
+Murphy et al. (2024), arXiv:2405.01012.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ score, as that of `cka`; this one is in ``attrs['uncorrected']``.
   stimuli. A source with several repetitions of its own, such as another brain, is corrected likewise; without, it is
   taken to be free of noise. The noise of both sides must be independent.
 - Output: Score, about 1 for the true geometry where the length of its Gram matrix can be estimated; single scores can
-  exceed 1. It falls below with a reliability below .5, the fewer stimuli the more: ``docs/explanation/ceilings.md`` has
+  exceed 1. It falls below with a reliability below .5, the more the fewer stimuli: ``docs/explanation/ceilings.md`` has
   a table, and how often it is undefined.
 - Invariances: those of `cka`.
 - When: where there are repetitions, in particular to compare measurements that differ in noise. It needs no ceiling.
@@ -20,8 +20,9 @@ score, as that of `cka`; this one is in ``attrs['uncorrected']``.
 
 References
 ----------
-Those of `cka`. Walther et al. (2016), doi:10.1016/j.neuroimage.2015.12.012 (products across repetitions). Cameron et
-al. (2011), doi:10.1198/jbes.2010.07136 (error over two factors).
+Those of `cka`.
+Walther et al. (2016), doi:10.1016/j.neuroimage.2015.12.012 (products across repetitions).
+Cameron et al. (2011), doi:10.1198/jbes.2010.07136 (error over two factors).
 """
 
 from __future__ import annotations

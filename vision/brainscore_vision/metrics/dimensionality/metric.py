@@ -1,7 +1,7 @@
 """Score the share of neuroids that represent a factor of variation, such as shape or texture.
 
-Stimuli come in pairs that agree in one factor and differ in the others. The more of the variance both members of a pair
-have in common, the more neuroids are attributed to its factor:
+Stimuli come in pairs that agree in one factor and differ in the others. The more variance both members of a pair share,
+the more neuroids are attributed to its factor:
 
     ``score_f = sum_j cov_f(a_j, b_j) / sum_j var_j``, ``share_f = floor(softmax(scores)_f N) / N``
 
@@ -15,7 +15,8 @@ where the residual, all that is about no factor, has the score 1 and gets the re
 
 References
 ----------
-Esser et al. (2020), arXiv:2004.13166. Islam et al. (2021), https://openreview.net/forum?id=NcFEZOi-rLa.
+Esser et al. (2020), arXiv:2004.13166.
+Islam et al. (2021), https://openreview.net/forum?id=NcFEZOi-rLa.
 """
 
 from __future__ import annotations

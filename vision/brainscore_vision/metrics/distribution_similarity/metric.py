@@ -13,7 +13,7 @@ As many units as there are recorded neurons are drawn from the model with replac
   distributions alone.
 
 Published differences: draws are seeded, so numbers agree to the error of the mean over draws (about .001 for 1000). The
-published ceiling compares draws with the very data they are drawn from, and is too high: a model with exactly the right
+published ceiling compares draws with the very data they are drawn from, and is too high: a model with the right
 distribution differs from the recorded neurons by its own draw and theirs.
 
 References
@@ -133,8 +133,8 @@ class BootstrapDistributionSimilarity(Metric):
 class NeuronalPropertyCeiling(Ceiling):
     """The score of a model whose units are distributed like the recorded neurons.
 
-    Two groups of neurons are drawn from the recorded ones with replacement, in the place of the model and of the
-    recordings, many times; their similarity is the ceiling.
+    Two groups of neurons are drawn from the recorded ones with replacement, many times, in place of the model and of
+    the recordings; their similarity is the ceiling.
 
     Parameters
     ----------

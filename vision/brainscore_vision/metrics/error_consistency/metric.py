@@ -1,7 +1,7 @@
 """Score whether two observers err on the same stimuli more often than their accuracies alone explain.
 
-For one person and one condition, with accuracies ``p1``, ``p2`` and the part ``c`` of stimuli on which both are right
-or both wrong, the score is Cohen's kappa, averaged over people within each condition, then over conditions:
+For one person and condition, with accuracies ``p1``, ``p2`` and the part ``c`` of stimuli on which both are right or
+both wrong, the score is Cohen's kappa, averaged over people, then over conditions:
 
     ``kappa = (c - e) / (1 - e)``,  ``e = p1 p2 + (1 - p1)(1 - p2)``
 
@@ -16,7 +16,8 @@ or both wrong, the score is Cohen's kappa, averaged over people within each cond
 
 References
 ----------
-Geirhos et al. (2020), NeurIPS 33; Cohen (1960), doi:10.1177/001316446002000104.
+Geirhos et al. (2020), NeurIPS 33;
+Cohen (1960), doi:10.1177/001316446002000104.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import ErrorConsistency

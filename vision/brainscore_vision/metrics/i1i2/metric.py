@@ -1,7 +1,7 @@
 """Score whether a model confuses the same images with the same objects as people or monkeys do.
 
 In a match-to-sample task an image of one object is shown and two objects are offered. With the rate ``f[i, c]`` at
-which distractor ``c`` is chosen for image ``i`` of object ``t``, and the mean ``F[c, t]`` of the reverse rate over all
+which distractor ``c`` is chosen for image ``i`` of object ``t``, and the mean ``F[c, t]`` of the reverse rate over
 images of ``c``, image ``i`` is discriminated from ``c`` by
 
     ``d'[i, c] = z(1 - f[i, c]) - z(F[c, t])``, clipped to [-5, 5]
@@ -25,8 +25,8 @@ that of half of the trials, averaged over random halves:
 - Invariances: order of the model's images and choices; scale of each image's probabilities; names of objects. The order
   of trials decides which make a half.
 - Error: jackknife over images, each with all its trials (over objects for O1 and O2), also of the normalised score:
-  score and ceiling lose the same image. `compat=True` gives standard deviations over the repetitions, which share
-  their trials.
+  score and ceiling lose the same image. `compat=True` gives standard deviations over the repetitions, which share their
+  trials.
 - When: dense match-to-sample data, tens of trials for each image.
 
 References

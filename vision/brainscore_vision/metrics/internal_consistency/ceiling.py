@@ -123,8 +123,8 @@ class InternalConsistency(Ceiling):
     def __call__(self, assembly: xr.DataArray) -> Score:
         """Estimate from at least two repetitions.
 
-        There is no ``error`` with an `aggregate` of one's own, and with a metric only if that is ``symmetric`` and has
-        influences, such as those of geometry.
+        There is no ``error`` with an own `aggregate`, and with a metric only if it is ``symmetric`` and has influences,
+        such as those of geometry.
         """
         assembly = squeeze_time_bin(assembly)
         repetitions = self._repetitions(assembly)
@@ -164,7 +164,6 @@ class InternalConsistency(Ceiling):
         return spearman_brown(r) if self._compat else step_up(r, int(half.sum()), int((~half).sum()))
 
     def _step_up_all(self, r: Floats, halves: NDArray[np.bool_], present: NDArray[np.bool_]) -> Floats:
-        """Step up correlations of shape (splits, neuroids)."""
         if self._compat:
             return spearman_brown(r)
         if present.all():
@@ -205,7 +204,6 @@ class InternalConsistency(Ceiling):
         repetitions: NDArray[Any],
         halves: NDArray[np.bool_],
     ) -> _Reliabilities:
-        """Estimate for values of shape (presentations, columns)."""
         responses, present, stimuli = self._by_repetition(assembly, values, repetitions)
         neuroids = _usable(values, responses, present, names)
         if not neuroids.used.all():
@@ -282,7 +280,7 @@ class InternalConsistency(Ceiling):
 
 @dataclass(frozen=True)
 class _Reliabilities:
-    """Split-half reliabilities of columns, and what says how single stimuli and columns move them."""
+    """Split-half reliabilities of columns, and how single stimuli and columns move them."""
 
     stepped: Floats  # (splits, columns); NaN for those that are not used
     slopes: Floats  # likewise, their derivatives by the correlations of halves
@@ -307,7 +305,6 @@ class _Reliabilities:
         return influence_on_medians(influence, self.stimuli, self.neuroids.names[used])
 
     def attach(self, score: Score) -> Score:
-        """Attach the error to a ceiling."""
         return attach_influence(score, self.influence(), scale="fisher")
 
 
@@ -345,7 +342,6 @@ class TemporalInternalConsistency(InternalConsistency):
 
 
 def _sorted_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
-    """Return the distinct labels, sorted, and the position of each label among them."""
     codes, distinct = pd.factorize(labels)
     order = np.argsort(distinct.astype(str) if distinct.dtype == object else distinct, kind="stable")
     rank = np.empty(len(order), dtype=np.intp)

@@ -3,7 +3,7 @@
 An answer is left out as in `kato_error_consistency`.
 
 - Input, output, invariances, error: as for `accuracy_distance`.
-- When: experiments where people answer a part of the stimuli, or only some stimuli are fair to a model.
+- When: experiments where people answer only some stimuli, or only some are fair to a model.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import NO_ANSWER, AccuracyDistance

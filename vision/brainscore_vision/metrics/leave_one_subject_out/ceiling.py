@@ -13,21 +13,22 @@ The first is the highest correlation with single subjects, the second the reliab
 - Input, subjects answer for the same variables: dims (presentation) or (presentation, neuroid), with `stimulus_id` and
   `subject` on presentation: ratings, accuracies, mean responses of a region. Texts such as choices take a `metric`.
 - Input, subjects have their own neuroids: `subject` on neuroid. There is no mean over subjects then: `metric` predicts
-  the neuroids of each subject from the pooled neuroids of the others, as a regression metric does (inter-animal
-  consistency). This is a lower bound.
+  each subject's neuroids from the pooled neuroids of the others (inter-animal consistency). This is a lower bound.
 - Output: Score, at most 1; a correlation, or a reliability if ``scored='mean'``. ``raw`` is the lower bound, dims
   (subject, neuroid), or (subject) with a metric; attrs also hold ``lower_bound`` and ``upper_bound``.
 - Invariances: order of presentations; without a metric, shift and positive scaling of all subjects' responses.
 - Error: over new stimuli, new subjects and, of several, new variables; with a metric over subjects; NaN for two
   subjects.
-- When: measurements from several subjects, where the score is the mean over subjects of the correlation with each
-  (``scored='subject'``, with `ceil_score`) or the correlation with their mean (``scored='mean'``, with
-  `explained_variance`). What subjects do not share counts as noise.
+- When: measurements from several subjects, where the score is the mean correlation with each (``scored='subject'``,
+  with `ceil_score`) or the correlation with their mean (``scored='mean'``, with `explained_variance`). What subjects do
+  not share counts as noise.
 
 References
 ----------
-Nili et al. (2014), doi:10.1371/journal.pcbi.1003553; Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x; Brown
-(1910), doi:10.1111/j.2044-8295.1910.tb00207.x; Nayebi et al. (2022), doi:10.1371/journal.pcbi.1011506.
+Nili et al. (2014), doi:10.1371/journal.pcbi.1003553;
+Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x;
+Brown (1910), doi:10.1111/j.2044-8295.1910.tb00207.x;
+Nayebi et al. (2022), doi:10.1371/journal.pcbi.1011506.
 """
 
 from __future__ import annotations
@@ -192,7 +193,6 @@ class LeaveOneSubjectOut(Ceiling):
     # --- with a metric
 
     def _means(self, assembly: DataAssembly, names: Labels) -> tuple[list[DataAssembly], list[DataAssembly]]:
-        """Return the predictors of each subject, and the subjects."""
         of = assembly[self._subject_coord].values
         rows = [np.flatnonzero(of == name) for name in names]
         subjects = [_averaged(assembly.isel(presentation=own)) for own in rows]
@@ -243,7 +243,6 @@ class _Table:
 
 
 def _by_subject(assembly: DataAssembly, names: Labels, subject_coord: str) -> _Table:
-    """Average repeated answers of a subject to a stimulus."""
     dims = [dim for dim in assembly.dims if dim != "presentation"]
     values = assembly.transpose("presentation", *dims).values
     if values.dtype.kind not in "bifu" or len(dims) > 1:
@@ -272,7 +271,6 @@ def _by_subject(assembly: DataAssembly, names: Labels, subject_coord: str) -> _T
 
 
 def _averaged(assembly: DataAssembly) -> DataAssembly:
-    """Average over presentations of a stimulus where there are several; leave single answers as they are."""
     ids = coordinate(assembly, Defaults.stimulus_coord)
     if len(np.unique(ids)) == len(ids):
         return assembly
@@ -291,7 +289,6 @@ def _averaged(assembly: DataAssembly) -> DataAssembly:
 
 
 def _shared(*assemblies: DataAssembly) -> list[DataAssembly]:
-    """Keep the stimuli that all have."""
     ids = [coordinate(assembly, Defaults.stimulus_coord) for assembly in assemblies]
     common = set(ids[0].tolist()).intersection(*(names.tolist() for names in ids[1:]))
     return [

@@ -14,10 +14,9 @@ fitted by Adam with penalties (see `metric_helpers.arrays.regression.mask`), and
 - When: neuroids with localised receptive fields, as in V1 and V4, and large feature maps.
 
 Published differences: the published metric trains for 40 passes in batches of 50, which for some hundreds of stimuli
-ends near the initial draw: a score then says little about the model. Here there are at least 4000 steps;
-``compat=True`` has the 40 passes, with smaller steps from the 27th, and the published splits. Published initial values
-have no seed, so that scores differ as two of its own calls do; with the same ones, predictions agree to single
-precision (1e-5).
+ends near the initial draw. Here there are at least 4000 steps; ``compat=True`` has the 40 passes, with smaller steps
+from the 27th, and the published splits. Published initial values have no seed, so that scores differ between calls;
+with the same ones, predictions agree to single precision (1e-5).
 
 References
 ----------
@@ -158,7 +157,6 @@ class MaskRegressedCorrelation(CrossRegressedCorrelation):
     def _bound(
         self, source: DataAssembly, target: DataAssembly
     ) -> tuple[CrossRegressedCorrelation, DataAssembly, DataAssembly]:
-        """Return a metric for the grid of the source, and the assemblies to give it."""
         source, target = squeeze_time_bin(source), squeeze_time_bin(target)
         ids = [coordinate(assembly, Defaults.stimulus_coord) for assembly in (target, source)]
         # In the order of the target, so that the batches do not depend on that of the source.

@@ -4,9 +4,9 @@ Partners are those whose correlations over training stimuli add up to most; they
 
 - `one_to_one`: every neuroid of the target has one of the source for itself, ``score = mean_s median_j r(x_pi(j),
   y_j)`` with ``pi = argmax sum_j r(x_pi(j), y_j)`` over injective maps.
-- `soft_matching`: masses are moved from neuroids of the source, 1 / p each, to those of the target, 1 / q each, so that
-  none is left out: ``score = mean_s sum_ij T_ij r(x_i, y_j)`` with the plan T that maximises this sum on the training
-  stimuli. With p = q it is an assignment.
+- `soft_matching`: masses are moved from source neuroids, 1 / p each, to target neuroids, 1 / q each, so that none is
+  left out: ``score = mean_s sum_ij T_ij r(x_i, y_j)`` with the plan T that maximises this sum on training stimuli. With
+  p = q it is an assignment.
 
 Common to both:
 
@@ -25,7 +25,8 @@ Common to both:
 
 References
 ----------
-Khosla & Williams (2024), arXiv:2311.09466. Li et al. (2016), arXiv:1511.07543.
+Khosla & Williams (2024), arXiv:2311.09466.
+Li et al. (2016), arXiv:1511.07543.
 """
 
 from __future__ import annotations

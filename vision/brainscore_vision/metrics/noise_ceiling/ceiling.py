@@ -1,14 +1,14 @@
 r"""Estimate the reliability of responses in closed form, from the variance between and within stimuli.
 
-The variance over stimuli of the mean over repetitions is signal plus remaining noise, which the variance within stimuli
-tells:
+The variance over stimuli of the mean over repetitions is signal plus remaining noise, estimated from the variance
+within stimuli:
 
 .. math:: \rho_j = 1 - \frac{\overline{\sigma_{ij}^2 / n_i}}{\operatorname{Var}_i(\bar y_{ij})}, \qquad
     \text{ceiling} = \operatorname{median}_j \rho_j
 
 where :math:`\overline{\cdot}` is the mean over stimuli :math:`i`, :math:`n_i` the number of repetitions and :math:`j`
 the neuroid. `internal_consistency` estimates the same from random halves. For complete data (every stimulus once in
-every repetition) the numerator leaves out differences between whole repetitions: the signal is that of Sahani and
+every repetition) differences between whole repetitions are left out of the numerator: the signal is that of Sahani and
 Linden (2003), the reliability Cronbach's alpha.
 
 - Input: an assembly of single repetitions, with `repetition` unless repetitions are not comparable between stimuli.
@@ -20,8 +20,9 @@ Linden (2003), the reliability Cronbach's alpha.
 
 References
 ----------
-Sahani & Linden (2003), NIPS 15; Schoppe et al. (2016), doi:10.3389/fncom.2016.00010; Allen et al. (2022),
-doi:10.1038/s41593-021-00962-x, section "Noise ceiling estimation" (``ncsnr``).
+Sahani & Linden (2003), NIPS 15;
+Schoppe et al. (2016), doi:10.3389/fncom.2016.00010;
+Allen et al. (2022), doi:10.1038/s41593-021-00962-x, section "Noise ceiling estimation" (``ncsnr``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Score whether a model solves images in the same order in time as IT does (object solution times).
+"""Score whether a model solves images in the same order as IT (object solution times).
 
 In every split a linear decoder of the object is trained for each time bin of the model's responses. The model's
 solution time of an image is when its d' against other objects (I1 of Rajalingham et al. 2018), interpolated between
@@ -16,15 +16,16 @@ bins, reaches the given one.
   share their images.
 - When: models whose responses change over time; of others the score is NaN.
 
-Published differences: the published decoder is trained for 40 passes of small steps (1e-4), too few for it to learn
-much from few neuroids or stimuli. Here it is the minimum of the same objective, that of scikit-learn's
-`LogisticRegression` with ``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the published steps;
-the first weights are other draws.
+Published differences: the published decoder is trained for 40 passes of small steps (1e-4), too few to learn much from
+few neuroids or stimuli. Here it is the minimum of the same objective, that of scikit-learn's `LogisticRegression` with
+``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the published steps; the first weights are other
+draws.
 
 References
 ----------
-Kar et al. (2019), doi:10.1038/s41593-019-0392-5; Kubilius, Schrimpf et al. (2019), arXiv:1909.06161; Rajalingham et al.
-(2018), doi:10.1523/JNEUROSCI.0388-18.2018.
+Kar et al. (2019), doi:10.1038/s41593-019-0392-5;
+Kubilius, Schrimpf et al. (2019), arXiv:1909.06161;
+Rajalingham et al. (2018), doi:10.1523/JNEUROSCI.0388-18.2018.
 """
 
 from __future__ import annotations

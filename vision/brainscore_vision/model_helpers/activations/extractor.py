@@ -69,9 +69,9 @@ _logger = logging.getLogger(__name__)
 class ActivationsExtractorHelper:
     """Call a model's own function in batches and return labelled activations.
 
-    Activations are cached by content if everything that changes them has a digest: the files of the stimuli, the
-    preprocessing, the layers and, through `model_digest`, the model. Otherwise every call computes them. A random model
-    that does not declare it is answered from the cache; see `stochastic`.
+    Activations are cached by content if everything that changes them has a digest: stimulus files, preprocessing,
+    layers and, through `model_digest`, the model. Otherwise every call computes them. A random model that does not
+    declare it is answered from the cache; see `stochastic`.
 
     Parameters
     ----------
@@ -82,15 +82,14 @@ class ActivationsExtractorHelper:
     identifier
         False: nothing is cached.
     batch_size
-        Most stimuli in one call. If memory does not suffice, it is halved until it does, as if that size had been asked
-        for, with a warning.
+        Most stimuli in one call. If memory does not suffice, it is halved until it does, with a warning.
     model_digest
-        Returns a str that changes with everything in the model that changes its activations (weights, code, settings),
-        or several by name, which ``brainscore cache explain`` then distinguishes. Raises `TypeError` if the model has
-        no digest. None: it has none.
+        Returns a str that changes with everything in the model that changes activations (weights, code, settings), or
+        several by name, which ``brainscore cache explain`` distinguishes. Raises `TypeError` if the model has no
+        digest. None: it has none.
     stochastic
         Whether the model is random by intent, for example through active dropout. Then every trial is computed, from
-        random numbers that start at `seed`: equal calls give equal activations.
+        random numbers starting at `seed`: equal calls give equal activations.
     seed
         From 0. The random numbers of Python, NumPy and PyTorch are seeded for each batch and restored after it.
     check_steady
@@ -99,7 +98,7 @@ class ActivationsExtractorHelper:
     Attributes
     ----------
     deviation_between_passes : dict of str to float
-        By layer, the deviation between two passes of the first stimuli of the latest recording, in units of the largest
+        By layer, the deviation between two passes of the first stimuli of the latest recording, relative to the largest
         absolute value. Deviating activations are not cached, with a warning, and have the largest deviation in their
         attribute of this name.
     weight_sums

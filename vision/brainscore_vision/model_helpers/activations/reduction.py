@@ -1,7 +1,7 @@
 """Reduce the activations of layers to principal components or random projections during recording.
 
-Both are batch hooks, so that the activations of all units never exist together, and part of the cache key. Reduced
-units have no positions.
+Both are batch hooks, so that activations of all units never exist together, and part of the cache key. Reduced units
+have no positions.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class LayerPCA:
     first recording of a layer, and cached. A new digest of the model triggers a new fit; a model without a digest has
     to be hooked again after a change.
 
-    The published class fits on 1,000 validation images of ImageNet, which may not be redistributed; the default here,
+    The published class fits on 1,000 validation images of ImageNet, which may not be redistributed; the default,
     `noise_images`, has only second-order statistics of natural images.
 
     Parameters
@@ -71,8 +71,7 @@ class LayerPCA:
 
     References
     ----------
-    Ross, Lim, Lin & Yang (2008). Incremental learning for robust visual tracking. International Journal of Computer
-    Vision 77. https://doi.org/10.1007/s11263-007-0075-7
+    Ross, Lim, Lin & Yang (2008), https://doi.org/10.1007/s11263-007-0075-7
     """
 
     def __init__(
@@ -210,8 +209,7 @@ def noise_images(folder: str | Path, number: int, seed: int = 0, size_px: int = 
 
     References
     ----------
-    Field (1987). Relations between the statistics of natural images and the response properties of cortical cells.
-    Journal of the Optical Society of America A 4. https://doi.org/10.1364/JOSAA.4.002379
+    Field (1987), https://doi.org/10.1364/JOSAA.4.002379
     """
     rng = np.random.default_rng(seed)
     y, x = np.fft.fftfreq(size_px), np.fft.rfftfreq(size_px)
@@ -248,7 +246,7 @@ class SparseProjection:
 
     References
     ----------
-    Li, Hastie & Church (2006). Very sparse random projections. KDD '06. https://doi.org/10.1145/1150402.1150436
+    Li, Hastie & Church (2006), https://doi.org/10.1145/1150402.1150436
     """
 
     def __init__(
@@ -310,8 +308,8 @@ class SparseProjection:
     def distortion(self, layer: str) -> dict[str, float]:
         """Return the change of squared distances between stimuli, as factors.
 
-        They are ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over adjacent stimuli that were computed
-        (cached entries have their own note); empty if there were none.
+        They are ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over adjacent computed stimuli (cached
+        entries have their own note); empty if there were none.
         """
         ratios = np.concatenate(self._ratios.get(layer, [np.empty(0)]))
         if not len(ratios):

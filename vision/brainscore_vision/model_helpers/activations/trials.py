@@ -137,8 +137,7 @@ def microsaccades(number: int) -> Shifts:
 
     References
     ----------
-    Rolfs (2009). Microsaccades: Small steps on a long way. Vision Research 49 (20).
-    https://doi.org/10.1016/j.visres.2009.08.010
+    Rolfs (2009), https://doi.org/10.1016/j.visres.2009.08.010
     """
     part = np.sqrt(np.arange(number) / number)
     angle = 2 * np.pi * part
@@ -150,7 +149,7 @@ def shift_images(images: Array, shifts: npt.NDArray[np.floating]) -> Array:
     """Shift images by fractions of pixels.
 
     Values are interpolated linearly between the four nearest pixels; the border is repeated. OpenCV's ``warpAffine``
-    does the same, with shifts rounded to 1/32 of a pixel.
+    does the same, but rounds shifts to 1/32 pixel.
 
     Parameters
     ----------

@@ -113,8 +113,8 @@ def adapt(model: Any, request: Request) -> Adapted:
     """Wrap an ONNX file or session.
 
     Any tensor of a file can be read out, by its name or that of its node; by default its outputs. A session gives only
-    its outputs, and its activations are never cached, because its weights are hidden. `ConfigurationError` if the
-    preprocessing is missing or has results of the wrong shape, `LayerNotFoundError` for layers outside the graph.
+    its outputs, and its activations are never cached: its weights are hidden. `ConfigurationError` if the preprocessing
+    is missing or has results of the wrong shape, `LayerNotFoundError` for layers outside the graph.
     """
     is_path = isinstance(model, (str, Path))
     graph: OnnxGraph | _Session = OnnxGraph(Path(model)) if is_path else _Session(model)

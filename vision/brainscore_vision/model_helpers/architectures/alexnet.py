@@ -16,10 +16,8 @@ class AlexNet(nn.Module):
 
     References
     ----------
-    .. [1] Krizhevsky, Sutskever, Hinton (2012). ImageNet Classification with Deep Convolutional Neural Networks.
-       NeurIPS 25.
-    .. [2] Krizhevsky (2014). One weird trick for parallelizing convolutional neural networks.
-       https://doi.org/10.48550/arXiv.1404.5997
+    .. [1] Krizhevsky, Sutskever & Hinton (2012), NeurIPS 25.
+    .. [2] Krizhevsky (2014), https://doi.org/10.48550/arXiv.1404.5997
     """
 
     def __init__(self) -> None:

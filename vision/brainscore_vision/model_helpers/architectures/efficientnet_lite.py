@@ -43,8 +43,7 @@ def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> n
 
     References
     ----------
-    Tan, Le (2019). EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks. ICML.
-    https://proceedings.mlr.press/v97/tan19a.html
+    Tan & Le (2019), ICML, https://proceedings.mlr.press/v97/tan19a.html
     """
     import torch  # heavy
 

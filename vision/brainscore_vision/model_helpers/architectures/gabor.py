@@ -28,8 +28,7 @@ def gabor(
 
     References
     ----------
-    Jones, Palmer (1987). An evaluation of the two-dimensional Gabor filter model of simple receptive fields in cat
-    striate cortex. Journal of Neurophysiology 58. https://doi.org/10.1152/jn.1987.58.6.1233
+    Jones & Palmer (1987), https://doi.org/10.1152/jn.1987.58.6.1233
     """
     if size_px % 2 == 0:
         raise ValueError(f"size_px is {size_px}; expected an odd number, so that there is a pixel at the centre.")

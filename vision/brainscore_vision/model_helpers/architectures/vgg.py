@@ -20,8 +20,7 @@ class VGG16(nn.Module):
 
     References
     ----------
-    .. [1] Simonyan, Zisserman (2015). Very Deep Convolutional Networks for Large-Scale Image Recognition. ICLR.
-       https://doi.org/10.48550/arXiv.1409.1556
+    .. [1] Simonyan & Zisserman (2015), ICLR, https://doi.org/10.48550/arXiv.1409.1556
     """
 
     def __init__(self) -> None:

@@ -167,7 +167,7 @@ class LabelBehavior(_TaskModel):
             Labels are unknown; the message names all of them.
         NoReadoutError
             There is no layer ``logits`` with the classes of the label map. A network is tested with a grey picture:
-            having seen stimuli, it could no longer decline.
+            after seeing stimuli, it could no longer decline.
         """
         indices: list[tuple[int, ...]]
         if isinstance(choice_labels, str):

@@ -81,8 +81,8 @@ def category_indices(labels: Sequence[str]) -> list[tuple[int, ...]]:
 
     References
     ----------
-    .. [1] Geirhos, Temme, Rauber, Schuett, Bethge, Wichmann (2018). Generalisation in humans and deep neural networks.
-    NeurIPS 31. https://doi.org/10.48550/arXiv.1808.08750
+    .. [1] Geirhos, Temme, Rauber, Schuett, Bethge & Wichmann (2018), NeurIPS 31,
+    https://doi.org/10.48550/arXiv.1808.08750
 
     Examples
     --------

@@ -158,9 +158,7 @@ class RecurrentCommitment(ModelCommitment):
 
     References
     ----------
-    Kubilius, Schrimpf, Kar, Rajalingham, Hong, Majaj, Issa, Bashivan, Prescott-Roy, Schmidt, Nayebi, Bear, Yamins,
-    DiCarlo (2019). Brain-Like Object Recognition with High-Performing Shallow Recurrent ANNs. NeurIPS 32.
-    https://doi.org/10.48550/arXiv.1909.06161
+    Kubilius, Schrimpf et al. (2019), NeurIPS 32, https://doi.org/10.48550/arXiv.1909.06161
     """
 
     def __init__(

@@ -61,7 +61,7 @@ def gratings() -> Iterator[StimulusSet]:
 
 
 def embedded_benchmark(stimuli: StimulusSet, visual_degrees: float) -> NeuralBenchmark:
-    """Return a benchmark on `gratings`, whose width is best that of the model's field of view (no resizing).
+    """Return a benchmark on `gratings`, best as wide as the model's field of view (no resizing).
 
     A simulated neuron with preferred orientation t responds ``contrast * exp(2 * (cos(2 * (orientation - t)) - 1))``,
     without noise, so that the ceiling is 1.

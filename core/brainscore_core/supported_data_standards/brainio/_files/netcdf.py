@@ -83,9 +83,8 @@ def read_netcdf(
     group : str, optional
         Group to read; None is the root.
     memory_map : Path, optional
-        File of the uncompressed values, written once, which the operating system reads on demand, so that they can be
-        larger than the memory. Its name must identify the content. Changes of such values stay in memory. Text is
-        always read into memory.
+        File of the uncompressed values, written once and read on demand, so that they can exceed the memory. Its name
+        must identify the content. Changes of such values stay in memory. Text is always read into memory.
 
     Raises
     ------
@@ -256,8 +255,8 @@ def _storable_attrs(attrs: Mapping[Any, Any], problems: list[str]) -> dict[Any, 
 def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
     """Compress large variables that become smaller.
 
-    HDF5 keeps text of variable length outside the compressed chunks; as characters of fixed length it is compressed
-    and, by the netCDF conventions, read as text too.
+    HDF5 keeps text of variable length outside compressed chunks; characters of fixed length are compressed and, by the
+    netCDF conventions, read as text too.
     """
     encoding: dict[Hashable, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():

@@ -1,10 +1,9 @@
 """Fold the coordinates of an assembly into multi-indexes, one per dimension, and change these.
 
-Every one-dimensional coordinate of a dimension that has no index of its own becomes a level of one
-`pandas.MultiIndex`, also a single one. A dimension with an index of its own name (``choice`` along ``choice``) keeps
-that index, and further coordinates along it stay ordinary coordinates. But where these say where its intervals begin
-and end (``time_bin_start`` and ``time_bin_end``), its own index, which numbers them, becomes the level
-``time_bin_level_0``.
+Every one-dimensional coordinate of a dimension that has no index of its own becomes a level of one `pandas.MultiIndex`,
+also a single one. A dimension with an index of its own name (``choice`` along ``choice``) keeps it, and its other
+coordinates stay ordinary. But if these state where its intervals begin and end (``time_bin_start`` and
+``time_bin_end``), its own index, which numbers them, becomes the level ``time_bin_level_0``.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ Array = TypeVar("Array", bound=xr.DataArray)
 def prepared(coords: Any, dims: Any = None) -> Any:
     """Return a constructor's coordinates in an equivalent form that is quick to read.
 
-    Lists of text become arrays of objects. A coordinate along its own dimension that comes from an assembly whose
-    only coordinate there has another name (see `only_level`) brings that name along. The levels of a multi-index, which
-    ``assembly.coords`` lists beside it, are left out where the index is given too, and where the new array has no such
-    dimension. (Published code copies ``assembly.coords`` from when xarray did not list levels.)
+    Lists of text become arrays of objects. A coordinate along its own dimension from an assembly whose only coordinate
+    there has another name (see `only_level`) brings that name. The levels of a multi-index, which ``assembly.coords``
+    lists beside it, are left out where the index is given too, and where the new array has no such dimension.
+    (Published code copies ``assembly.coords`` from when xarray did not list levels.)
     """
     if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords

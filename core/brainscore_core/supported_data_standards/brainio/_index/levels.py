@@ -44,7 +44,7 @@ def make_levels(coordinates: Mapping[str, npt.NDArray[Any]]) -> dict[str, Level]
     """Factorise coordinates (n,), which takes most of the time of constructing an assembly.
 
     Most coordinates of presentations belong to the stimulus. Such a coordinate is constant wherever an earlier one is,
-    so after a comparison only one value for each stimulus needs factorising.
+    so that only one value per stimulus needs factorising.
     """
     levels: dict[str, Level] = {}
     groups: _Groups | None = None

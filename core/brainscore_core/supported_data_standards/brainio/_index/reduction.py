@@ -31,8 +31,8 @@ def reduce_groups(
 ) -> Array:
     """Reduce the entries of a dimension that agree in some coordinates to one each; others of its coordinates go.
 
-    The result has the same class and dims (one with `every_dim`), no attrs, and groups in lexicographic order of the
-    coordinates' values.
+    The result has the same class and dims (one with `every_dim`), no attrs, and groups in lexicographic order of
+    coordinate values.
 
     Parameters
     ----------

@@ -222,7 +222,7 @@ def _matches(array: xr.DataArray, dim: Hashable, name: Hashable, label: Any) -> 
 def _place_of(level: pd.Index[Any], value: Any) -> int | None:
     """Return where a level holds a value, looked up in the table that pandas keeps with it.
 
-    None if that is not possible: pandas searches dates by parts of them, and takes 1 and True for different.
+    None if that is not possible: pandas searches dates by parts, and distinguishes 1 and True.
     """
     is_plain = level.dtype.kind in "iuf" or (level.dtype.kind == "O" and isinstance(value, str))
     if not is_plain or not level.is_unique:

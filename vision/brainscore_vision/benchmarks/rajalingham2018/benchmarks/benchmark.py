@@ -73,7 +73,6 @@ class Rajalingham2018(BenchmarkBase):
 
 
 def _halves(labels: np.ndarray) -> np.ndarray:
-    """Divide images in two, alternating within each object."""
     half = np.empty(len(labels), dtype=int)
     for label in np.unique(labels):
         of_label = np.flatnonzero(labels == label)

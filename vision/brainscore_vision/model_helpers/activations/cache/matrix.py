@@ -71,7 +71,7 @@ def exceeds_budget(size_bytes: int) -> bool:
 class SideBySide:
     """A matrix (stimulus, unit), of a type that holds those of all layers, to be filled batch by batch.
 
-    If it exceeds the budget it is in a nameless file, which vanishes with the process or the last array that shows it.
+    If it exceeds the budget it is in a nameless file, which vanishes with the process or its last array.
     """
 
     def __init__(self, n_stimuli: int, layout: Layout) -> None:

@@ -71,8 +71,8 @@ class _ContextInferencer(TemporalInferencer):
 class CausalInferencer(_ContextInferencer):
     """Show the past of each frame, and record the last step of each layer, so that no response depends on the future.
 
-    At 10 frames per second, a video of 1000 ms is shown as its first 100 ms, its first 200 ms, and so on, up to the
-    longest clip of the model. The parameters are those of `BlockInferencer`.
+    At 10 frames per second, a video of 1000 ms is shown as its first 100 ms, 200 ms, and so on, up to the model's
+    longest clip. The parameters are those of `BlockInferencer`.
     """
 
     def __init__(self, *args: Any, time_alignment: str = "per_frame_aligned", **kwargs: Any) -> None:  # those above

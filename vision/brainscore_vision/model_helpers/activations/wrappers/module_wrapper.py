@@ -65,9 +65,9 @@ _NOT_SETTINGS = frozenset(
 class PytorchWrapper:
     """Make a PyTorch module callable with stimuli and layer names.
 
-    The output of each layer is copied before later operations can change it in place; if a layer runs several times in
-    one forward pass, the last run counts. A call, even one that raises, leaves hooks and training modes of the module
-    as they were; an exception also restores the random numbers of Python, NumPy and PyTorch.
+    The output of each layer is copied before later operations can change it in place; if it runs several times in one
+    forward pass, the last run counts. A call, even one that raises, restores hooks and training modes of the module; an
+    exception also restores the random numbers of Python, NumPy and PyTorch.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ class PytorchWrapper:
     Attributes
     ----------
     precision_deviation
-        By layer recorded with `precision`: largest absolute difference from float32 over the first batch, in units of
-        the largest absolute value in float32.
+        By layer recorded with `precision`: largest absolute difference from float32 over the first batch, relative to
+        the largest absolute float32 value.
     n_classes
         Expected number of units of the readout, set by `ModelCommitment`; None: any number.
     """

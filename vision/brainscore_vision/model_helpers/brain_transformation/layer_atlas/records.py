@@ -65,8 +65,8 @@ class RegionChoice:
     margin_interval
         95 % interval of the margin over stimuli and neuroids, with common draws.
     nested_score, nested_error
-        Score by nested cross-validation: no stimulus both chooses a layer and scores it; standard error over stimuli
-        and neuroids. None if the benchmark does not declare its comparison.
+        Score by nested cross-validation, where no stimulus both chooses a layer and scores it; standard error over
+        stimuli and neuroids. None if the benchmark does not declare its comparison.
     fold_score
         Score of the chosen layer in the same folds, which took part in the choice. With fewer stimuli for fitting, both
         are lower than the benchmark's score; their difference is the `optimism`.
@@ -104,8 +104,7 @@ class RegionChoice:
     def optimism(self) -> float | None:
         """Bias of the score from choosing the layer with the same stimuli; None if unknown.
 
-        `fold_score` minus `nested_score` (as in Tibshirani & Tibshirani (2009), A bias correction for the minimum error
-        rate in cross-validation, Annals of Applied Statistics 3, doi:10.1214/08-AOAS224).
+        `fold_score` minus `nested_score` (as in Tibshirani & Tibshirani 2009, doi:10.1214/08-AOAS224).
         """
         return None if self.fold_score is None or self.nested_score is None else self.fold_score - self.nested_score
 
