@@ -1,7 +1,7 @@
 """Run a command line: typer parses it, an error becomes one line and an exit code for its kind.
 
-A package makes an app (`make_app`) and adds commands to it: functions that return the exit code, with ``cls=Command``
-or, where an option takes several values (``--model a b``), ``cls=SpreadingCommand``. `run_app` runs it.
+A package makes an app (`make_app`) and adds commands: functions that return the exit code, with ``cls=Command`` or, if
+an option takes several values (``--model a b``), ``cls=SpreadingCommand``.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _spread(arguments: Sequence[str], repeatable: set[str]) -> Iterator[str]:
 
 
 class _Group(TyperGroup):
-    """Commands that are also found by their names with underscores, as they were called before."""
+    """Commands that are also found by their former names with underscores."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # see above
         return super().get_command(ctx, cmd_name) or super().get_command(ctx, cmd_name.replace("_", "-"))
@@ -287,7 +287,7 @@ def exit_code_of(error: Exception) -> int:
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()) -> None:
     """Print a table: drawn and folded to the width at a terminal, else plain columns that nothing is cut from.
 
-    A terminal too narrow for all columns does without the `spare` ones, the first of them first, and says which.
+    A terminal too narrow for all columns drops the `spare` ones, the first of them first, and says which.
     """
     rows = [[harmless(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():

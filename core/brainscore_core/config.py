@@ -1,7 +1,7 @@
 """Hold the settings of the library; the only reader of its environment variables.
 
 Variables of others (credentials, proxies, GitHub's) are read where they are used. Settings are read when needed
-(`settings()`), never at import, so that a changed environment takes effect at once.
+(`settings()`), never at import, so that changes take effect at once.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Settings:
         ``BRAINIO_HOME``, default ``~/.brainio``: downloaded stimulus sets and assemblies.
     cache_home
         ``BRAINSCORE_HOME/cache`` if that variable is set, else the platform's cache folder for ``brainscore``:
-        everything that can be made again (plugin index, activations, ceilings, generated data).
+        everything that can be remade (plugin index, activations, ceilings, generated data).
     install_dependencies : {'yes', 'no', 'newenv'}
         ``BS_INSTALL_DEPENDENCIES``: whether requirements of plugins are installed, and where.
     caching_disabled
-        ``RESULTCACHING_DISABLE`` is ``1``: recompute everything. (Its list form names modules of the published
-        system and is ignored.)
+        ``RESULTCACHING_DISABLE`` is ``1``: recompute everything. (Its list form names modules of the published system
+        and is ignored.)
     s3_weight_folder
         ``BRAINSCORE_S3_WEIGHT_FOLDER``, default ``models``.
     offline
@@ -51,14 +51,14 @@ class Settings:
         ``BRAINSCORE_IMAGES``: a folder with images that may not be passed on, each stimulus set in a folder of its
         identifier.
     memory_map
-        ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on the disk, uncompressed, and are read when
-        used, for assemblies larger than the memory.
+        ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on disk, uncompressed, and are read on demand, for
+        assemblies larger than memory.
     array_backend
         ``BRAINSCORE_ARRAY_BACKEND``, default ``numpy``: library that computes the metrics; ``torch``, ``torch:cuda`` or
         ``torch:mps`` where a domain offers them. An argument of a metric takes precedence.
     memory_gb
-        ``BRAINSCORE_MEMORY_GB``: arrays of activations of this size or more lie in a file, not in memory; GB
-        (10^9 bytes), greater than 0. None: see `memory_budget`.
+        ``BRAINSCORE_MEMORY_GB``: arrays of activations of this size or more lie in a file, not in memory; GB (10^9
+        bytes), greater than 0. None: see `memory_budget`.
     cache_gb
         ``BRAINSCORE_CACHE_GB``: limit of cached activations on the disk, in GB (10^9 bytes), greater than 0; those not
         used for the longest time go. Kept answers of models in boxes may take as much again. None: a quarter of the

@@ -1,7 +1,7 @@
 """Define every exception the library raises.
 
-Each class is also the builtin exception a caller would catch, and where plugins written for the published system catch
-``AssertionError``, it is that too. Messages state the value, its place, the expectation and the remedy.
+Each class is also the builtin exception a caller would catch, and ``AssertionError`` where plugins for the published
+system catch that. Messages state the value, its place, the expectation and the remedy.
 """
 
 from __future__ import annotations
@@ -207,8 +207,8 @@ class StateChangedError(CandidateError):
 def harmless(text: str) -> str:
     r"""Return the text with JSON's ``\u001b`` for each character that could act on a terminal or reorder a line.
 
-    These are all unprintable ones (control characters, C1, directions of writing) except for line breaks, tabulators
-    and U+2060, which keeps words together.
+    These are all unprintable ones (control characters, C1, directions of writing) except line breaks, tabulators and
+    U+2060, which keeps words together.
     """
     if text.isprintable():
         return text

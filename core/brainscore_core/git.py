@@ -138,7 +138,7 @@ class BlobReader:
         if len(head) != 3 or not head[2].isdigit():  # '... missing', or nothing at all
             return None
         content = self._git.stdout.read(min(int(head[2]), most_bytes))
-        remaining_bytes = int(head[2]) + 1 - len(content)  # a line break follows
+        remaining_bytes = int(head[2]) + 1 - len(content)
         while remaining_bytes > 0 and (more := self._git.stdout.read(min(remaining_bytes, 2**20))):
             remaining_bytes -= len(more)
         return content

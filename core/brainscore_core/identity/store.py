@@ -1,9 +1,9 @@
 """Cache results in folders of bounded size, under keys that digest everything that changes the result.
 
-An entry is renamed into place, so it is either absent or whole; a lock lets one process compute while others wait.
+An entry is renamed into place, so that it is absent or whole; a lock lets one process compute while others wait.
 
-Three caches evict nothing: environments may be running, the plugin index has one file per folder of plugins, and a
-mirror belongs to the user.
+Three caches evict nothing: environments may be running, the plugin index has one file per plugin folder, and a mirror
+belongs to the user.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Store:
     def reserve(self, incoming_bytes: int) -> None:
         """Make room for a new entry, and for a hundredth of the limit so that the next ones need no look at the folder.
 
-        Each process counts its own entries, so several may exceed the limit by a hundredth each.
+        Each process counts its own entries, so that several may exceed the limit by a hundredth each.
         """
         limit_bytes = cache_limit_bytes() if self._limit_bytes is None else self._limit_bytes
         key = self.folder, limit_bytes

@@ -34,7 +34,7 @@ class Score(DataAssembly):
     - `sel`, `isel`, `squeeze`, `expand_dims` keep all attrs and apply to those whose key contains ``raw``, if they have
       the dimension or coordinate.
     - Reductions (`mean`, `sum`, `std`, `min`, `max`, `median`, `reduce`, ...) keep attrs whose key contains ``raw``
-      unchanged and drop the others, since errors and ceilings of parts are not those of the whole.
+      unchanged and drop the others: errors and ceilings of parts are not those of the whole.
     - Arithmetic drops all attrs: half a score isn't a score. Set ``raw``, ``ceiling`` and ``error`` again after
       dividing.
     - Assigning values, ``score[...] = value``, never changes ``raw``.
@@ -136,7 +136,6 @@ class Score(DataAssembly):
         return _followed(result, lambda raw: raw.reduce(func, dim, **options), apply_raw=_apply_raw)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Apply a NumPy function; as all arithmetic, it drops attrs."""
         result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
         if isinstance(result, Score):
             result.attrs = {}

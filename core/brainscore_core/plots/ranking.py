@@ -57,9 +57,9 @@ def scores(
     -------
     matplotlib.figure.Figure
         A row for each model: score, 95 % interval, interval of the rank, letters of its groups (models that share none
-        differ significantly), for averages the number of benchmarks with a score, or the reason why there is no score.
-        A triangle is above the ceiling. The title gives the reliability (`Comparison.reliability`), if known. SVG
-        groups: ``score:<model>`` and ``interval:<model>``.
+        differ significantly), for averages the number of benchmarks with a score, or the reason for a missing score. A
+        triangle is above the ceiling. The title gives the reliability (`Comparison.reliability`), if known. SVG groups:
+        ``score:<model>`` and ``interval:<model>``.
     """
     check_most(most)
     ink, entries = theme_named(theme), read_records(records)

@@ -23,8 +23,7 @@ _MOST_CHARACTERS = 44
 class Theme:
     """Colours of a figure, as hexadecimal RGB; those of the style sheet of the leaderboard.
 
-    The `series` are colours of Okabe & Ito (2008), distinct for any kind of colour vision, darkened or lightened for
-    contrast.
+    The `series` are colours of Okabe & Ito (2008), distinct for any colour vision, darkened or lightened for contrast.
     """
 
     ground: str

@@ -1,8 +1,8 @@
 """Build environments that keep the requirements of plugins apart.
 
 A virtual environment of the running interpreter sees everything importable here, through a ``.pth`` file, behind its
-own packages. The requirements of a plugin are installed into it and hide the versions from here. It is cheap to make
-and isolates additions and other versions, but does not hide installed packages that a plugin forgot to require.
+own packages. The requirements of a plugin are installed into it and hide the versions from here. It is cheap and
+isolates additions and other versions, but does not hide installed packages that a plugin forgot to require.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _FORMAT = 2  # raise it whenever environments are made differently
 def environment_for(plugin_folders: Sequence[Path]) -> Path:
     """Return the interpreter of an environment that meets the requirements of plugins that work together.
 
-    It is made once, below ``environments`` in the cache home under the digest of the requirements, the running
-    interpreter and the paths it imports from.
+    It is made once, below ``environments`` in the cache home under the digest of requirements, running interpreter and
+    import paths.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def isolated_score(
     """Score a model on a benchmark in an environment that meets the requirements of their plugins.
 
     Runs ``python -m <library> score`` there, which installs the requirements of further plugins (a metric, a data set)
-    into that environment. The program writes the record to ``record_path``, and ``read`` returns it.
+    too. The program writes the record to ``record_path``, and ``read`` returns it.
 
     Raises
     ------

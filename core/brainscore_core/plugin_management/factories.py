@@ -35,8 +35,8 @@ def make(library: str, kind: str, identifier: str, expected: Expected, /, *args:
     Raises
     ------
     PluginError
-        The plugin registers an object instead of a factory, a factory that needs further arguments, or one whose
-        result is not `expected`.
+        The plugin registers an object instead of a factory, a factory that needs further arguments, or one whose result
+        is not `expected`.
     BrainScoreError
         As `import_plugin` does, whose parameters the first three are.
     """

@@ -100,7 +100,8 @@ def owners(library: str, kind: str) -> dict[str, list[Path]]:
 class PluginIndex:
     """The registrations of all plugins below some folders, see `library_roots`; absent folders hold no plugins.
 
-    Every query compares stamps first, so added, changed and removed plugins count at once; only these are parsed again.
+    Every query compares stamps first, so that added, changed and removed plugins count at once; only these are parsed
+    again.
     """
 
     def __init__(self, roots: Sequence[PluginRoot]) -> None:

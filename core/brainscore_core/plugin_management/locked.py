@@ -39,7 +39,7 @@ _MARKER = "brainscore-lock.txt"
 def read_lock(lock: str) -> dict[str, str]:
     """Return name -> version of a lock, with ``'python'``.
 
-    Raises a `RequirementsError` if a line is anything else than a name and a version: strangers may have written it.
+    Raises a `RequirementsError` for any line but a name and a version: strangers may have written it.
     """
     lines = lock.splitlines()
     matches = [_LINE.fullmatch(line) for line in lines[:_MOST_LINES]]
@@ -57,7 +57,7 @@ def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
     """Return the interpreter of an environment with exactly the distributions of a lock, see `read_lock`.
 
     It is made once, below ``locked-environments`` in the cache home under the digest of the lock, the running
-    interpreter and ``library_folders``, which the libraries are imported from instead, if they are a checkout. A
+    interpreter and ``library_folders``, from which the libraries are imported instead if they are a checkout. A
     `RequirementsError` names distributions that are not available.
     """
     versions = read_lock(lock)

@@ -24,7 +24,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     """A dictionary of factories by identifier; a plugin can only change entries of its own.
 
     Every other change by a plugin raises a `PluginError`. Identifiers that no plugin registers are free, and code
-    outside plugins, such as a notebook or a test, may change everything.
+    outside plugins, such as a notebook or test, may change everything.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         Kind of the factories, such as ``'model'``.
     owners : callable
         ``owners(library, kind)`` returns identifier -> ``__init__.py`` of the plugins that register it. It is called
-        when another plugin than the last one changes an identifier, and again before a change is refused.
+        when another plugin than the last one changes an identifier, and before a change is refused.
     """
 
     def __init__(self, library: str, kind: str, owners: Callable[[str, str], Owners]) -> None:

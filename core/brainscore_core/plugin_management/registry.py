@@ -69,8 +69,8 @@ def unknown_identifier(
 ) -> UnknownIdentifierError:
     """Return the error for an identifier that nothing is registered under.
 
-    ``library`` was searched, ``known`` identifiers exist, ``elsewhere`` are other kinds with the identifier, and
-    ``remarks`` are sentences to add, such as which plugins could not be read.
+    ``library`` was searched, ``known`` identifiers exist, ``elsewhere`` are other kinds with the identifier,
+    ``remarks`` sentences to add, such as which plugins could not be read.
     """
     known = list(known)
     meant = did_you_mean(identifier, known, 3)

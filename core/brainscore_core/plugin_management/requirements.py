@@ -189,7 +189,7 @@ def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
     """Return the command that installs into an interpreter: that of ``uv`` if it is found, else that of ``pip``.
 
     A ``layered`` interpreter sees the packages of another one through a ``.pth`` file. ``uv`` would not see those and
-    install torch and all the others again, so ``pip`` is preferred. Raises a `RequirementsError` if there is neither.
+    reinstall torch and all others, so ``pip`` is preferred. Raises a `RequirementsError` if there is neither.
     """
     offline = settings().installer_offline
     uv = shutil.which("uv")

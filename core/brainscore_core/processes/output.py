@@ -98,7 +98,6 @@ class _Output:
             self.in_tail -= len(self.tail.popleft())
 
     def text(self, secrets: Sequence[str]) -> str:
-        """Return the collected text without secrets, including truncated ones."""
         if not self.left_out:
             whole = scrub((bytes(self.head) + b"".join(self.tail)).decode("utf-8", "replace"), secrets)
             if len(whole) <= 2 * self.half:
@@ -122,7 +121,6 @@ class _Lines:
         self.decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
 
     def take(self, chunk: bytes) -> None:
-        """Take a chunk; an empty one marks the end."""
         *lines, self.begun = (self.begun + self.decoder.decode(chunk, final=not chunk)).split("\n")
         if self.begun and (not chunk or len(self.begun) > _LONGEST_LINE):
             lines.append(self.begun)

@@ -1,8 +1,8 @@
 """Run other programs with bounds on time, memory and output, and end all their descendants.
 
-A program gets no shell, no input and its own session, which ends with it even if this process is interrupted or
-killed (`processes.guard`). Standard output and standard error share one pipe, so their lines interleave as they are
-flushed: Python, like most programs, buffers standard output unless it runs in a terminal.
+A program gets no shell, no input and its own session, which ends with it even if this process is interrupted or killed
+(`processes.guard`). Standard output and standard error share one pipe, so that lines interleave as flushed: Python,
+like most programs, buffers standard output outside a terminal.
 """
 
 from __future__ import annotations

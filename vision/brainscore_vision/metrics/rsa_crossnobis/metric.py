@@ -6,9 +6,9 @@ of stimuli:
 
     ``score = <d_source, d_target> / sqrt(<d_source, d_source> N)``
 
-``N`` is the squared length of the target's distances without noise, estimated from products of the distances of two
-halves of the repetitions. With that of the noisy distances, ``<d_target, d_target>``, noise would still lower the
-score: that one is in ``attrs['uncorrected']``.
+``N`` is the squared length of the target's noise-free distances, estimated from products of distances of two halves of
+the repetitions. With that of the noisy distances, ``<d_target, d_target>``, noise would still lower the score: that one
+is in ``attrs['uncorrected']``.
 
 - Input: source, taken to be free of noise, presentations of one stimulus are averaged; target with the single
   repetitions (`repetition`), at least four, or two without the correction; a stimulus may lack some.
@@ -21,8 +21,8 @@ score: that one is in ``attrs['uncorrected']``.
 
 References
 ----------
-Walther et al. (2016), doi:10.1016/j.neuroimage.2015.12.012. Diedrichsen et al. (2021), doi:10.51628/001c.27664 (weights
-of pairs).
+Walther et al. (2016), doi:10.1016/j.neuroimage.2015.12.012.
+Diedrichsen et al. (2021), doi:10.51628/001c.27664 (weights of pairs).
 """
 
 from __future__ import annotations

@@ -11,14 +11,14 @@ at the levels of the independent variable; the threshold ``s`` is where it reach
 - Input: source, probabilities, dims (presentation, choice), with `image_label` (the right answer) and the independent
   variable, or the threshold itself; target, positive thresholds of people, dims (subject).
 - Output: Score in [0, 1]; ``raw`` has dim (subject), attrs hold the ``threshold`` or ``elevation``. 0 with ``failure``
-  in attrs if the model has no threshold: it is hardly better than chance, gets worse as the stimulus gets stronger, or
-  is not described by the function.
+  in attrs if the model has no threshold: it is hardly better than chance, gets worse with stronger stimuli, or is not
+  described by the function.
 - Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
-- Error: over new people and new stimuli of the model, whose threshold is fitted again without each twentieth of them
-  (over people alone, if the threshold is given).
-- Published differences: the accuracy at the inflection is found for each model (the published metric keeps that of the
-  first model it sees); levels weigh by their numbers of trials, and the ceiling leaves out every person once
-  (`compat=True`: levels weigh alike, persons are drawn with replacement).
+- Error: over new people and new stimuli of the model, whose threshold is refitted without each twentieth of them (over
+  people alone, if the threshold is given).
+- Published differences: the accuracy at the inflection is found for each model (the published metric keeps that of its
+  first model); levels weigh by their numbers of trials, and the ceiling leaves out every person once (`compat=True`:
+  levels weigh alike, persons are drawn with replacement).
 - When: a task with a stimulus strength, and thresholds known of people.
 
 References
@@ -73,8 +73,8 @@ class Threshold(ClosenessToPeople):
         ``f(x, slope, mean, lapse)``, the psychometric function at the fitted parameters; ``f(accuracy, slope, mean,
         lapse)``.
     threshold_accuracy : float or 'inflection'
-        Share of right answers at the threshold; ``'inflection'`` takes the middle between those that the function has
-        for the weakest and for the strongest stimulus.
+        Share of right answers at the threshold; ``'inflection'`` takes the middle between the function's shares for the
+        weakest and the strongest stimulus.
     required_accuracy : float
         Share of right answers over all trials below which there is no threshold.
     """
@@ -136,7 +136,7 @@ class Threshold(ClosenessToPeople):
             yield self._read(part, accuracy, near)[:2]
 
     def _without_each_group(self, source: DataArray) -> Iterator[DataArray]:
-        """Yield the answers of a model without a twentieth of its stimuli each, or without one if there are fewer.
+        """Yield a model's answers without a twentieth of its stimuli each, or without one if there are fewer.
 
         All presentations of a stimulus are left out together; the groups have about the same strengths of the stimulus.
         """

@@ -5,14 +5,10 @@ sizes of receptive fields after [3]_, their correlation and the arithmetic of si
 
 References
 ----------
-.. [1] De Valois, Yund, Hepler (1982). The orientation and direction selectivity of cells in macaque visual cortex.
-   Vision Research 22. https://doi.org/10.1016/0042-6989(82)90112-2
-.. [2] De Valois, Albrecht, Thorell (1982). Spatial frequency selectivity of cells in macaque visual cortex. Vision
-   Research 22. https://doi.org/10.1016/0042-6989(82)90113-4
-.. [3] Ringach (2002). Spatial structure and symmetry of simple-cell receptive fields in macaque primary visual cortex.
-   Journal of Neurophysiology 88. https://doi.org/10.1152/jn.2002.88.1.455
-.. [4] Dapello, Marques, Schrimpf, Geiger, Cox, DiCarlo (2020). Simulating a Primary Visual Cortex at the Front of CNNs
-   Improves Robustness to Image Perturbations. NeurIPS 33. https://doi.org/10.1101/2020.06.16.154542
+.. [1] De Valois, Yund & Hepler (1982), https://doi.org/10.1016/0042-6989(82)90112-2
+.. [2] De Valois, Albrecht & Thorell (1982), https://doi.org/10.1016/0042-6989(82)90113-4
+.. [3] Ringach (2002), https://doi.org/10.1152/jn.2002.88.1.455
+.. [4] Dapello, Marques et al. (2020), NeurIPS 33, https://doi.org/10.1101/2020.06.16.154542
 """
 
 from __future__ import annotations
