@@ -186,7 +186,6 @@ def _visible_paths() -> list[str]:
 
 
 def _own_bounds() -> list[str]:
-    """Return the version bounds of the installed libraries."""
     bounds: list[str] = []
     for name in OWN:
         try:

@@ -168,7 +168,6 @@ def _run(
     dry: bool = False,
     index: str | None = None,
 ) -> tuple[Ended, dict[str, str]]:
-    """Run the installer, or a dry run that also returns the planned versions."""
     command: list[str | Path] = [*install_command(python, layered=layered)]
     of_uv = "-m" not in command
     if index is not None and not settings().installer_offline:

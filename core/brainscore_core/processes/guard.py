@@ -42,8 +42,6 @@ def release(pid: int) -> None:
 
 
 class _Guard:
-    """The guard of this process, started with the first program."""
-
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None

@@ -76,8 +76,6 @@ class Listener:
 
 
 class _Output:
-    """Keeps the start and the end of the output."""
-
     def __init__(self, most: int) -> None:
         self.half = most // 2
         self.head = bytearray()

@@ -316,8 +316,6 @@ class Program:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """Bounds of a program and the meaning of its status, as for `running`."""
-
     timeout_s: float | None
     memory_bytes: float | None
     most_processes: float | None

@@ -106,8 +106,6 @@ class Judge:
 
 
 class _Watch:
-    """Follow the pairs of one process."""
-
     def __init__(
         self,
         judge: Judge,

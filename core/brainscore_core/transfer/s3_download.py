@@ -133,8 +133,6 @@ def head_of(client: Any, source: S3Object) -> tuple[dict[str, str], Mapping[str,
 
 
 class _Transfer:
-    """One client downloads one object."""
-
     def __init__(self, client: Any, source: S3Object, partial: PartialFile, stop: threading.Event) -> None:
         self._client = client
         self._source = source

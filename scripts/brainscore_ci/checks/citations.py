@@ -40,7 +40,6 @@ def check_citations(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]
 
 
 def _citations(file: SourceFile) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) of every literal citation."""
     for node in ast.walk(file.tree) if file.tree else ():
         values: list[ast.expr] = []
         if isinstance(node, ast.Assign):

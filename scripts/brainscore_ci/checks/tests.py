@@ -62,7 +62,6 @@ class _TestModule:
                 self.functions.setdefault(node.name, []).append(node)
 
     def tests(self) -> Iterator[_Function]:
-        """Yield the tests that pytest collects, without those always skipped."""
         for scope in self._scopes():
             for statement in _flat(scope.body):
                 if isinstance(statement, _Function) and statement.name.startswith("test"):
@@ -122,7 +121,6 @@ class _TestModule:
         return isinstance(value, ast.Call) and dotted(value.func, self.names) in _STOPPING
 
     def repeated(self) -> Iterator[tuple[str, int]]:
-        """Yield tests that a later one of the same name replaces."""
         for scope in self._scopes():
             seen: set[str] = set()
             for statement in scope.body:

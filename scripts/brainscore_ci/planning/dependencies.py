@@ -153,7 +153,6 @@ class _Resolver:
 
     @cached_property
     def imported_modules(self) -> Mapping[PluginName, set[str]]:
-        """Dotted names inside each plugin that another plugin imports."""
         modules: dict[PluginName, set[str]] = {}
         for plugin in self.plugins.values():
             for file, facts in plugin.files.items():
@@ -179,7 +178,6 @@ class _Resolver:
                         yield file, replace(load, line=line), False
 
     def registering(self, plugin: PluginFacts, load: Load, *, own: bool) -> list[PluginName]:
-        """Return the plugins that a load may mean."""
         registered = self.registers[load.kind]
         if load.literal is not None:
             return registered.get(load.literal, []) or self.computing[load.kind]
@@ -193,7 +191,6 @@ class _Resolver:
         return sorted(names | set(self.computing[load.kind] if own else ()))
 
     def imported_plugins(self, plugin: PluginFacts) -> Iterable[tuple[str, PluginName, int]]:
-        """Yield (file, plugin, line) for every other plugin that one imports."""
         for file, facts in plugin.files.items():
             for module, line in self._modules(file, plugin, facts):
                 other = self._plugin_of(module)

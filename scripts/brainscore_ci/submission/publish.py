@@ -216,12 +216,10 @@ class _Git:
         return commit
 
     def digests(self, base: str, head: str) -> set[str]:
-        """Return the digests of submissions that a branch holds."""
         trailers = f"--format=%(trailers:key={DIGEST_KEY},valueonly)"
         return set(self._run("log", trailers, f"{base}..{head}", "--").split())
 
     def owners(self, path: str) -> list[Owner]:
-        """Return the authors of a folder on the base branch."""
         return read_owners(self._run("log", FORMAT, f"origin/{self._remote.base}", "--", path))
 
     def switch(self, branch: str, start: str) -> None:

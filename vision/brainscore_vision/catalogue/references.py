@@ -106,8 +106,6 @@ def _last_name(node: ast.expr) -> str:
 
 @dataclass(frozen=True)
 class _Follower:
-    """A position in a plugin."""
-
     plugin: PluginSource
     file: str
     values: _Values

@@ -296,7 +296,6 @@ class RemoteModel(BrainModel):
         return reply.content
 
     def _bounds_of(self, question: str, bounds: Bounds) -> Bounds:
-        """Return the limits of the answer to a question."""
         if question != "look_at":
             return replace(bounds, header_bytes=_ABOUT_THE_MODEL, array_bytes=_ABOUT_THE_MODEL)
         values = self._n_presentations * self._n_bins * _MOST_VALUES * 8

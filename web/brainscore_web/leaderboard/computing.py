@@ -146,8 +146,6 @@ def _records(task: _LeafTask, problems: list[str]) -> Iterator[tuple[str, ScoreR
 
 @dataclass(frozen=True)
 class _Part:
-    """A child of a node: its models, their scores, and for each the number of benchmarks without a score."""
-
     models: tuple[str, ...]
     scores: ModelScores
     missing: Sequence[int]
@@ -174,7 +172,6 @@ class _Averages:
         self._open += [(place, _Mean(self._scratch.position)) for place in path[len(self._open) :]]
 
     def add(self, part: _Part) -> None:
-        """Add scores to the lowest open node, unless its root has no average."""
         if self._open and self._nodes[self._open[0][0]].identifier not in UNAVERAGED:
             self._open[-1][1].add(part)
 
@@ -194,8 +191,6 @@ class _Averages:
 
 
 class _Mean:
-    """The mean of the parts of one node."""
-
     def __init__(self, position: Mapping[str, int]) -> None:
         self._position = position
         self._mean = MeanOfScores(len(position))

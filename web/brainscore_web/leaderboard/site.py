@@ -138,7 +138,6 @@ def _board(source: Source, catalogue: Catalogue, computed: ComputedBoard, past: 
 
 
 def _layers(computed: ComputedBoard) -> Layers:
-    """Count for each model and region the benchmarks that name each layer."""
     layers: Layers = {}
     for name, leaf in computed.leaves.items():
         for model, of_regions in zip(computed.columns[name].models, leaf.layers, strict=True):

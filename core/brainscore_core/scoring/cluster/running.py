@@ -87,8 +87,6 @@ def run_on_cluster(
 
 
 class _Campaign:
-    """Keep the workers of a cluster busy with the pieces of a ledger."""
-
     def __init__(
         self, place: Cluster, ledger: Ledger, tell: Callable[[str], object], score: Callable[[str], list[str]]
     ) -> None:
