@@ -57,7 +57,7 @@ def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
     """Return the interpreter of an environment with exactly the distributions of a lock, see `read_lock`.
 
     It is made once, below ``locked-environments`` in the cache home under the digest of the lock, the running
-    interpreter and ``library_folders``, from which the libraries are imported instead if they are a checkout. A
+    interpreter and ``library_folders``, the source of the libraries if they are a checkout. A
     `RequirementsError` names distributions that are not available.
     """
     versions = read_lock(lock)
