@@ -1,7 +1,7 @@
 """Compare the diversity of single units of a model and neurons of V1, in 22 properties of 6 experiments.
 
 Each property is one number per unit; the score is the similarity of its distributions over units and over neurons
-(``ks_similarity``), relative to the highest possible one (``property_ceiling``).
+(``ks_similarity``), divided by the highest for so few neurons (``property_ceiling``).
 """
 
 from collections.abc import Callable
