@@ -102,6 +102,7 @@ def start_as():
     others = []
 
     def run(pid):
+        time.sleep(0.05)  # Linux tells when a process started to 10 ms; no machine gives a number again within that
         for _ in range(100):
             LAST.write_text(str(pid - 1))
             others.append(subprocess.Popen(SLEEP, start_new_session=True))

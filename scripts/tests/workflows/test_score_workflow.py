@@ -189,7 +189,7 @@ def test_leaderboard_that_lost_a_score_is_not_published(project, github):
     first = github.push(before, after)
     branch = project.path.parent / "scores"
     subprocess.run(["git", "clone", "-q", "-b", "scores", str(first.origin), str(branch)], check=True)
-    (branch / "Unrelated/network.json").unlink()
+    (branch / "records/Unrelated/network.json").unlink()
     who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     for command in ((*who, "commit", "-qam", "remove one"), ("push", "-q")):
         subprocess.run(["git", "-C", str(branch), *command], check=True)

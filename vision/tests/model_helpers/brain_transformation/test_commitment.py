@@ -196,9 +196,8 @@ def test_the_last_module_is_taken_with_a_warning(write_stimuli, caplog):
         model.activations_model(stimuli, layers=None)
     assert caplog.text.count("does not declare its readout") == 1
     assert "'unused'; it has 2 units, not one for each of 1000 classes" in caplog.text
-    model.start_task("label", "imagenet")
     with pytest.raises(behavior.NoReadoutError, match="has 2 units"):
-        model.look_at(stimuli)
+        model.start_task("label", "imagenet")
     caplog.clear()
     commit_small("1").activations_model(stimuli, layers=["logits"], stimuli_identifier=False)
     assert "readout" not in caplog.text
@@ -266,15 +265,14 @@ def test_pictures_of_a_shape_that_the_network_cannot_take(stimuli, shown):
     assert isinstance(caught.value, RuntimeError)
 
 
-def test_errors_of_a_network_that_are_not_about_shapes_stay_what_they_are(stimuli):
+def test_errors_of_a_network_that_are_not_about_shapes_stay_what_they_are():
     class Broken(nn.Module):
         def forward(self, x):
             raise RuntimeError("no such memory")
 
     model = ModelCommitment("net", PytorchWrapper(Broken(), partial(load_preprocess_images, image_size=8)), ["logits"])
-    model.start_task(BrainModel.Task.label, "imagenet")
     with pytest.raises(RuntimeError, match="no such memory") as caught:
-        model.look_at(stimuli)
+        model.start_task(BrainModel.Task.label, "imagenet")
     assert "was shown an array of shape" in caught.value.__notes__[0]
 
 
