@@ -141,6 +141,12 @@ class Cluster:
         options = ["--nthreads", 1, "--memory-limit", 0, "--no-dashboard", "--local-directory", self.folder]
         self.start("worker", self.address, *options, *more, name=name)
 
+    def wait_for_workers(self, number):
+        import distributed  # slow to import: most of the tests here need it not
+
+        with distributed.Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(number, timeout=100)
+
     def start(self, what, *options, name=None, **environment):
         command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *map(str, options)]
         self.programs[name or what] = subprocess.Popen(

@@ -86,6 +86,7 @@ def test_a_pair_that_needs_a_gpu_goes_to_a_worker_with_one(cluster, batches, lib
     """The other worker has nothing else to do, and there is a pair more than the one with a GPU does at a time."""
     cluster.start_worker("--no-nanny", "--resources", "gpu=1", name="with a GPU")
     cluster.start_worker("--no-nanny", "--resources", "memory_gb=64", name="without")
+    cluster.wait_for_workers(3)  # the fixture's and these
     todo = [*batches(["slow1", "slow1 too"], 2, gpus=1), *batches(["a"], 1, gpus=2)]
     made = list(run_on_cluster(todo, library.name, cluster=cluster.address))
     statuses = {(each.record.model, each.record.benchmark): each.record.status for each in made}
