@@ -45,7 +45,7 @@ __all__ = [
 MOST_BYTES = 16 * 2**20  # of one file; parsed, it takes up to thirty times as much memory
 MOST_NAME, MOST_LINE, MOST_MESSAGE, MOST_PATH = 400, 1_000, 4_000, 4_096  # characters
 _MOST_TOLD = 2  # problems of one file
-# After what a spreadsheet leaves out: spaces and invisible characters. The same stands in `core.js` of the leaderboard.
+# A spreadsheet ignores spaces and invisible characters in front. `core.js` of the leaderboard has the same pattern.
 _FORMULA = re.compile("[\\s\0\u200b-\u200f\u2060\ufeff]*[=+\\-@\uff1d\uff0b\uff0d\uff20\t\r\n|%']")
 
 _KEY = re.compile(rb'"\s*:')

@@ -23,7 +23,7 @@ _STATED: Mapping[str, str] = {
     "bibtex": "pass bibtex= with the publication of the experiment",
     "ceiling_func": "pass ceiling_func=, such as the reliability of the repetitions",
 }
-_OWN_CEILING = frozenset({"NeuralBenchmark", "BenchmarkBase"})  # classes for which only the caller knows the ceiling
+_OWN_CEILING = frozenset({"NeuralBenchmark", "BenchmarkBase"})  # the caller of these classes knows the ceiling
 _SAME = re.compile(r"#\s*same scores:\s*(\S.*)$", re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""Parse source, and read from it what runs, and what is registered, when it is imported."""
+"""Read from source which statements run and which identifiers are registered when it is imported."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _MOST_TURNS = 20_000  # no plugin registers as much; loops within loops end
 
 
 def read_registrations(files: Iterable[Path]) -> list[tuple[list[Registration], list[Computed], str | None]]:
-    """Return what each ``__init__.py`` registers, see `find_registrations`, and why it cannot be read, if so."""
+    """Return the registrations of each ``__init__.py``, see `find_registrations`, and why it cannot be read, if so."""
     contents: list[tuple[list[Registration], list[Computed], str | None]] = []
     for file in files:
         try:

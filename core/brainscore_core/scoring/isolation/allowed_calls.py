@@ -38,7 +38,7 @@ ALLOWED: Mapping[str, tuple[int | None, int | None]] = MappingProxyType({
     "brk": (12, 214), "get_mempolicy": (239, 236), "madvise": (28, 233), "mbind": (237, 235), "membarrier": (324, 283),
     "mincore": (27, 232), "mlock": (149, 228), "mlock2": (325, 284), "mmap": (9, 222), "mprotect": (10, 226),
     "mremap": (25, 216), "msync": (26, 227), "munlock": (150, 229), "munmap": (11, 215), "set_mempolicy": (238, 237),
-    # processes, threads and what they may do
+    # processes, threads and their rights
     "arch_prctl": (158, None), "capget": (125, 90), "capset": (126, 91), "clone": (56, 220), "execve": (59, 221),
     "execveat": (322, 281), "exit": (60, 93), "exit_group": (231, 94), "fork": (57, None), "futex": (202, 98),
     "futex_waitv": (449, 449), "get_robust_list": (274, 100), "getcpu": (309, 168), "getegid": (108, 177),

@@ -1,6 +1,6 @@
 """Make the filter of `seccomp` that lets a program in a box make the listed system calls, and no others.
 
-Namespaces keep apart what they know of. Not listed are calls that reach around them (the kernel's keys, virtual sockets
+Namespaces separate only some resources. Not listed are calls that reach around them (the kernel's keys, virtual sockets
 of the machine, its own interpreters of programs), make new namespaces, or hold memory that belongs to no process and
 cannot be counted; nor is any call of a later kernel. They do not exist for the program, so that the C library falls
 back to older ones.
@@ -37,7 +37,7 @@ _SOCKETS = (
 
 _LOAD, _IF_EQUAL, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # where they stand in `struct seccomp_data`, little-endian
+_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # offsets in `struct seccomp_data`, little-endian
 
 
 def filter_of_calls(machine: str) -> bytes:
