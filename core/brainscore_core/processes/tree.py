@@ -37,7 +37,7 @@ class ProcessTree:
     Parameters
     ----------
     started : int, optional
-        Start of the root, by which it is told from a later process with its number; None: it has not been waited for.
+        Start of the root, which no later process with its number has; None: read now, before the root is waited for.
     """
 
     def __init__(self, root: int, started: int | None = None) -> None:
@@ -54,7 +54,8 @@ class ProcessTree:
         children = defaultdict(list)
         for pid, process in table.items():
             children[process.parent].append(pid)
-        todo = [pid for pid, process in table.items() if process.session == self.root and not self._is_reused]
+        session = None if self._is_reused else self.root
+        todo = [pid for pid, process in table.items() if process.session == session]
         todo += [pid for pid, started in self._seen.items() if pid in table and table[pid].started == started]
         found: dict[int, int] = {}
         while todo:

@@ -126,7 +126,7 @@ def _home(model: str, folder: Path) -> Path:
 def _fetch(prepared: Prepared) -> list[str] | None:
     """Load a model in a box with the network and take over the files of its home.
 
-    Return what was not taken over; None if the model could not be loaded.
+    Return the names that were left out; None if the model could not be loaded.
     """
     writable = prepared.home.with_name(f"{prepared.home.name}.fetching")
     shutil.rmtree(writable, ignore_errors=True)
@@ -193,9 +193,8 @@ def variables_of(prepared: Prepared, *, network: bool = False) -> Mapping[str, s
         "PYTHONDONTWRITEBYTECODE": "1",
         "BRAINSCORE_HOME": str(home / "brain-score") if network else "/tmp/brain-score",  # noqa: S108 - the same
     }
-    if (
-        prepared.own_environment is None and "PYTHONPATH" in surroundings
-    ):  # an environment of its own has the same folders
+    # An environment of its own has the same folders.
+    if prepared.own_environment is None and "PYTHONPATH" in surroundings:
         variables["PYTHONPATH"] = surroundings["PYTHONPATH"]
     if network:
         return variables

@@ -7,11 +7,11 @@ transport. Only values are taken from the candidate: the judge itself knows the 
 from __future__ import annotations
 
 import builtins
-import itertools
 import os
 import re
 import shutil
 import stat
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ from pydantic import TypeAdapter
 
 from brainscore_core import errors
 from brainscore_core.errors import CandidateError, CorruptFileError, InvalidAnswerError, ProtocolError
-from brainscore_core.identity.digest import file_digest, text_digest
+from brainscore_core.identity.digest import stamped_file_digest, text_digest
+from brainscore_core.identity.stamp import file_stamp
 from brainscore_core.scoring.isolation.values import Coordinate, pack
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
@@ -98,7 +99,7 @@ def hand_out(stimuli: StimulusSet, folder: Path, *columns: str) -> tuple[dict[st
 
     A file is linked if that is possible and everybody may read it, otherwise copied. Of the table, the candidate gets
     `columns` and a ``stimulus_id`` from the file's content: the same for a stimulus in all sets, so that a model may
-    keep what it computed.
+    keep its results.
     """
     folder.mkdir(parents=True)
     paths = getattr(stimuli, "stimulus_paths", None)
@@ -128,13 +129,14 @@ def hand_out(stimuli: StimulusSet, folder: Path, *columns: str) -> tuple[dict[st
 
 def _opaque(ids: npt.NDArray[Any], paths: Mapping[Hashable, str | Path]) -> dict[Hashable, str]:
     """Return an identifier for each stimulus, from the content of its file; equal files are numbered."""
-    taken: dict[str, Hashable] = {}
+    names: dict[Hashable, str] = {}
+    equal: Counter[str] = Counter()
     for stimulus_id in dict.fromkeys(ids.tolist()):
         path = paths.get(stimulus_id)
-        content = text_digest(str(stimulus_id)) if path is None else file_digest(Path(path), "sha256")
-        number = next(number for number in itertools.count() if f"{content[:24]}-{number}" not in taken)
-        taken[f"{content[:24]}-{number}"] = stimulus_id
-    return {stimulus_id: name for name, stimulus_id in taken.items()}
+        digest = text_digest(str(stimulus_id)) if path is None else stamped_file_digest(str(path), file_stamp(path))
+        names[stimulus_id] = f"{digest[:24]}-{equal[digest[:24]]}"
+        equal[digest[:24]] += 1
+    return names
 
 
 def _place(source: Path, target: Path) -> None:
