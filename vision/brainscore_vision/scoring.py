@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from brainscore_core.errors import ConfigurationError, DownloadError
 from brainscore_vision.loading import find_plugin_directory, known_identifiers, load_benchmark, load_model, unwatched
-from brainscore_vision.model_interface import region_layers
+from brainscore_vision.model_interface import BrainModel, region_layers
 
 if TYPE_CHECKING:
     from brainscore_core.benchmarks import Benchmark
     from brainscore_core.metrics import Score
     from brainscore_core.records.record import ScoreRecord
-    from brainscore_vision.model_interface import BrainModel
 
 __all__ = ["record_failure", "run_score", "score", "score_and_record", "shared_candidate"]
 
@@ -52,10 +51,10 @@ def score(
     conda_active : bool
         Whether the environment is already prepared, so that ``BS_INSTALL_DEPENDENCIES=newenv`` makes no other one.
     record : path, optional
-        File; for several benchmarks, a folder for ``<benchmark>/<model>.json``. None: for a registered model in
-        ``scores`` in the Brain-Score home, else no record.
+        File; for several benchmarks, a folder for ``<benchmark>/<model>.json``. None: in ``scores`` in the Brain-Score
+        home for a registered model or one with an `identifier` of its own, else no record.
     **model_options
-        Arguments of `as_brain_model`.
+        Arguments of `as_brain_model`; of a `BrainModel` only `identifier`, its name in the record.
 
     Returns
     -------
@@ -83,13 +82,16 @@ def score(
     for benchmark in benchmarks:
         load_benchmark(benchmark)  # a wrong name must not cost the scores of those before it
     loaded = shared_candidate(model_identifier, conda_active=conda_active, **model_options)
+    identifier = model_options.get("identifier")
     scores = {}
     for benchmark in benchmarks:
         if record is not None:
             from brainscore_core.records.record import record_path  # heavy: pydantic
 
-            path = record_path(Path(record), _name(model_identifier, loaded), benchmark)
-        scores[benchmark] = _score_one(model_identifier, benchmark, path, report, conda_active, loaded=loaded)
+            path = record_path(Path(record), identifier or _name(model_identifier, loaded), benchmark)
+        scores[benchmark] = _score_one(
+            model_identifier, benchmark, path, report, conda_active, loaded=loaded, identifier=identifier
+        )
     return scores
 
 
@@ -135,6 +137,8 @@ def _candidate(model: object, **model_options: Any) -> BrainModel:  # checked by
             return load_model(str(model))
     from brainscore_vision.model_helpers.adapters import as_brain_model  # heavy: xarray
 
+    if isinstance(model, BrainModel):
+        model_options.pop("identifier", None)
     return as_brain_model(model, **model_options)
 
 
@@ -146,6 +150,7 @@ def score_and_record(
     conda_active: bool = False,
     loaded: object | None = None,
     isolation: str = "none",
+    identifier: str | None = None,
     **model_options: Any,  # checked by as_brain_model
 ) -> tuple[Score, ScoreRecord, Path | None]:
     """Score a pair, here or in an environment of its own (``BS_INSTALL_DEPENDENCIES=newenv``), and write its record.
@@ -157,8 +162,9 @@ def score_and_record(
     from brainscore_core.records import record as records  # heavy: pydantic
 
     is_registered = _is_registered(model)
-    if record_path is None and is_registered:
-        record_path = records.record_path(settings().home / "scores", str(model), benchmark_identifier)
+    has_own_name = identifier is not None and identifier not in known_identifiers("model")
+    if record_path is None and (is_registered or has_own_name):
+        record_path = records.record_path(settings().home / "scores", identifier or str(model), benchmark_identifier)
     if record_path is not None and loaded is None and _needs_new_environment(model, conda_active=conda_active):
         return _score_elsewhere(str(model), benchmark_identifier, record_path)
     from brainscore_vision.identity import ingredients  # heavy: xarray and pydantic
@@ -169,8 +175,10 @@ def score_and_record(
     with ingredients.noting_ingredients() as loads:
         # The benchmark first: a wrong name must not cost the loading of a large model.
         benchmark = load_benchmark(benchmark_identifier)
-        candidate = _candidate(model, **model_options) if loaded is None else cast("BrainModel", loaded)
-        name = _name(model, candidate)
+        candidate = (
+            _candidate(model, identifier=identifier, **model_options) if loaded is None else cast("BrainModel", loaded)
+        )
+        name = identifier or _name(model, candidate)
         if not is_registered and record_path is not None and name in known_identifiers("model"):
             raise ConfigurationError(
                 f"A record of {name!r} is written for the registered model of that name only: score({name!r}, ...). "

@@ -215,6 +215,16 @@ def means(images):
     return np.stack([np.asarray(image, dtype=float).mean((0, 1)) for image in images])
 
 
+def test_a_model_with_a_name_of_its_own_is_recorded(own_homes):
+    scores = own_homes / "brain-score" / "scores"
+    for model in (means, RandomModel()):
+        score(model, ["Half-test"], identifier="named", report=False)
+        assert ScoreRecord.read(scores / "Half-test" / "named.json").model == "named"
+        (scores / "Half-test" / "named.json").unlink()
+    score(means, "Half-test", identifier="some", report=False)  # the name of a registered model
+    assert not list(scores.glob("*/*.json"))
+
+
 def test_a_record_of_a_model_itself_is_written_on_request(tmp_path):
     result = score(means, "Half-test", identifier="my means", record=tmp_path / "mine.json", report=False)
     assert result.attrs["record_path"] == str(tmp_path / "mine.json")

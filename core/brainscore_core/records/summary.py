@@ -47,7 +47,7 @@ def format_record(record: ScoreRecord, path: Path | None) -> str:
         f"  seed      {'not stated' if record.seed is None else record.seed}",
         f"  versions  {versions}",
         f"  time      {record.duration_s or 0:.1f} s",
-        f"  record    {path or 'not written'}",
+        f"  record    {path or 'not written: give the model a name of its own (identifier=..., --name)'}",
     ]
     return "\n".join(lines)
 

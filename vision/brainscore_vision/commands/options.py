@@ -68,7 +68,8 @@ class ScoreOptions:
             "--record",
             "--records",
             metavar="PATH",
-            help="where to write the record, of several pairs the folder for them (default: the scores folder)",
+            help="where to write the record, of several pairs the folder for them (default: the scores folder; a model "
+            "in a file needs a --name for that)",
         ),
     ] = None
     failure: Annotated[
@@ -84,7 +85,9 @@ class ScoreOptions:
     ] = None
     identifier: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="its identifier in the record", rich_help_panel=_OF_A_FILE),
+        typer.Option(
+            "--name", metavar="NAME", help="its name in the record and on the board", rich_help_panel=_OF_A_FILE
+        ),
     ] = None
     dry_run: Annotated[
         bool,

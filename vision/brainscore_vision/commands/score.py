@@ -58,6 +58,8 @@ def _check_options(options: ScoreOptions, files: Sequence[str], registered: Sequ
             f"The options {', '.join(options.of_files)} are for models in files (path.py:function, model.onnx); "
             f"{registered[0]!r} names a registered model, which brings its own. Leave them out."
         )
+    if options.identifier is not None and len(files) > 1:
+        raise ConfigurationError(f"--name is for one model; {len(files)} are given. Score each with its own name.")
     if files and options.of_many:
         raise ConfigurationError(
             f"{options.of_many[0]} is for registered models; {files[0]!r} is a file, which is scored in this process. "

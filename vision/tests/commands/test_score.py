@@ -2,6 +2,9 @@
 
 import pytest
 
+from brainscore_core.benchmarks import BenchmarkBase
+from brainscore_core.metrics import Score
+from brainscore_vision import benchmark_registry
 from brainscore_vision.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("shared_caches")
@@ -15,6 +18,7 @@ V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
         (["--model", "pixels", "pixls", "--benchmark", V1], "Did you mean 'pixels'"),
         (["--model", "pixels", "--benchmark", V1, IT, "--failure", "x.json"], "--failure is for one model"),
         (["--model", "pixels", "mine.py:f", "--benchmark", V1, "--layers", "a"], "options layers are for models in"),
+        (["--model", "a.py:f", "b.py:f", "--benchmark", V1, "--name", "a"], "--name is for one model; 2 are given"),
     ],
 )
 def test_a_wrong_name_costs_no_score(arguments, said, own_homes, capsys):
@@ -42,3 +46,40 @@ def test_no_model_is_loaded_beside_private_data_unless_it_is_ones_own(own_homes,
         assert main([*command, "--isolation", "none"]) in (1, 3)
         assert "isolation" not in capsys.readouterr().err
     assert mark.exists()
+
+
+class Half(BenchmarkBase):
+    """Give every model the score .5."""
+
+    def __init__(self, identifier):
+        super().__init__(identifier=identifier, version=1, ceiling_func=lambda: Score(1), parent="IT", bibtex="")
+
+    def __call__(self, candidate):
+        return Score(0.5)
+
+
+def test_a_model_in_a_file_is_recorded_by_its_name(own_homes, tmp_path, capsys, monkeypatch):
+    first, second = sorted((IT, V1))
+    for name in (first, second):
+        monkeypatch.setitem(benchmark_registry, name, lambda name=name: Half(name))
+    scores, mine = own_homes / "brain-score" / "scores", tmp_path / "mine.py"
+    mine.write_text(
+        "import numpy as np\n"
+        "from brainscore_vision.testing.random_model import RandomModel\n"
+        "def f():\n    return lambda images: np.stack([np.asarray(each.resize((4, 4))) for each in images])\n"
+        "def absent():\n    raise KeyError('weights')\n"
+    )
+    one, both = ["score", "--benchmark", first, "--model"], ["score", "--benchmark", first, second, "--model"]
+    assert main([*one, f"{mine}:f"]) == 0
+    assert "record    not written: give the model a name of its own (identifier=..., --name)" in capsys.readouterr().out
+    assert not scores.exists()
+    assert main([*one, f"{mine}:f", "--name", "mine"]) == 0
+    assert str(scores / first / "mine.json") in capsys.readouterr().out
+    assert main([*both, f"{mine}:RandomModel", "--name", "chance"]) == 0  # a BrainModel, which has a name already
+    assert main([*both, f"{mine}:absent", "--name", "unlucky"]) not in (0, 4)
+    rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert rows == ["MODEL", "chance", "chance", "MODEL", "unlucky", "unlucky"]
+    recorded = sorted(f"{file.parent.name}/{file.stem}" for file in scores.glob("*/*.json"))
+    assert recorded == [f"{first}/chance", f"{first}/mine", f"{second}/chance"]
+    assert main(["compare", "mine", "chance", "--benchmark", first]) == 0
+    assert [row.split()[1] for row in capsys.readouterr().out.splitlines()[1:3]] == ["mine", "chance"]

@@ -32,7 +32,7 @@ def score_one(options: ScoreOptions) -> int:
         )[1:]
     except Exception as error:
         if options.failure is not None:
-            scoring.record_failure(model, benchmark, error, options.failure)
+            scoring.record_failure(options.identifier or model, benchmark, error, options.failure)
         raise
     command_line.show(format_record(record, path))
     return command_line.NO_SCORE if record.score is None else 0
@@ -62,14 +62,14 @@ def _scored(model: str, benchmarks: Sequence[str], options: ScoreOptions) -> Ite
                 refuse_beside_private(model, benchmark)
             if candidate is None:
                 candidate = scoring.shared_candidate(_loaded(model), **options.of_files)
-            name = str(getattr(candidate, "identifier", model))
+            name = options.identifier or str(getattr(candidate, "identifier", model))
             path = None if options.record is None else record_path(options.record, name, benchmark)
-            record = scoring.score_and_record(candidate, benchmark, path)[1]
+            record = scoring.score_and_record(candidate, benchmark, path, identifier=options.identifier)[1]
         except Exception as error:  # noqa: BLE001 - of a plugin; the other pairs are scored all the same
             command_line.say(f"Not scored: {model} on {benchmark}. {error}")
             status = f"failed:{type(error).__name__}"
             yield (
-                ScoreRecord.without_score(status, str(error), model=model, benchmark=benchmark),
+                ScoreRecord.without_score(status, str(error), model=options.identifier or model, benchmark=benchmark),
                 command_line.exit_code_of(error),
             )
         else:
