@@ -159,7 +159,7 @@ def _is_positive(value: object) -> bool:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return isinstance(value, str) and bool(value.strip()) and not re.fullmatch("<.*>", value)  # a template's question
 
 
 def _is_description(value: object) -> bool:

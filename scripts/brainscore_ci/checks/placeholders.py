@@ -21,6 +21,7 @@ PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
     'bucket="..."': _BUCKET,
     '/..."': _BUCKET,
     "/...'": _BUCKET,
+    "a guess: write how wide": ("the width of the stimuli", "write VISUAL_DEGREES as it was in the experiment"),
 }
 """Text of a template or tutorial -> what it stands for and what to write instead."""
 

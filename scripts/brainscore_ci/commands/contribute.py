@@ -68,6 +68,25 @@ def new_plugin(
     from_package: Annotated[
         Path | None, typer.Option(metavar="DIR", help="packaged files to register (kind data)")
     ] = None,
+    from_csv: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            metavar="STIMULI RESPONSES",
+            help="tables to package and register: stimuli with file names; responses, spike times or choices",
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=NAME",
+            help="column with another name, such as stimulus=picture_name; ignore=NAME leaves one out",
+        ),
+    ] = None,
+    window: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="START END", help="ms after onset within which spike times are counted"),
+    ] = None,
+    bins: Annotated[int, typer.Option(min=1, help="time bins that --window is divided into")] = 1,
     region: Annotated[
         str | None, typer.Option(help="recorded region (default: that of the data, or a usual one)")
     ] = None,
@@ -98,11 +117,24 @@ def new_plugin(
             f"Say what kind of plugin and its name, such as new-plugin {KIND_NAMES[0]} {name}; kinds are "
             f"{', '.join(KIND_NAMES)}."
         )
+    tables = None
+    if from_csv is not None:
+        tables = make.TablesRequest(
+            stimuli=from_csv[0],
+            responses=from_csv[1],
+            columns=tuple(column or ()),
+            window=window,
+            bins=bins,
+            region=region,
+        )
+    elif column or window is not None or bins != 1:
+        raise ConfigurationError("--column, --window and --bins are about tables: add --from-csv STIMULI RESPONSES.")
     request = make.PluginRequest(
         kinds=tuple(kinds),
         name=name,
         identifier=identifier,
         package=from_package,
+        tables=tables,
         region=region,
         metric=metric,
         data=data,

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from brainscore_ci.checks.runner import workplace
 from brainscore_ci.scaffold.names import folder_name, kind_names
 from brainscore_ci.scaffold.packages import place_in_data_home, read_package
 from brainscore_ci.scaffold.plan import PluginRequest, Scaffold
+from brainscore_ci.scaffold.tables import TablesRequest, read_experiment, write_package
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_directory
 
-__all__ = ["PluginRequest", "WrittenPlugin", "new_plugin"]
+__all__ = ["PluginRequest", "TablesRequest", "WrittenPlugin", "new_plugin"]
 
 
 @dataclass(frozen=True)
 class WrittenPlugin:
-    """Written files of a new plugin."""
+    """Written files of a new plugin.
+
+    Attributes
+    ----------
+    understood : tuple of (str, str)
+        What was understood of the tables of an experiment.
+    """
 
     files: tuple[Path, ...]
     name: str
     identifiers: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    understood: tuple[tuple[str, str], ...] = ()
 
     def as_text(self) -> str:
         """Return the files and the next steps, for people."""
         return "\n".join(
             [
+                *(["Read from the tables:"] if self.understood else []),
+                *(f"  {name:<13}{text}" for name, text in self.understood),
                 f"Registered as {', '.join(self.identifiers)}. Written:",
                 *(f"  {file}" for file in self.files),
                 *self.remarks,
@@ -56,24 +68,53 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
     place = workplace(start, library)
     kinds = kind_names(request.kinds)
     name = folder_name(request.name)
-    if request.package is not None and "data" not in kinds:
-        raise ConfigurationError("--from-package registers packaged data: name the kind data too.")
-    package = read_package(request.package) if request.package is not None else None
-    plan = Scaffold(request, place, kinds, name, package, library or place.library)
-    for kind in kinds:
+    _check_source(request, kinds)
+    with ExitStack() as stack:
+        understood: tuple[tuple[str, str], ...] = ()
+        if request.tables is not None:
+            experiment = read_experiment(request.tables)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            write_package(experiment, request.identifier or request.name, folder)
+            is_label = experiment.is_choices and request.metric is None
+            request = replace(request, package=folder, task=request.task or ("label" if is_label else None))
+            understood = (*experiment.understood, ("packaged", f"into {_packages(name)}"))
+        package = read_package(request.package) if request.package is not None else None
+        plan = Scaffold(request, place, kinds, name, package, library or place.library)
+        files = _write(plan)
+        if package is not None:
+            place_in_data_home(package)
+        if request.tables is not None:
+            shutil.copytree(folder, _packages(name), dirs_exist_ok=True)
+    top = place.repository
+    paths = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
+    return WrittenPlugin(tuple(paths), name, plan.identifiers(), plan.remarks(), understood)
+
+
+def _check_source(request: PluginRequest, kinds: tuple[str, ...]) -> None:
+    sources = {"--from-package": request.package, "--from-csv": request.tables}
+    given = [option for option, source in sources.items() if source is not None]
+    if len(given) == 2:
+        raise ConfigurationError("--from-package and --from-csv exclude each other: data are packaged or in tables.")
+    if given and "data" not in kinds:
+        raise ConfigurationError(f"{given[0]} registers data: name the kind data too.")
+
+
+def _packages(name: str) -> Path:
+    """Return the folder for the files to upload."""
+    return Path.home() / "Downloads" / "brainscore_packages" / name
+
+
+def _write(plan: Scaffold) -> list[Path]:
+    """Write all folders of a plugin or none; return the files."""
+    for kind in plan.kinds:
         plan.refuse_taken(kind)
-    folders = {kind: plan.folder(kind) for kind in kinds}
-    contents = {kind: plan.content(kind) for kind in kinds}
+    folders = {kind: plan.folder(kind) for kind in plan.kinds}
+    contents = {kind: plan.content(kind) for kind in plan.kinds}
     files = []
     with ExitStack() as stack:
-        for kind in kinds:
+        for kind in plan.kinds:
             folder = stack.enter_context(atomic_directory(folders[kind]))
             for file, text in contents[kind].items():
                 (folder / file).write_text(text, encoding="utf-8", newline="\n")
                 files.append(folders[kind] / file)
-    remarks = plan.remarks()
-    if package is not None:
-        place_in_data_home(package)
-    top = place.repository
-    paths = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
-    return WrittenPlugin(tuple(paths), name, plan.identifiers(), remarks)
+    return files

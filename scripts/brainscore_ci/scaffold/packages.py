@@ -49,6 +49,8 @@ class Assembly:
         Presentations of each stimulus; 1 if unknown.
     n_stimuli : int
         Different stimuli.
+    n_subjects : int
+        Different subjects; 0 if unknown.
     """
 
     identifier: str
@@ -60,6 +62,7 @@ class Assembly:
     regions: tuple[str, ...] = ()
     repetitions: int = 1
     n_stimuli: int = 0
+    n_subjects: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,10 @@ def _assembly(file: Path) -> Assembly:
     name = file.stem.removeprefix("assy_")
     identifier = loaded.attrs.get("identifier", name)
     regions = sorted({str(region) for region in loaded["region"].values}) if hasattr(loaded, "region") else []
-    repetitions = len(set(loaded["repetition"].values.tolist())) if hasattr(loaded, "repetition") else 1
+
+    def count(name: str, unknown: int) -> int:
+        return len(set(loaded[name].values.tolist())) if hasattr(loaded, name) else unknown
+
     return Assembly(
         identifier=str(identifier) if str(identifier).replace(".", "_") == name else name,
         file=file,
@@ -133,8 +139,9 @@ def _assembly(file: Path) -> Assembly:
         sizes=tuple((str(dim), int(size)) for dim, size in loaded.sizes.items()),
         stimuli=str(stimuli) if stimuli else None,
         regions=tuple(regions),
-        repetitions=repetitions,
-        n_stimuli=len(set(loaded["stimulus_id"].values.tolist())) if hasattr(loaded, "stimulus_id") else 0,
+        repetitions=count("repetition", 1),
+        n_stimuli=count("stimulus_id", 0),
+        n_subjects=count("subject", 0),
     )
 
 

@@ -20,6 +20,7 @@ from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.runner import Workplace
+    from brainscore_ci.scaffold.tables import TablesRequest
     from brainscore_core.plugin_management.index import PluginRoot
 
 __all__ = ["PluginRequest", "Scaffold"]
@@ -27,6 +28,7 @@ __all__ = ["PluginRequest", "Scaffold"]
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 _OVER_TIME = "over_time"
 _USUAL_DEGREES = 8
+_GUESS = "a guess: write how wide"
 _BIBTEX = """@article{{{key},
   title={{Title of the publication}},
   author={{Author, First and Author, Second}},
@@ -47,12 +49,15 @@ class PluginRequest:
         Identifier to register; for a benchmark without region and metric.
     package : Path or None
         Folder of packaged files to register.
+    tables : TablesRequest or None
+        Tables to package and register.
     """
 
     kinds: tuple[str, ...]
     name: str
     identifier: str | None = None
     package: Path | None = None
+    tables: TablesRequest | None = None
     region: str | None = None
     metric: str | None = None
     data: str | None = None
@@ -145,14 +150,20 @@ class Scaffold:
     @cached_property
     def metric(self) -> str:
         """Metric of a benchmark; empty if it counts answers."""
-        usual = self.defaults.tasks.get(self.request.task or "", self.defaults.metric)
         few = self.defaults.metric_of_few
-        asked = self.request.metric or (few if self._shortfall(usual) else usual)
+        asked = self.request.metric or (few if self._shortfall(self._usual_metric) else self._usual_metric)
         if shortfall := self._shortfall(asked):
             raise ConfigurationError(
                 f"The metric {shortfall} The one for few stimuli, {few!r}, needs {self.defaults.least_stimuli[few]}."
             )
         return _plain(self._known("metric", asked), "--metric") if asked else ""
+
+    @property
+    def _usual_metric(self) -> str:
+        one = self._packaged_recordings
+        is_over_time = one is not None and dict(one.sizes).get("time_bin", 1) > 1
+        usual = self.defaults.metric_over_time if is_over_time else self.defaults.metric
+        return self.defaults.tasks.get(self.request.task or "", usual)
 
     @property
     def _packaged_recordings(self) -> Assembly | None:
@@ -193,7 +204,12 @@ class Scaffold:
         asked = self.request.data
         one = self._packaged_recordings
         if one is not None:
-            trials = self.request.trials or max(one.repetitions, 1)
+            trials = self.request.trials or one.repetitions
+            if trials < 2 and not self.is_behavioral:
+                raise ConfigurationError(
+                    f"{one.identifier!r} has one response of each neuron to each stimulus. The ceiling of a benchmark "
+                    "needs two or more: give the repetitions, not their mean, or start the kind data alone."
+                )
             return Recordings(identifier=one.identifier, regions=one.regions, trials=trials, is_here=False)
         if "data" in self.kinds and asked in (None, self.stem("data")):
             stem = self.stem("data")
@@ -250,8 +266,11 @@ class Scaffold:
             "name": self.name,
             "identifier": self._identifiers(kind)[0],
             "bibtex": _BIBTEX.format(key=self.name, year=year[0] if year else "2024"),
-            "access": '"<public or private>"' if self.package and kind in {"data", "benchmark"} else "public",
+            "access": "public",
+            "facts": "",
         }
+        if self.package is not None and kind in {"data", "benchmark"}:
+            values |= {"access": '"<public or private>"', "facts": self._facts(self.package)}
         if kind == "metric":
             values["class_name"] = camel_case(self.name)
         if kind == "data" and self.package is None and not self.is_behavioral:
@@ -267,8 +286,23 @@ class Scaffold:
             values |= self._of_benchmark()
         return values
 
+    def _facts(self, package: Package) -> str:
+        """Return lines of ``metadata.yml``: what packaged data say, and questions that only people can answer."""
+        one = self._packaged_recordings
+        regions = one.regions if one is not None else ()
+        facts: dict[str, object] = {
+            "region": regions[0] if len(regions) == 1 else list(regions),
+            "species": "<such as Macaca mulatta or Homo sapiens>",
+            "technique": "<such as electrophysiology or fMRI>" if regions else None,
+            "n_stimuli": sum(stimuli.count for stimuli in package.stimuli),
+            "n_neuroids": dict(one.sizes).get("neuroid") if one is not None else None,
+            "n_subjects": one.n_subjects if one is not None else None,
+        }
+        return "".join(f"{key}: {_quoted(value)}\n" for key, value in facts.items() if value)
+
     def _of_benchmark(self) -> dict[str, str]:
         recordings = self.recordings
+        is_known = recordings.is_here or self.request.visual_degrees is not None
         region = "" if self.is_behavioral else self.region
         names = (self.stem("benchmark"), region, self.metric or self.design)
         parent = region if region in CATEGORIES else self.defaults.parent
@@ -281,6 +315,7 @@ class Scaffold:
             "metric": self.metric,
             "trials": str(recordings.trials),
             "visual_degrees": f"{self.request.visual_degrees or _USUAL_DEGREES:g}",
+            "width": "width of the stimuli in the experiment" if is_known else f"{_GUESS} they were in the experiment",
             "parent": self.defaults.parent_of_behavior if self.is_behavioral else parent,
             "factory": "".join(map(camel_case, names)),
             "mark": "" if recordings.is_here else "@pytest.mark.network\n",
@@ -309,7 +344,7 @@ class Scaffold:
             )
         if "data" in self.kinds and self.package is None:
             remarks.append("The data are synthetic, until yours are packaged; dataset.py says how.")
-        shortfall = self._shortfall(self.defaults.metric)
+        shortfall = self._shortfall(self._usual_metric)
         if "benchmark" in self.kinds and self.request.metric is None and shortfall:
             remarks.append(f"The metric is {self.metric!r}, since {shortfall}")
         if self.package is not None:

@@ -48,6 +48,8 @@ class TemplateDefaults:
     ----------
     metric_of_few : str
         Usual metric of data with fewer stimuli than ``metric`` accepts.
+    metric_over_time : str
+        Usual metric of data with several time bins.
     parent : str
         Applies if the region of the benchmark is no category.
     tasks : mapping of str to str
@@ -72,6 +74,7 @@ class TemplateDefaults:
     regions: tuple[str, ...]
     metric: str
     metric_of_few: str
+    metric_over_time: str
     parent: str
     parent_of_behavior: str
     tasks: Mapping[str, str]
@@ -111,6 +114,7 @@ def _defaults(benchmark: Mapping[str, Any], data: Mapping[str, Any]) -> Template
         regions=tuple(benchmark["regions"]),
         metric=benchmark["metric"],
         metric_of_few=benchmark["metric_of_few"],
+        metric_over_time=benchmark["metric_over_time"],
         parent=benchmark["parent"],
         parent_of_behavior=benchmark["parent_of_behavior"],
         tasks=benchmark["tasks"],

@@ -13,7 +13,7 @@ import pytest
 import brainscore_core
 from brainscore_ci.__main__ import main
 from brainscore_ci.checks.runner import check_named, workplace
-from brainscore_ci.scaffold.make import PluginRequest, new_plugin
+from brainscore_ci.scaffold.make import PluginRequest, TablesRequest, new_plugin
 from brainscore_ci.scaffold.templates import read_defaults
 from brainscore_core.errors import BrainScoreError, ConfigurationError, StimulusError, UnknownIdentifierError
 from brainscore_core.plugin_management.registry import KINDS
@@ -77,7 +77,7 @@ def run_python(library, *arguments):
 
 def only_placeholders(checked):
     """Tell whether all that the checks find is what nobody can infer; of each plugin they find some."""
-    unknown = ("licence is '<", "contact is '<", "access is '<")
+    unknown = tuple(f"{key} is '<" for key in ("licence", "contact", "access", "species", "technique"))
     others = [str(one) for one in checked.findings if one.rule != "placeholder" and not one.message.startswith(unknown)]
     assert others == []
     found = {"/".join(one.path.split("/")[2:4]) for one in checked.findings}
@@ -294,7 +294,7 @@ def test_one_of_two_regions_is_not_chosen_silently(library, packages):
     assert any("VISUAL_DEGREES = 8 in benchmark.py is a guess" in remark for remark in made.remarks)
 
 
-def test_few_stimuli_and_few_neurons_get_a_metric_that_takes_them_and_tests_that_pass(library, packages, tmp_path):
+def test_few_stimuli_get_a_metric_that_takes_them(library, packages, tmp_path):
     stimuli = make_stimulus_set(tmp_path / "images", 20, identifier="Few2024.images")
     package_stimulus_set_locally(stimuli, "Few2024.images", downloads_path=packages)
     assembly = make_neuroid_assembly(20, 6, n_repetitions=6, regions=["IT"], noise=0.5)
@@ -308,8 +308,6 @@ def test_few_stimuli_and_few_neurons_get_a_metric_that_takes_them_and_tests_that
     assert "The metric is 'ridge_kfold', since 'pls' needs at least 28 stimuli; 'Few2024' has 20." in made.remarks
     metadata = (library / "data/few2024/metadata.yml").read_text()
     assert {f'"{placeholder}"' in metadata for placeholder in KNOWN} == {True}  # nothing is guessed
-    passed, output = run_tests(library, "benchmarks/few2024")
-    assert passed, output
 
 
 NEURAL = [name for name, design in DEFAULTS.designs.items() if design in {"repetitions", "over_time"}]
@@ -374,6 +372,53 @@ def test_from_packaged_files(library, packages):
     assert 'stimulus_set_registry["Packed2024.images"] = lambda: load_stimulus_set_from_s3(' in code
     assert code.count('bucket="..."') == 2
     assert "@pytest.mark.network" in (library / "benchmarks/packed2024/test.py").read_text()
+
+
+def test_from_tables(library, experiment, made_experiment, capsys, monkeypatch, tmp_path):
+    """20 stimuli and 6 neurons in every layout, and choices, become plugins whose tests pass as they are."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    options = {"wide": [], "long": ["--metric", "rdm"], "spikes": ["--window", "70", "170", "--bins", "2"]}
+    made, registered = [], {}
+    for layout, table in made_experiment.layouts.items():
+        files = map(str, experiment(table))
+        region = [] if layout == "choices" else ["--region", "IT"]
+        words = ["data", "benchmark", f"My{layout}2024", "--from-csv", *files, *region, *options.get(layout, [])]
+        assert main(["new_plugin", *words]) == 0
+        said = capsys.readouterr().out
+        assert re.search(r"^  stimuli +20$", said, re.MULTILINE)
+        registered[layout] = re.findall(r"My\w+2024[^ ,]*(?=[,.] )", said)
+        plugins = [f"{folder}/my{layout}2024" for folder in ("benchmarks", "data")]
+        assert_checked(library, f"my{layout}2024", *plugins)
+        assert len(list((tmp_path / f"home/Downloads/brainscore_packages/my{layout}2024").iterdir())) == 3
+        made += plugins
+    names = {layout: identifiers[-1].rpartition("-")[2] for layout, identifiers in registered.items()}
+    assert names == {
+        "wide": "ridge_kfold",
+        "long": "rdm",
+        "spikes": "spantime_ridge",
+        "choices": "error_consistency",
+    }
+    passed, output = run_tests(library, *made)
+    assert passed, output
+    assert "skipped" not in output
+
+
+def test_tables_that_make_no_benchmark_leave_nothing(library, experiment, made_experiment, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    wide = made_experiment.layouts["wide"]
+    files = experiment(wide.drop(columns="rep").groupby("Picture", as_index=False).mean())
+    tables = TablesRequest(stimuli=files[0], responses=files[1], region="IT")
+    with pytest.raises(ConfigurationError, match="give the repetitions, not their mean, or start the kind data alone"):
+        new_plugin(PluginRequest(kinds=("data", "benchmark"), name="Mean2024", tables=tables), library)
+    for given, message in (
+        ({"kinds": ("model",), "tables": tables}, "--from-csv registers data: name the kind data too"),
+        ({"kinds": ("data",), "tables": tables, "package": tmp_path}, "exclude each other"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            new_plugin(PluginRequest(name="Mean2024", **given), library)
+    assert main(["new_plugin", "data", "Mean2024", "--window", "70", "170"]) == 2
+    assert [*library.glob("*/mean2024"), *tmp_path.glob("home/Downloads/*/*")] == []
+    new_plugin(PluginRequest(kinds=("data",), name="Mean2024", tables=tables), library)
 
 
 def test_broken_packages_are_refused(library, packages, tmp_path):
