@@ -8,6 +8,7 @@ like most programs, buffers standard output outside a terminal.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -108,6 +109,8 @@ class RunOptions(TypedDict, total=False):
         Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
     memory_folders : sequence of str
         Folders of a root of its own that lie in memory, such as ``/tmp``; their files count as memory, also empty ones.
+    memory_events : Path, optional
+        File of the program's control group in which the kernel counts processes that it has ended for their memory.
     """
 
     environment: Mapping[str, str] | None
@@ -121,6 +124,7 @@ class RunOptions(TypedDict, total=False):
     pass_fds: Sequence[int]
     reports_signals: bool
     memory_folders: Sequence[str]
+    memory_events: Path | None
 
 
 def run_bounded(command: Sequence[str | Path], **options: Unpack[RunOptions]) -> Ended:
@@ -147,6 +151,7 @@ def running(
     pass_fds: Sequence[int] = (),
     reports_signals: bool = False,
     memory_folders: Sequence[str] = (),
+    memory_events: Path | None = None,
 ) -> Iterator[Program]:
     """Start a program for the length of the block; afterwards it and its descendants have ended.
 
@@ -159,7 +164,7 @@ def running(
     ValueError
         If an argument holds a null byte.
     """
-    bounds = _Bounds(timeout_s, memory_bytes, most_processes, reports_signals, tuple(memory_folders))
+    bounds = _Bounds(timeout_s, memory_bytes, most_processes, reports_signals, tuple(memory_folders), memory_events)
     listener = Listener(secrets, show, most_shown)
     with _running(
         tuple(map(str, command)),
@@ -298,7 +303,7 @@ class Program:
             except subprocess.TimeoutExpired:
                 stopped = "Timeout" if time.monotonic() >= deadline else self._look()
             else:
-                return None
+                return bounds.stopped_by_kernel()
             if stopped:
                 return stopped
 
@@ -321,10 +326,18 @@ class _Bounds:
     most_processes: float | None
     reports_signals: bool
     memory_folders: tuple[str, ...]
+    memory_events: Path | None
 
     @property
     def need_looks(self) -> bool:
         return self.memory_bytes is not None or self.most_processes is not None
+
+    def stopped_by_kernel(self) -> Stopped | None:
+        if self.memory_events is not None:
+            with suppress(OSError):
+                if re.search(r"^oom_kill [1-9]", self.memory_events.read_text("ascii"), re.MULTILINE):
+                    return "MemoryLimit"
+        return None
 
     def status_of(self, status: int) -> int:
         return 128 - status if self.reports_signals and status - 128 in set(signal.Signals) else status

@@ -101,4 +101,6 @@ def _why(program: Program) -> str:
     if ended is None:
         return " It has closed its connection, and goes on."
     output = program.take_output().strip()[-_MOST_SAID:]
-    return f" It ended with {ended.problem or 'success'}.{' The end of its output: ' if output else ''}{output}"
+    is_too_large = ended.stopped == "MemoryLimit"
+    how = "used more memory than its limit" if is_too_large else f"ended with {ended.problem or 'success'}"
+    return f" It {how}.{' The end of its output: ' if output else ''}{output}"

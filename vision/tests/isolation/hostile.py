@@ -144,6 +144,11 @@ class Hostile(BrainModel):
         finally:
             os._exit(0)
 
+    def takes_memory(self, stimuli):
+        kept = bytearray(b"1") * 2**31
+        time.sleep(600)
+        return self.answer(stimuli, len(kept))
+
     def is_silent(self, stimuli):
         time.sleep(3600)
 

@@ -127,22 +127,24 @@ def test_what_it_does_to_libraries_stays_with_it(hostile, stimuli):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("attack", "expected"),
+    ("attack", "expected", "why"),
     [
-        ("exits", CandidateDiedError),
-        ("closes", CandidateDiedError),
-        ("is_silent", CandidateTimeoutError),
-        ("writes_garbage", InvalidAnswerError),
+        ("exits", CandidateDiedError, "ended with"),
+        ("takes_memory", CandidateDiedError, "used more memory than its limit"),
+        ("closes", CandidateDiedError, "goes on"),
+        ("is_silent", CandidateTimeoutError, None),
+        ("writes_garbage", InvalidAnswerError, None),
     ],
 )
 def test_a_candidate_that_ends_the_conversation_is_lost_and_says_why(
-    tree, surroundings, tmp_path, stimuli, attack, expected
+    tree, surroundings, tmp_path, stimuli, monkeypatch, attack, expected, why
 ):
+    monkeypatch.setattr("brainscore_core.scoring.isolation.box.available_memory", lambda: 2**31)
     with surroundings(tree, tmp_path / "home"), started("hostile") as model:
         model.load()
         model.start_recording(attack, time_bins=[(70, 170)])
-        model._answer_s = 3.0
-        with pytest.raises(expected):
+        model._answer_s = 3.0 if attack == "is_silent" else 30.0
+        with pytest.raises(expected, match=why):
             model.look_at(stimuli)
         assert model.is_lost
         with pytest.raises(expected):

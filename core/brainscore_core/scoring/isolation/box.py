@@ -28,6 +28,7 @@ from brainscore_core.scoring.isolation.bubblewrap import (
     files_of,
     limits_of,
 )
+from brainscore_core.scoring.isolation.control_groups import control_group, entering
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 from brainscore_core.scoring.isolation.system_calls import MACHINES, filter_of_calls
 
@@ -144,15 +145,20 @@ def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]
         arguments = stack.enter_context(_holding("".join(f"{word}\0" for word in words).encode()))
         own = [*numbers.values(), calls.fileno(), arguments.fileno()]
         options: BoxOptions = {**bounds, "pass_fds": [*own, *bounds.get("pass_fds", ())]}
-        if options.get("memory_bytes") is None:
-            options["memory_bytes"] = _MOST_MEMORY * available_memory()
+        memory_bytes = options.get("memory_bytes")
+        if memory_bytes is None:
+            options["memory_bytes"] = memory_bytes = _MOST_MEMORY * available_memory()
+        most_processes = box.most_processes + _OWN_PROCESSES
+        group = stack.enter_context(control_group(memory_bytes, most_processes))
+        bubblewrap = [shutil.which("bwrap") or "bwrap", "--args", str(arguments.fileno()), "--"]
         inside = running(
-            [shutil.which("bwrap") or "bwrap", "--args", str(arguments.fileno()), "--", *limits_of(box), *command],
+            [*entering(group), *bubblewrap, *limits_of(box), *command],
             environment={},  # readable in its /proc/1; the box has its own
             folder=Path("/"),
-            most_processes=box.most_processes + _OWN_PROCESSES,
+            most_processes=most_processes,
             reports_signals=True,
             memory_folders=MEMORY_FOLDERS,
+            memory_events=None if group is None else group / "memory.events",
             **options,
         )
         yield stack.enter_context(inside)

@@ -199,6 +199,19 @@ def test_no_disk_and_no_memory_is_filled(succeeds, in_box, tmp_path):
     assert succeeds(FILL, in_box(private_bytes=64 * MB), arguments=(40 * MB, "/tmp"))  # noqa: S108 - in the box
 
 
+def test_each_folder_in_memory_that_can_be_written_has_a_size(python, in_box, tmp_path):
+    (tmp_path / "hidden").mkdir()
+    box = in_box(readable=(tmp_path,), hidden=(tmp_path / "hidden",), private_bytes=16 * MB)
+    mounts = [
+        line.split()[1:4] for line in python("print(open('/proc/self/mounts').read())", box).output.splitlines() if line
+    ]
+    options = {folder: options.split(",") for folder, kind, options in mounts if kind == "tmpfs"}
+    assert str(tmp_path / "hidden") in options
+    writable = {folder for folder in options if "rw" in options[folder]}
+    assert writable == {"/tmp", "/dev/shm"}  # noqa: S108 - in the box
+    assert all("size=16384k" in options[folder] for folder in writable)
+
+
 def test_no_file_grows_beyond_its_limit(succeeds, in_box, tmp_path):
     box = in_box(writable=(tmp_path,), most_file_bytes=16 * MB)
     assert succeeds(FILL, box, arguments=(10 * MB, tmp_path))

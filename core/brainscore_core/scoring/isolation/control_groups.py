@@ -1,0 +1,107 @@
+"""Give a box a control group of the kernel (cgroup v2), which limits its memory and processes.
+
+The kernel charges to a group also what belongs to no process: files in memory, queues, inodes, buffers. A group is made
+beside that of this process, which is never moved itself. Where this user may not make one, there is none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+__all__ = ["control_group", "entering", "parent_group"]
+
+_PROC = Path("/proc/self")
+_PREFIX = "brainscore-box-"
+_CONTROLLERS = ("memory", "pids")
+_EMPTY_AFTER_S = 2.0
+_LOOK_AGAIN_S = 0.01
+_numbers = itertools.count()
+
+
+def parent_group(own: str, mounts: str) -> Path | None:
+    """Return the folder in which a group beside that of a process is made; None without the unified hierarchy.
+
+    The root has nothing beside it: groups are made in it.
+
+    Parameters
+    ----------
+    own : str
+        ``/proc/self/cgroup``.
+    mounts : str
+        ``/proc/self/mountinfo``.
+    """
+    path = next((PurePosixPath(line[3:]) for line in own.splitlines() if line.startswith("0::/")), None)
+    for line in mounts.splitlines():
+        mount, _, kind = line.partition(" - ")
+        if path is not None and ".." not in path.parts and kind.startswith("cgroup2 "):
+            root, folder = mount.split()[3:5]
+            if path.is_relative_to(root):
+                return Path(folder, *path.relative_to(root).parts[:-1])
+    return None
+
+
+@contextmanager
+def control_group(memory_bytes: float, most_processes: int) -> Iterator[Path | None]:
+    """Give the folder of a new group with these limits for the length of the block; None if none can be made."""
+    group = None
+    with suppress(OSError):
+        group = _make(memory_bytes, most_processes)
+    try:
+        yield group
+    finally:
+        if group is not None:
+            _remove(group)
+
+
+def entering(group: Path | None) -> list[str]:
+    """Return the start of a command that enters a group before the program starts; it starts also if refused."""
+    script = '{ echo 0 > "$0"; } 2>/dev/null; exec "$@"'
+    return [] if group is None else ["/bin/sh", "-c", script, str(group / "cgroup.procs")]
+
+
+def _make(memory_bytes: float, most_processes: int) -> Path | None:
+    parent = parent_group((_PROC / "cgroup").read_text("utf-8"), (_PROC / "mountinfo").read_text("utf-8"))
+    # To move a process, the kernel asks for the right to write this file in a group above both.
+    if parent is None or not os.access(parent / "cgroup.procs", os.W_OK):
+        return None
+    if not set(_CONTROLLERS) <= set((parent / "cgroup.controllers").read_text("ascii").split()):
+        return None
+    switches = parent / "cgroup.subtree_control"
+    if not set(_CONTROLLERS) <= set(switches.read_text("ascii").split()):
+        switches.write_text(" ".join(f"+{name}" for name in _CONTROLLERS), "ascii")
+    _remove_leftovers(parent)
+    group = parent / f"{_PREFIX}{os.getpid()}-{next(_numbers)}"
+    group.mkdir()
+    try:
+        (group / "memory.max").write_text("max" if math.isinf(memory_bytes) else str(int(memory_bytes)), "ascii")
+        (group / "pids.max").write_text(str(most_processes), "ascii")
+        for name, value in {"memory.swap.max": "0", "memory.oom.group": "1"}.items():
+            with suppress(OSError):  # a kernel without swap, or older
+                (group / name).write_text(value, "ascii")
+    except OSError:
+        group.rmdir()
+        raise
+    return group
+
+
+def _remove_leftovers(parent: Path) -> None:
+    """Remove the groups of processes that were killed before they could."""
+    for group in parent.glob(f"{_PREFIX}*"):
+        if not Path("/proc", group.name.removeprefix(_PREFIX).partition("-")[0]).exists():
+            with suppress(OSError):  # its processes are just being ended, or another process removes it
+                group.rmdir()
+
+
+def _remove(group: Path) -> None:
+    deadline = time.monotonic() + _EMPTY_AFTER_S
+    while group.exists() and time.monotonic() < deadline:
+        try:
+            group.rmdir()
+        except OSError:  # the kernel still ends its processes
+            time.sleep(_LOOK_AGAIN_S)
