@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from brainscore_core.errors import ConfigurationError
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
 
 __all__ = ["CONDA", "BenchmarksOption", "RecordsOption", "ScoreOptions", "is_file"]
@@ -32,6 +33,10 @@ CONDA = "--conda_active"  # with or without a value, because scripts written for
 def is_file(model: str) -> bool:
     """Return whether a model is named by its file, ``path.py:function`` or ``model.onnx``."""
     return model.endswith(".onnx") or re.fullmatch(r".+\.py(:.*)?", model) is not None
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +84,15 @@ class ScoreOptions:
     layers: Annotated[
         str | None,
         typer.Option(metavar="NAMES", help="layers to compare, with commas between them", rich_help_panel=_OF_A_FILE),
+    ] = None
+    region_layer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REGION=LAYER...",
+            help="layer of a region, such as V4=stages.2 (default: chosen on public recordings, or on simulated ones)",
+            show_default=False,
+            rich_help_panel=_OF_A_FILE,
+        ),
     ] = None
     preprocessing: Annotated[
         str | None, typer.Option(metavar="NAME", help="such as imagenet-224", rich_help_panel=_OF_A_FILE)
@@ -164,8 +178,19 @@ class ScoreOptions:
     @property
     def of_files(self) -> dict[str, Any]:  # arguments of as_brain_model
         """Arguments of `as_brain_model` for models in files."""
-        layers = None if self.layers is None else [name.strip() for name in self.layers.split(",") if name.strip()]
-        values = {"layers": layers, "preprocessing": self.preprocessing, "identifier": self.identifier}
+        layers = None if self.layers is None else _names(self.layers)
+        regions = {}
+        for entry in self.region_layer or []:
+            region, _, names = entry.partition("=")
+            if not (region and _names(names)):
+                raise ConfigurationError(f"--region-layer {entry} names no layer; expected is such as V4=stages.2.")
+            regions[region] = _names(names)
+        values = {
+            "layers": layers,
+            "region_layer_map": regions or None,
+            "preprocessing": self.preprocessing,
+            "identifier": self.identifier,
+        }
         return {name: value for name, value in values.items() if value is not None}
 
     @property

@@ -19,6 +19,7 @@ V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
         (["--model", "pixels", "--benchmark", V1, IT, "--failure", "x.json"], "--failure is for one model"),
         (["--model", "pixels", "mine.py:f", "--benchmark", V1, "--layers", "a"], "options layers are for models in"),
         (["--model", "a.py:f", "b.py:f", "--benchmark", V1, "--name", "a"], "--name is for one model; 2 are given"),
+        (["--model", "mine.py:f", "--benchmark", V1, "--region-layer", "V4"], "--region-layer V4 names no layer"),
     ],
 )
 def test_a_wrong_name_costs_no_score(arguments, said, own_homes, capsys):
@@ -69,6 +70,9 @@ def test_a_model_in_a_file_is_recorded_by_its_name(own_homes, tmp_path, capsys, 
         "def f():\n    return lambda images: np.stack([np.asarray(each.resize((4, 4))) for each in images])\n"
         "def absent():\n    raise KeyError('weights')\n"
     )
+    regions = ["--region-layer", "V4=absent", "V1=output"]
+    assert main(["score", "--benchmark", first, "--model", f"{mine}:f", *regions]) == 1
+    assert "has no layer 'absent'" in capsys.readouterr().err
     one, both = ["score", "--benchmark", first, "--model"], ["score", "--benchmark", first, second, "--model"]
     assert main([*one, f"{mine}:f"]) == 0
     assert "record    not written: give the model a name of its own (identifier=..., --name)" in capsys.readouterr().out

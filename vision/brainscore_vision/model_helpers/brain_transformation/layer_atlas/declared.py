@@ -18,8 +18,8 @@ _logger = logging.getLogger(__name__)
 
 REGION_BENCHMARKS: Mapping[str, tuple[str, ...]] = {
     "V1": ("FreemanZiemba2013public.V1-pls", "SimulatedCortex2026.V1-pls"),
-    "V2": ("FreemanZiemba2013public.V2-pls",),
-    "V4": ("MajajHong2015public.V4-pls",),
+    "V2": ("FreemanZiemba2013public.V2-pls", "SimulatedCortex2026.V2-pls"),
+    "V4": ("MajajHong2015public.V4-pls", "SimulatedCortex2026.V4-pls"),
     "IT": ("MajajHong2015public.IT-pls", "SimulatedCortex2026.IT-pls"),
 }
 """Identifiers for each region; the first one with available data is used.
@@ -59,7 +59,7 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
         return self._loaded[region]
 
     def _load(self, region: str) -> Benchmark:
-        problems = []
+        problems, preferred = [], self._declared[region][0]
         for identifier in self._declared[region]:
             try:
                 benchmark = load_benchmark(identifier)
@@ -68,11 +68,16 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
                 problems.append(f"{identifier}: {error}")
                 continue
             if problems:
-                _logger.warning("The layer of region %s is chosen on %s.%s", region, identifier, listed(problems))
+                _logger.warning(
+                    "The layer of region %s is chosen on %s, because %s is not available. Fetch its data (brainscore "
+                    "data fetch --benchmark %s), or name the layer: --region-layer %s=LAYER (region_layer_map).",
+                    *(region, identifier, preferred, preferred, region),
+                )
+                _logger.info("Not available:%s", listed(problems))
             return benchmark
         raise UnknownIdentifierError(
             f"None of the benchmarks for choosing the layer of region {region!r} is available:{listed(problems)}\n"
-            f"Pass region_layer_map={{{region!r}: '<layer>'}}."
+            f"Name the layer: --region-layer {region}=LAYER, or region_layer_map={{{region!r}: 'LAYER'}} in Python."
         )
 
 

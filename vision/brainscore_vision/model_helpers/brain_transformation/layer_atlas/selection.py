@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from brainscore_core.errors import UnknownIdentifierError
 from brainscore_vision.loading import unwatched
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.atlas import make_atlas
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import available
-from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMap, Layers
+from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMap, Layers, NoLayerForRegionError
 
 if TYPE_CHECKING:
     from brainscore_core.benchmarks import Benchmark
@@ -72,13 +71,17 @@ class RegionLayerMap(LayerMap):
 
         Raises
         ------
+        NoLayerForRegionError
+            There is no benchmark for the region.
         UnknownIdentifierError
-            There is no benchmark for the region, or it is not available.
+            None of its benchmarks is available.
         """
         if region not in self.region_benchmarks:
-            raise UnknownIdentifierError(
+            layer = (getattr(self.layer_selection, "layers", None) or ["LAYER"])[-1]
+            raise NoLayerForRegionError(
                 f"There is no benchmark on which to choose the layer of region {region!r}; there are some for "
-                f"{', '.join(self.region_benchmarks)}. Pass region_layer_map={{{region!r}: '<layer>'}}."
+                f"{', '.join(self.region_benchmarks)}. Name the layer, such as --region-layer {region}={layer}, or "
+                f"region_layer_map={{{region!r}: {layer!r}}} in Python."
             )
         with unwatched():  # these data choose the layer; they are not ingredients of the requesting benchmark
             self._choose(region)

@@ -9,6 +9,7 @@ from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas import declared
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import DeclaredBenchmarks
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.selection import LayerSelection, RegionLayerMap
+from brainscore_vision.model_helpers.brain_transformation.mapping import NoLayerForRegionError
 
 LAYERS = ["early", "middle", "late"]
 
@@ -41,7 +42,9 @@ def test_the_first_question_chooses_for_all_regions(known, benchmarks):
     assert len(known[0].shown) == 1
     assert layers.origin("V4")["benchmark"] == "Known2026.V4-pls"
     assert layers.atlas["V4"].layer == "middle"
-    with pytest.raises(UnknownIdentifierError, match="region 'V1'; there are some for V4, IT"):
+    with pytest.raises(
+        NoLayerForRegionError, match=r"region 'V1'; there are some for V4, IT\..*--region-layer V1=late"
+    ):
         layers["V1"]
 
 
@@ -76,10 +79,12 @@ def loadable(benchmarks, monkeypatch):
 
 def test_the_first_benchmark_that_can_be_had_is_used(loadable, benchmarks, caplog):
     of = DeclaredBenchmarks({"IT": ("far", "absent", "IT"), "V4": ("V4",), "V1": ("far",)})
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.INFO):
         assert of["IT"] is benchmarks["IT"] is of["IT"]
-    assert "no network" in caplog.text
-    assert len(caplog.records) == 1
+    said, details = (record.getMessage() for record in caplog.records)
+    assert "region IT is chosen on IT, because far is not available" in said
+    assert "--region-layer IT=LAYER" in said
+    assert "far: no network" in details
     assert list(of) == ["IT", "V4", "V1"]
     with pytest.raises(UnknownIdentifierError, match="'V1' is available"):
         of["V1"]
@@ -95,7 +100,7 @@ def test_a_model_without_a_map_chooses_and_says_so(known, loadable, benchmarks, 
     origin = score.attrs["layer_origin"]["IT"]
     assert (origin["from"], origin["benchmark"]) == ("selection", "Known2026.IT-pls")
     assert model.region_layer_map == {"V4": "middle", "IT": "middle"}
-    with pytest.raises(UnknownIdentifierError, match="no network"):
+    with pytest.raises(UnknownIdentifierError, match=r"no network\nName the layer: --region-layer V1=LAYER"):
         model.start_recording("V1", [(70, 170)])
 
 
@@ -109,3 +114,11 @@ def test_declared_benchmarks_follow_the_naming_of_public_data():
     for region, identifiers in declared.REGION_BENCHMARKS.items():
         assert all(identifier.endswith(f".{region}-pls") for identifier in identifiers)
         assert all("public" in identifier or "Simulated" in identifier for identifier in identifiers)
+
+
+@pytest.mark.usefixtures("shared_caches")
+def test_every_region_has_a_benchmark_without_download(monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    for region, identifiers in declared.REGION_BENCHMARKS.items():
+        assert identifiers[-1] == f"SimulatedCortex2026.{region}-pls"
+    assert DeclaredBenchmarks()["V4"].identifier == "SimulatedCortex2026.V4-pls"
