@@ -13,6 +13,7 @@ import pytest
 import brainscore_core
 from brainscore_ci.__main__ import main
 from brainscore_ci.checks.runner import check_named, workplace
+from brainscore_ci.scaffold.columns import NAMES
 from brainscore_ci.scaffold.make import PluginRequest, TablesRequest, new_plugin
 from brainscore_ci.scaffold.templates import read_defaults
 from brainscore_core.errors import BrainScoreError, ConfigurationError, StimulusError, UnknownIdentifierError
@@ -391,6 +392,7 @@ def test_from_tables(library, experiment, made_experiment, capsys, monkeypatch, 
         assert_checked(library, f"my{layout}2024", *plugins)
         assert len(list((tmp_path / f"home/Downloads/brainscore_packages/my{layout}2024").iterdir())) == 3
         made += plugins
+    made += follow_the_tutorial_on_tables(capsys)
     names = {layout: identifiers[-1].rpartition("-")[2] for layout, identifiers in registered.items()}
     assert names == {
         "wide": "ridge_kfold",
@@ -401,6 +403,22 @@ def test_from_tables(library, experiment, made_experiment, capsys, monkeypatch, 
     passed, output = run_tests(library, *made)
     assert passed, output
     assert "skipped" not in output
+
+
+def follow_the_tutorial_on_tables(capsys):
+    """Run its snippets and command, and compare what is printed; return the plugins."""
+    page = (ROOT / "docs/tutorials/from_a_table.md").read_text()
+    names = {"__name__": "tutorial"}
+    exec(re.search(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1], names)  # noqa: S102 - our own
+    words = re.search(r"^nox -s new_plugin -- (.+?csv)$", page, re.MULTILINE | re.DOTALL)[1]
+    capsys.readouterr()
+    assert main(["new_plugin", *words.replace("FOLDER", str(names["folder"])).replace("\\\n", " ").split()]) == 0
+    said = capsys.readouterr().out.replace(str(names["folder"]), "FOLDER").splitlines()
+    shown = re.search(r"^```text\n(Read from.*?)^```$", page, re.MULTILINE | re.DOTALL)[1].splitlines()
+    assert [line for line in shown if not any(each.startswith(line.removesuffix("...")) for each in said)] == []
+    for role, accepted in NAMES.items():
+        assert f"| {role} | {', '.join(f'`{name}`' for name in accepted)} |" in page
+    return ["benchmarks/mytable2026", "data/mytable2026"]
 
 
 def test_tables_that_make_no_benchmark_leave_nothing(library, experiment, made_experiment, monkeypatch, tmp_path):

@@ -1,5 +1,8 @@
 """Tables of an experiment become the same assembly in every layout; what is unclear is refused with a remedy."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,6 +107,22 @@ def test_choices_of_people(made_experiment, read):
     assert experiment.stimuli["truth"].tolist() == list(truth.values())
     with pytest.raises(ConfigurationError, match=r"1 rows repeat the person and stimulus .*line 102: 1 x pic_0000"):
         read(pd.concat([choices, choices[:1]]))
+
+
+@pytest.mark.parametrize(("name", "accuracy"), [("edge", 0.871), ("silhouette", 0.753)])
+def test_choices_of_a_real_experiment(name, accuracy):
+    """Geirhos et al. (2019): the accuracy of people is stated with the data, which are not part of the repository."""
+    shared = Path(os.environ.get("BRAINSCORE_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
+    folder = shared / f"geirhos_{name}"
+    if not folder.is_dir():
+        pytest.skip(f"the images are not in {shared}; set BRAINSCORE_SHARED_DATA to the folder with geirhos_{name}")
+    files = {"stimuli": folder / "stimulus_set.csv", "responses": folder / "behavior.csv"}
+    experiment = read_experiment(TablesRequest(**files))
+    page = (Path(__file__).parents[3] / "docs/tutorials/from_a_table.md").read_text()
+    for said in ("layout", "people", "answers", "left out"):
+        assert f"  {said:<13}{dict(experiment.understood)[said]}\n" in page
+    right = experiment.assembly.values == experiment.assembly["truth"].values
+    assert right.mean() == pytest.approx(accuracy, abs=5e-4)
 
 
 def without_reps(long):
