@@ -35,8 +35,8 @@ def test_data_that_are_not_here_are_skipped_with_the_reason(tmp_path):
     done, rows = run("benchmarks/geirhos2021", "-k", "Geirhos2021edge-top1", folder=tmp_path)
     assert done.returncode == 0, done.stdout
     assert rows[("benchmarks/geirhos2021", "contract")][0] == 4  # identifier, version, reference, a ceiling of 1
-    assert "skipped 1, network: s3://" in done.stdout
-    assert "(Geirhos2021edge-top1::test_scores_a_random_model)" in done.stdout
+    assert "skipped 2, network: s3://" in done.stdout
+    assert "(Geirhos2021edge-top1::test_scores_a_random_model, " in done.stdout
 
 
 def test_a_model_outside_of_the_repository(tmp_path):

@@ -12,6 +12,7 @@ from brainscore_core.metrics import Score
 from brainscore_core.testing.contracts import data_available
 from brainscore_vision.loading import load_benchmark
 from brainscore_vision.testing.identifier import IdentifierContract
+from brainscore_vision.testing.never_looking import better_than_guesses
 from brainscore_vision.testing.random_model import RandomModel
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["BenchmarkContract"]
 
 
 class BenchmarkContract(IdentifierContract):
-    """It loads, has its key as identifier, version, reference and a valid ceiling, and scores a model."""
+    """It loads, has its key as identifier, version, reference and a valid ceiling, and scores models that look."""
 
     kind = "benchmark"
     base = "BenchmarkContract"
@@ -68,8 +69,7 @@ class BenchmarkContract(IdentifierContract):
 
     def test_scores_a_random_model(self) -> None:
         """A random model gets a score, or the reason (``not_applicable``) for NaN."""
-        with data_available():
-            score = self.loaded(self.candidate())
+        _, score = self.once("scored", self._scored)
         if not isinstance(score, Score) or score.ndim != 0:
             self.broken(
                 f"gave a {type(score).__name__} with sizes {dict(getattr(score, 'sizes', {}))}; expected one Score",
@@ -80,6 +80,25 @@ class BenchmarkContract(IdentifierContract):
                 f"gave a random model the score {float(score)}",
                 "check that all stimuli are compared, and what happens to values that do not vary",
             )
+
+    def test_who_never_looks_is_at_chance(self) -> None:
+        """In a task, models that answer by place, name, columns or bytes of a stimulus score as those that guess."""
+        candidate, _ = self.once("scored", self._scored)
+        if not getattr(candidate, "has_behaved", False):
+            return
+        with data_available():
+            better = better_than_guesses(self.loaded, visual_degrees=candidate.visual_degrees())
+        if better:
+            rules = ", ".join(f"{rule} ({score:.2f})" for rule, score in better.items())
+            self.broken(
+                f"scores models above chance that never look at a stimulus, but answer by: {rules}",
+                "show stimuli through a design of brainscore_vision.benchmark_helpers.behaviour, which draws their "
+                "order and leaves out their labels, and let a constant answer score as guesses do",
+            )
+
+    def _scored(self) -> tuple[BrainModel, Score]:
+        candidate = self.candidate()
+        return candidate, self.loaded(candidate)
 
 
 def _shortened(value: object) -> str:

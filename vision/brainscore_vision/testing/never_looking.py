@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import re
+import socket
+import tempfile
+import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from brainscore_core.scoring.isolation.wire import Connection
+from brainscore_vision.isolation.candidate import serve
+from brainscore_vision.isolation.proxy import RemoteModel
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.testing.random_model import RandomModel
 
 if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
     from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-__all__ = ["RULES", "NeverLooks"]
+__all__ = ["RULES", "NeverLooks", "as_judged", "better_than_guesses"]
 
 Codes = npt.NDArray[np.int64]
 
@@ -117,3 +126,39 @@ class NeverLooks(RandomModel):
             data = names if self._task == BrainModel.Task.label else 0.01 + np.eye(len(self._labels))[places]
         answered: BehavioralAssembly = answer.copy(data=data)
         return answered
+
+
+@contextmanager
+def as_judged(load: Callable[[], BrainModel], folder: Path, **options: Any) -> Iterator[RemoteModel]:
+    """Yield a model as benchmarks of the judge see it: it answers over the protocol, in a thread.
+
+    `folder` is for the stimuli; `options` are those of `RemoteModel`.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        thread = threading.Thread(target=serve, args=(Connection(theirs), load), daemon=True)
+        thread.start()
+        try:
+            model = RemoteModel(Connection(ours), folder, **options)
+            model.load()
+            yield model
+        finally:
+            ours.close()
+            thread.join(10)
+
+
+def better_than_guesses(
+    benchmark: Benchmark, rules: Iterable[str] = RULES, *, visual_degrees: float = 8.0
+) -> dict[str, float]:
+    """Return the score of each rule that is above chance, judged as in CI.
+
+    Chance is what sixteen models that guess score: the mean and four standard deviations, and .05.
+    """
+    guesses = [float(benchmark(RandomModel(visual_degrees, seed=seed))) for seed in range(16)]
+    most = np.nanmean(guesses) + 4 * np.nanstd(guesses) + 0.05
+    scores = {}
+    with tempfile.TemporaryDirectory(prefix="never-looking-") as folder:
+        for rule in rules:
+            with as_judged(partial(NeverLooks, rule, visual_degrees), Path(folder, rule)) as remote:
+                scores[rule] = float(benchmark(remote))
+    return {rule: score for rule, score in scores.items() if score > most}

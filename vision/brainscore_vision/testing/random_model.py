@@ -30,6 +30,8 @@ class RandomModel(BrainModel):
         self._labels: Sequence[str] = ()
         self._region = ""
         self._time_bins: Sequence[tuple[float, float]] = ()
+        self.has_behaved = False
+        """Whether a task was started."""
 
     @property
     def identifier(self) -> str:
@@ -42,7 +44,7 @@ class RandomModel(BrainModel):
 
     def start_task(self, task: str, fitting_stimuli: Any = None) -> None:  # depends on the task
         """Accept any task."""
-        self._task = task
+        self._task, self.has_behaved = task, True
         if task == BrainModel.Task.probabilities:
             self._labels = sorted({str(label) for label in fitting_stimuli["image_label"]})
         elif task == BrainModel.Task.label:

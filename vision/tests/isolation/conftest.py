@@ -1,21 +1,18 @@
 """Candidates that answer over a socket, in a thread; a library whose only model is hostile."""
 
+import itertools
 import os
 import shutil
-import socket
 import sys
-import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 import brainscore_vision
 from brainscore_core.plugin_management.index import PluginRoot
-from brainscore_core.scoring.isolation.wire import Connection
 from brainscore_vision.isolation import prepared
-from brainscore_vision.isolation.candidate import serve
-from brainscore_vision.isolation.proxy import RemoteModel
+from brainscore_vision.testing.never_looking import as_judged
 
 _SECRET = "a-secret-of-the-judge"  # noqa: S105 - of nobody
 
@@ -23,23 +20,14 @@ _SECRET = "a-secret-of-the-judge"  # noqa: S105 - of nobody
 @pytest.fixture
 def remote(tmp_path):
     """Return a function that gives a model as the judge sees it; the model answers in a thread."""
-    open_ones = []
+    numbers = itertools.count()
+    with ExitStack() as open_ones:
 
-    def make(model, **options):
-        ours, theirs = socket.socketpair()
-        load = model if callable(model) and not hasattr(model, "look_at") else lambda: model
-        thread = threading.Thread(target=serve, args=(Connection(theirs), load), daemon=True)
-        thread.start()
-        open_ones.append((ours, theirs, thread))
-        proxy = RemoteModel(Connection(ours), tmp_path / f"stimuli{len(open_ones)}", **options)
-        proxy.load()
-        return proxy
+        def make(model, **options):
+            load = model if callable(model) and not hasattr(model, "look_at") else lambda: model
+            return open_ones.enter_context(as_judged(load, tmp_path / f"stimuli{next(numbers)}", **options))
 
-    yield make
-    for ours, theirs, thread in open_ones:
-        ours.close()
-        thread.join(10)
-        theirs.close()
+        yield make
 
 
 @pytest.fixture(scope="session")

@@ -1,23 +1,29 @@
 """Models that never look are at chance in every design of behaviour: each judged as in CI, over the protocol.
 
-Stand-ins have what published files have: stimuli in blocks of a label, names and columns that say it.
+Those of the designs have what published files have: stimuli in blocks of a label, names and columns that say it.
 """
 
 import ast
+import importlib
+import re
+import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import brainscore_vision
+from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-from brainscore_vision import load_metric
+from brainscore_vision import load_benchmark, load_metric
+from brainscore_vision.benchmark_helpers.behaviour import choices, odd_one_out
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
 from brainscore_vision.benchmark_helpers.behaviour.match_to_sample import MatchToSampleBenchmark
 from brainscore_vision.benchmark_helpers.behaviour.odd_one_out import OddOneOutBenchmark
-from brainscore_vision.testing.never_looking import RULES, NeverLooks
+from brainscore_vision.catalogue.entries import plugin_index
+from brainscore_vision.testing.never_looking import RULES, better_than_guesses
 from brainscore_vision.testing.people import draw_choices
-from brainscore_vision.testing.random_model import RandomModel
 from brainscore_vision.testing.stand_ins import draw_stimuli
 
 LABELS = ["bear", "car", "dog", "table"]
@@ -89,37 +95,83 @@ DESIGNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def chance(sets):
-    """What models that guess score in a design: the mean and four standard deviations."""
-    known = {}
-
-    def of(design):
-        if design not in known:
-            scores = [float(DESIGNS[design](*sets)(RandomModel(seed=seed))) for seed in range(8)]
-            known[design] = np.mean(scores), 4 * np.std(scores) + 0.05
-        return known[design]
-
-    return of
-
-
 @pytest.mark.parametrize("design", DESIGNS)
-def test_a_model_that_never_looks_is_at_chance(remote, sets, chance, design):
-    expected, tolerance = chance(design)
-    scores = {rule: float(DESIGNS[design](*sets)(remote(NeverLooks(rule)))) for rule in RULES}
-    assert {rule: score for rule, score in scores.items() if score > expected + tolerance} == {}
+def test_a_model_that_never_looks_is_at_chance(sets, design):
+    assert better_than_guesses(DESIGNS[design](*sets)) == {}
+
+
+STORED_ORDER = ["labels that are named", "labels that are learned", "odd one out"]
+"""Designs that reward right answers, which a stored order gives away; the others reward errors like those of people."""
+
+
+@pytest.mark.parametrize("design", STORED_ORDER)
+def test_stored_order_would_be_found(sets, design, monkeypatch):
+    monkeypatch.setattr(choices, "shown", lambda stimuli: stimuli)
+    monkeypatch.setattr(odd_one_out, "generator", lambda *_: SimpleNamespace(permuted=lambda rows, axis: rows))
+    assert better_than_guesses(DESIGNS[design](*sets), ["last", "position in blocks"]) != {}
+
+
+# Plugin -> what its function `stand_in` takes, found in an identifier.
+PLUGINS = {
+    "baker2022": r"Baker2022",
+    "bmd2024": r"BMD2024\.(\w+)Behavioral",
+    "coggan2024_behavior": r"tong\.",
+    "ferguson2024": r"Ferguson2024(\w+)-",
+    "geirhos2021": r"Geirhos2021(\w+)-",
+    "hebart2023": r"Hebart2023-",
+    "hermann2020": r"Hermann2020",
+    "imagenet": r"ImageNet-top1",
+    "imagenet_c": r"ImageNet-C-(\w+)-",
+    "lonnqvist2024": r"Lonnqvist2024",
+    "malania2007": r"Malania2007\.(?:vernieracuity|(\w+))-",
+    "maniquet2024": r"Maniquet2024",
+    "objectnet": r"ObjectNet",
+    "rajalingham2018": r"Rajalingham2018",
+    "scialom2024": r"Scialom2024_([\w-]+?)(?:Behavioral|Engineering)",
+}
+NO_STAND_IN = {"simulatedcortex2026": "its data are simulated and take minutes; the design is `match to sample`"}
+REGISTERED = {
+    plugin.directory.name: plugin.identifiers(KINDS["benchmark"]) for plugin in plugin_index().plugins("benchmarks")
+}
+
+SLOW = ["malania2007", "maniquet2024"]  # many sets of stimuli
+
+
+def each_registered():
+    """Yield plugins, identifiers and rules: of each plugin one drawn rule for its first identifier, or all, slowly."""
+    for plugin in PLUGINS:
+        first = REGISTERED[plugin][0]
+        drawn = list(RULES)[zlib.crc32(first.encode()) % len(RULES)]
+        if plugin not in SLOW:
+            yield pytest.param(plugin, first, [drawn], id=f"{first}-{drawn}")
+        for identifier in REGISTERED[plugin]:
+            yield pytest.param(plugin, identifier, RULES, id=identifier, marks=pytest.mark.slow)
+
+
+@pytest.mark.usefixtures("kept_homes")
+@pytest.mark.parametrize(("plugin", "identifier", "rules"), [*each_registered()])
+def test_who_never_looks_is_at_chance_in_each_registered_benchmark(module_stand_ins, plugin, identifier, rules):
+    stand_in = importlib.import_module(f"brainscore_vision.benchmarks.{plugin}.test").stand_in
+    stand_in(module_stand_ins, *filter(None, re.match(PLUGINS[plugin], identifier).groups()))
+    benchmark = load_benchmark(identifier)
+    assert (
+        better_than_guesses(benchmark, rules, visual_degrees=getattr(benchmark, "_visual_degrees", None) or 8.0) == {}
+    )
 
 
 def test_every_benchmark_on_behaviour_shows_its_stimuli_through_one_of_the_designs():
     """Who starts a task elsewhere would have to draw the order and leave out columns again."""
     folder = Path(brainscore_vision.__file__).parent
-    found = set()
+    found, plugins = set(), set()
     for file in [*folder.glob("benchmarks/**/*.py"), *folder.glob("benchmark_helpers/behaviour/*.py")]:
+        if file.name != "test.py" and "helpers.behaviour" in file.read_text():
+            plugins.update(set(file.relative_to(folder).parts) & set(REGISTERED))
         calls = [node.func for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
         if file.name != "test.py" and "start_task" in {getattr(call, "attr", "") for call in calls}:
             found.add(file.relative_to(folder).as_posix())
             names = {getattr(call, "id", "") for call in calls}
             assert names & {"shown", "_rows"}, f"{file} shows stimuli as they are stored"
+    assert plugins == {*PLUGINS, *NO_STAND_IN}
     assert found == {
         "benchmark_helpers/behaviour/choices.py",
         "benchmark_helpers/behaviour/labels.py",

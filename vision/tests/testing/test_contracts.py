@@ -18,6 +18,7 @@ from brainscore_vision.testing import (
     RandomModel,
     StimulusSetContract,
 )
+from brainscore_vision.testing.made_recordings import draw_stimuli
 
 REGISTRIES = {kind: getattr(brainscore_vision, f"{kind}_registry") for kind in CONTRACTS}
 
@@ -254,7 +255,8 @@ def test_private_measurements_skip_what_needs_them(outcomes_of):
             ceiling()
 
     outcomes = outcomes_of(BenchmarkContract, Private)
-    assert outcomes.pop("test_ceiling") == outcomes.pop("test_scores_a_random_model") == "private: no credentials"
+    needing = ("test_ceiling", "test_scores_a_random_model", "test_who_never_looks_is_at_chance")
+    assert {outcomes.pop(name) for name in needing} == {"private: no credentials"}
     assert set(outcomes.values()) == {"passed"}
 
 
@@ -271,6 +273,27 @@ def test_the_candidate_has_the_visual_degrees_of_the_benchmark(outcomes_of):
     outcomes_of(BenchmarkContract, Placed)
     outcomes_of(BenchmarkContract, Experiment, candidate=lambda self: seen.append("own") or RandomModel())
     assert seen == [5.0, "own"]
+
+
+class StoredOrder(Experiment):
+    """Shows stimuli in blocks of a label, as they are stored."""
+
+    def __init__(self, stimuli):
+        super().__init__()
+        self.stimuli = stimuli
+
+    def __call__(self, candidate):
+        candidate.start_task(BrainModel.Task.label, ["cat", "dog"])
+        return Score((candidate.look_at(self.stimuli).values == self.stimuli["truth"].to_numpy()).mean())
+
+
+def test_a_benchmark_that_shows_its_stimuli_in_stored_order_is_found_without_a_line_of_its_own(outcomes_of, tmp_path):
+    stimuli = draw_stimuli("x", 40, columns={"truth": ["cat"] * 20 + ["dog"] * 20}, size_px=4, folder=tmp_path / "x")
+    name, said = the_one_that_fails(outcomes_of(BenchmarkContract, lambda: StoredOrder(stimuli)))
+    assert name == "test_who_never_looks_is_at_chance"
+    assert "answer by: position in blocks (1.00)" in said
+    drawn = stimuli.iloc[np.random.default_rng(0).permutation(40)].reset_index(drop=True)
+    assert set(outcomes_of(BenchmarkContract, lambda: StoredOrder(drawn)).values()) == {"passed"}
 
 
 # -- metrics -----------------------------------------------------------------------------------------------------------

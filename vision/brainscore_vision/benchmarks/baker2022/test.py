@@ -19,8 +19,7 @@ SHARES = {"w": 0.95, "f": 0.6, "o": 0.75}  # accuracies of people
 N_EACH, N_SUBJECTS = 15, 12  # images of an animal and a type
 
 
-@pytest.fixture(scope="module")
-def silhouettes(module_stand_ins):
+def stand_in(stand_ins):
     """Let made-up silhouettes and people stand in; return the stimuli and people's mean cost by disturbance."""
     made = {}
     for orientation, types in (("normal", "wfo"), ("inverted", "wf")):
@@ -40,10 +39,15 @@ def silhouettes(module_stand_ins):
             "correct": ("presentation", right.ravel().astype(int)),
         }
         assembly = BehavioralAssembly(right.ravel().astype(int), coords=coords, dims=["presentation"])
-        module_stand_ins.data(f"Baker2022_{orientation}_distortion", assembly, stimuli)
+        stand_ins.data(f"Baker2022_{orientation}_distortion", assembly, stimuli)
         by_type = {kind: right[:, np.array(kinds) == kind].mean() for kind in types}
         made[orientation] = stimuli, by_type
     return made
+
+
+@pytest.fixture(scope="module")
+def silhouettes(module_stand_ins):
+    return stand_in(module_stand_ins)
 
 
 def brain(stimuli, shares):

@@ -13,12 +13,18 @@ LABELS = ["bird", "boat", "car", "chair", "dog"]
 N, ACCURACY = 50, 0.8
 
 
-@pytest.mark.parametrize("dataset", CEILINGS)
-def test_models_that_are_as_accurate_as_people_reach_the_ceiling(stand_ins, dataset):
+def stand_in(stand_ins, dataset):
+    """Let made-up images and people stand in; return the images."""
     columns = {"truth": LABELS * (N // 5), "condition": [dataset] * N}
     stimuli = draw_stimuli(f"BMD2024.{dataset}", N, columns=columns, size_px=8)
     people = draw_choices(stimuli, accuracy=ACCURACY, n_subjects=10, presentation_coords=["truth", "condition"])
     stand_ins.data(f"BMD2024.{dataset}", people)
+    return stimuli
+
+
+@pytest.mark.parametrize("dataset", CEILINGS)
+def test_models_that_are_as_accurate_as_people_reach_the_ceiling(stand_ins, dataset):
+    stimuli = stand_in(stand_ins, dataset)
     benchmark = load_benchmark(f"BMD2024.{dataset}Behavioral-accuracy_distance")
     truth = stimuli["truth"].to_numpy()
 

@@ -22,8 +22,7 @@ SHARES |= {("blobs", "white"): 0.95, ("noise", "black"): 0.45, ("noise", "white"
 N_SUBJECTS, N_EACH = 5, 12
 
 
-@pytest.fixture(scope="module")
-def images(module_stand_ins):
+def stand_in(stand_ins):
     """Let made-up images stand in, of each subject others, with people who find the same occluders hard."""
     generator = np.random.default_rng(0)
     rows = []
@@ -41,11 +40,16 @@ def images(module_stand_ins):
     ).astype(str)
     coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "trial": ("presentation", stimuli.index)}
     assembly = BehavioralAssembly(named, coords=coords, dims=["presentation"])
-    module_stand_ins.data("Coggan2024_behavior", assembly, stimuli)
+    stand_ins.data("Coggan2024_behavior", assembly, stimuli)
     labels = {"image_label": CLASSES * 5, "object_class": CLASSES * 5}
     fitting = draw_stimuli("Coggan2024_behavior_fitting", 20, columns=labels, size_px=8, seed=1)
-    module_stand_ins.stimuli("Coggan2024_behavior_fitting", fitting)
+    stand_ins.stimuli("Coggan2024_behavior_fitting", fitting)
     return stimuli
+
+
+@pytest.fixture(scope="module")
+def images(module_stand_ins):
+    return stand_in(module_stand_ins)
 
 
 def model_with(stimuli, shares):

@@ -6,6 +6,25 @@ import pytest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_benchmark, stimulus_set_registry
 from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.testing.people import draw_choices
+from brainscore_vision.testing.stand_ins import draw_stimuli
+
+from .benchmark import DATASETS
+
+
+def stand_in(stand_ins, name):
+    """Let made-up images and people stand in, in blocks of a label; some images are hard for everybody."""
+    (condition,) = (dataset for dataset in DATASETS if dataset.replace("-", "") == name)
+    truth = np.repeat(["bear", "bird", "boat", "car", "cat"], 12)
+    columns = {
+        "truth": truth,
+        "condition": ["kept"] * 60,
+        "stimulus_id": [f"{n:02}_{of}" for n, of in enumerate(truth)],
+    }
+    stimuli = draw_stimuli(f"Geirhos2021_{condition}", 60, columns=columns, size_px=8)
+    accuracy = np.random.default_rng(0).choice([0.2, 0.9], 60)
+    people = draw_choices(stimuli, accuracy=accuracy, n_subjects=8, presentation_coords=["truth", "condition"])
+    stand_ins.data(f"Geirhos2021_{condition}", people)
 
 
 def stimuli(tmp_path, conditions):

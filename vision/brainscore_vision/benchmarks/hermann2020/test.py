@@ -22,11 +22,15 @@ def draw(stand_ins, shapes, textures):
     return stimuli
 
 
+def stand_in(stand_ins, n_each=6):
+    """Let made-up images stand in: each shape in each texture, its own included, in blocks of a shape."""
+    shapes, textures = (np.repeat(side, n_each) for side in np.meshgrid(LABELS, LABELS, indexing="ij"))
+    return draw(stand_ins, shapes, textures)
+
+
 @pytest.fixture
 def conflicts(stand_ins):
-    """Let made-up images stand in: each shape in each texture, its own included."""
-    shapes, textures = (np.array(side).ravel() for side in np.meshgrid(LABELS, LABELS, indexing="ij"))
-    return draw(stand_ins, shapes, textures)
+    return stand_in(stand_ins, n_each=1)
 
 
 def score_of(measure, stimuli, answers):

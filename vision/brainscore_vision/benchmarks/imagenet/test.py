@@ -8,3 +8,6 @@ class TestImageNet(LabelAccuracyProof):
     parent = "ImageNet"
     stimulus_set = "imagenet_val"
     n_images = 50_000
+
+
+stand_in = TestImageNet.stand_in

@@ -18,22 +18,26 @@ EXPERIMENTS = {
 N, ACCURACY = 60, 0.85
 
 
-@pytest.fixture(scope="module")
-def curves(module_stand_ins):
+def stand_in(stand_ins):
     """Let made-up curves and people stand in; return those that are judged."""
 
     def draw(name, n, seed):
-        labels = ["same", "different"] * (n // 2)
+        labels = ["different", "same"] * (n // 2)
         columns = {"truth": labels, "image_label": labels, "curve_length": [50, 100, 150] * (n // 3)}
         columns |= {"n_cross": range(n), "image_path": [f"{number}.png" for number in range(n)]}
         return draw_stimuli(name, n, columns=columns, size_px=12, seed=seed)
 
-    module_stand_ins.stimuli("Lonnqvist2024_train", draw("Lonnqvist2024_train", 30, 1))
+    stand_ins.stimuli("Lonnqvist2024_train", draw("Lonnqvist2024_train", 30, 1))
     stimuli = draw("Lonnqvist2024_test", N, 2)
     for number, dataset in enumerate(EXPERIMENTS.values()):
         people = draw_choices(stimuli, accuracy=ACCURACY, n_subjects=8, presentation_coords=["truth"], seed=number)
-        module_stand_ins.data(f"Lonnqvist2024_{dataset}", people)
+        stand_ins.data(f"Lonnqvist2024_{dataset}", people)
     return stimuli
+
+
+@pytest.fixture(scope="module")
+def curves(module_stand_ins):
+    return stand_in(module_stand_ins)
 
 
 def model_right_about(stimuli, n_right):

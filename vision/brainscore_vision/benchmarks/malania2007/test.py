@@ -38,23 +38,27 @@ def packaged_name(condition):
     return f"{condition.removesuffix(digits)}-{digits}" if digits else condition.replace("_", "-")
 
 
-@pytest.fixture(scope="module")
-def people(module_stand_ins):
+def stand_in(stand_ins, *tested):
     """Let made-up drawings and people stand in; one of the people did not see some of the flankers."""
     generator = np.random.default_rng(0)
-    module_stand_ins.stimuli("Malania2007.vernier_only", drawings("vernier-only", 24))
+    stand_ins.stimuli("Malania2007.vernier_only", drawings("vernier-only", 24))
     baseline = BASELINE * generator.uniform(0.85, 1.15, len(PEOPLE))
     made = {"vernier_only": baseline}
     for condition in CONDITIONS:
-        module_stand_ins.stimuli(f"Malania2007.{condition}_fit", drawings(f"{packaged_name(condition)}_fit", 4))
+        stand_ins.stimuli(f"Malania2007.{condition}_fit", drawings(f"{packaged_name(condition)}_fit", 4))
         thresholds = baseline * FLANKED / BASELINE * generator.uniform(0.9, 1.1, len(PEOPLE))
         made[condition] = np.where(np.arange(6) == 5, np.nan, thresholds) if condition == "long2" else thresholds
-    for condition in ("short2", "long2"):
-        module_stand_ins.stimuli(f"Malania2007.{condition}", drawings(packaged_name(condition), 24))
+    for condition in tested:
+        stand_ins.stimuli(f"Malania2007.{condition}", drawings(packaged_name(condition), 24))
     for condition, thresholds in made.items():
         assembly = PropertyAssembly(thresholds, coords={"subject": ("subject", PEOPLE)}, dims=["subject"])
-        module_stand_ins.data(f"Malania2007.{condition}", assembly, nans_expected=True)
+        stand_ins.data(f"Malania2007.{condition}", assembly, nans_expected=True)
     return made
+
+
+@pytest.fixture(scope="module")
+def people(module_stand_ins):
+    return stand_in(module_stand_ins, "short2", "long2")
 
 
 class Observer(BrainModel):

@@ -55,12 +55,11 @@ def typical_answers(truth, task, ease=EASE, taken_for=TAKEN_FOR):
     return answers
 
 
-@pytest.fixture(scope="module")
-def stimuli(module_stand_ins):
+def stand_in(stand_ins):
     """Let made-up images and people stand in; returns the images that models are tested with."""
     generator = np.random.default_rng(0)
     train = draw_stimuli("Maniquet2024-train", 20, columns={"image_label": np.resize(OBJECTS, 20)}, size_px=32)
-    module_stand_ins.stimuli("Maniquet2024-train", train)
+    stand_ins.stimuli("Maniquet2024-train", train)
     names = np.array(list(CONDITIONS))
     shown, condition = (each.ravel() for each in np.mgrid[: len(OBJECTS), : len(names) * N_EACH])
     columns = {
@@ -69,7 +68,7 @@ def stimuli(module_stand_ins):
         "manipulation_details": [CONDITIONS[names[number % len(names)]][1] for number in condition],
     }
     test = draw_stimuli("Maniquet2024-test", len(shown), columns=columns, size_px=16)
-    module_stand_ins.stimuli("Maniquet2024-test", test)
+    stand_ins.stimuli("Maniquet2024-test", test)
     truth, task = generator.integers(len(OBJECTS), size=N_TRIALS), generator.integers(len(names), size=N_TRIALS)
     answer = drawn_answers(truth, task, generator)
     columns = {
@@ -81,8 +80,13 @@ def stimuli(module_stand_ins):
     }
     coords = {name: ("presentation", values) for name, values in columns.items()}
     people = BehavioralAssembly((truth == answer).astype(float), coords=coords, dims=["presentation"])
-    module_stand_ins.data("Maniquet2024", people)
+    stand_ins.data("Maniquet2024", people)
     return test
+
+
+@pytest.fixture(scope="module")
+def stimuli(module_stand_ins):
+    return stand_in(module_stand_ins)
 
 
 class Answering(PrecomputedFeatures):

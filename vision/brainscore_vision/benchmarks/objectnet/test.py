@@ -8,3 +8,6 @@ class TestObjectNet(LabelAccuracyProof):
     parent = "engineering"
     stimulus_set = "BarbuMayo2019"
     n_images = 17_261
+
+
+stand_in = TestObjectNet.stand_in

@@ -71,18 +71,21 @@ class Believer(BrainModel):
         )
 
 
-@pytest.fixture(scope="module")
-def believed(module_stand_ins, tmp_path_factory):
-    """For each part of the images, what people believe of each."""
+def stand_in(stand_ins):
+    """Let made-up images and people stand in; return for each part of the images, what people believe of each."""
     found = {}
     for seed, (access, n) in enumerate({"public": 60, "private": 48}.items()):
         labels = np.tile(OBJECTS, n // len(OBJECTS))
-        stimuli = draw_stimuli(f"objectome.{access}", n, size_px=32, seed=seed, columns={"image_label": labels},
-                               folder=tmp_path_factory.mktemp("images"))  # fmt: skip
+        stimuli = draw_stimuli(f"objectome.{access}", n, size_px=32, seed=seed, columns={"image_label": labels})
         probabilities = beliefs(stimuli, seed)
-        module_stand_ins.data(f"Rajalingham2018.{access}", trials_of(stimuli, probabilities))
+        stand_ins.data(f"Rajalingham2018.{access}", trials_of(stimuli, probabilities))
         found[access] = dict(zip(stimuli["stimulus_id"], probabilities, strict=True))
     return found
+
+
+@pytest.fixture(scope="module")
+def believed(module_stand_ins):
+    return stand_in(module_stand_ins)
 
 
 @pytest.mark.parametrize(

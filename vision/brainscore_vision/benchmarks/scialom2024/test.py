@@ -22,36 +22,37 @@ def answers(truth, difficulty, generator):
     return np.where(generator.random(len(truth)) < difficulty, others, truth)
 
 
+def stand_in(stand_ins, name):
+    """Let a made-up set stand in: some drawings are hard for everybody. Returns the drawings and how hard each is."""
+    generator = np.random.default_rng(0)
+    truth = np.resize(CATEGORIES, N_STIMULI)
+    composite = name.endswith("all")
+    columns = {
+        "stimulus_id": [str(100 + number) for number in range(N_STIMULI)],
+        "truth": truth,
+        "percentage_elements": np.repeat(["RGB", "contours", "12", "16"], 15) if composite else [16] * N_STIMULI,
+        "condition": ["segments"] * N_STIMULI if composite else [16] * N_STIMULI,
+    }
+    stimuli = draw_stimuli(f"Scialom2024_{name}", N_STIMULI, columns=columns, size_px=32)
+    difficulty = np.where(generator.random(N_STIMULI) < 0.3, 0.85, 0.1)
+    shown = np.repeat(["RGB", "contours", "segments"], [15, 15, 30]) if composite else ["16"] * N_STIMULI
+    given = [answers(truth, difficulty, generator) for _ in range(N_SUBJECTS)]
+    each = {
+        "stimulus_id": columns["stimulus_id"],
+        "truth": truth,
+        "condition": shown,
+        "percentage_elements": np.asarray(columns["percentage_elements"]).astype(str),
+    }
+    coords = {key: ("presentation", np.tile(values, N_SUBJECTS)) for key, values in each.items()}
+    coords["subject"] = "presentation", np.repeat([f"s{number:02d}" for number in range(N_SUBJECTS)], N_STIMULI)
+    assembly = BehavioralAssembly(np.concatenate(given), coords=coords, dims=["presentation"])
+    stand_ins.data(f"Scialom2024_{name}", assembly, stimuli)
+    return stimuli, difficulty
+
+
 @pytest.fixture(scope="module")
 def difficulties(module_stand_ins):
-    """Let made-up sets stand in: some drawings are hard for everybody. Returns how hard each one is."""
-    generator = np.random.default_rng(0)
-    made = {}
-    for name in ("segments-16", "segments-all"):
-        truth = np.resize(CATEGORIES, N_STIMULI)
-        composite = name.endswith("all")
-        columns = {
-            "stimulus_id": [str(100 + number) for number in range(N_STIMULI)],
-            "truth": truth,
-            "percentage_elements": np.repeat(["RGB", "contours", "12", "16"], 15) if composite else [16] * N_STIMULI,
-            "condition": ["segments"] * N_STIMULI if composite else [16] * N_STIMULI,
-        }
-        stimuli = draw_stimuli(f"Scialom2024_{name}", N_STIMULI, columns=columns, size_px=32)
-        difficulty = np.where(generator.random(N_STIMULI) < 0.3, 0.85, 0.1)
-        shown = np.repeat(["RGB", "contours", "segments"], [15, 15, 30]) if composite else ["16"] * N_STIMULI
-        given = [answers(truth, difficulty, generator) for _ in range(N_SUBJECTS)]
-        each = {
-            "stimulus_id": columns["stimulus_id"],
-            "truth": truth,
-            "condition": shown,
-            "percentage_elements": np.asarray(columns["percentage_elements"]).astype(str),
-        }
-        coords = {key: ("presentation", np.tile(values, N_SUBJECTS)) for key, values in each.items()}
-        coords["subject"] = "presentation", np.repeat([f"s{number:02d}" for number in range(N_SUBJECTS)], N_STIMULI)
-        assembly = BehavioralAssembly(np.concatenate(given), coords=coords, dims=["presentation"])
-        module_stand_ins.data(f"Scialom2024_{name}", assembly, stimuli)
-        made[name] = stimuli, difficulty
-    return made
+    return {name: stand_in(module_stand_ins, name) for name in ("segments-16", "segments-all")}
 
 
 def namer(stimuli, labels):

@@ -45,6 +45,15 @@ class LabelAccuracyProof:
     n_images: int
     number_of_trials = 10
 
+    @classmethod
+    def stand_in(cls, stand_ins: StandIns) -> StimulusSet:
+        """Let made-up images stand in, two of each of 20 categories, in blocks; return them."""
+        numbers = np.repeat(np.arange(0, 1000, 50), 2)
+        columns: dict[str, Any] = {"synset": [f"n0000{number:04d}" for number in numbers], "label": numbers}
+        stimuli = draw_stimuli(cls.stimulus_set, 40, columns=columns, size_px=16)
+        stand_ins.stimuli(cls.stimulus_set, stimuli)
+        return stimuli
+
     def test_making_it_loads_nothing(self) -> None:
         """It is registered under its name, and building it fetches nothing."""
         benchmark = load_benchmark(self.identifier)
@@ -53,10 +62,8 @@ class LabelAccuracyProof:
 
     def test_made_up_images(self, stand_ins: StandIns) -> None:
         """Correct answers score 1, guesses little, and categories stay hidden."""
-        synsets = np.repeat([f"n0000{number:04d}" for number in range(10)], 4)
-        columns = {"synset": synsets, "label": np.repeat(np.arange(10), 4)}
-        stimuli = draw_stimuli(self.stimulus_set, 40, columns=columns, size_px=16)
-        stand_ins.stimuli(self.stimulus_set, stimuli)
+        stimuli = self.stand_in(stand_ins)
+        synsets = stimuli["synset"].to_numpy()
         benchmark = load_benchmark(self.identifier)
         seeing, guessing = (
             _Observer(stimuli, answers) for answers in (synsets, np.random.default_rng(0).permutation(synsets))
