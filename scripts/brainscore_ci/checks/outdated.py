@@ -19,6 +19,7 @@ _MODULES = {
     "brainscore.get_stimulus_set": "{library}.load_stimulus_set",
     "brainscore.get_assembly": "{library}.load_dataset",
     "brainscore": "{library}",
+    "model_helpers": "{library}.model_helpers",
     "model_tools": "{library}.model_helpers",
     "brainio": "brainscore_core.supported_data_standards.brainio",
 }

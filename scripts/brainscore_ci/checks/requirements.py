@@ -29,7 +29,7 @@ __all__ = ["RULES"]
 
 _Find = Callable[..., Finding]  # makes a finding of a line, see `CheckedPlugin.finding`
 
-_COMMIT = re.compile(r"@[0-9a-f]{40}(?:#|$)")
+_COMMIT = re.compile(r"@[0-9a-f]{7,40}(?:#|$)")
 _DIGEST = re.compile(r"[#&]sha(?:256|384|512)=[0-9a-f]{64,}")
 _UPPER = frozenset({"<", "<=", "==", "~=", "==="})
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-# Module -> distributions with another name that provide it.
+# Module -> distributions that provide it. No other name is recommended: anybody may register a module's name on PyPI.
 _PROVIDERS: Mapping[str, tuple[str, ...]] = {
     "PIL": ("pillow",),
     "bs4": ("beautifulsoup4",),
@@ -36,7 +36,14 @@ _PROVIDERS: Mapping[str, tuple[str, ...]] = {
     "sklearn": ("scikit-learn",),
     "yaml": ("pyyaml",),
 }
+_OF_THEIR_OWN_NAME = frozenset(
+    {
+        "einops", "ftfy", "gdown", "jax", "joblib", "matplotlib", "networkx", "numba", "peft", "requests", "seaborn",
+        "tensorflow", "thingsvision", "timm", "torch", "torchaudio", "torchvision", "transformers",
+    }
+)  # fmt: skip
 _WITH_TESTS = frozenset({"pytest"})
+_WITH_THE_LIBRARY = frozenset({"brainio", "brainscore", "result_caching"})  # modules beside the packages
 
 
 def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
@@ -52,24 +59,26 @@ def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Itera
     named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement is not None}
     library = source.plugin.root.package.partition(".")[0]
     reported = set[str]()
+    # Also of inner folders: some plugins put one on the import path.
+    own = {part.removesuffix(".py") for path in source.files if path.endswith(".py") for part in path.split("/")}
     for path, file in source.python.items():
         for node in _imports(file.tree.body if file.tree else []):
             for module in _modules(node):
                 providers = [canonicalize_name(name) for name in _PROVIDERS.get(module, (module,))]
                 is_here = (
-                    module in (library, *reported, *_WITH_TESTS)
+                    module in (library, *reported, *_WITH_TESTS, *_WITH_THE_LIBRARY, *own)
                     or module in sys.stdlib_module_names
                     or is_module_of_python(module)
                     or is_own_distribution(module)
                     or current_name(module, library) is not None
-                    or f"{module}.py" in source.files
-                    or f"{module}/__init__.py" in source.files
                 )
                 if is_here or any(name in named or name in surroundings.dependencies for name in providers):
                     continue
                 reported.add(module)
                 message = f"imports {module}, which neither the library nor requirements.txt provides"
-                fix = f"add a line to requirements.txt, such as {providers[0]}"
+                fix = f"add {providers[0]} to requirements.txt"
+                if module not in _PROVIDERS and module not in _OF_THEIR_OWN_NAME:
+                    fix = "add what provides it to requirements.txt; a package of the same name may be a stranger's"
                 yield source.finding("undeclared-import", message, fix, path, node.lineno, hint=bool(named))
 
 

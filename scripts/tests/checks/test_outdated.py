@@ -30,6 +30,11 @@ CASES = [
         "from brainscore_vision.model_helpers.activations.pytorch import load_images",
         "error",
     ),
+    (
+        "from model_helpers.activations.pytorch import load_images",
+        "from brainscore_vision.model_helpers.activations.pytorch import load_images",
+        "error",
+    ),
 ]
 
 

@@ -17,6 +17,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
         "--only-binary timm",
         f"git+https://github.com/a/b@{COMMIT}",
         f"git+https://github.com/a/b@{COMMIT}#egg=b",
+        f"git+https://github.com/a/b@{COMMIT[:7]}",
         f"b @ git+https://github.com/a/b@{COMMIT}",
         f"https://example.org/b-1-py3-none-any.whl#sha256={'0' * 64}",
         "timm \\\n  --hash=sha256:0",
@@ -32,7 +33,7 @@ def test_fine(bench, line):
     [
         "git+https://github.com/a/b",
         "git+https://github.com/a/b@main",
-        f"git+https://github.com/a/b@{COMMIT[:12]}",
+        f"git+https://github.com/a/b@{COMMIT[:6]}",
         f"git+http://github.com/a/b@{COMMIT}",
         f"git+ssh://git@github.com/a/b@{COMMIT}",
         *("b @ git+https://github.com/a/b@v1", "git@github.com:a/b.git", "-e git+https://github.com/a/b"),

@@ -45,11 +45,29 @@ def test_a_distribution_that_nobody_names(bench, code):
         "from . import other\nfrom .other import x\nimport benchmark",
         "try:\n    import timm\nexcept ImportError:\n    timm = None",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import timm",
-        "import brainio",  # another rule is about those
+        *("import brainio", "import model_helpers.activations"),  # another rule is about those
+        *("from result_caching import store", "import brainscore"),
     ],
 )
 def test_what_is_there(bench, code):
     assert found(bench, code) == []
+
+
+def test_folders_of_the_plugin_are_not_distributions(bench):
+    code = "from models.factory import build_model\nfrom modules.norm import A\nimport utils\nimport unknown"
+    bench.write(
+        **{"net/models/factory.py": "", "net/modules/__init__.py": "", "net/modules/norm.py": "", "net/utils.py": ""}
+    )
+    assert found(bench, code) == [("helpers.py", 4, "error")]
+
+
+@pytest.mark.parametrize(("module", "fix"), [("timm", "add timm to"), ("cv2", "add opencv-python to")])
+def test_only_known_names_are_recommended(bench, module, fix):
+    bench.write(**{"helpers.py": f"import {module}\nimport models"})
+    named, unnamed = (one for one in bench.check() if one.rule == "undeclared-import")
+    assert named.fix.startswith(fix)
+    assert unnamed.fix.startswith("add what provides it to requirements.txt")
+    assert "models" not in unnamed.fix
 
 
 def test_it_is_told_once_and_not_of_tests(bench):
