@@ -1,14 +1,16 @@
 """Derive which plugin uses which, from their sources alone.
 
 A plugin uses another if it loads one of its identifiers, imports it, or reaches it through a helper of the library. If
-the source does not state the identifier, every text of the plugin that is an identifier counts; without any, every
-plugin of that kind. The result may hold too many uses but never too few.
+the source does not state the identifier, every text of the plugin that is an identifier, or composes one from its
+words, counts; without any, every plugin of that kind. The result may hold too many uses, but too few only if an
+identifier is composed from words that are not in the source.
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,12 +18,14 @@ from typing import TYPE_CHECKING
 from brainscore_ci.planning.areas import PluginName, is_test_file
 from brainscore_ci.planning.reach import Reach
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.plugin_management.source.facts import Load, Pattern, SourceFacts, fits
+from brainscore_core.plugin_management.source.facts import Load, Pattern, SourceFacts, filled
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.facts import PluginFacts, TreeFacts
 
 __all__ = ["Dependencies", "Use", "find_dependencies"]
+
+_WORDS = re.compile(r"[^\W\d_]{3,}|\d{3,}")  # of an identifier; shorter ones, such as regions, may be composed
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,8 @@ def find_dependencies(tree: TreeFacts) -> Dependencies:
             uses.setdefault(key, Use(user, used, how, file, reach[user]))
 
     for plugin in tree.plugins.values():
-        for file, load, own in resolver.loads(plugin):
-            matches = resolver.registering(plugin, load, own=own)
+        for file, load, loader in resolver.loads(plugin):
+            matches = resolver.registering(plugin, load, loader)
             if not matches and not load.says_nothing:
                 unresolved.append((plugin.name, file, load))
             for used in matches:
@@ -148,7 +152,8 @@ class _Resolver:
             for kind in plugin.computed:
                 self.computing[kind].append(plugin.name)
         self._all_of = {kind: "\n".join(registered) for kind, registered in self.registers.items()}
-        self._fitting: dict[tuple[str, Pattern], frozenset[str]] = {}
+        self._fitting: dict[tuple[str, Pattern], dict[str, list[bytes]]] = {}
+        self._texts: dict[PluginName | str, bytes] = {}
         self._plugins_of: dict[str, PluginName | None] = {}
 
     @cached_property
@@ -163,21 +168,25 @@ class _Resolver:
                         modules.setdefault(other, set()).update({inside} - {""})
         return modules
 
-    def loads(self, plugin: PluginFacts) -> Iterable[tuple[str, Load, bool]]:
-        """Yield (file, load, own) for loads of a plugin and of the helpers and plugins it imports."""
+    def loads(self, plugin: PluginFacts) -> Iterable[tuple[str, Load, PluginName | str]]:
+        """Yield (file, load, loader) for loads of a plugin and of the helpers and plugins it imports.
+
+        The loader is the plugin, or the module of the helper, whose source has the load.
+        """
         for file, facts in plugin.files.items():
             for load in facts.loads:
-                yield file, load, True
-            for module in self._helper_modules(file, plugin, facts):
+                yield file, load, plugin.name
+            for module in sorted(self._helper_modules(file, plugin, facts)):
                 for load in self.helpers[module].loads:
-                    yield file, load, False
+                    yield file, load, module
         for file, other, line in self.imported_plugins(plugin):
             for facts in self.plugins[other].files.values():
                 for load in facts.loads:
-                    if load.says_nothing:  # its identifier may come from the plugin that imports it
-                        yield file, replace(load, line=line), False
+                    if load.literal is None:  # its identifier may come from the plugin that imports it
+                        yield file, replace(load, line=line), other
 
-    def registering(self, plugin: PluginFacts, load: Load, *, own: bool) -> list[PluginName]:
+    def registering(self, plugin: PluginFacts, load: Load, loader: PluginName | str) -> list[PluginName]:
+        own = loader == plugin.name
         registered = self.registers[load.kind]
         if load.literal is not None:
             return registered.get(load.literal, []) or self.computing[load.kind]
@@ -186,7 +195,7 @@ class _Resolver:
             if not identifiers and own:
                 identifiers = set(registered)
         else:
-            identifiers = set(self._of_pattern(load.kind, load.pattern))
+            identifiers = self._of_pattern(load.kind, load.pattern, {plugin.name, loader})
         names = {name for identifier in identifiers for name in registered[identifier]}
         return sorted(names | set(self.computing[load.kind] if own else ()))
 
@@ -204,18 +213,44 @@ class _Resolver:
         for facts in plugin.files.values():
             named |= facts.texts & registered.keys()
             for pattern in facts.patterns:
-                named |= self._of_pattern(kind, pattern)
+                named |= self._of_pattern(kind, pattern, {plugin.name})
         return named
 
-    def _of_pattern(self, kind: str, pattern: Pattern) -> frozenset[str]:
+    def _of_pattern(self, kind: str, pattern: Pattern, writers: Collection[PluginName | str]) -> set[str]:
+        """Return the identifiers that fit a pattern, and whose other words some of the writers have in their source.
+
+        Many patterns, such as ``f"{dataset}.{region}-pls"``, would otherwise be every benchmark.
+        """
         key = kind, pattern
         if key not in self._fitting:
             # Most patterns are messages and paths: some piece of them occurs in no identifier.
             possible = all(piece in self._all_of[kind] for piece in pattern)
-            self._fitting[key] = frozenset(
-                identifier for identifier in self.registers[kind] if possible and fits(pattern, identifier)
-            )
-        return self._fitting[key]
+            self._fitting[key] = {
+                identifier: [
+                    word[0].lower().encode()
+                    for word in _WORDS.finditer(identifier)
+                    if any(start <= word.start() and word.end() <= end for start, end in spans)
+                ]
+                for identifier in self.registers[kind]
+                if possible and (spans := filled(pattern, identifier)) is not None
+            }
+        fitting = self._fitting[key]
+        texts = [self._text_of(writer) for writer in writers] if any(fitting.values()) else []
+        return {
+            identifier
+            for identifier, words in fitting.items()
+            if all(any(word in text for text in texts) for word in words)
+        }
+
+    def _text_of(self, writer: PluginName | str) -> bytes:
+        """Return all that the source of a plugin or a helper says, in lower case."""
+        if writer not in self._texts:
+            if isinstance(writer, PluginName):
+                parts = [file.content or b"" for file in self.plugins[writer].sources.values()]
+            else:
+                parts = [text.encode("utf-8", "replace") for text in self.helpers[writer].texts]
+            self._texts[writer] = b"\0".join(parts).lower()
+        return self._texts[writer]
 
     def _modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> Iterable[tuple[str, int]]:
         folders = file.split("/")[:-1]

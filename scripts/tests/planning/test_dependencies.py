@@ -1,11 +1,14 @@
 """Test finding which plugin uses which."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
-from brainscore_ci.planning.checkout import read_checkout
+from brainscore_ci.planning.checkout import Checkout, read_checkout
+from brainscore_core.plugin_management.index import PluginIndex, PluginRoot
 
 
 def uses(tree):
@@ -81,13 +84,28 @@ def test_import_of_a_sibling_and_of_the_plugin_itself(tree):
         # An identifier in a variable: every text that is one; one that nothing tells: every plugin of the kind.
         ({"benchmark__py": "from .names import NAME\nload_metric(NAME)\n", "names__py": "NAME = 'other'\n"}, {"other"}),
         ({"benchmark__py": "import os\nload_metric(os.environ['M'])\n"}, {"other", "similarity", "similar"}),
+        # One that is composed: those whose words are all somewhere in the plugin.
+        ({"benchmark__py": "load_metric(f'{kind}-{how}')\n"}, set()),
+        ({"benchmark__py": "load_metric(f'{kind}-{how}')\nKINDS, HOW = ['Simple'], 'pearson'\n"}, {"similar"}),
     ],
-    ids=["f-string", "variable", "unknown"],
+    ids=["f-string", "variable", "unknown", "no words", "words"],
 )
 def test_identifiers_that_are_not_literal(tree, files, metrics):
-    tree.plugin("metrics/similar", registers=[("metric", "simple")])
+    tree.plugin("metrics/similar", registers=[("metric", "simple"), ("metric", "simple-pearson")])
     tree.plugin("benchmarks/new", **files)
     assert uses(tree) - EXPERIMENT == {("benchmarks/new", f"metrics/{name}", False) for name in metrics}
+
+
+def test_nothing_here_uses_a_plugin_that_nothing_names(tree):
+    """A new benchmark or data set tests and scores itself; see the plugins of this repository."""
+    mine = read_checkout(Path(__file__).parents[3])
+    names = [PluginName("benchmarks", "foo2024"), PluginName("data", "foo2024")]
+    tree.plugin("benchmarks/foo2024", registers=[("benchmark", "Foo2024.IT-pls"), ("benchmark", "Foo2024.V4-rdm")])
+    tree.plugin("data/foo2024", registers=[("data", "Foo2024"), ("stimulus_set", "Foo2024.public")])
+    new = [PluginRoot(folder=folder, path=tree.library / folder, package=f"new.{folder}") for folder in FOLDERS]
+    checkout = Checkout(mine.repository, mine.policy, PluginIndex([*mine.index.roots, *new]))
+    assert set(names) < checkout.facts.plugins.keys()
+    assert [(use.user, use.how) for use in checkout.dependencies.uses if use.used in names] == []
 
 
 def test_identifiers_told_to_a_plugin_that_loads_them(tree):
@@ -98,6 +116,12 @@ def test_identifiers_told_to_a_plugin_that_loads_them(tree):
     )
     assert ("benchmarks/told", "metrics/other", False) in uses(tree)
     assert ("benchmarks/told", "metrics/similarity", False) not in uses(tree)
+    tree.plugin("metrics/other", registers=[("metric", "other"), ("metric", "other-pearson")])
+    tree.plugin("benchmarks/factory", factory__py="def make(metric):\n    return load_metric(f'{metric}-pearson')\n")
+    assert uses(tree) - EXPERIMENT == {
+        ("benchmarks/told", "benchmarks/factory", False),
+        ("benchmarks/told", "metrics/other", False),
+    }
 
 
 def test_helper_of_the_library_that_loads(tree):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from brainscore_core.plugin_management.source.literals import nodes_of
 
-__all__ = ["LOADERS", "Import", "Load", "Pattern", "SourceFacts", "fits", "read_facts", "read_texts"]
+__all__ = ["LOADERS", "Import", "Load", "Pattern", "SourceFacts", "filled", "read_facts", "read_texts"]
 
 LOADERS: Mapping[str, str] = {
     "load_dataset": "data",
@@ -34,7 +34,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[\w-]+){2,}")
 
 @dataclass(frozen=True)
 class Load:
-    """One call that loads something by its identifier, such as ``load_metric``; see `fits` for the pattern."""
+    """One call that loads something by its identifier, such as ``load_metric``; see `filled` for the pattern."""
 
     function: str
     kind: str
@@ -66,7 +66,7 @@ class Import:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """Loads (by line), imports, literal texts, and patterns (see `fits`) of composed texts of one file."""
+    """Loads (by line), imports, literal texts, and patterns (see `filled`) of composed texts of one file."""
 
     loads: tuple[Load, ...] = ()
     imports: tuple[Import, ...] = ()
@@ -158,21 +158,23 @@ def _joined(*patterns: Pattern) -> Pattern:
     return tuple(joined)
 
 
-def fits(pattern: Pattern, text: str) -> bool:
-    """Tell whether a text matches a pattern, in linear time.
+def filled(pattern: Pattern, text: str) -> list[tuple[int, int]] | None:
+    """Return the spans of a text between the pieces of a pattern, in linear time; None if it does not match.
 
     ``('A.', '-pls')`` matches every text that starts and ends like that.
     """
     first, *others = pattern
     if not others:
-        return text == first
+        return [] if text == first else None
     *middle, last = others
     if not text.startswith(first) or not text.endswith(last):
-        return False
+        return None
+    spans = []
     position, end = len(first), len(text) - len(last)
     for piece in middle:
-        position = text.find(piece, position, end)
-        if position < 0:
-            return False
-        position += len(piece)
-    return position <= end
+        found = text.find(piece, position, end)
+        if found < 0:
+            return None
+        spans.append((position, found))
+        position = found + len(piece)
+    return [*spans, (position, end)] if position <= end else None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_core.plugin_management.source.facts import fits, read_texts
+from brainscore_core.plugin_management.source.facts import filled, read_texts
 from brainscore_core.plugin_management.source.files import SourceFile
 
 
@@ -57,9 +57,9 @@ def make():
 def test_identifiers_that_are_put_together(argument, matches, differs):
     (load,) = facts(f"load_dataset({argument})").loads
     assert load.literal is None
-    assert fits(load.pattern, matches)
+    assert filled(load.pattern, matches) is not None
     assert load.says_nothing is (differs is None)
-    assert differs is None or not fits(load.pattern, differs)
+    assert differs is None or filled(load.pattern, differs) is None
 
 
 def test_imports():
@@ -100,15 +100,15 @@ def test_texts():
     found = facts("""a = 'one'; b = "two"  # don't miss 'three'\nc = f'A.{x}-pls' + 'it\\'s'\n""")
     assert {"one", "two", "A.", "-pls", "it's"} <= found.texts
     assert "three" not in found.texts
-    assert any(fits(pattern, "A.IT-pls") for pattern in found.patterns)
-    assert not any(fits(pattern, "B") for pattern in found.patterns)
+    assert any(filled(pattern, "A.IT-pls") for pattern in found.patterns)
+    assert not any(filled(pattern, "B") for pattern in found.patterns)
 
 
 def test_texts_without_parsing():
     facts = read_texts(b"""a = 'one'; b = "two"  # don't miss 'three'\nc = f'A.{x}-pls' + 'it\\'s'\n""")
     assert {"one", "two", "three", "A.{x}-pls"} <= facts.texts
-    assert any(fits(pattern, "A.IT-pls") for pattern in facts.patterns)
-    assert not any(fits(pattern, "B") for pattern in facts.patterns)
+    assert any(filled(pattern, "A.IT-pls") for pattern in facts.patterns)
+    assert not any(filled(pattern, "B") for pattern in facts.patterns)
 
 
 PIECES = st.lists(st.text("ab.*\\[]\n", max_size=4), min_size=1, max_size=5)
@@ -118,13 +118,15 @@ PIECES = st.lists(st.text("ab.*\\[]\n", max_size=4), min_size=1, max_size=5)
 def test_patterns_fit_what_regular_expressions_would_match(pieces, fillings, text):
     pattern = tuple(pieces)
     made = "".join(piece + filling for piece, filling in zip(pieces, [*fillings[: len(pieces) - 1], ""], strict=False))
-    assert fits(pattern, made)
-    assert fits(pattern, text) is (re.fullmatch(r"[\s\S]*".join(map(re.escape, pieces)), text) is not None)
+    spans = filled(pattern, made)
+    edges = [0, *(edge for span in spans for edge in span), len(made)]
+    assert tuple(made[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)) == pattern
+    assert (filled(pattern, text) is None) is (re.fullmatch(r"[\s\S]*".join(map(re.escape, pieces)), text) is None)
 
 
 def test_a_pattern_with_many_gaps_takes_no_time():
     started = time.monotonic()
-    assert not fits(("", *["a"] * 199, "ab"), "a" * 199 + "b")
+    assert filled(("", *["a"] * 199, "ab"), "a" * 199 + "b") is None
     assert time.monotonic() - started < 1
 
 
