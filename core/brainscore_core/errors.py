@@ -44,6 +44,7 @@ __all__ = [
     "UnknownIdentifierError",
     "UploadError",
     "ValidationError",
+    "count",
     "did_you_mean",
     "harmless",
     "listed",
@@ -237,6 +238,11 @@ def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
     """Return a sentence that suggests the `nearest` names, with a leading space; empty if none is near."""
     close = nearest(str(name), map(str, known), most)
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, such as '1 plugin' or '1,300 entries'."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def listed(lines: Sequence[str], most: int = 10) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.files import atomic_path
-from brainscore_core.git import BlobReader
+from brainscore_core.git import BlobReader, ask_git
 from brainscore_core.identity import software
 from brainscore_core.identity.digest import text_digest
 from brainscore_core.records.record import MOST_BYTES, ScoreRecord, record_path, values_path
@@ -131,6 +131,7 @@ class BranchStore:
 
     def __init__(self, repository: Path, branch: str) -> None:
         self.branch = branch
+        self._repository = repository
         self._blobs = BlobReader(repository)
         self._exists = self._content("") is not None
 
@@ -144,6 +145,20 @@ class BranchStore:
         except CorruptFileError:
             return None
         return record if (record.model, record.benchmark) == (model, benchmark) else None
+
+    def pairs_of(self, owners: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the (model, benchmark) with a record, of ('model' or 'benchmark', identifier) that are known."""
+        if not self._exists:
+            return []
+        path = Path(BRANCH_FOLDER)
+        names = {(kind, record_path(path, name, name).stem): name for kind, name in owners if kind == "model"}
+        names |= {(kind, record_path(path, "", name).parent.name): name for kind, name in owners if kind == "benchmark"}
+        listed = ask_git(
+            self._repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", self.branch, BRANCH_FOLDER
+        )
+        files = [Path(file) for file in listed.decode("utf-8", "surrogateescape").split("\0") if file.endswith(".json")]
+        pairs = ((names.get(("model", file.stem)), names.get(("benchmark", file.parent.name))) for file in files)
+        return [(model, benchmark) for model, benchmark in pairs if model is not None and benchmark is not None]
 
     def _content(self, path: str) -> bytes | None:
         """Return the content of a file, cut if it is too large; paths have encoded identifiers."""

@@ -58,6 +58,14 @@ class TestBranch:
             assert store.get("a b", "c: d\n") is None  # no record may have such a name
             assert store.get("m", "b").benchmark == "b"
 
+    def test_pairs_with_a_record(self, repository):
+        owners = [(kind, name) for kind in ("model", "benchmark") for name in ("m", "b", "a b", "c: d\n")]
+        with BranchStore(repository, "scores") as store:
+            assert set(store.pairs_of(owners)) == {("m", "b"), ("a b", "c: d\n")}
+            assert store.pairs_of(owners[:1]) == []
+        with BranchStore(repository, "origin/scores") as store:
+            assert store.pairs_of(owners) == []
+
     def test_no_branch_and_no_repository(self, repository, tmp_path_factory):
         with BranchStore(repository, "origin/scores") as store:
             assert store.get("m", "b") is None

@@ -10,9 +10,12 @@ from typing import Literal
 
 from brainscore_core.plugin_management.registry import FOLDERS
 
-__all__ = ["Area", "PluginName", "area_of", "changes_ci", "is_plugin_folder_name", "is_test_file"]
+__all__ = ["CORE", "Area", "PluginName", "area_of", "changes_ci", "is_plugin_folder_name", "is_test_file"]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
+CORE = "core/brainscore_core"
+"""Folder of the package that all libraries stand on."""
+
 _TEXTS = (".md", ".rst", ".txt", ".cff")
 _READ_ONLY = (*_TEXTS, ".bib", ".png", ".svg", ".css")  # documentation that nothing executes
 # Parts of the core that no check, plan or report runs; everything else there may take part.
@@ -117,7 +120,7 @@ def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
         (is_text and len(pure.parts) == (2 if in_package else 1), "documentation"),
         (top == "perf", "measurements"),
         (in_package and pure.parts[1:2] == ("tests",), "library tests"),
-        (path.startswith("core/brainscore_core/"), "library"),
+        (path.startswith(f"{CORE}/"), "library"),
         (path.startswith("web/brainscore_web/"), "web"),
     )
     return Area(next((kind for holds, kind in rules if holds), "unknown"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.git import ask_git, commit_named, run_git
+from brainscore_core.git import BlobReader, ask_git, commit_named, run_git
+from brainscore_core.plugin_management.source.files import LARGEST_FILE, SourceFile
 
 __all__ = [
     "NO_COMMIT",
@@ -15,7 +17,9 @@ __all__ = [
     "FileChange",
     "changes_between",
     "changes_since",
+    "mark_same_code",
     "parse_raw_diff",
+    "sources_before_and_after",
 ]
 
 NO_COMMIT = "0" * 40
@@ -50,12 +54,19 @@ class FileChange:
         Previous path of a renamed or copied file.
     special : 'symlink', 'submodule' or None
         None for a plain file.
+    before, after : str
+        Digests of the contents in git's store; empty if there is none, as in the working tree.
+    same_code : bool
+        Whether only comments, docstrings and layout of a Python file differ.
     """
 
     path: str
     status: Status
     old_path: str | None = None
     special: Literal["symlink", "submodule"] | None = None
+    before: str = field(default="", repr=False, compare=False)
+    after: str = field(default="", repr=False, compare=False)
+    same_code: bool = False
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -107,6 +118,8 @@ def parse_raw_diff(output: bytes) -> tuple[FileChange, ...]:
                 status=status,
                 old_path=names[0] if len(names) == 2 else None,
                 special="symlink" if mode == _SYMLINK else "submodule" if mode == _SUBMODULE else None,
+                before=parts[2].strip("0") and parts[2],
+                after=parts[3].strip("0") and parts[3],
             )
         )
     return tuple(sorted(changes, key=lambda change: change.path))
@@ -173,6 +186,39 @@ def changes_since(repository: Path, before: str) -> ChangeSet:
     ordered = tuple(changes[path] for path in sorted(changes))
     note = f"working tree, compared with the last commit in common with {before}"
     return ChangeSet(changes=ordered, base=base, head=None, note=note)
+
+
+def sources_before_and_after(repository: Path, changes: ChangeSet) -> dict[str, tuple[SourceFile, SourceFile]]:
+    """Return the contents of each changed Python file that is still there, before and after; empty if it was not."""
+    sources = {}
+    blobs = BlobReader(repository)
+    try:
+        for change in changes.changes:
+            if change.path.endswith(".py") and change.special is None and change.status != "deleted":
+                before = blobs.read(change.before, LARGEST_FILE) if change.before else b""
+                if change.after:
+                    after = blobs.read(change.after, LARGEST_FILE)
+                else:
+                    after = (repository / change.path).read_bytes()[:LARGEST_FILE]
+                pair = (SourceFile(change.path, content=content or b"") for content in (before, after))
+                sources[change.path] = next(pair), next(pair)
+    finally:
+        blobs.close()
+    return sources
+
+
+def mark_same_code(
+    changes: ChangeSet, sources: Mapping[str, tuple[SourceFile, SourceFile]], has_readers: Callable[[str], bool]
+) -> ChangeSet:
+    """Set `FileChange.same_code`; `has_readers` tells of a path whether anything may read its comments."""
+    marked = []
+    for change in changes.changes:
+        before, after = sources.get(change.path, (None, None))
+        if change.status == "modified" and before and after and before.tree and not has_readers(change.path):
+            marked.append(replace(change, same_code=before.code_digest == after.code_digest))
+        else:
+            marked.append(change)
+    return replace(changes, changes=tuple(marked))
 
 
 def _merge_base(repository: Path, first: str, second: str) -> str | None:

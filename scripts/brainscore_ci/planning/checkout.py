@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from brainscore_ci.planning.areas import PluginName, is_plugin_folder_name
+from brainscore_ci.planning.areas import PluginName, area_of, is_plugin_folder_name
 from brainscore_ci.planning.decide import PluginCard
 from brainscore_ci.planning.dependencies import Dependencies, find_dependencies
 from brainscore_ci.planning.facts import PluginFacts, TreeFacts, read_facts
@@ -82,7 +82,10 @@ class Checkout:
         }
 
     def revision(self, name: PluginName) -> str:
-        """Return a digest of every file of a plugin, and of the plugins it uses, that can change a score."""
+        """Return a digest of every file of a plugin, and of the plugins it uses, that can change a score.
+
+        Of Python files it is the digest of their code, so comments and docstrings change no revision.
+        """
         if name not in self._revisions:
             digest = hashlib.sha256()
             for used in self.reached(name):
@@ -132,19 +135,27 @@ class Checkout:
                 used.setdefault(use.user, []).append(use.used)
         return used
 
-    def changes_scores(self, name: PluginName, within: str) -> bool:
-        """Return whether a file of a plugin, possibly a deleted one, can change a score; see `Reach`."""
-        return self.dependencies.reach.get(name, Reach({})).changes_scores(within)
+    def reads_source(self, path: str) -> bool:
+        """Return whether the plugin that a path belongs to may read its comments."""
+        plugin = area_of(path, self.policy.libraries).plugin
+        return plugin is not None and self._reach(plugin).reads_source
+
+    def _reach(self, name: PluginName) -> Reach:
+        return self.dependencies.reach.get(name, Reach({}))
 
     def _own_digest(self, name: PluginName) -> str:
         if name not in self._own_digests:
-            plugin = self.plugins.get(name)
+            plugin, reach = self.plugins.get(name), self._reach(name)
             digest = hashlib.sha256()
             for within, file in _files(plugin.directory) if plugin is not None else ():
-                if not self.changes_scores(name, within):
+                if not reach.changes_scores(within):
                     continue
                 digest.update(f"{within}\0".encode("utf-8", "surrogateescape"))
-                digest.update(hashlib.sha256(file.read_bytes()).digest())
+                source = reach.files.get(within)
+                if source is not None and source.tree is not None and not reach.reads_source:
+                    digest.update(source.code_digest.encode())
+                else:
+                    digest.update(hashlib.sha256(file.read_bytes()).digest())
             self._own_digests[name] = digest.hexdigest()
         return self._own_digests[name]
 

@@ -7,13 +7,15 @@ to values; `brainscore_ci.planning.checkout` collects its input.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import Area, PluginName, area_of
+from brainscore_ci.planning.library import LibraryEffect
 from brainscore_ci.planning.plan import Event, Plan, Refusal, Skip, TestTask
 from brainscore_ci.planning.reach import Reach
+from brainscore_core.errors import count
 from brainscore_core.scoring.pairs import Pair
 
 if TYPE_CHECKING:
@@ -66,6 +68,10 @@ class _Draft:
         self.models = {model: name for name, card in cards for model in card.models}
         self.benchmarks = {benchmark: name for name, card in cards for benchmark in card.benchmarks}
 
+    def minutes_of_tests(self, name: PluginName) -> float:
+        card = self.cards.get(name)
+        return card.minutes if card and card.minutes is not None else self.policy.test_minutes(name.folder)
+
     def pair(self, model: str, benchmark: str, reasons: tuple[str, ...]) -> Pair:
         of_model, of_benchmark = self.cards[self.models[model]], self.cards[self.benchmarks[benchmark]]
         # An unstated cost counts as zero if the other plugin states one.
@@ -85,7 +91,9 @@ def make_plan(
     *,
     event: Event,
     labels: Iterable[str] = (),
+    library: LibraryEffect | None = None,
     is_scored: Callable[[str, str], str | None] = lambda model, benchmark: None,  # noqa: ARG005 - a default that knows none
+    stored: Callable[[], Iterable[tuple[str, str]]] = tuple,
 ) -> Plan:
     """Decide what to test and what to score.
 
@@ -97,16 +105,28 @@ def make_plan(
         Files that the later state must not hold, even if the change does not touch them.
     labels : iterable of str
         ``ci-full`` tests everything, ``ci-no-score`` scores nothing.
+    library : LibraryEffect, optional
+        Plugins that the change of the library concerns; None: it may concern all.
     is_scored : callable
         ``is_scored(model, benchmark)`` returns why a pair need not be scored again, or None.
+    stored : callable
+        Returns the (model, benchmark) of all records; called only if some may be stale.
     """
     draft = _Draft(changes, dependencies, cards, policy, event, frozenset(labels), refused=list(refused))
     areas = [(change, path, area_of(path, policy.libraries)) for change in changes.changes for path in change.paths]
     _refuse(draft, areas)
     touched = _touched(areas, dependencies)
-    everything = [path for _, path, area in areas if area.concerns_all_plugins]
-    tests = _tests(draft, touched, everything)
-    pairs = _pairs(draft, touched, [path for _, path, area in areas if area.changes_all_scores])
+    followed = library or LibraryEffect()
+    live = [(path, area) for change, path, area in areas if not change.same_code]
+    if len(live) < len(areas):
+        number = count(len(areas) - len(live), "changed file differs", "changed files differ")
+        draft.notes.append(f"{number} in comments, docstrings or layout alone.")
+    general = [
+        (path, area) for path, area in live if library is None or area.kind != "library" or path in library.general
+    ]
+    tests = _tests(draft, touched, [path for path, area in general if area.concerns_all_plugins], followed)
+    for_all_scores = [path for path, area in general if area.changes_all_scores]
+    pairs = _pairs(draft, touched, for_all_scores, followed)
     return Plan(
         base=changes.base,
         head=changes.head,
@@ -115,6 +135,7 @@ def make_plan(
         tests=tuple(tests),
         pairs=tuple(_not_yet_scored(draft, pairs, is_scored)),
         previews=tuple(_previews(draft, touched)),
+        stale=tuple(_stale(draft, pairs, for_all_scores, followed, stored)),
         skipped=tuple(draft.skipped),
         refused=tuple(draft.refused),
         notes=(changes.note, *draft.notes),
@@ -140,36 +161,37 @@ def _refuse(draft: _Draft, areas: Sequence[tuple[FileChange, str, Area]]) -> Non
 class _Touched:
     reason: str
     scores: bool  # whether a file changed that can change a score
+    code: bool  # whether more than comments, docstrings and layout changed
 
 
 def _touched(areas: Sequence[tuple[FileChange, str, Area]], dependencies: Dependencies) -> dict[PluginName, _Touched]:
-    files: dict[PluginName, list[tuple[str, bool]]] = {}
+    files: dict[PluginName, list[tuple[str, bool, bool]]] = {}
     for change, path, area in areas:
         if area.plugin is not None:
             status = "moved away" if path != change.path else change.status
-            scores = dependencies.reach.get(area.plugin, Reach({})).changes_scores(area.within)
-            files.setdefault(area.plugin, []).append((f"{area.within} {status}", scores))
+            counts = dependencies.reach.get(area.plugin, Reach({})).changes_scores(area.within)
+            entry = f"{area.within} {status}", counts and not change.same_code, not change.same_code
+            files.setdefault(area.plugin, []).append(entry)
     touched = {}
     for name, entries in sorted(files.items()):
-        first = ", ".join(sorted(text for text, _ in entries)[:3])
+        first = ", ".join(sorted(text for text, _, _ in entries)[:3])
         more = f" and {len(entries) - 3} more" if len(entries) > 3 else ""
-        touched[name] = _Touched(f"changed: {first}{more}", any(scores for _, scores in entries))
+        scores, code = any(scores for _, scores, _ in entries), any(code for _, _, code in entries)
+        touched[name] = _Touched(f"changed: {first}{more}", scores, code)
     return touched
 
 
-def _tests(draft: _Draft, touched: Mapping[PluginName, _Touched], everything: Sequence[str]) -> list[TestTask]:
-    reasons = draft.dependencies.affected_by({name: entry.reason for name, entry in touched.items()})
+def _tests(
+    draft: _Draft, touched: Mapping[PluginName, _Touched], everything: Sequence[str], library: LibraryEffect
+) -> list[TestTask]:
+    # After a comment changed, that plugin alone.
+    reasons: dict[PluginName, tuple[str, ...]] = {name: (entry.reason,) for name, entry in touched.items()}
+    reasons |= draft.dependencies.affected_by({name: entry.reason for name, entry in touched.items() if entry.code})
     if draft.event == "schedule" or FULL in draft.labels:
         why = "all plugins are tested every night" if draft.event == "schedule" else f"label {FULL}"
         reasons = {**dict.fromkeys(draft.cards, (why,)), **reasons}
-    elif everything:
-        why = f"represents its kind, since {everything[0]!r} concerns all plugins"
-        reasons = {**{name: (why,) for name in draft.policy.representatives if name in draft.cards}, **reasons}
-        draft.notes.append(
-            f"{len(everything)} changed files outside plugins may concern every plugin ({_listing(everything)}): "
-            f"{len(draft.policy.representatives)} representative plugins are tested now, all of them at night "
-            f"(label {FULL}: now)."
-        )
+    else:
+        reasons = {**_tests_of_library(draft, everything, library), **reasons}
     tasks = []
     with_private = draft.event in _WITH_PRIVATE
     for name, chain in sorted(reasons.items()):
@@ -181,13 +203,16 @@ def _tests(draft: _Draft, touched: Mapping[PluginName, _Touched], everything: Se
             continue
         if card.private_tests and not with_private:
             draft.skipped.append(
-                Skip(f"{card.private_tests} private tests of {name}", "private data are not available before a merge")
+                Skip(
+                    f"{count(card.private_tests, 'private test')} of {name}",
+                    "private data are not available before a merge",
+                )
             )
         tasks.append(
             TestTask(
                 plugin=name,
                 reasons=chain,
-                minutes=draft.policy.test_minutes(name.folder) if card.minutes is None else card.minutes,
+                minutes=draft.minutes_of_tests(name),
                 memory_gb=draft.policy.memory_gb if card.memory_gb is None else card.memory_gb,
                 private_tests=card.private_tests,
                 with_private=with_private and card.private_tests > 0,
@@ -196,7 +221,34 @@ def _tests(draft: _Draft, touched: Mapping[PluginName, _Touched], everything: Se
     return tasks
 
 
-def _pairs(draft: _Draft, touched: Mapping[PluginName, _Touched], library: Sequence[str]) -> list[Pair]:
+def _tests_of_library(
+    draft: _Draft, everything: Sequence[str], library: LibraryEffect
+) -> dict[PluginName, tuple[str, ...]]:
+    """Return the plugins nearest to a change of the library, and the representatives if it may concern all."""
+    reasons: dict[PluginName, tuple[str, ...]] = {name: (why,) for name, why in library.test_users.items()}
+    reasons |= draft.dependencies.affected_by(library.users)
+    nearest = sorted(reasons, key=lambda name: (len(reasons[name]), draft.minutes_of_tests(name), name))
+    most = draft.policy.most_library_tests
+    if len(nearest) > most:
+        draft.notes.append(
+            f"{len(nearest)} plugins use what the library changes: the nearest {most} tested now, all of them at night "
+            f"(label {FULL}: now)."
+        )
+    reasons = {name: reasons[name] for name in nearest[:most]}
+    if everything:
+        why = f"represents its kind, since {everything[0]!r} concerns all plugins"
+        reasons = {**{name: (why,) for name in draft.policy.representatives if name in draft.cards}, **reasons}
+        number = count(len(draft.policy.representatives), "representative plugin")
+        draft.notes.append(
+            f"{count(len(everything), 'changed file')} outside plugins may concern every plugin "
+            f"({_listing(everything)}): {number} tested now, all of them at night (label {FULL}: now)."
+        )
+    return reasons
+
+
+def _pairs(
+    draft: _Draft, touched: Mapping[PluginName, _Touched], everything: Sequence[str], library: LibraryEffect
+) -> list[Pair]:
     """Return each pair whose score may change, once, with its shortest reason."""
     changed = {name: entry.reason for name, entry in touched.items() if entry.scores}
     affected = draft.dependencies.affected_by(changed, tests=False)
@@ -212,14 +264,10 @@ def _pairs(draft: _Draft, touched: Mapping[PluginName, _Touched], library: Seque
         if card is not None:
             note(card.models, draft.benchmarks, (str(name), *chain))
             note(draft.models, card.benchmarks, (str(name), *chain))
-    if library:
-        note(
-            [model for model in draft.policy.reference_models if model in draft.models],
-            [benchmark for benchmark in draft.policy.reference_benchmarks if benchmark in draft.benchmarks],
-            (f"reference pair, since {library[0]!r} concerns all scores",),
-        )
+    for model, benchmark, reasons in _reference_pairs(draft, everything, library):
+        note([model], [benchmark], reasons)
     if reasons_of and NO_SCORE in draft.labels:
-        draft.skipped.append(Skip(f"scores of {len(reasons_of)} pairs", f"label {NO_SCORE}"))
+        draft.skipped.append(Skip(f"scores of {count(len(reasons_of), 'pair')}", f"label {NO_SCORE}"))
         return []
     return [draft.pair(model, benchmark, reasons) for (model, benchmark), reasons in sorted(reasons_of.items())]
 
@@ -233,6 +281,43 @@ def _not_yet_scored(
             yield pair
         else:
             draft.skipped.append(Skip(f"{pair.model} on {pair.benchmark}", reason))
+
+
+def _reference_pairs(
+    draft: _Draft, everything: Sequence[str], library: LibraryEffect
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    pairs = itertools.product(draft.policy.reference_models, draft.policy.reference_benchmarks)
+    for model, benchmark, reasons in _depending(draft, pairs, everything, library):
+        yield model, benchmark, ("reference pair", *reasons)
+
+
+def _stale(
+    draft: _Draft,
+    planned: Sequence[Pair],
+    everything: Sequence[str],
+    library: LibraryEffect,
+    stored: Callable[[], Iterable[tuple[str, str]]],
+) -> Iterator[Pair]:
+    """Return the pairs with a record that depends on what the library changes, without the planned ones."""
+    if everything or library.users:
+        scored_again = {(pair.model, pair.benchmark) for pair in planned}
+        pairs = sorted(pair for pair in stored() if pair not in scored_again)
+        yield from itertools.starmap(draft.pair, _depending(draft, pairs, everything, library))
+
+
+def _depending(
+    draft: _Draft, pairs: Iterable[tuple[str, str]], everything: Sequence[str], library: LibraryEffect
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the known ones of some pairs whose score depends on what the library changes, with the reasons."""
+    followed = draft.dependencies.affected_by(library.users, tests=False)
+    for model, benchmark in pairs:
+        if model not in draft.models or benchmark not in draft.benchmarks:
+            continue
+        names = [name for name in (draft.benchmarks[benchmark], draft.models[model]) if name in followed]
+        if names:
+            yield model, benchmark, (str(names[0]), *followed[names[0]])
+        elif everything:
+            yield model, benchmark, (f"{everything[0]!r} concerns all scores",)
 
 
 def _previews(draft: _Draft, touched: Mapping[PluginName, _Touched]) -> list[Pair]:

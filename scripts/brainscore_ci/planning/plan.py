@@ -184,6 +184,8 @@ class Plan(Untrusted):
         To score after the merge, or now on a push; each pair once.
     previews : tuple of Pair
         To score on a pull request: its plugins with the reference models or benchmarks, public data only.
+    stale : tuple of Pair
+        With a stored record that the change may make stale and that nothing scores again.
     refused : tuple of Refusal
         If there is any, nothing may run.
     """
@@ -195,6 +197,7 @@ class Plan(Untrusted):
     tests: Annotated[tuple[TestTask, ...], at_most(MOST_PLUGINS)] = ()
     pairs: Pairs = ()
     previews: Pairs = ()
+    stale: Pairs = ()
     skipped: Annotated[tuple[Skip, ...], at_most(MOST_PAIRS)] = ()
     refused: Annotated[tuple[Refusal, ...], at_most(_MOST_PATHS)] = ()
     notes: Annotated[tuple[Message, ...], at_most(1_000)] = ()

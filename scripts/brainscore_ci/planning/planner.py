@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from brainscore_ci.planning.changes import ChangeSet, changes_between, changes_since
+from brainscore_ci.planning.areas import area_of
+from brainscore_ci.planning.changes import (
+    ChangeSet,
+    changes_between,
+    changes_since,
+    mark_same_code,
+    sources_before_and_after,
+)
 from brainscore_ci.planning.decide import make_plan
+from brainscore_ci.planning.library import LibraryEffect, follow_changes, read_library
 from brainscore_ci.planning.plan import Event, Plan, Refusal
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.command_line import say
 from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.files import atomic_path
 from brainscore_core.git import commit_named
+from brainscore_core.plugin_management.source.files import SourceFile
 from brainscore_core.records.store import BranchStore, is_recorded, reuse
 
 if TYPE_CHECKING:
@@ -119,12 +128,40 @@ def _planned(
 ) -> Plan:
     unwanted = find_unwanted(tracked_files(checkout.repository, changes.head))
     refused = [Refusal(file.path, f"{file.reason}; {file.fix}") for file in unwanted]
-    parts = (changes, checkout.dependencies, checkout.cards, checkout.policy, refused)
-    if not records:
-        return make_plan(*parts, event=event, labels=labels)
-    with BranchStore(checkout.repository, records) as store:
-        is_scored = reuse([store], checkout.revision_of, with_private=with_private)
-        return make_plan(*parts, event=event, labels=labels, is_scored=is_scored)
+    sources = sources_before_and_after(checkout.repository, changes)
+    changes = mark_same_code(changes, sources, checkout.reads_source)
+    library = _library_effect(checkout, changes, {path: before for path, (before, _) in sources.items()})
+    with BranchStore(checkout.repository, records or RECORDS) as store:
+        return make_plan(
+            changes,
+            checkout.dependencies,
+            checkout.cards,
+            checkout.policy,
+            refused,
+            event=event,
+            labels=labels,
+            library=library,
+            is_scored=reuse([store] if records else [], checkout.revision_of, with_private=with_private),
+            stored=lambda: store.pairs_of(checkout.owners),
+        )
+
+
+def _library_effect(checkout: Checkout, changes: ChangeSet, before: Mapping[str, SourceFile]) -> LibraryEffect:
+    libraries = checkout.policy.libraries
+    paths = [
+        path
+        for change in changes.changes
+        for path in change.paths
+        if not change.same_code and area_of(path, libraries).kind == "library"
+    ]
+    if not paths:
+        return LibraryEffect()
+    return follow_changes(
+        {path: before.get(path, SourceFile(path, content=b"")) for path in paths},
+        read_library(checkout.repository, libraries),
+        checkout.facts,
+        checkout.dependencies.reach,
+    )
 
 
 def default_base(repository: Path) -> str:

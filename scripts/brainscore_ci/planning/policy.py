@@ -25,6 +25,8 @@ class Policy:
         Folders of packages with plugins, relative to the repository.
     representatives : tuple of PluginName
         Plugins to test if a change may concern all of them; at least one of each kind.
+    most_library_tests : int
+        Most plugins to test since they use what a change of the library alters; at night all are tested.
     reference_models, reference_benchmarks : tuple of str
         A pull request shows its new benchmark with these models, and its new model on these benchmarks, whose data are
         all public.
@@ -55,6 +57,7 @@ class Policy:
     shard_minutes: float = 30.0
     most_shards: int = 200
     most_previews: int = 12
+    most_library_tests: int = 12
 
     def test_minutes(self, folder: str) -> float:
         """Return the usual minutes of a test run of a plugin in a folder."""

@@ -40,6 +40,9 @@ _DOORS = re.compile(
     rb"|(?<!\.)\.\.[/\"']"
 )
 
+# Ways to comments, docstrings and layout of a source.
+_READS_SOURCE = re.compile(rb"__doc__|\b(?:getsource|getdoc|getcomments|tokenize|docopt)|\.pyw?[\"']")
+
 _SIGNS = (
     b"__file__", b"__path__", b"__spec__", b"__loader__", b"__cached__", b"__import__", b"__dict__", b"importlib",
     b"runpy", b"pkgutil", b"zipimport", b"subprocess", b"glob", b"iterdir", b"listdir", b"scandir", b"cwd", b"popen",
@@ -69,6 +72,15 @@ class Reach:
             return within in self._counted
         modules, texts = self._all_modules, [self.files[path].content or b"" for path in self._counted]
         return _is_named(within, modules, b"\0".join(texts))
+
+    @cached_property
+    def reads_source(self) -> bool:
+        """Whether comments, docstrings and layout of the plugin's Python files may change a score."""
+        return any(
+            _READS_SOURCE.search(file.content or b"") is not None
+            for path, file in self.files.items()
+            if _is_source(path, file) and self.changes_scores(path)
+        )
 
     @cached_property
     def _counted(self) -> frozenset[str] | None:

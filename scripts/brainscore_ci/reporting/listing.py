@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from brainscore_ci.planning.plan import PairGroup, Plan, Skip, TestTask, fold
 from brainscore_ci.reporting.markdown import plain
-from brainscore_ci.reporting.wording import cost, count
+from brainscore_ci.reporting.wording import cost, stale
+from brainscore_core.errors import count
 
 __all__ = ["describe_pairs", "duration", "format_plan"]
 
@@ -38,6 +39,8 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
         sections.append(
             (f"A pull request shows {count(len(plan.previews), 'score')} before", _groups(fold(plan.previews)))
         )
+    if plan.stale:
+        sections.append((stale(plan.stale), _groups(fold(plan.stale))))
     if plan.skipped:
         sections.append(("Left out", _skips(plan.skipped)))
     lines: list[str] = []
@@ -50,7 +53,7 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
             *(f"  {line}" for text in visible for line in text.splitlines()),
             "",
         ]
-    if not (plan.tests or plan.pairs or plan.previews or plan.refused):
+    if not (plan.tests or plan.pairs or plan.previews or plan.stale or plan.refused):
         lines.append("Nothing has to be tested or scored.")
     return "\n".join(lines).rstrip() + "\n"
 

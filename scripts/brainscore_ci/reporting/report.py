@@ -15,7 +15,7 @@ from brainscore_ci.reporting import markdown
 from brainscore_ci.reporting.markdown import code, escape
 from brainscore_ci.reporting.results import CheckResult
 from brainscore_ci.reporting.sections import Section, fit, folded, line_bytes
-from brainscore_ci.reporting.wording import cost, count, rough_duration
+from brainscore_ci.reporting.wording import cost, rough_duration, stale
 from brainscore_core.testing.machine import SkipKind
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from brainscore_ci.planning.plan import Plan
     from brainscore_ci.reporting.results import PairResult, PluginResult, Results
     from brainscore_ci.reporting.verdict import Verdict
+from brainscore_core.errors import count
 
 __all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "render"]
 
@@ -238,6 +239,8 @@ def _score_cells(result: PairResult | None) -> list[str]:
 def _merging(plan: Plan) -> Section:
     starts = "This starts" if plan.event in {"push", "workflow_dispatch"} else "Merging starts"
     text = f"{starts} scoring: {cost(plan.pairs)}." if plan.pairs else f"{starts} no scoring."
+    if plan.stale:
+        text += f" {stale(plan.stale)}."
     return Section(name="what merging starts", importance=110, items=[text], total=1)
 
 

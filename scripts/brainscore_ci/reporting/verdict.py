@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from brainscore_ci.reporting.wording import count
-from brainscore_core.errors import ConfigurationError
+from brainscore_core.errors import ConfigurationError, count
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.plan import Plan

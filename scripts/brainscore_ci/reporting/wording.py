@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from brainscore_core.errors import count
+
 if TYPE_CHECKING:
     from brainscore_core.scoring.pairs import Pair
 
-__all__ = ["cost", "count", "rough_duration"]
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun, such as '1 plugin' or '1,300 entries'."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+__all__ = ["cost", "rough_duration", "stale"]
 
 
 def rough_duration(minutes: float) -> str:
@@ -24,7 +21,7 @@ def rough_duration(minutes: float) -> str:
 
 
 def cost(pairs: Sequence[Pair]) -> str:
-    """Describe the cost of scoring, such as 're-scores 12 models x 3 benchmarks, about 41 min, 2 private'.
+    """Describe the cost of scoring, such as 'scores 12 models x 3 benchmarks, about 41 min, 2 private'.
 
     Private benchmarks need private data.
     """
@@ -35,6 +32,13 @@ def cost(pairs: Sequence[Pair]) -> str:
     if len(pairs) != len(models) * len(benchmarks):
         size = f"{count(len(pairs), 'pair')} of {size.replace(' x ', ' and ')}"
     private = len({pair.benchmark for pair in pairs if pair.private})
-    return f"re-scores {size}, {rough_duration(sum(pair.minutes for pair in pairs))}" + (
+    return f"scores {size}, {rough_duration(sum(pair.minutes for pair in pairs))}" + (
         f", {private} private" if private else ""
     )
+
+
+def stale(pairs: Sequence[Pair]) -> str:
+    """Return the number of records that may be stale, and what scoring them again costs."""
+    records = count(len(pairs), "stored record")
+    again = cost(pairs).removeprefix("scores ")
+    return f"{records} may be stale; nothing scores {'it' if len(pairs) == 1 else 'them'} again ({again})"

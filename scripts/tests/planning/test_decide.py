@@ -11,6 +11,7 @@ from brainscore_ci.planning.changes import ChangeSet, FileChange
 from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.decide import PluginCard, make_plan
 from brainscore_ci.planning.dependencies import Dependencies, Use
+from brainscore_ci.planning.library import LibraryEffect
 from brainscore_ci.planning.plan import Plan
 from brainscore_ci.planning.policy import Policy
 
@@ -85,6 +86,50 @@ def test_library_and_unknown_files_mean_the_representatives(tree, path):
     assert planned(made) == ["benchmarks/unrelated", "models/pixels"]
     assert pairs(made) == {("pixels", "Unrelated")}
     assert any("ci-full" in note for note in made.notes)
+
+
+class TestLibrary:
+    """Changes of which is known who uses what they alter."""
+
+    PATH = f"{V}/metric_helpers/x.py"
+
+    def plan(self, tree, effect, **options):
+        return plan(tree, change(self.PATH), library=effect, **options)
+
+    def test_its_users_are_tested_and_theirs(self, tree):
+        effect = LibraryEffect(
+            {PluginName("metrics", "similarity"): "imports f"}, {PluginName("models", "pixels"): "g"}
+        )
+        made = self.plan(tree, effect)
+        assert {str(task.plugin): task.reasons[-1] for task in made.tests} == {
+            "metrics/similarity": "imports f",
+            "benchmarks/experiment": "imports f",
+            "models/pixels": "g",
+        }
+        assert made.pairs == made.stale == ()  # no reference pair uses it
+
+    def test_the_nearest_are_tested_if_they_are_many(self, tree):
+        tree.write("pyproject.toml", f"{(tree.path / 'pyproject.toml').read_text()}most-library-tests = 1\n")
+        made = self.plan(tree, LibraryEffect({PluginName("metrics", "similarity"): "imports f"}))
+        assert planned(made) == ["metrics/similarity"]
+        assert "2 plugins use what the library changes: the nearest 1 tested now" in made.notes[-1]
+
+    def test_records_may_be_stale(self, tree):
+        records = [("network", "Experiment-similarity"), ("network", "Unrelated"), ("pixels", "Unrelated"), ("x", "y")]
+        effect = LibraryEffect({PluginName("benchmarks", "unrelated"): "imports f"})
+        made = self.plan(tree, effect, stored=lambda: records)
+        assert pairs(made) == {("pixels", "Unrelated")}
+        assert made.pairs[0].reasons == ("reference pair", "benchmarks/unrelated", "imports f")
+        assert [(pair.model, pair.benchmark, pair.reasons) for pair in made.stale] == [
+            ("network", "Unrelated", ("benchmarks/unrelated", "imports f"))
+        ]
+        everything = self.plan(tree, LibraryEffect(general=frozenset({self.PATH})), stored=lambda: records)
+        assert [(pair.model, pair.benchmark) for pair in everything.stale] == records[:2]
+        assert planned(everything) == ["benchmarks/unrelated", "models/pixels"]
+
+    def test_what_alters_nothing_means_nothing(self, tree):
+        made = self.plan(tree, LibraryEffect(), stored=lambda: pytest.fail("records are not needed"))
+        assert made.tests == made.pairs == made.stale == ()
 
 
 def test_workflow_edit_means_the_representatives_but_no_scores(tree):
@@ -164,7 +209,7 @@ class TestPrivate:
             made = plan(private, change(f"{V}/data/recordings/x.py"), event=event)
             (task,) = [task for task in made.tests if task.plugin.folder == "data"]
             assert (task.private_tests, task.with_private) == (1, False)
-            assert [skip.what for skip in made.skipped] == ["1 private tests of data/recordings"]
+            assert [skip.what for skip in made.skipped] == ["1 private test of data/recordings"]
         made = plan(private, change(f"{V}/data/recordings/x.py"), event="push")
         assert [task.with_private for task in made.tests if task.plugin.folder == "data"] == [True]
         assert made.skipped == ()

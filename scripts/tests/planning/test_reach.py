@@ -139,6 +139,20 @@ def test_an_edit_of_tests_that_nothing_names_does_not(repository):
     assert edited(repository, f"{V}/models/pixels/tests/test_more.py") == (set(), False)
 
 
+def test_an_edit_of_comments_does_not(repository):
+    repository.plugin("models/pixels", registers=[("model", "pixels")], model__py='"""A."""\nGAIN = 1  # a\n')
+    path = f"{V}/models/pixels/model.py"
+    assert edited(repository, path, '"""B."""\n\nGAIN = (1)\n# b\n') == (set(), False)
+    plan = planner.plan_work_tree(read_own_checkout(repository.path))
+    assert [str(task.plugin) for task in plan.tests] == ["models/pixels"]
+    assert "1 changed file differs in comments, docstrings or layout alone." in plan.notes
+    # A plugin that reads them.
+    repository.write(
+        f"{V}/models/pixels/__init__.py", "from . import model\nmodel_registry['pixels'] = model.__doc__\n"
+    )
+    assert edited(repository, path, '"""C."""\nGAIN = 1\n') == ({"pixels"}, True)
+
+
 def test_an_edit_of_what_another_plugin_imports_scores_both_again(repository):
     repository.write(f"{V}/models/pixels/test_gain.py", "GAIN = 1\n")
     source = "from brainscore_vision.models.pixels.test_gain import GAIN\n"

@@ -47,7 +47,7 @@ def test_everything_is_said():
         "  metrics/m  1 min, 9.5 GB\n"
         "    because: changed: m.py modified\n"
         "\n"
-        "Merging this re-scores 12 models x 3 benchmarks, about 3 h, 1 private:\n"
+        "Merging this scores 12 models x 3 benchmarks, about 3 h, 1 private:\n"
         "  12 models x B0, B1  5 min each, 4 GB\n"
         "    because: benchmarks/b\n"
         "      <- uses metrics/m: load_metric('m') in b.py:3\n"

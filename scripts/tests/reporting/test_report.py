@@ -110,10 +110,10 @@ def test_refused_paths_are_the_only_problem_where_nothing_may_run():
 
 def test_cost_of_merging():
     grid = [pair(f"m{m}", f"b{b}", minutes=41 / 36, private=b == 0) for m in range(12) for b in range(3)]
-    assert cost(grid) == "re-scores 12 models x 3 benchmarks, about 41 min, 1 private"
-    assert cost(grid[:-1]) == "re-scores 35 pairs of 12 models and 3 benchmarks, about 40 min, 1 private"
-    assert cost([pair("m", "b", minutes=600)]) == "re-scores 1 model x 1 benchmark, about 10 h"
-    assert cost([pair("m", "b", minutes=0.1)]) == "re-scores 1 model x 1 benchmark, under 1 min"
+    assert cost(grid) == "scores 12 models x 3 benchmarks, about 41 min, 1 private"
+    assert cost(grid[:-1]) == "scores 35 pairs of 12 models and 3 benchmarks, about 40 min, 1 private"
+    assert cost([pair("m", "b", minutes=600)]) == "scores 1 model x 1 benchmark, about 10 h"
+    assert cost([pair("m", "b", minutes=0.1)]) == "scores 1 model x 1 benchmark, under 1 min"
     assert cost([]) == "scores nothing"
 
 
@@ -131,7 +131,7 @@ def test_cost_of_merging():
         "| `network` | `Public` | 0.300 | 0.800 | 0.375 | 0.300 to 0.400 |",
         "| `network` | `Odd` | failed:\u2060ValueError: `x ¦ y` |  |  |  |",
         "| `network` | `Gone` | **no score** |  |  |  |",
-        "Merging starts scoring: re-scores 2 models x 3 benchmarks, about 6 min, 1 private.",
+        "Merging starts scoring: scores 2 models x 3 benchmarks, about 6 min, 1 private.",
         "nox -s test_plugin -- network",
         "- 2 private tests of data/x: private data are not available before a merge",
         "- `models/network`, `test_p`, `test_q`: private: private\\_access",
@@ -248,7 +248,7 @@ def test_reports_stay_within_the_limits_and_say_what_was_cut(most):
     report = render(HUGE, results, judge(HUGE, results), most_bytes=most)
     assert most * 0.3 < len(report.encode()) <= most
     assert report.startswith("## Checks failed\n")
-    assert "Merging starts scoring: re-scores 200 models x 100 benchmarks" in report
+    assert "Merging starts scoring: scores 200 models x 100 benchmarks" in report
     cut = report.splitlines()[-1]
     assert cut.startswith("Left out to keep this short: ")
     assert re.search(r"[\d,]+ of 21,301 reasons", cut)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
-from brainscore_core.plugin_management.source.facts import fits
+from brainscore_core.plugin_management.source.facts import filled
 from brainscore_core.plugin_management.source.files import read_files
 
 __all__ = ["folders_of_plugins", "readable_plugins"]
@@ -45,7 +45,7 @@ def readable_plugins(folder: Path) -> list[Path]:
             waiting += [
                 owner
                 for identifier, owner in owners
-                if identifier in facts.texts or any(fits(pattern, identifier) for pattern in patterns)
+                if identifier in facts.texts or any(filled(pattern, identifier) is not None for pattern in patterns)
             ]
             imported = [(_BESIDE if entry.level > 1 else _IMPORTED).match(entry.module) for entry in facts.imports]
             waiting += [plugins[match[1]].directory for match in imported if match and match[1] in plugins]

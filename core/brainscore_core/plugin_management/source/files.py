@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 import re
 import stat
@@ -12,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from brainscore_core.plugin_management.source.code import tree_digest
 from brainscore_core.plugin_management.source.facts import SourceFacts, read_facts
 from brainscore_core.plugin_management.source.literals import UNKNOWN, constants, names_with_one_meaning
 from brainscore_core.plugin_management.source.registrations import parse, run_at_import
@@ -75,6 +77,11 @@ class SourceFile:
     def problem(self) -> tuple[int, str] | None:
         """Line and reason why it cannot be parsed."""
         return self._parsed[1]
+
+    @cached_property
+    def code_digest(self) -> str:
+        """Digest of what it does: without comments, docstrings and layout if it is Python, else of its text."""
+        return tree_digest([self.tree]) if self.tree else hashlib.sha256(self.content or b"").hexdigest()
 
     @cached_property
     def text(self) -> str:

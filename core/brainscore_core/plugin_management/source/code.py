@@ -1,0 +1,51 @@
+"""Digest what Python source does: its syntax tree without docstrings, so that comments and layout do not count."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+
+__all__ = ["tree_digest"]
+
+# They say nothing that runs; `kind` is the u of u'text'.
+_IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
+
+
+def tree_digest(nodes: Iterable[ast.AST]) -> str:
+    """Return the digest of syntax trees; equal if they differ in docstrings and layout alone.
+
+    It is the same in every version of Python that can parse the source.
+    """
+    parts: list[str] = []
+    waiting: list[object] = list(nodes)
+    waiting.reverse()
+    while waiting:  # no recursion: a sum of thousands of texts is a deep tree
+        part = waiting.pop()
+        if isinstance(part, str):
+            parts.append(part)
+        elif isinstance(part, ast.Constant):
+            parts.append(repr(part.value))
+        elif isinstance(part, ast.AST):
+            waiting.append(")")
+            for name in reversed(part._fields):
+                value = getattr(part, name, None)
+                # Later versions of Python add fields, which are empty in source of earlier ones.
+                if value is None or value == [] or name in _IGNORED:
+                    continue
+                if isinstance(value, list):
+                    waiting += ["]", *(_element(one) for one in reversed(value) if not _is_docstring(one)), "["]
+                else:
+                    waiting.append(value if isinstance(value, ast.AST) else repr(value))
+                waiting.append(f"{name}=")
+            parts.append(f"({type(part).__name__}")
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _element(value: object) -> object:
+    return value if isinstance(value, ast.AST) else repr(value)
+
+
+def _is_docstring(node: object) -> bool:
+    """Return whether a node is a text that stands alone: a docstring, also of an attribute."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
