@@ -124,6 +124,9 @@ def test_other_errors_are_no_absence(monkeypatch):
     wrapped = RuntimeError("no model")
     wrapped.__cause__ = OfflineError("s3://x is not at y, and so on", "s3://x is not at y")
     assert reason_of_absence(wrapped).startswith("network: s3://x is not at y; ")
+    assert "`aws configure`" in reason_of_absence(wrapped, private=True)
+    elsewhere = OfflineError("", "https://download.pytorch.org/x is not at y")
+    assert "AWS" not in reason_of_absence(elsewhere, private=True)
     assert reason_of_absence(wrapped).endswith("may be downloaded. no model")
 
 

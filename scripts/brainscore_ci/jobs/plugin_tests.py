@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_ci.jobs.credentials import without_credentials
-from brainscore_ci.jobs.table import format_table
+from brainscore_ci.jobs.table import format_table, is_untested
 from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
 from brainscore_core import command_line
 from brainscore_core.config import settings
@@ -242,7 +242,9 @@ def _workers(plugin: Plugin, options: TestOptions, last: Path) -> int:
 
 
 def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | None = None) -> int:
-    """Test plugins and print the results; return 0 if all tests that ran passed, else 1.
+    """Test plugins and print the results; return the exit code.
+
+    It is 0 if all tests that ran passed, `NOT_AVAILABLE` if all tests of a plugin were skipped, else `FAILED`.
 
     Parameters
     ----------
@@ -278,7 +280,9 @@ def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | 
         if run.problem is not None:
             problems[label_of(plugin)] = run.problem
     command_line.show(_report(runs, problems, names, options))
-    return 0 if not problems and all(run.is_fine for run in runs) else 1
+    if problems or not all(run.is_fine for run in runs):
+        return command_line.FAILED
+    return command_line.NOT_AVAILABLE if any(is_untested(run.outcomes or ()) for run in runs) else 0
 
 
 def _report(runs: Sequence[PluginRun], problems: Mapping[str, str], names: Sequence[str], options: TestOptions) -> str:

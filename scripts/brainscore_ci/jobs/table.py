@@ -8,9 +8,14 @@ from typing import get_args
 
 from brainscore_core.testing.outcomes import Part, TestOutcome
 
-__all__ = ["format_table"]
+__all__ = ["format_table", "is_untested"]
 
-_MOST_NAMES, _WIDEST_REASON, _N_SLOWEST, _NOTABLE_S = 3, 160, 3, 1.0
+_MOST_NAMES, _MOST_REASONS, _N_SLOWEST, _NOTABLE_S = 3, 8, 3, 1.0
+
+
+def is_untested(outcomes: Sequence[TestOutcome]) -> bool:
+    """Whether tests were skipped and none ran."""
+    return {outcome.outcome for outcome in outcomes} in ({"skipped"}, {"skipped", "deselected"})
 
 
 def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
@@ -52,23 +57,22 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
-    groups: dict[str, list[TestOutcome]] = {}
+    reasons: dict[str, list[str]] = {}
     for outcome in outcomes:
-        if outcome.outcome == "skipped":
-            groups.setdefault(outcome.kind if outcome.kind != "other" else outcome.reason, []).append(outcome)
-        elif outcome.outcome == "deselected":
-            groups.setdefault("deselected", []).append(outcome)
-    lines = []
-    for key, group in sorted(groups.items(), key=lambda entry: -len(entry[1])):
-        reason = " ".join(group[0].reason.removeprefix("Skipped: ").split()).removeprefix("other: ")
-        if key == "deselected":
-            reason = "deselected by -k or -m"
-        elif len(reason) > _WIDEST_REASON:
-            reason = f"{reason[: _WIDEST_REASON - 3]}..."
-        names = ", ".join(outcome.test for outcome in group[:_MOST_NAMES]) + (
-            ", ..." if len(group) > _MOST_NAMES else ""
-        )
-        lines.append(f"skipped {len(group)}, {reason} ({names})")
+        if outcome.outcome in ("skipped", "deselected"):
+            reason = " ".join(outcome.reason.removeprefix("Skipped: ").split()).removeprefix("other: ")
+            reason = "deselected by -k or -m" if outcome.outcome == "deselected" else reason
+            reasons.setdefault(reason, []).append(outcome.test)
+    groups = sorted(reasons.items(), key=lambda entry: -len(entry[1]))
+    n_skipped = sum(outcome.outcome == "skipped" for outcome in outcomes)
+    skipped = f"all {n_skipped} tests were" if n_skipped > 1 else "its one test was"
+    lines = [f"nothing was tested: {skipped} skipped"] if is_untested(outcomes) else []
+    for reason, tests in groups[:_MOST_REASONS]:
+        names = ", ".join([*tests[:_MOST_NAMES], *(["..."] if len(tests) > _MOST_NAMES else [])])
+        lines.append(f"skipped {len(tests)}, {reason} ({names})")
+    if rest := groups[_MOST_REASONS:]:
+        n_tests, plural = sum(len(tests) for _, tests in rest), "s" if len(rest) > 1 else ""
+        lines.append(f"skipped {n_tests}, for {len(rest)} more reason{plural}")
     return lines
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from brainscore_ci.jobs.credentials import start_again_without_credentials, without_credentials
 from brainscore_ci.jobs.plugin_tests import TestOptions, environment_of_tests, run_plugin_tests
+from brainscore_core.command_line import NOT_AVAILABLE
 from brainscore_core.errors import ConfigurationError, PluginError, RequirementsError, UnknownIdentifierError
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.named import plugin_at, plugins_named
@@ -205,6 +206,20 @@ def test_private_tests_run_with_a_person_and_not_in_ci(library, capfd, monkeypat
     assert os.environ["SOME_TOKEN"] == "1"  # noqa: S105 - no secret, a sign that it got through
     assert run("marked", arguments=["-m", "slow"]) == 0  # asked for by name
     assert outcomes(capfd.readouterr().out) == ["1", "0", "4"]
+
+
+def test_skipping_every_test_is_no_success(library, capfd, plugin_writer):
+    test = "import pytest\n@pytest.mark.slow\ndef test_slow(): pass\n"
+    plugin_writer(library, "models/lazy", "model_registry['lazy'] = lambda: 2", test)
+    skip = "import pytest\npytestmark = pytest.mark.slow\nclass TestLazy:\n    def test_it(self): pass\n"
+    assert run("models/lazy") == 0  # the contract was tested
+    assert "nothing was tested" not in capfd.readouterr().out
+    plugin_writer(library, "benchmarks/idle", "benchmark_registry['idle'] = lambda: 2", skip)
+    assert run("benchmarks/idle") == NOT_AVAILABLE
+    out = capfd.readouterr().out
+    assert "benchmarks/idle: nothing was tested: its one test was skipped" in out
+    assert "skipped 1, slow: takes more than a minute; --slow runs it" in out
+    assert run("benchmarks/idle", slow=True) == 0
 
 
 def test_workers_give_the_same_table(library, capfd, plugin_writer):

@@ -36,6 +36,20 @@ def test_table_by_hand():
     assert format_table({"models/a": outcomes}).splitlines() == [
         *("plugin    part      passed  failed  skipped   time", "models/a  contract       1       0        0  1.3 s"),
         "models/a  test.py        0       2        6  2.5 s",
-        *("models/a: skipped 4, private: needs 0 (p0, p1, p2, ...)", "models/a: skipped 1, no reason (s)"),
-        *("models/a: skipped 1, deselected by -k or -m (d)", "models/a: slowest: t1 2.0 s, a::loads 1.3 s"),
+        *(f"models/a: skipped 1, private: needs {n} (p{n})" for n in range(4)),
+        *("models/a: skipped 1, no reason (s)", "models/a: skipped 1, deselected by -k or -m (d)"),
+        "models/a: slowest: t1 2.0 s, a::loads 1.3 s",
     ]
+
+
+def test_what_was_not_tested_at_all_is_said_with_whole_reasons():
+    where = f"network: https://host/weights.pth is not at /home/{'w' * 300}.pth. Put the file there."
+    skipped = [TestOutcome(test=f"t{n}", part="test.py", outcome="skipped", reason=where) for n in range(16)]
+    other = TestOutcome(test="gpu", part="contract", outcome="skipped", reason="gpu: there is none here")
+    assert format_table({"models/a": [*skipped, other]}).splitlines()[3:] == [
+        "models/a: nothing was tested: all 17 tests were skipped",
+        f"models/a: skipped 16, {where} (t0, t1, t2, ...)",
+        "models/a: skipped 1, gpu: there is none here (gpu)",
+    ]
+    many = [TestOutcome(test=f"t{n}", part="test.py", outcome="skipped", reason=f"network: {n}") for n in range(9)]
+    assert format_table({"models/a": many}).splitlines()[-1] == "models/a: skipped 1, for 1 more reason"
