@@ -341,7 +341,7 @@ def _remedy(library: str, plugin: Plugin, error: BaseException) -> list[str]:
     if file is None or mode == "yes":
         where = plugin.directory / _REQUIREMENT_FILES[0]
         return [f"Name the distribution that provides {missing!r} in {where}."]
-    install = f"{sys.executable} -m pip install " + (f"-r {file}" if file.suffix == ".txt" else missing)
+    install = f"{sys.executable} -m pip install {f'-r {file}' if file.suffix == '.txt' else file.parent}"
     return [
         f"BS_INSTALL_DEPENDENCIES={mode}, so what {file} requires is not installed here.",
         f"Set BS_INSTALL_DEPENDENCIES=yes, or run: {install}",

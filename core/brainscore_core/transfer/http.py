@@ -15,6 +15,7 @@ from brainscore_core.errors import ConfigurationError, DownloadError
 from brainscore_core.identity.stamp import note
 from brainscore_core.transfer.disk import check_free_space, progress_bar
 from brainscore_core.transfer.fetch import fetch
+from brainscore_core.transfer.reach import check_reachable
 
 if TYPE_CHECKING:
     import httpx
@@ -125,6 +126,7 @@ class _Transfer:
     def run(self) -> bool:
         import httpx  # slow to import and only needed to download
 
+        check_reachable(self._url, self._url)
         headers = {"Accept-Encoding": "identity", "User-Agent": "brainscore"}
         timeout = httpx.Timeout(_READ_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
         failures = 0

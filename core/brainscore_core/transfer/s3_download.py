@@ -19,6 +19,7 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, Inc
 
 from brainscore_core.errors import DownloadError, PrivateDataError
 from brainscore_core.transfer.disk import check_free_space, progress_bar
+from brainscore_core.transfer.reach import check_reachable
 from brainscore_core.transfer.s3 import S3Object, StoppedError
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def bring(source: S3Object, stop: threading.Event, partial: PartialFile) -> bool
     signed: list[Any] = []
     try:
         *signed, unsigned = make_s3_clients()
+        check_reachable(unsigned.meta.endpoint_url, str(source))
         for client in signed:
             try:
                 return _Transfer(client, source, partial, stop).run()
@@ -93,7 +95,14 @@ def bring(source: S3Object, stop: threading.Event, partial: PartialFile) -> bool
 
 def remote_sizes(sources: Sequence[S3Object]) -> list[int | None]:
     """Return the sizes of files in bytes; None if S3 does not say. An unreachable server is asked once."""
+    if not sources:
+        return []
     clients = make_s3_clients()
+    try:
+        check_reachable(clients[0].meta.endpoint_url, str(sources[0]))
+    except DownloadError as error:
+        logger.debug("Sizes are not available: %s", error)
+        return [None] * len(sources)
     unreachable = threading.Event()
 
     def ask(source: S3Object) -> int | None:
@@ -111,8 +120,6 @@ def remote_sizes(sources: Sequence[S3Object]) -> list[int | None]:
                 unreachable.set()
         return None
 
-    if not sources:
-        return []
     first = ask(sources[0])
     with ThreadPoolExecutor(_QUESTIONS_AT_ONCE, thread_name_prefix="sizes") as pool:
         return [first, *pool.map(ask, sources[1:])]

@@ -472,7 +472,9 @@ def test_pip_is_used_without_uv(programs, monkeypatch):
     start = [sys.executable, "-P", "-m", "pip"]
     assert install_command(sys.executable)[:5] == [*start, "install"]
     assert install_command("other")[:7] == [*start, "--python", "other", "install"]
-    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    for offline, retries in {"0": "2", "data": "0", "1": "0"}.items():
+        monkeypatch.setenv("BRAINSCORE_OFFLINE", offline)
+        assert f"--retries {retries}" in " ".join(install_command(sys.executable))
     assert "--no-index" in install_command(sys.executable)
     monkeypatch.setattr(requirements.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RequirementsError, match="neither the program uv nor the module pip"):

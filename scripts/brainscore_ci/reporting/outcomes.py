@@ -27,7 +27,7 @@ _SKIP_KINDS: tuple[tuple[str, SkipKind], ...] = (
 _FIXES = (
     (
         r"No module named '(?P<name>[\w.]{1,80})'",
-        "add {name!r} to requirements.txt of the plugin, or correct the import",
+        "add what provides {name!r} to requirements.txt of the plugin, or correct the import",
     ),
     (r"PrivateDataError", "mark the test with @pytest.mark.private_access, or use public data"),
     (

@@ -88,7 +88,7 @@ def test_failures_say_where_and_what_to_do(result):
     }
     assert "lists <b>&" in found["test_compares"].message
     assert found["test_compares"].fix == ""
-    assert found["test_imports"].fix.startswith("add 'no_such_module_anywhere' to requirements.txt")
+    assert found["test_imports"].fix.startswith("add what provides 'no_such_module_anywhere' to requirements.txt")
     assert "'nothing_like_it'" in found["test_without_fixture"].fix
 
 

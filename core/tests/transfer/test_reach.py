@@ -1,0 +1,76 @@
+"""A machine without network is told so at once, once a minute; servers that may yet answer are left to the engines."""
+
+import errno
+import socket
+from types import SimpleNamespace
+
+import pytest
+
+from brainscore_core.errors import DownloadError
+from brainscore_core.transfer import reach, s3_download
+from brainscore_core.transfer.http import fetch_url
+from brainscore_core.transfer.s3 import S3Object
+
+NO_NAME = socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+
+@pytest.fixture
+def network(monkeypatch):
+    """Answer connections with an error, or None; count them and the seconds of all pauses."""
+    state = SimpleNamespace(error=NO_NAME, connections=0, paused_s=0.0, now=1.0)
+
+    def connect(address, timeout):
+        state.connections += 1
+        if state.error is not None:
+            raise state.error
+        return SimpleNamespace(close=lambda: None)
+
+    def sleep(seconds):
+        state.paused_s += seconds
+
+    monkeypatch.setattr(reach.socket, "create_connection", connect)
+    monkeypatch.setattr(reach, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: state.now))
+    monkeypatch.setattr(reach, "_asked", {})
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    return state
+
+
+@pytest.mark.parametrize(
+    "error", [NO_NAME, OSError(errno.ENETUNREACH, "Network is unreachable"), TimeoutError("timed out")]
+)
+def test_both_engines_say_so_after_one_question(network, error, tmp_path, monkeypatch):
+    network.error = error
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(
+        DownloadError, match=r"https://example.org/net.pth: example.org is out of reach.*BRAINSCORE_MIRROR"
+    ):
+        fetch_url("https://example.org/net.pth", tmp_path / "net.pth", sha256=None)
+    asked = network.connections
+    assert asked == (3 if error is NO_NAME else 1)
+    assert network.paused_s <= 1
+    sources = [S3Object(bucket="brainscore-storage", key=key) for key in ("a.nc", "b.nc")]
+    for source in sources:
+        with pytest.raises(DownloadError, match="out of reach"):
+            s3_download.bring(source, None, None)
+    assert s3_download.remote_sizes(sources) == [None, None]
+    assert network.connections == 2 * asked
+
+
+def test_a_server_is_asked_again_after_a_minute_until_it_is_reached(network):
+    for network.now, network.error, connections in ((1, NO_NAME, 3), (60, None, 3), (62, None, 4), (200, NO_NAME, 4)):
+        try:
+            reach.check_reachable("https://example.org/a", "a")
+        except DownloadError:
+            assert network.now < 62
+        assert network.connections == connections
+
+
+def test_a_refusal_and_a_proxy_are_left_to_the_engines(network, monkeypatch):
+    network.error = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+    reach.check_reachable("https://example.org/a", "a")
+    network.error = NO_NAME
+    monkeypatch.setenv("all_proxy", "http://proxy.example.org:3128")
+    reach.check_reachable("https://other.example.org/a", "a")
+    assert network.connections == 1
