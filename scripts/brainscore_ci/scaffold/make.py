@@ -10,11 +10,12 @@ from pathlib import Path
 
 from brainscore_ci.checks.runner import workplace
 from brainscore_ci.scaffold.names import folder_name, kind_names
-from brainscore_ci.scaffold.packages import place_in_data_home, read_package
+from brainscore_ci.scaffold.packages import read_package
 from brainscore_ci.scaffold.plan import PluginRequest, Scaffold
 from brainscore_ci.scaffold.tables import TablesRequest, read_experiment, write_package
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_directory
+from brainscore_core.supported_data_standards.brainio.fetch import place_in_data_home
 
 __all__ = ["PluginRequest", "TablesRequest", "WrittenPlugin", "new_plugin"]
 
@@ -81,8 +82,8 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
         package = read_package(request.package) if request.package is not None else None
         plan = Scaffold(request, place, kinds, name, package, library or place.library)
         files = _write(plan)
-        if package is not None:
-            place_in_data_home(package)
+        for file, sha1 in package.files.items() if package is not None else ():  # they may come from elsewhere
+            place_in_data_home(file, sha1)
         if request.tables is not None:
             shutil.copytree(folder, _packages(name), dirs_exist_ok=True)
     top = place.repository

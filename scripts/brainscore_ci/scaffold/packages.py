@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import ast
 import csv
-import os
-import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from brainscore_core.errors import ConfigurationError, CorruptFileError, StimulusError
-from brainscore_core.files import atomic_path
 from brainscore_core.identity.digest import file_digest
 from brainscore_core.inspection.files import check_path, guess_class
 from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
-from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path
 from brainscore_core.supported_data_standards.brainio.packaging import registration_code
 from brainscore_core.validation.problem import raise_errors
 
-__all__ = ["Assembly", "Package", "Stimuli", "place_in_data_home", "read_package", "registrations"]
+__all__ = ["Assembly", "Package", "Stimuli", "read_package", "registrations"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +66,13 @@ class Package:
 
     stimuli: tuple[Stimuli, ...]
     assemblies: tuple[Assembly, ...]
+
+    @property
+    def files(self) -> dict[Path, str]:
+        """Path -> SHA-1 of all files."""
+        tables = {one.csv: one.csv_sha1 for one in self.stimuli}
+        archives = {one.zip: one.zip_sha1 for one in self.stimuli}
+        return {**tables, **archives, **{one.file: one.sha1 for one in self.assemblies}}
 
 
 def read_package(folder: Path) -> Package:
@@ -167,20 +169,3 @@ def _add(code: str, imports: dict[str, set[str]], blocks: list[str]) -> None:
             imports.setdefault(statement.module, set()).update(alias.name for alias in statement.names)
             last = statement.end_lineno or last
     blocks.append("\n".join(code.splitlines()[last:]).strip("\n"))
-
-
-def place_in_data_home(package: Package) -> Sequence[Path]:
-    """Put packaged files where loading looks first, for tests before an upload; return their paths."""
-    placed = []
-    files = [(one.csv, one.csv_sha1) for one in package.stimuli] + [(one.zip, one.zip_sha1) for one in package.stimuli]
-    for file, sha1 in [*files, *((one.file, one.sha1) for one in package.assemblies)]:
-        target = get_local_data_path() / sha1 / file.name
-        if not target.is_file():
-            with atomic_path(target) as temporary:
-                temporary.unlink()
-                try:
-                    os.link(file, temporary)
-                except OSError:  # another disk, or no hard links
-                    shutil.copyfile(file, temporary)
-        placed.append(target)
-    return placed

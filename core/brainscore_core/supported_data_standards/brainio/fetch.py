@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from brainscore_core.config import settings
 from brainscore_core.errors import AssemblyError, did_you_mean
+from brainscore_core.files import atomic_path
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSetLoader
 from brainscore_core.transfer import fetch as fetching
 from brainscore_core.transfer.s3 import S3Object, StoppedError, split_bucket
@@ -31,6 +34,7 @@ __all__ = [
     "get_local_data_path",
     "get_stimulus_set",
     "make_s3_clients",
+    "place_in_data_home",
     "resolve_assembly_class",
     "sizes_of",
     "split_bucket",
@@ -46,6 +50,22 @@ _FILES_AT_ONCE = 4
 def get_local_data_path() -> Path:
     """Return the folder that stimulus sets and assemblies are downloaded to (``BRAINIO_HOME``)."""
     return settings().data_home if _local_data_path is None else Path(_local_data_path)
+
+
+def place_in_data_home(file: str | Path, sha1: str) -> Path:
+    """Put a packaged file where loading looks for its digest, so that it need not be uploaded first; return that path.
+
+    It becomes a second name of the file; a copy on another disk or where there are no hard links.
+    """
+    target = get_local_data_path() / sha1 / Path(file).name
+    if not target.is_file():
+        with atomic_path(target) as temporary:
+            temporary.unlink()
+            try:
+                os.link(file, temporary)
+            except OSError:
+                shutil.copyfile(file, temporary)
+    return target
 
 
 def make_s3_clients() -> list[Any]:

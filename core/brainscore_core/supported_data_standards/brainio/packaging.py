@@ -26,11 +26,15 @@ from brainscore_core.supported_data_standards.brainio._files.stimulus_archives i
     write_stimulus_zip,
 )
 from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import create_stimulus_csv
-from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, resolve_assembly_class
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
+from brainscore_core.supported_data_standards.brainio.fetch import (
+    get_local_data_path,
+    place_in_data_home,
+    resolve_assembly_class,
+)
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader, read_table
 from brainscore_core.transfer.upload import get_user_info, upload_to_s3
 from brainscore_core.validation.assemblies import check_alignment, check_assembly
-from brainscore_core.validation.problem import Problem, raise_errors
+from brainscore_core.validation.problem import Problem, errors_of, raise_errors
 from brainscore_core.validation.standards import FILENAME, NANS_EXPECTED, STIMULUS_ID
 from brainscore_core.validation.stimuli import check_identifier, check_stimulus_set
 
@@ -76,6 +80,8 @@ def package_stimulus_set_locally(
 ) -> dict[str, str]:
     """Write a stimulus set to a table and an archive: the same bytes for the same stimuli and columns, in any order.
 
+    Plugins on this machine find both by their digests before anything is uploaded (see `fetch.place_in_data_home`).
+
     Parameters
     ----------
     proto_stimulus_set : StimulusSet
@@ -100,32 +106,10 @@ def package_stimulus_set_locally(
     OSError
         The files cannot be written; nothing is left behind.
     """
-    folder = _downloads_folder(downloads_path)
     identifier = _identifier_of(proto_stimulus_set) if stimulus_set_identifier is None else stimulus_set_identifier
-    stimulus_set = _with_stimulus_id(proto_stimulus_set)
-    problems = check_stimulus_set(stimulus_set)
-    headline = f"Stimulus set {identifier!r} cannot be packaged"
-    raise_errors(check_identifier(identifier) + problems, StimulusError, headline)
-    for hint in problems:
-        warnings.warn(f"Stimulus set {identifier!r}, {hint}.", stacklevel=2)
-    store_name = f"stimulus_{identifier.replace('.', '_')}"
-    zip_path, csv_path = folder / f"{store_name}.zip", folder / f"{store_name}.csv"
-    # Both are written before either appears: a full disk leaves no table without its archive.
-    with writing(identifier, folder), atomic_path(zip_path) as new_zip, atomic_path(csv_path) as new_csv:
-        zip_digests, filenames = write_stimulus_zip(stimulus_set, new_zip)
-        stimulus_set[FILENAME] = filenames
-        csv_sha1 = create_stimulus_csv(stimulus_set, new_csv)
-        csv_sha256 = file_digest(new_csv, "sha256")
-    logger.debug("Packaged stimulus set %s: %s, %s", identifier, csv_path, zip_path)
-    return {
-        "identifier": identifier,
-        "csv_path": str(csv_path),
-        "zip_path": str(zip_path),
-        "csv_sha1": csv_sha1,
-        "zip_sha1": zip_digests["sha1"],
-        "csv_sha256": csv_sha256,
-        "zip_sha256": zip_digests["sha256"],
-    }
+    package = _write_stimulus_set(proto_stimulus_set, identifier, _downloads_folder(downloads_path))
+    _keep({package[f"{part}_path"]: package[f"{part}_sha1"] for part in ("csv", "zip")})
+    return package
 
 
 def package_data_assembly_locally(
@@ -140,6 +124,8 @@ def package_data_assembly_locally(
     nans_expected: bool = False,
 ) -> dict[str, str]:
     """Write an assembly to a netCDF file: the same bytes for the same values, coordinates (in order) and attrs.
+
+    Plugins on this machine find it by its digest, as for `package_stimulus_set_locally`.
 
     Parameters
     ----------
@@ -158,8 +144,8 @@ def package_data_assembly_locally(
     extras : mapping of str to xarray.DataArray, optional
         More arrays, each written to the netCDF group of its name.
     stimulus_set : pandas.DataFrame, optional
-        Must include every ``stimulus_id`` of the assembly. None is ``attrs['stimulus_set']``; without that, this is not
-        checked.
+        Must include every ``stimulus_id`` of the assembly. None is ``attrs['stimulus_set']``, or the set of that
+        identifier packaged in ``downloads_path``; without either, this is not checked.
     nans_expected : bool
         Accept missing values, and set ``attrs['nans_expected']`` in the file.
 
@@ -173,18 +159,19 @@ def package_data_assembly_locally(
     AssemblyError, OSError
         As for `package_stimulus_set_locally`.
     """
-    stimuli = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
-    identifier, link = assembly_identifier, stimulus_set_identifier
-    if identifier is None:
-        identifier = _assembly_identifier(proto_data_assembly, stimuli)
-    if link is _OMITTED:
-        link = _identifier_of(stimuli) or proto_data_assembly.attrs.get("stimulus_set_identifier") or _OMITTED
-    stimuli = None if stimuli is None else _with_stimulus_id(StimulusSet(stimuli))
-    assembly = _checked_assembly(
-        proto_data_assembly, identifier, link, assembly_class_name, extras or {}, stimuli, nans_expected=nans_expected
-    )
     folder = _downloads_folder(downloads_path)
-    return _write_assembly(assembly, identifier, assembly_class_name, folder, extras or {})
+    package = _write_assembly(
+        proto_data_assembly,
+        assembly_identifier,
+        stimulus_set_identifier,
+        assembly_class_name,
+        folder,
+        extras or {},
+        stimulus_set=stimulus_set,
+        nans_expected=nans_expected,
+    )
+    _keep({package["path"]: package["sha1"]})
+    return package
 
 
 def package_stimulus_set(
@@ -204,7 +191,7 @@ def package_stimulus_set(
         ``zip_version_id``; versions are None in a bucket without them.
     """
     identifier = _identifier_of(proto_stimulus_set) if stimulus_set_identifier is None else stimulus_set_identifier
-    package = package_stimulus_set_locally(proto_stimulus_set, identifier, _upload_folder("stimulus_", identifier))
+    package = _write_stimulus_set(proto_stimulus_set, identifier, _upload_folder("stimulus_", identifier))
     return {
         **{name: package[name] for name in ("identifier", "csv_sha1", "zip_sha1", "csv_sha256", "zip_sha256")},
         "bucket": bucket_name,
@@ -238,13 +225,13 @@ def package_data_assembly(
     if assembly_identifier is None:
         stimuli = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
         assembly_identifier = _assembly_identifier(proto_data_assembly, stimuli)
-    package = package_data_assembly_locally(
+    package = _write_assembly(
         proto_data_assembly,
         assembly_identifier,
         stimulus_set_identifier,
         assembly_class_name,
         _upload_folder("assy_", assembly_identifier),
-        extras,
+        extras or {},
         stimulus_set=stimulus_set,
         nans_expected=nans_expected,
     )
@@ -287,6 +274,34 @@ def _upload_folder(prefix: str, identifier: object) -> Path:
 # Checking and writing ------------------------------------------------------------------------------------------------
 
 
+def _write_stimulus_set(proto_stimulus_set: StimulusSet, identifier: Any, folder: Path) -> dict[str, str]:
+    """Check and write a stimulus set; return its package."""
+    stimulus_set = _with_stimulus_id(proto_stimulus_set)
+    problems = check_stimulus_set(stimulus_set)
+    headline = f"Stimulus set {identifier!r} cannot be packaged"
+    raise_errors(check_identifier(identifier) + problems, StimulusError, headline)
+    for hint in problems:
+        warnings.warn(f"Stimulus set {identifier!r}, {hint}.", stacklevel=3)
+    store_name = f"stimulus_{identifier.replace('.', '_')}"
+    zip_path, csv_path = folder / f"{store_name}.zip", folder / f"{store_name}.csv"
+    # Both are written before either appears: a full disk leaves no table without its archive.
+    with writing(identifier, folder), atomic_path(zip_path) as new_zip, atomic_path(csv_path) as new_csv:
+        zip_digests, filenames = write_stimulus_zip(stimulus_set, new_zip)
+        stimulus_set[FILENAME] = filenames
+        csv_sha1 = create_stimulus_csv(stimulus_set, new_csv)
+        csv_sha256 = file_digest(new_csv, "sha256")
+    logger.debug("Packaged stimulus set %s: %s, %s", identifier, csv_path, zip_path)
+    return {
+        "identifier": identifier,
+        "csv_path": str(csv_path),
+        "zip_path": str(zip_path),
+        "csv_sha1": csv_sha1,
+        "zip_sha1": zip_digests["sha1"],
+        "csv_sha256": csv_sha256,
+        "zip_sha256": zip_digests["sha256"],
+    }
+
+
 def _checked_assembly(
     proto_assembly: xr.DataArray,
     identifier: str,
@@ -324,8 +339,26 @@ def _checked_assembly(
 
 
 def _write_assembly(
-    assembly: xr.DataArray, identifier: str, class_name: str, folder: Path, extras: Mapping[str, xr.DataArray]
+    proto_assembly: xr.DataArray,
+    identifier: Any,
+    link: Any,
+    class_name: str,
+    folder: Path,
+    extras: Mapping[str, xr.DataArray],
+    *,
+    stimulus_set: pd.DataFrame | None,
+    nans_expected: bool,
 ) -> dict[str, str]:
+    """Check and write an assembly; return its package."""
+    stimuli = proto_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
+    if identifier is None:
+        identifier = _assembly_identifier(proto_assembly, stimuli)
+    if link is _OMITTED:
+        link = _identifier_of(stimuli) or proto_assembly.attrs.get("stimulus_set_identifier") or _OMITTED
+    stimuli = _packaged_stimuli(link, folder) if stimuli is None else _with_stimulus_id(StimulusSet(stimuli))
+    assembly = _checked_assembly(
+        proto_assembly, identifier, link, class_name, extras, stimuli, nans_expected=nans_expected
+    )
     path = folder / f"assy_{identifier.replace('.', '_')}.nc"
     with writing(identifier, folder), atomic_path(path) as temporary:
         check_room(folder, [assembly, *extras.values()])
@@ -335,6 +368,24 @@ def _write_assembly(
         sha1, sha256 = file_digest(temporary), file_digest(temporary, "sha256")
     logger.debug("Packaged assembly %s: %s", identifier, path)
     return {"identifier": identifier, "path": str(path), "sha1": sha1, "cls": class_name, "sha256": sha256}
+
+
+def _packaged_stimuli(identifier: Any, folder: Path) -> pd.DataFrame | None:
+    """Return the table of a stimulus set packaged into the same folder, or uploaded from here; None without one."""
+    if not isinstance(identifier, str) or errors_of(check_identifier(identifier)):
+        return None
+    name = f"stimulus_{identifier.replace('.', '_')}"
+    tables = [parent / f"{name}.csv" for parent in (folder, _upload_folder("stimulus_", identifier))]
+    return next((read_table(table) for table in tables if table.is_file()), None)
+
+
+def _keep(files: Mapping[str, str]) -> None:
+    """Place packaged files (path -> SHA-1) in the data home, which is a convenience: packaging does not fail by it."""
+    for path, sha1 in files.items():
+        try:
+            place_in_data_home(path, sha1)
+        except OSError as error:
+            logger.warning("Plugins find %s only after its upload, since it cannot be kept here: %s", path, error)
 
 
 def _with_stimulus_id(stimulus_set: StimulusSet) -> StimulusSet:
@@ -359,7 +410,7 @@ def _tell_conversion(what: str, values: Any) -> None:
     warnings.warn(
         f"Identifiers of stimuli are texts: the integers in stimulus_id of the {what} are turned into texts{example}. "
         "Yours stay as they are; convert them (astype(str)) so that both agree.",
-        stacklevel=4,
+        stacklevel=5,
     )
 
 

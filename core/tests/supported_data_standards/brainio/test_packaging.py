@@ -9,6 +9,7 @@ import itertools
 import json
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -33,7 +34,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     MetadataAssembly,
     NeuroidAssembly,
 )
-from brainscore_core.supported_data_standards.brainio.fetch import unzip
+from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, unzip
 from brainscore_core.supported_data_standards.brainio.packaging import (
     create_stimulus_csv,
     create_stimulus_zip,
@@ -331,14 +332,35 @@ def test_nans_have_to_be_declared(tmp_path):
     assert package_data_assembly_locally(again, "A", "A", downloads_path=tmp_path)["sha1"] == package["sha1"]
 
 
-def test_stimuli_have_to_be_in_the_stimulus_set(stimuli, tmp_path):
+def test_stimuli_have_to_be_in_the_stimulus_set(s3_client, stimuli, tmp_path):
     assembly = make_neural(ids=["img_001", "007", "img_x", "img_y"])
     with pytest.raises(AssemblyError, match=r"2 of 4 stimulus_ids .* img_x, img_y"):
         package_data_assembly_locally(assembly, "A", "A", downloads_path=tmp_path, stimulus_set=stimuli)
     assembly.attrs["stimulus_set"] = stimuli
     with pytest.raises(AssemblyError, match="img_x, img_y"):
         package_data_assembly_locally(assembly, "A", "A", downloads_path=tmp_path)
+    del assembly.attrs["stimulus_set"]
+    package_stimulus_set_locally(stimuli, "A.b", tmp_path)
+    with pytest.raises(AssemblyError, match="img_x, img_y"):  # packaged into the same folder
+        package_data_assembly_locally(assembly, "A", "A.b", downloads_path=tmp_path)
+    package_stimulus_set(None, stimuli, "A.b", BUCKET)
+    with pytest.raises(AssemblyError, match="img_x, img_y"):  # uploaded from this machine
+        package_data_assembly(None, assembly, "A", "A.b", bucket_name=BUCKET)
     assert list(tmp_path.glob("*.nc")) == []
+
+
+def test_packages_are_found_before_they_are_uploaded(stimuli, tmp_path, registries, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    first = package_stimulus_set_locally(stimuli, downloads_path=tmp_path / "packages")
+    second = package_data_assembly_locally(make_neural(stimulus_set=stimuli), downloads_path=tmp_path / "packages")
+    shutil.rmtree(tmp_path / "packages")  # uploaded and removed, or moved
+    run_registration(registration_code(first, second, bucket="somewhere"))
+    loaded = registries.load_dataset("MyExperiment2024.first")
+    np.testing.assert_array_equal(loaded.values, make_neural().values)
+    assert loaded.stimulus_set["stimulus_id"].tolist() == IDS
+    shutil.rmtree(get_local_data_path())
+    get_local_data_path().write_text("no folder")  # nothing can be kept, which costs nothing else
+    assert package_stimulus_set_locally(stimuli, downloads_path=tmp_path / "packages") == first
 
 
 @pytest.mark.parametrize(
@@ -749,6 +771,7 @@ def test_registration_code_loads_the_data(s3_client, stimuli, tmp_path, registri
             "version_id": second["path"],
         }.items()
     }
+    shutil.rmtree(get_local_data_path())  # as on another machine
     code = registration_code(first, second, bucket=bucket, **versions)
     run_registration(code)
     loaded = registries.load_dataset("MyExperiment2024.first")

@@ -43,6 +43,10 @@ Attrs = dict[str, Any]  # Any: entries of ``Score.attrs``
 Coords = dict[str, tuple[str, "NDArray[Any]"]]  # name -> (dim, labels)
 
 _SHOWN = 5  # names listed in an error
+_OF_REPETITIONS = (
+    " Give the repetitions, not their mean, and number those of each stimulus: "
+    "assembly['repetition'] = 'presentation', [0, 1, ...]."
+)
 _NAMED = 1000  # omitted neuroids named in an attribute
 
 
@@ -64,7 +68,7 @@ def coordinate(assembly: xr.DataArray, name: str) -> NDArray[Any]:
     """Return the values of a one-dimensional coordinate; raise AssemblyError if it is missing."""
     if not has_coordinate(assembly, name):
         names = [str(coord) for coord in assembly.coords]
-        hint = did_you_mean(name, names)
+        hint = _OF_REPETITIONS if name == "repetition" else did_you_mean(name, names)
         raise AssemblyError(f"The assembly has no coordinate {name!r}; it has {', '.join(names) or 'none'}.{hint}")
     values: NDArray[Any] = assembly[name].values
     return values

@@ -57,6 +57,11 @@ def test_time_bin_of_length_one_is_dropped_and_others_are_refused():
 def test_missing_coordinate_is_named_with_the_nearest():
     with pytest.raises(AssemblyError, match=r"'stimulus_idd'.*Did you mean 'stimulus_id'"):
         coordinate(assembly_of([[1, 2]]), "stimulus_idd")
+    with pytest.raises(
+        AssemblyError, match=r"no coordinate 'repetition'.* Give the repetitions, not their mean"
+    ) as error:
+        coordinate(assembly_of([[1, 2]]), "repetition")
+    assert "Did you mean" not in str(error.value)
 
 
 def test_constant_and_empty_neuroids_are_left_out_and_named():
