@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -17,7 +20,7 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["as_features", "draw_stimuli", "of_stimuli", "recordings", "shuffled"]
+__all__ = ["as_features", "draw_stimuli", "of_stimuli", "recordings", "shuffled", "stimuli_folder"]
 
 Array = TypeVar("Array", bound="xr.DataArray")
 Floats = npt.NDArray[np.float64]
@@ -45,13 +48,13 @@ def draw_stimuli(
     columns
         Further columns, n values each; may replace ``stimulus_id``.
     folder
-        Folder for the PNG files; None: a new temporary folder.
+        Folder for the PNG files; None: a new one in `stimuli_folder`.
     """
     generator = np.random.default_rng([seed, n, size_px])
     prefix = identifier.replace(".", "_")
     table: dict[str, Any] = {"stimulus_id": [f"{prefix}_{number:04d}" for number in range(n)], **(columns or {})}
     stimulus_set = StimulusSet(table)
-    place = Path(tempfile.mkdtemp(prefix="stand-in-stimuli-")) if folder is None else Path(folder)
+    place = Path(tempfile.mkdtemp(dir=stimuli_folder())) if folder is None else Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     patterns = _patterns(generator, size_px)
     paths = {}
@@ -63,6 +66,18 @@ def draw_stimuli(
     stimulus_set.stimulus_paths = paths
     stimulus_set.identifier = identifier
     return stimulus_set
+
+
+@cache
+def stimuli_folder() -> Path:
+    """Return the folder of all pictures without one of their own, which lasts as long as this process.
+
+    Tests have it below pytest's temporary folder (see `stand_ins.drawn_pictures`), since nothing that a process does at
+    its end is certain to happen.
+    """
+    folder = tempfile.mkdtemp(prefix="stand-in-stimuli-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _patterns(generator: np.random.Generator, size_px: int) -> Floats:

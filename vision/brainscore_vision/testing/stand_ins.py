@@ -14,7 +14,7 @@ test runs all code between registry and score::
 
 Fixtures: `stand_ins` (one test), `module_stand_ins` (one file of tests, which download once with `kept_homes`), and
 `real_data`, which suspends the latter for tests marked ``private_access`` or ``network``. Plugins elsewhere import
-them, and `stand_in_s3`, in their ``conftest.py``. Without pytest, use `serve_s3` and `standing_in`.
+them, `stand_in_s3` and `drawn_pictures`, in their ``conftest.py``. Without pytest, use `serve_s3` and `standing_in`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from brainscore_core.testing.markers import needs_data
 from brainscore_vision.catalogue.references import find_references
 from brainscore_vision.loading import load_stimulus_set
 from brainscore_vision.registries import data_registry, stimulus_set_registry
+from brainscore_vision.testing import made_recordings
 from brainscore_vision.testing.made_recordings import draw_stimuli, of_stimuli, recordings, shuffled
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 __all__ = [
     "StandIns",
     "draw_stimuli",
+    "drawn_pictures",
     "kept_homes",
     "module_stand_ins",
     "of_stimuli",
@@ -309,6 +311,15 @@ def serve_s3() -> Iterator[str]:
         yield url
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drawn_pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Draw pictures below pytest's temporary folder, which removes those of earlier runs, also of runs cut short."""
+    folder = tmp_path_factory.mktemp("pictures")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(made_recordings, "stimuli_folder", lambda: folder)
+        yield
 
 
 @pytest.fixture(scope="session")

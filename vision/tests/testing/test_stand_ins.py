@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,13 @@ def test_pictures_are_the_same_for_the_same_arguments(tmp_path):
     assert first.identifier == "Made2026.a"
     assert first["degrees"].tolist() == [8, 8, 4]
     assert not set(first["stimulus_id"]) & set(draw_stimuli("Made2026.b", 3, size_px=16)["stimulus_id"])
+
+
+def test_no_picture_outlives_its_process_or_the_temporary_folder_of_its_tests(tmp_path, tmp_path_factory):
+    assert draw_stimuli("Made2026", 1).stimulus_paths["Made2026_0000"].is_relative_to(tmp_path_factory.getbasetemp())
+    program = "from brainscore_vision.testing.stand_ins import draw_stimuli; draw_stimuli('Made2026', 1, size_px=4)"
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_recordings_have_the_dimensions_asked_for():
