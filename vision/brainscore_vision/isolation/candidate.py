@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.config import settings
-from brainscore_core.errors import PeerClosedError, ProtocolError
+from brainscore_core.errors import NotApplicableError, PeerClosedError, ProtocolError
 from brainscore_core.plugin_management.index import library_roots
 from brainscore_core.scoring.isolation.wire import Connection, Message
 from brainscore_vision.isolation import protocol
@@ -103,7 +103,13 @@ class _Answers:
         return {"start_task": _names(self._model.start_task), "look_at": _names(self._model.look_at)}
 
     def _start(self, method: str, args: Sequence[Any], more: dict[str, Any]) -> None:
-        getattr(self.model, method)(*args, **more)
+        try:
+            getattr(self.model, method)(*args, **more)
+        except (NotApplicableError, NotImplementedError):
+            raise
+        except Exception:  # asked without stimuli, a model may only decline
+            if not any(protocol.holds_stimuli(value) and value.empty for value in (*args, *more.values())):
+                raise
 
     def _look_at(self, stimuli: Any, **more: Any) -> object:
         answer = self.model.look_at(stimuli, **more)

@@ -49,6 +49,7 @@ __all__ = [
     "get_ready",
     "hand_out",
     "held_stimuli",
+    "holds_stimuli",
     "read_answer",
     "taken",
 ]
@@ -152,9 +153,14 @@ def _place(source: Path, target: Path) -> None:
     target.chmod(0o644)
 
 
+def holds_stimuli(value: Any) -> bool:
+    """Return whether an argument is a table of stimuli."""
+    return hasattr(value, "columns") and hasattr(value, "iloc")
+
+
 def held_stimuli(value: object, hand: Callable[[StimulusSet], dict[str, object]]) -> object:
     """Return an argument of a question with each table of stimuli replaced by its description for the candidate."""
-    if hasattr(value, "columns") and hasattr(value, "iloc"):
+    if holds_stimuli(value):
         return hand(StimulusSet(value))
     if isinstance(value, np.ndarray) or value is None or isinstance(value, (str, bool, int, float, np.generic)):
         return value

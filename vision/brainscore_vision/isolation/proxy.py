@@ -154,7 +154,13 @@ class RemoteModel(BrainModel):
         return origin
 
     def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # each task takes something else
-        """Prepare the model for a task; training stimuli stay until the next preparation."""
+        """Prepare the model for a task; training stimuli stay until the next preparation.
+
+        It is first asked without them, since who has seen stimuli can't say that a benchmark is not applicable.
+        """
+        if not self.has_seen and any(map(protocol.holds_stimuli, (*fitting, *more.values()))):
+            self._start("start_task", task, fitting, more, is_shown=False)  # the last time that it may decline
+            self.has_seen = True
         self._start("start_task", task, fitting, more)
         self._task, self._n_bins = task, 1
 
@@ -189,13 +195,16 @@ class RemoteModel(BrainModel):
             shutil.rmtree(folder, ignore_errors=True)
         return cast("NeuroidAssembly", answer)
 
-    def _start(self, method: str, what: str, args: Sequence[Any], more: Mapping[str, Any]) -> None:
+    def _start(
+        self, method: str, what: str, args: Sequence[Any], more: Mapping[str, Any], *, is_shown: bool = True
+    ) -> None:
         while self._learned_from:
             shutil.rmtree(self._learned_from.pop(), ignore_errors=True)
 
         def hand(stimuli: StimulusSet) -> dict[str, object]:
             self._learned_from.append(self._new_folder())
-            return protocol.hand_out(stimuli, self._learned_from[-1], "image_label")[0]
+            rows = stimuli if is_shown else stimuli.iloc[:0]
+            return protocol.hand_out(rows, self._learned_from[-1], "image_label")[0]
 
         positional = [protocol.held_stimuli(argument, hand) for argument in args]
         named = {name: protocol.held_stimuli(argument, hand) for name, argument in more.items()}

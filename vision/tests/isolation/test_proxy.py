@@ -36,6 +36,7 @@ from brainscore_vision.isolation.proxy import RemoteModel
 from brainscore_vision.model_helpers.brain_transformation.behavior import NoReadoutError
 from brainscore_vision.model_helpers.brain_transformation.mapping import NoLayerForRegionError
 from brainscore_vision.model_interface import BrainModel, layer_origin, region_layers, weights_digest
+from brainscore_vision.testing.random_model import RandomModel
 
 
 def _assert_identical(here, there, depth=0):
@@ -221,7 +222,7 @@ def test_names_and_columns_say_nothing_and_stay_with_a_picture(remote, stimuli):
     model = remote(Curious())
     model.start_task("probabilities", stimuli)
     answer = model.look_at(stimuli[::-1])
-    learned, shown = seen
+    _, learned, shown = seen  # first without stimuli: the model may decline
     assert (list(learned.columns), list(shown.columns)) == (["stimulus_id", "image_label"], ["stimulus_id"])
     assert learned["stimulus_id"].tolist() == shown["stimulus_id"].tolist()[::-1]
     assert all(re.fullmatch("[0-9a-f]{24}-0", name) for name in shown["stimulus_id"])
@@ -386,6 +387,34 @@ def test_who_has_seen_stimuli_can_no_longer_decline(remote, stimuli):
         with pytest.raises(CandidateError, match="not for me") as raised:
             ask()
         assert not isinstance(raised.value, NotApplicableError)
+
+
+@pytest.mark.parametrize("declines", [lambda stimuli: True, lambda stimuli: len(stimuli) > 0, lambda stimuli: False])
+def test_who_has_seen_training_stimuli_can_no_longer_decline(remote, stimuli, declines):
+    class Learning(RandomModel):
+        asked = []  # noqa: RUF012 - numbers of stimuli
+
+        def start_task(self, task, fitting_stimuli):
+            self.asked.append(len(fitting_stimuli))
+            if declines(fitting_stimuli):
+                raise NotApplicableError("not for me")
+            if fitting_stimuli.empty:
+                raise ValueError("nothing to learn from")
+
+    learning, n = Learning(), len(stimuli)
+    model = remote(learning)
+
+    def start():
+        model.start_task(BrainModel.Task.probabilities, stimuli.assign(image_label="a"))
+
+    if not declines(stimuli):
+        start()
+        start()
+        assert learning.asked == [0, n, n]
+        return
+    with pytest.raises(CandidateError, match="not for me") as raised:
+        start()
+    assert isinstance(raised.value, NotApplicableError) == (learning.asked == [0])
 
 
 def test_a_candidate_that_goes_is_silent_or_babbles_is_lost(tmp_path):
