@@ -152,7 +152,8 @@ def run_batch(
     library : str
         Package with the commands ``judge`` and ``prepare``, for models of private pairs, whose judge has no network.
     isolation : 'auto', 'box' or 'none'
-        Where the model runs, see `Judge`. With private data it always runs in a box.
+        Where the model runs, see `Judge`. With private data it is a box, unless 'none' says that the model is the
+        caller's own.
     minutes, is_over : float, callable
         Time limit, and a function called several times a second: when either is over, what runs is stopped; pairs not
         reached have no outcome.
@@ -166,16 +167,17 @@ def run_batch(
         'failed:<signal>' or 'failed:Exit<status>' if the process ended; 'failed:NoRecord' if it wrote no record.
     """
     variables = _with_memory_share(environment_of(environment), batch, limits)
+    guarded = batch.private and isolation != "none"
     judge = Judge(
         library=library,
-        isolation="box" if batch.private else isolation,  # only the coordinator knows that they are private
-        environment={**variables, "BRAINSCORE_OFFLINE": "1"} if batch.private else variables,
+        isolation="box" if guarded else isolation,  # only the coordinator knows that they are private
+        environment={**variables, "BRAINSCORE_OFFLINE": "1"} if guarded else variables,
         secrets=secrets_of(environment),
         python=python,
         limits=limits,
     )
     deadline = time.monotonic() + 60 * minutes
-    if batch.private:  # in a process with the network; the judge reports failures
+    if guarded:  # in a process with the network; the judge reports failures
         command = [python, "-m", library, "prepare", "--model", batch.model]
         with suppress(OSError, ValueError):
             run_bounded(command, environment=variables, timeout_s=min(60 * minutes, _PREPARE_S))

@@ -283,12 +283,17 @@ def test_a_batch_sees_no_credentials(library, private):
     assert seen.get("BRAINSCORE_OFFLINE") == ("1" if private else os.environ.get("BRAINSCORE_OFFLINE"))
 
 
-@pytest.mark.parametrize(("private", "asked"), [(False, "auto"), (True, "auto"), (True, "none")])
-def test_the_model_of_private_pairs_is_prepared_with_the_network_and_then_in_a_box(library, tmp_path, private, asked):
+@pytest.mark.parametrize(
+    ("private", "asked", "judged"), [(False, "auto", "auto"), (True, "auto", "box"), (True, "none", "none")]
+)
+def test_the_model_of_private_pairs_is_prepared_with_the_network_and_then_in_a_box(
+    library, tmp_path, private, asked, judged
+):
+    """Unless it is said to be the caller's own."""
     environment = {**os.environ, "BRAINSCORE_OFFLINE": "0"}
     scored(library, "b1", "b2", environment=environment, private=private, isolation=asked)
-    prepared = ["prepare pixels, offline: 0"] if private else []
-    expected = [*prepared, f"judge pixels ({'box' if private else 'auto'})", "pixels b1", "pixels b2"]
+    prepared = ["prepare pixels, offline: 0"] if judged == "box" else []
+    expected = [*prepared, f"judge pixels ({judged})", "pixels b1", "pixels b2"]
     assert (tmp_path / "lib/lively/log").read_text().splitlines() == expected
 
 

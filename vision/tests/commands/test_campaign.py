@@ -190,18 +190,24 @@ def test_offline_fetches_no_data_and_installs_packages(scored, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("isolation", "box", "why"),
+    ("isolation", "named", "box", "why"),
     [
-        ("none", None, "--isolation none was asked for"),
-        ("auto", "Install bubblewrap.", "there is no box for the model. Install bubblewrap."),
+        ("none", "pixel*", None, "a pattern does not: name the model 'pixels'"),
+        ("auto", "pixels", "Install bubblewrap.", "there is no box for the model. Install bubblewrap."),
+        ("none", "pixels", "Install bubblewrap.", None),
     ],
 )
-def test_private_pairs_are_left_out_without_a_box_and_say_why(
-    scored, tmp_path, capsys, monkeypatch, isolation, box, why
+def test_private_pairs_are_left_out_without_a_box_unless_each_model_is_ones_own(
+    scored, tmp_path, capsys, monkeypatch, isolation, named, box, why
 ):
     monkeypatch.setattr(campaign, "why_no_box", lambda: box)
     private = "MajajHong2015.IT-pls"
-    assert score(tmp_path, "--models", "pixels", "--benchmarks", private, V1, "--isolation", isolation) == 4
+    status = score(tmp_path, "--models", named, "--benchmarks", private, V1, "--isolation", isolation)
+    if why is None:
+        assert (status, scored.asked[0]["isolation"]) == (0, "none")
+        assert set(pairs_of(scored.asked[0])) == {("pixels", private), ("pixels", V1)}
+        return
+    assert status == 4
     assert pairs_of(scored.asked[0]) == [("pixels", V1)]
     assert why in FolderStore(tmp_path).get("pixels", private).status
     assert ("Models are not isolated" in capsys.readouterr().err) == (box is not None)

@@ -119,7 +119,8 @@ def _run(
 ) -> tuple[list[ScoreRecord], dict[Pair, str]]:
     run = _runner(options)
     todo = [pair for pair in pairs if is_scored(pair.model, pair.benchmark) is None]
-    why_no_private = _why_no_private(options) if any(pair.private for pair in todo) else None
+    of_private = {pair.model for pair in todo if pair.private}
+    why_no_private = _why_no_private(of_private, options) if of_private else None
     command_line.say(f"{len(todo)} of {len(pairs)} pairs to score; records go to {folder}.")
     if todo and options.cluster is None and options.isolation != "none" and (why := why_no_box()):
         if options.isolation == "box":
@@ -165,10 +166,14 @@ def _limits(options: ScoreOptions) -> Limits:
     return limits
 
 
-def _why_no_private(options: ScoreOptions) -> str | None:
-    """Return why private pairs cannot be scored; None: they can. They need a model in a box."""
+def _why_no_private(models: set[str], options: ScoreOptions) -> str | None:
+    """Return why private pairs cannot be scored; None: they can, with models in a box or all of one's own."""
     if options.isolation == "none":
-        return "private data are compared only with models in a box, and --isolation none was asked for"
+        unnamed = min(models.difference(options.model), default=None)
+        return unnamed and (
+            "--isolation none says of models named in full that they are your own, and a pattern does not: name the "
+            f"model {unnamed!r}, or let models run in boxes"
+        )
     # Only a worker knows whether it has boxes: without one, such a pair fails there.
     why = None if options.cluster else why_no_box()
     return " ".join(f"there is no box for the model. {why}".split()) if why else None
