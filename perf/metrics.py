@@ -1,14 +1,12 @@
 """Time the metrics of this project and of the published system on the same arrays, one thread each, and write a table.
 
 Every measurement runs in a process of its own, in turn with the other system's: a call on small arrays first, which
-loads libraries, then the one that counts; the best of ``--calls`` such processes. ``--only gpu`` measures the largest
-case on CUDA beside NumPy, on a machine that has it.
+loads libraries, then the one that counts; the best of ``--calls`` such processes.
 """
 
 import os
 import sys
 import time
-from pathlib import Path
 
 import made_up_data
 from harness import (
@@ -59,7 +57,6 @@ CASES = {
     **{f"overhead-{name}": Case(f"overhead around the kernel, {name}", peer=False) for name in OVERHEAD},
     "gram-1": Case("", peer=False),
     "gram-2": Case("Gram step 3200x25088, two threads against one", peer=False),
-    **({"gpu": Case("", peer=False)} if Path("/dev/nvidiactl").exists() else {}),
 }
 SMALL = {  # parts of nine test stimuli hold all eight objects, which the published system needs
     "pair": (90, 40, 5),
@@ -70,12 +67,11 @@ SMALL = {  # parts of nine test stimuli hold all eight objects, which the publis
     "benchmark": (90, 40, 5, 4),
 }
 GRAM, GRAM_TARGET = (3200, 25088), 1.7
-GPU_CASE, GPU_TARGET_S, GPU_DIFFERENCE = "pls-3200x25088x168", 1.5, 1e-6
 
 
 def measure(name, _folder):
     kind, _, case = name.partition("-")
-    own = {"overhead": measure_overhead, "gram": measure_gram, "gpu": measure_gpu}
+    own = {"overhead": measure_overhead, "gram": measure_gram}
     return own.get(kind, measure_metric)(case if kind in own else name)
 
 
@@ -158,20 +154,6 @@ def measure_gram(threads):
     return {"cpu_s": min(times_of(lambda: centred_gram(source), by="wall_s"))}
 
 
-def measure_gpu(_case):
-    """Return the time of the largest case with CUDA, and its score with NumPy."""
-    import torch
-
-    os.sched_setaffinity(0, range(os.cpu_count()))
-    answers = {}
-    for backend in ("torch:cuda", "numpy"):
-        os.environ["BRAINSCORE_ARRAY_BACKEND"] = backend
-        answers[backend] = measure_metric(GPU_CASE)
-    difference = abs(answers["torch:cuda"]["score"] - answers["numpy"]["score"])
-    numbers = {"difference": difference, "numpy_wall_s": answers["numpy"]["wall_s"]}
-    return {**answers["torch:cuda"], **numbers, "device": torch.cuda.get_device_name()}
-
-
 def row(name, result):
     import numpy as np
 
@@ -204,14 +186,6 @@ def table(results):
         rows.append([CASES["gram-2"].title, f"{ratio:.2f} x", verdict(ratio, GRAM_TARGET, unit=" x")])
     if rows:
         tables.append(markdown(["beside the kernel", "measured", "target"], rows))
-    if "gpu" in results:
-        gpu = results["gpu"]["here"]
-        fast = verdict(gpu["wall_s"], GPU_TARGET_S, at_most=True, unit=" s")
-        same = verdict(gpu["difference"], GPU_DIFFERENCE, at_most=True)
-        tables.append(
-            f"On {gpu['device']}, {GPU_CASE} takes {gpu['wall_s']:.2f} s wall ({fast}); with NumPy there, "
-            f"{gpu['numpy_wall_s']:.1f} s; the scores differ by {gpu['difference']:.0e} ({same})."
-        )
     return "\n\n".join(tables)
 
 

@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from brainscore_ci.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow  # starts a process for each pair
 def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path, monkeypatch, capsys, shared_caches):
     pair = {"reasons": [], "minutes": 1, "memory_gb": 4, "private": False}
     benchmarks = ["SimulatedCortex2026.V1-pls"]

@@ -42,6 +42,7 @@ def one_cache(own_homes, cache):
     (own_homes / "brain-score" / "cache").symlink_to(cache, target_is_directory=True)
 
 
+@pytest.mark.slow  # scores as many pairs as all pages together
 @pytest.mark.usefixtures("one_cache")
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_snippets_run_and_print_what_the_page_says(page, capsys):

@@ -31,6 +31,7 @@ def test_a_model_and_a_metric_keep_their_contracts(tmp_path):
     assert rows[("metrics/rdm", "contract")] == (12, 0, 0)
 
 
+@pytest.mark.slow
 def test_data_that_are_not_here_are_skipped_with_the_reason(tmp_path):
     done, rows = run("benchmarks/geirhos2021", "-k", "Geirhos2021edge-top1", folder=tmp_path)
     assert done.returncode == 0, done.stdout
@@ -39,6 +40,7 @@ def test_data_that_are_not_here_are_skipped_with_the_reason(tmp_path):
     assert "(Geirhos2021edge-top1::test_scores_a_random_model, " in done.stdout
 
 
+@pytest.mark.slow
 def test_a_model_outside_of_the_repository(tmp_path):
     folder = tmp_path / "models" / "bright2026"
     folder.mkdir(parents=True)

@@ -144,14 +144,17 @@ def outcomes(tmp_path_factory):
     return {plugin: [name for path, name in failed if path == plugin] for plugin in plugins}
 
 
+@pytest.mark.slow  # runs the tests of plugins
 def test_metrics_and_models_pass_their_own_tests(outcomes):
     assert outcomes["metrics/myexperiment2024"] == outcomes["models/myexperiment2024"] == []
 
 
+@pytest.mark.slow  # runs the tests of plugins
 def test_the_tutorial_on_a_first_plugin_can_be_followed(outcomes):
     assert outcomes["models/mymodel"] == []
 
 
+@pytest.mark.slow  # runs the tests of plugins
 def test_tests_of_a_scaffold_can_fail(outcomes):
     assert "test_by_hand" in outcomes["metrics/mine"]
 

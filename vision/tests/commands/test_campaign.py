@@ -258,12 +258,13 @@ def test_wrong_usage(scored, tmp_path, capsys, arguments, said):
 @pytest.mark.slow
 @pytest.mark.parametrize("isolation", ["none", "auto"])
 def test_in_processes_of_their_own(tmp_path, isolation):
+    in_v1, in_it = "SimulatedCortex2026.V1-rdm", "SimulatedCortex2026.IT-rdm"
     command = [sys.executable, "-m", "brainscore_vision", "score", "--models", "pixels", "gabor_bank", "--benchmarks"]
-    options = [V1, IT, "--jobs", "2", "--isolation", isolation, "--records", str(tmp_path)]
+    options = [in_v1, in_it, "--jobs", "2", "--isolation", isolation, "--records", str(tmp_path)]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     statuses = {(record.model, record.benchmark): record.status for record in FolderStore(tmp_path)}
-    assert statuses.pop(("gabor_bank", IT)) == "not_applicable"  # it is a model of V1, and knows no layer for IT
+    assert statuses.pop(("gabor_bank", in_it)) == "not_applicable"  # it is a model of V1, and knows no layer for IT
     assert set(statuses.values()) == {"scored"}
     again = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert again.returncode == 0

@@ -171,9 +171,8 @@ def test_what_records_keep_of_a_model_is_the_same(remote):
     [
         ("pixels", "SimulatedCortex2026.IT-ridgecv_signal"),
         ("pixels", "SimulatedCortex2026.V4-rdm"),
-        ("pixels", "SimulatedCortex2026.IT-temporal-pls"),
+        ("pixels", "SimulatedCortex2026.IT-temporal-ridge"),
         ("pixels", "SimulatedCortex2026-i2n"),
-        ("gabor_bank", "SimulatedCortex2026.V1-pls"),
         ("gabor_bank", "SimulatedCortex2026.V1-pref_or"),
     ],
 )

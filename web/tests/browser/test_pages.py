@@ -89,7 +89,9 @@ def is_plain(page):
     return page.evaluate("globalThis.fooled") is None and page.locator("main img[src='x']").count() == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in {"model", "average"} else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+)
 def test_pages_are_accessible_fit_a_phone_and_are_printed_light_whole_and_without_controls(
     kind, folder, pages, serve, open_page, violations, on_paper
 ):

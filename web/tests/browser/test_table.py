@@ -468,8 +468,9 @@ STATES = {
 @pytest.mark.parametrize(
     ("state", "menu", "width", "theme"),
     [
-        *((state, None, 1440, "light") for state in STATES),
-        *((state, None, 390, "dark") for state in ("wide open", "score")),
+        *(pytest.param(state, None, 1440, "light", marks=pytest.mark.slow) for state in STATES),
+        pytest.param("wide open", None, 390, "dark", marks=pytest.mark.slow),
+        ("score", None, 390, "dark"),
         *(("first", menu, 390, "dark") for menu in ("filters", "columns", "take")),
     ],
 )
