@@ -1,6 +1,5 @@
 """A bucket declares files; loading them gives what was packaged."""
 
-import shutil
 import subprocess
 import sys
 
@@ -13,7 +12,6 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
     package_stimulus_set_locally,
 )
-from brainscore_core.supported_data_standards.brainio.s3 import locate
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.data_helpers import Bucket
 from brainscore_vision.registries import data_registry, stimulus_set_registry
@@ -25,7 +23,7 @@ IDS = ["a", "b", "c"]
 
 @pytest.fixture
 def packages(tmp_path, monkeypatch):
-    """Return the entries of packaged stimuli and responses; their files are where fetching would put them."""
+    """Return the entries of packaged stimuli and responses; packaging puts the files where fetching would."""
     monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "brainio"))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     stimuli = StimulusSet({"stimulus_id": IDS, "colour": ["red", "green", "blue"]})
@@ -36,14 +34,6 @@ def packages(tmp_path, monkeypatch):
     responses = NeuroidAssembly(np.arange(6.0).reshape(3, 2), coords=coords, dims=["presentation", "neuroid"])
     packed = package_stimulus_set_locally(stimuli, "Made2026.shown", downloads_path=tmp_path)
     measured = package_data_assembly_locally(responses, "lab.Made2026", "Made2026.shown", downloads_path=tmp_path)
-    for file_type, file, sha1, name in [
-        ("csv", packed["csv_path"], packed["csv_sha1"], "Made2026.shown"),
-        ("zip", packed["zip_path"], packed["zip_sha1"], "Made2026.shown"),
-        ("nc", measured["path"], measured["sha1"], "lab.Made2026"),
-    ]:
-        target = locate(name, file_type, PATH, "null", sha1)[1]
-        target.parent.mkdir(parents=True)
-        shutil.copy(file, target)
     digests = {name: packed[name] for name in ("csv_sha1", "zip_sha1")}
     monkeypatch.setitem(stimulus_set_registry, "Made2026", BUCKET.stimuli("Made2026.shown", **digests))
     return digests, measured["sha1"]
