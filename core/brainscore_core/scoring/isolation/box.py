@@ -6,20 +6,23 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Literal, TypedDict, Unpack
 
 from brainscore_core.config import available_memory
 from brainscore_core.errors import IsolationError
 from brainscore_core.processes import Ended, Program, running
+from brainscore_core.scoring.isolation.another_user import changing_user, staged, why_not_another_user
 from brainscore_core.scoring.isolation.bubblewrap import (
     MEMORY_FOLDERS,
     PROGRAMS,
@@ -36,6 +39,7 @@ __all__ = ["Box", "BoxOptions", "kind_of_box", "run_boxed", "start_boxed", "why_
 
 _PUBLIC_ONLY = "Until then only benchmarks of public data can be scored."
 _RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+_logger = logging.getLogger(__name__)
 _PROBE_S = 30.0
 _MOST_MEMORY = 0.9  # of the machine, for a box without a stated limit
 _OWN_PROCESSES = 2  # of bubblewrap: one outside, and the first within
@@ -135,15 +139,53 @@ def start_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOpt
 
 @contextmanager
 def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]) -> Iterator[Program]:
+    """Start a program in a box; root starts it as another user where this can be."""
     box = _checked(box)
+    why = why_not_another_user()
+    if why is None:
+        given = (*box.readable, *box.writable)
+        with ExitStack() as stack:
+            ours, theirs = (stack.enter_context(open(end, "rb", buffering=0)) for end in os.pipe())  # noqa: PTH123 - a pipe
+            before = changing_user(given, theirs.fileno())
+            inside = _run(command, box, before=before, sources=staged(given), own_fds=[theirs.fileno()], **bounds)
+            program = stack.enter_context(inside)
+            theirs.close()
+            why = ours.read().decode()  # ends when bubblewrap starts
+            if not why:
+                yield program
+                return
+    if why:
+        _warn(why)
+    with _run(command, box, **bounds) as program:
+        yield program
+
+
+@functools.cache
+def _warn(why: str) -> None:
+    _logger.warning(
+        "Boxes run as root, so a program that gets out of one would have its rights (%s). Score as an ordinary user.",
+        why,
+    )
+
+
+@contextmanager
+def _run(
+    command: Sequence[str | Path],
+    box: Box,
+    *,
+    before: Sequence[str] = (),
+    sources: Mapping[Path, Path] = MappingProxyType({}),
+    own_fds: Sequence[int] = (),
+    **bounds: Unpack[BoxOptions],
+) -> Iterator[Program]:
     with ExitStack() as stack:
         files = {path: stack.enter_context(_holding(content)) for path, content in files_of(box).items()}
         calls = stack.enter_context(_holding(filter_of_calls(platform.machine())))
         numbers = {path: file.fileno() for path, file in files.items()}
-        words = arguments_of(box, files=numbers, filter_fd=calls.fileno())
+        words = arguments_of(box, files=numbers, filter_fd=calls.fileno(), sources=sources)
         # In a file: arguments of its first process would be readable in the box, and describe the machine.
         arguments = stack.enter_context(_holding("".join(f"{word}\0" for word in words).encode()))
-        own = [*numbers.values(), calls.fileno(), arguments.fileno()]
+        own = [*own_fds, *numbers.values(), calls.fileno(), arguments.fileno()]
         options: BoxOptions = {**bounds, "pass_fds": [*own, *bounds.get("pass_fds", ())]}
         memory_bytes = options.get("memory_bytes")
         if memory_bytes is None:
@@ -152,7 +194,7 @@ def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]
         group = stack.enter_context(control_group(memory_bytes, most_processes))
         bubblewrap = [shutil.which("bwrap") or "bwrap", "--args", str(arguments.fileno()), "--"]
         inside = running(
-            [*entering(group), *bubblewrap, *limits_of(box), *command],
+            [*entering(group), *before, *bubblewrap, *limits_of(box), *command],
             environment={},  # readable in its /proc/1; the box has its own
             folder=Path("/"),
             most_processes=most_processes,

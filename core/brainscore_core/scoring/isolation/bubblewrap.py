@@ -100,7 +100,14 @@ def limits_of(box: Box) -> list[str]:
     ]
 
 
-def arguments_of(box: Box, *, files: Mapping[str, int], filter_fd: int, root: Path = Path("/")) -> list[str]:
+def arguments_of(
+    box: Box,
+    *,
+    files: Mapping[str, int],
+    filter_fd: int,
+    sources: Mapping[Path, Path] = MappingProxyType({}),
+    root: Path = Path("/"),
+) -> list[str]:
     """Return the arguments of ``bwrap`` for a box with absolute, existing paths, without the command.
 
     Parameters
@@ -109,6 +116,8 @@ def arguments_of(box: Box, *, files: Mapping[str, int], filter_fd: int, root: Pa
         Path in the box -> number of the open file with its content, see `files_of`.
     filter_fd : int
         Number of the open file with the `filter_of_calls`.
+    sources : mapping of Path to Path
+        Readable or writable path -> where it is for bubblewrap, if elsewhere.
     root : Path
         Root of the machine.
     """
@@ -119,7 +128,7 @@ def arguments_of(box: Box, *, files: Mapping[str, int], filter_fd: int, root: Pa
         *_own_system(box, root),
         *(word for path, number in files.items() for word in ("--ro-bind-data", str(number), path)),
         *_own_folders(box, root),
-        *_given(box),
+        *_given(box, sources),
         *("--remount-ro", "/dev", "--remount-ro", "/"),
         *("--clearenv", *_variables(box)),
         *("--chdir", str(box.folder or "/tmp")),  # noqa: S108 - the box's own
@@ -153,7 +162,7 @@ def _own_folders(box: Box, root: Path) -> Iterator[str]:
     yield from ("--symlink", "../tmp", "/var/tmp")  # noqa: S108 - the box's own
 
 
-def _given(box: Box) -> Iterator[str]:
+def _given(box: Box, sources: Mapping[Path, Path]) -> Iterator[str]:
     """Yield the mounts of a box, outer before inner: a later mount covers an earlier one."""
     mounts = [(path, "--ro-bind") for path in box.readable] + [(path, "--bind") for path in box.writable]
     in_sight = [path for path, _ in mounts]
@@ -164,7 +173,7 @@ def _given(box: Box) -> Iterator[str]:
     mounts += [(path, "") for path in sorted(ways.difference(in_sight))]
     for path, option in sorted(mounts, key=lambda mount: (len(mount[0].parts), not mount[1])):
         if option:
-            yield from (option, str(path), str(path))
+            yield from (option, str(sources.get(path, path)), str(path))
         else:
             yield from ("--tmpfs", str(path))
     for path, _ in (mount for mount in mounts if not mount[1]):  # last: mounts in it need a writable place

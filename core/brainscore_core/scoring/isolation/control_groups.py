@@ -61,7 +61,7 @@ def control_group(memory_bytes: float, most_processes: int) -> Iterator[Path | N
 
 def entering(group: Path | None) -> list[str]:
     """Return the start of a command that enters a group before the program starts; it starts also if refused."""
-    script = '{ echo 0 > "$0"; } 2>/dev/null; exec "$@"'
+    script = '{ echo 0 > "$0"; } 2>/dev/null; exec /usr/bin/env -i "$@"'  # without variables of the shell
     return [] if group is None else ["/bin/sh", "-c", script, str(group / "cgroup.procs")]
 
 

@@ -3,11 +3,13 @@
 import json
 import os
 import socket
+import subprocess
 import sys
 
 import pytest
 
 from brainscore_core.errors import IsolationError
+from brainscore_core.scoring.isolation import another_user
 from brainscore_core.scoring.isolation import box as boxes
 from brainscore_core.scoring.isolation.box import Box, kind_of_box, run_boxed, start_boxed, why_no_box
 
@@ -124,6 +126,21 @@ def test_the_home_that_the_system_names_is_one_whatever_the_variable_says(a_box,
 def test_what_is_not_there_is_named(a_box, tmp_path):
     with pytest.raises(IsolationError, match="none: it does not exist"):
         run_boxed(["/usr/bin/true"], Box(writable=(tmp_path / "none",)))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes to another user")
+def test_root_is_warned_once_of_boxes_that_cannot_change_to_another_user(python, monkeypatch, caplog):
+    boxes._warn.cache_clear()
+    monkeypatch.setattr(another_user, "_USERS", range(2**32 - 1, 2**32))  # no user has this number
+    assert [python("print('runs')").output for _ in range(2)] == ["runs\n"] * 2
+    (record,) = caplog.records
+    assert "Boxes run as root" in record.getMessage()
+    assert "Invalid argument" in record.getMessage()
+    program = "from brainscore_core.scoring.isolation.another_user import why_not_another_user as why; print(why())"
+    command = ["/usr/bin/setpriv", "--bounding-set=-sys_admin", sys.executable, "-c", program]
+    assert "without CAP_SYS_ADMIN" in subprocess.run(command, capture_output=True, text=True).stdout
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert another_user.why_not_another_user() == ""
 
 
 # -- where there is none -----------------------------------------------------------------------------------------------

@@ -74,6 +74,7 @@ def test_a_group_has_limits_and_ends_with_its_block(parent, memory_bytes, writte
         ended = subprocess.run([*entering(group), "/bin/echo", "a b", "$0"], capture_output=True, text=True)
         assert (ended.stdout, ended.stderr) == ("a b $0\n", "")
         assert (group / "cgroup.procs").read_text() == "0\n"  # the process that writes it
+        assert subprocess.run([*entering(group), "/usr/bin/env"], capture_output=True).stdout == b""
     assert groups(parent) == []
 
 
