@@ -10,8 +10,10 @@ import logging
 import os
 import platform
 import shutil
+import stat
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -43,6 +45,7 @@ _logger = logging.getLogger(__name__)
 _PROBE_S = 30.0
 _MOST_MEMORY = 0.9  # of the machine, for a box without a stated limit
 _OWN_PROCESSES = 2  # of bubblewrap: one outside, and the first within
+_lent: Counter[Path] = Counter()  # folders in which boxes of this process may write that run
 
 
 def kind_of_box() -> Literal["bubblewrap"] | None:
@@ -179,6 +182,8 @@ def _run(
     **bounds: Unpack[BoxOptions],
 ) -> Iterator[Program]:
     with ExitStack() as stack:
+        _lent.update(box.writable)
+        stack.callback(_lent.subtract, box.writable)
         files = {path: stack.enter_context(_holding(content)) for path, content in files_of(box).items()}
         calls = stack.enter_context(_holding(filter_of_calls(platform.machine())))
         numbers = {path: file.fileno() for path, file in files.items()}
@@ -227,6 +232,8 @@ def _checked(box: Box) -> Box:
         home = next((home for home in homes if home.is_relative_to(path.resolve())), None)
         if path.resolve() != path and path not in own:
             raise IsolationError(f"A box cannot have {path}: it leads over a link to {path.resolve()}.")
+        if path not in own:
+            _refuse_exchangeable(path)
         if home is not None:
             raise IsolationError(
                 f"A box must not see {path}: it contains the home folder {home}. Name the folders that are "
@@ -234,6 +241,22 @@ def _checked(box: Box) -> Box:
             )
     hidden = tuple(path for path in hidden if path.is_dir())
     return replace(box, readable=readable, writable=writable, hidden=hidden, devices=devices)
+
+
+def _refuse_exchangeable(path: Path) -> None:
+    """Raise an `IsolationError` if a stranger may write in a folder above, and so mount something else."""
+    for above in path.parents:
+        mode = above.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise IsolationError(
+                f"A box cannot have {path}: everybody may write in {above}, and so exchange it. 'chmod o-w {above}' "
+                "stops that."
+            )
+        if _lent[above] > 0:
+            raise IsolationError(
+                f"A box cannot have {path}: a box that runs may write in {above}, and so exchange it. Copy what it "
+                "wrote into a folder of your own when it has ended (`take_over`)."
+            )
 
 
 def _homes() -> list[Path]:

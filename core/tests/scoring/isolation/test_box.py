@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 
@@ -77,6 +78,30 @@ def test_nothing_is_given_over_a_link(in_box, tmp_path, path):
     for access in ("readable", "writable"):
         with pytest.raises(IsolationError, match="leads over a link"):
             run_boxed(["/usr/bin/env", "true"], in_box(**{access: (tmp_path / path,)}))
+
+
+@pytest.mark.parametrize(("mode", "is_given"), [(0o777, False), (0o1777, True), (0o755, True)])
+def test_nothing_is_given_that_everybody_may_exchange(a_box, tmp_path, mode, is_given):
+    """Who may write in a folder above could do so between the check and the mount, unless only owners move things."""
+    folder = tmp_path / "shared" / "between" / "weights"
+    folder.mkdir(parents=True)
+    (tmp_path / "shared").chmod(mode)
+    with nullcontext() if is_given else pytest.raises(IsolationError, match=r"may write in \S*/shared.*chmod o-w"):
+        assert run_boxed(["/usr/bin/true"], Box(readable=(folder,))).problem is None
+
+
+@pytest.mark.parametrize("access", ["readable", "writable"])
+def test_nothing_is_given_that_a_box_may_exchange_which_runs(a_box, tmp_path, access):
+    home, below = tmp_path / "home", tmp_path / "home" / "brain-score" / "weights"
+    below.mkdir(parents=True)
+    box = Box(**{access: (below,)})
+    # The attack: a model in its network phase has another folder in the place of its weights.
+    attack = f"mv {home}/brain-score {home}/old; mkdir -p {below}; touch {below}/others; sleep 60"
+    with start_boxed(["/usr/bin/sh", "-c", attack], Box(writable=(home,)), timeout_s=60):
+        with pytest.raises(IsolationError, match=r"a box that runs may write in \S*/home\b"):
+            run_boxed(["/usr/bin/ls", below], box)
+        assert run_boxed(["/usr/bin/true"], Box(writable=(home,))).problem is None  # itself stays
+    assert run_boxed(["/usr/bin/true"], box).problem is None
 
 
 def test_it_is_spoken_to_over_an_open_file(in_box):
