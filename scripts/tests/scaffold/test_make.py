@@ -317,12 +317,27 @@ def test_few_stimuli_get_a_metric_that_takes_them(library, packages, tmp_path):
 NEURAL = [name for name, design in DEFAULTS.designs.items() if design in {"repetitions", "over_time"}]
 
 
+SMALLEST = {  # metric -> the fewest stimuli and neuroids, as the reference shows them
+    metric: (int(stimuli), int(neuroids))
+    for stimuli, neuroids, metrics in re.findall(
+        r"^\| (\d+) \| (\d+) \| (.*) \|$", (ROOT / "docs/reference/metrics.md").read_text(), re.MULTILINE
+    )
+    for metric in re.findall(r"`(\w+)`", metrics)
+}
+
+
+def test_the_reference_shows_the_smallest_data_of_every_metric():
+    assert {metric: least for metric, (least, _) in SMALLEST.items()} == {
+        metric: DEFAULTS.least_stimuli.get(metric, 3) for metric in NEURAL
+    }
+
+
 @pytest.mark.parametrize("metric", NEURAL)
 def test_the_fewest_stimuli_of_a_metric_are_so(metric):
     bins = DEFAULTS.time_bins if DEFAULTS.designs[metric] == "over_time" else None
 
-    def is_scored(n_stimuli):
-        measured = make_neuroid_assembly(n_stimuli, 6, n_repetitions=4, noise=0.5, time_bins=bins)
+    def is_scored(n_stimuli, n_neuroids=6):
+        measured = make_neuroid_assembly(n_stimuli, n_neuroids, n_repetitions=4, noise=0.5, time_bins=bins)
         features = average_repetition(make_neuroid_assembly(n_stimuli, 40, noise=0, time_bins=bins))
         compare = load_metric(metric)
         target = measured if getattr(compare, "takes_repetitions", False) else average_repetition(measured)
@@ -331,8 +346,10 @@ def test_the_fewest_stimuli_of_a_metric_are_so(metric):
         except ValueError:
             return False
 
-    least = DEFAULTS.least_stimuli.get(metric, 3)
+    least, fewest_neuroids = SMALLEST[metric]
     assert is_scored(least)
+    assert is_scored(30, fewest_neuroids)
+    assert not is_scored(30, fewest_neuroids - 1)
     assert metric not in DEFAULTS.least_stimuli or not is_scored(least - 1)
 
 
