@@ -18,4 +18,5 @@ def test_modules_are_those_of_today(name):
 
 def test_functions_of_the_package():
     assert brainio.get_assembly is importlib.import_module(TODAY).get_assembly
+    assert brainio.assemblies.PropertiesAssembly is brainio.assemblies.PropertyAssembly
     assert brainio.get_stimulus_set is importlib.import_module(TODAY).get_stimulus_set

@@ -128,7 +128,11 @@ def check_process(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
                 continue
             message = f"importing the plugin changes {what} for everything else in the process"
             fix = "remove it, or do it in the function that needs it, and undo it there"
-            yield source.finding("no-side-effects-at-import", message, fix, path, getattr(node, "lineno", 1))
+            of_tutorial = what.startswith("ssl.")  # the tutorial on models recommends it
+            if of_tutorial:
+                fix = "remove it: without certificates anybody in between can replace the weights"
+            line = getattr(node, "lineno", 1)
+            yield source.finding("no-side-effects-at-import", message, fix, path, line, hint=of_tutorial)
 
 
 def _changes(node: ast.AST, names: Mapping[str, str]) -> str | None:

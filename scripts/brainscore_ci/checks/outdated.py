@@ -25,7 +25,7 @@ _MODULES = {
 }
 NAMES: Mapping[str, str] = {"PropertiesAssembly": "PropertyAssembly"}
 """Class name in older tutorials -> current name."""
-_STILL_THERE = ("brainio", "brainscore")  # modules that the libraries also offer under their old names
+_STILL_THERE = ("brainio", "brainscore")  # offered under their old names too, as are `NAMES`
 
 
 def current_name(name: str, library: str) -> str | None:
@@ -56,7 +56,7 @@ def check_outdated(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
             for old in _imported(node):
                 new = current_name(old, library)
                 if new is not None:
-                    is_there = old.partition(".")[0] in _STILL_THERE and not any(name in old for name in NAMES)
+                    is_there = old.partition(".")[0] in _STILL_THERE or old.rpartition(".")[2] in NAMES
                     message = f"{old} is called {new} now"
                     fix = "import it under that name; brainscore check --fix does"
                     line = getattr(node, "lineno", 1)

@@ -88,7 +88,6 @@ def test_only_what_is_imported_counts(bench):
         *("from sys import path\npath.append('x')", "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'"),
         *("import os\nos.environ.setdefault('A', 'b')", "import os\ndel os.environ['A']", "import os\nos.chdir('/')"),
         *("import logging\nlogging.basicConfig(level=0)", "import warnings\nwarnings.simplefilter('ignore')"),
-        "import ssl\nssl._create_default_https_context = ssl._create_unverified_context",
         "import torch\ntorch.manual_seed(0)",
         "import numpy as np\nnp.random.seed(0)",
         "import torch\ntorch.backends.cudnn.benchmark = True",
@@ -96,6 +95,14 @@ def test_only_what_is_imported_counts(bench):
 )
 def test_side_effects_at_import(bench, code):
     assert found(bench, code, "no-side-effects-at-import") == [("model.py", 2)]
+
+
+def test_the_lines_of_the_tutorial_against_expired_certificates_are_a_hint(bench):
+    code = "import ssl\nssl._create_default_https_context = ssl._create_unverified_context"
+    bench.write("models", "network", __init____py=INIT, model__py=code)
+    (one,) = [one for one in bench.check("models", "network") if one.rule == "no-side-effects-at-import"]
+    assert (one.line, one.severity) == (2, "hint")
+    assert one.fix.startswith("remove it: without certificates")
 
 
 @pytest.mark.parametrize(

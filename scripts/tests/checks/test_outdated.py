@@ -15,7 +15,7 @@ CASES = [
     ("from brainio.stimuli import StimulusSet", f"from {IO}.stimuli import StimulusSet", "hint"),
     ("import brainio", f"import {IO}", "hint"),
     ("import brainio.assemblies as a", f"import {IO}.assemblies as a", "hint"),
-    ("from brainio.assemblies import PropertiesAssembly", f"from {IO}.assemblies import PropertyAssembly", "error"),
+    ("from brainio.assemblies import PropertiesAssembly", f"from {IO}.assemblies import PropertyAssembly", "hint"),
     ("import brainscore", "import brainscore_vision", "hint"),
     ("from brainscore.benchmarks import A", "from brainscore_vision.benchmarks import A", "hint"),
     ("from brainscore.benchmarks.screen import a", "from brainscore_vision.benchmark_helpers.screen import a", "hint"),

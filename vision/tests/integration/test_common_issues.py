@@ -9,9 +9,10 @@ import pytest
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.testing.synthetic import make_neuroid_assembly, make_stimulus_set
-from brainscore_vision import load_ceiling
+from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
-from brainscore_vision.benchmark_helpers.neural_common import average_repetition
+from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
+from brainscore_vision.benchmark_helpers.properties_common import PropertiesBenchmark
 
 
 @pytest.fixture
@@ -58,3 +59,28 @@ def test_stimuli_of_model_and_brain(stimulus_set, assembly):
     model_ids = set(model_assembly["stimulus_id"].values)
     bio_ids = set(assembly["stimulus_id"].values)
     assert model_ids == bio_ids, f"Mismatched IDs: {model_ids ^ bio_ids}"
+
+
+def test_patterns_1_and_2_state_no_version(assembly):
+    ceiler, metric = load_ceiling("internal_consistency"), load_metric("pls")
+    neural = NeuralBenchmark(
+        identifier="MajajHong2015.IT-pls",
+        assembly=average_repetition(assembly),
+        similarity_metric=metric,
+        visual_degrees=8,
+        number_of_trials=50,
+        ceiling_func=lambda: ceiler(assembly),
+        parent="IT",
+        bibtex="",
+    )
+    properties = PropertiesBenchmark(
+        identifier="Marques2020_Cavanaugh2002-surround_suppression_index",
+        assembly=assembly,
+        neuronal_property=lambda **_: None,
+        similarity_metric=load_metric("ks_similarity", property_name="surround_suppression_index"),
+        timebins=[(70, 170)],
+        ceiling_func=lambda _: 1,
+        parent="V1-surround_modulation",
+        bibtex="",
+    )
+    assert (neural.version, properties.version) == (1, 1)

@@ -52,6 +52,7 @@ __all__ = [
     "ModelFeaturesAssembly",
     "NeuroidAssembly",
     "NeuronRecordingAssembly",
+    "PropertiesAssembly",
     "PropertyAssembly",
     "SpikeTimesAssembly",
     "StimulusMergeAssemblyLoader",
@@ -407,6 +408,9 @@ class PropertyAssembly(DataAssembly):
 
     __slots__ = ()
     _loader_class = StimulusReferenceAssemblyLoader
+
+
+PropertiesAssembly = PropertyAssembly  # its name in older tutorials
 
 
 class MetadataAssembly(DataAssembly):

@@ -8,12 +8,14 @@ import shutil
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from brainscore_core.config import settings
-from brainscore_core.errors import AssemblyError, did_you_mean
+from brainscore_core.errors import AssemblyError, UnknownIdentifierError, did_you_mean
 from brainscore_core.files import atomic_path
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSetLoader
 from brainscore_core.transfer import fetch as fetching
@@ -187,18 +189,24 @@ def resolve_assembly_class(name: str) -> type[DataAssembly]:
     return getattr(assemblies, name)  # type: ignore[no-any-return]  # chosen from the names above
 
 
-def get_assembly(identifier: str) -> NoReturn:
-    """Raise `NotImplementedError`: there is no catalogue of assemblies; data plugins register them."""
-    raise _no_catalogue(identifier, "load_dataset", "load_assembly_from_s3")
+def get_assembly(identifier: str) -> Any:
+    """Load data that a plugin of an installed domain registers: the published name of the domain's `load_dataset`."""
+    return _load_from_domain("load_dataset", identifier)
 
 
-def get_stimulus_set(identifier: str) -> NoReturn:
-    """Raise `NotImplementedError`: there is no catalogue of stimulus sets; data plugins register them."""
-    raise _no_catalogue(identifier, "load_stimulus_set", "load_stimulus_set_from_s3")
+def get_stimulus_set(identifier: str) -> Any:
+    """Load stimuli that a plugin of an installed domain registers; see `get_assembly`."""
+    return _load_from_domain("load_stimulus_set", identifier)
 
 
-def _no_catalogue(identifier: str, load: str, load_from_s3: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"There is no catalogue to look {identifier!r} up in. Use {load}({identifier!r}) of the domain, or "
-        f"s3.{load_from_s3}(...)."
+def _load_from_domain(loader: str, identifier: str) -> Any:
+    domains = sorted({entry.module.partition(".")[0] for entry in entry_points(group="brainscore.catalogues")})
+    for domain in domains:
+        try:
+            return getattr(import_module(domain), loader)(identifier)
+        except UnknownIdentifierError:
+            if domain == domains[-1]:
+                raise
+    raise NotImplementedError(
+        f"No domain is installed whose plugins could register {identifier!r}. Install the domain of your data."
     )

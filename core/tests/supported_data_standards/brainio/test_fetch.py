@@ -10,10 +10,11 @@ import textwrap
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from brainscore_core.errors import AssemblyError, ChecksumError, DownloadError, PrivateDataError
+from brainscore_core.errors import AssemblyError, ChecksumError, DownloadError, PrivateDataError, UnknownIdentifierError
 from brainscore_core.identity import stamp
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
 from brainscore_core.supported_data_standards.brainio.access import naming_public_variant, public_variant
@@ -539,9 +540,26 @@ def test_only_assembly_classes_are_resolved(name):
         resolve_assembly_class(name)
 
 
-@pytest.mark.parametrize("function", [get_assembly, get_stimulus_set])
-def test_there_is_no_catalogue(function):
-    with pytest.raises(NotImplementedError, match=r"load_.*'Made2024'"):
+@pytest.mark.parametrize(
+    ("function", "loader"), [(get_assembly, "load_dataset"), (get_stimulus_set, "load_stimulus_set")]
+)
+def test_old_loaders_ask_the_installed_domains(function, loader, monkeypatch):
+    def domain(known):
+        def load(identifier):
+            if identifier != known:
+                raise UnknownIdentifierError(f"only {known}")
+            return f"{loader} of {known}"
+
+        return SimpleNamespace(**{loader: load})
+
+    points = [SimpleNamespace(module="sound.board"), SimpleNamespace(module="sight.catalogue.board")]
+    monkeypatch.setattr(fetching, "entry_points", lambda group: points if group == "brainscore.catalogues" else [])
+    monkeypatch.setattr(fetching, "import_module", lambda name: {"sight": domain("A"), "sound": domain("B")}[name])
+    assert [function(name) for name in "AB"] == [f"{loader} of A", f"{loader} of B"]
+    with pytest.raises(UnknownIdentifierError, match="only B"):
+        function("Made2024")
+    points.clear()
+    with pytest.raises(NotImplementedError, match="No domain is installed whose plugins could register 'Made2024'"):
         function("Made2024")
 
 

@@ -89,9 +89,10 @@ class NeuralBenchmark(BenchmarkBase):
         *,
         normalization: Callable[[Score, Score], Score] = explained_variance,
         static_models: bool = True,
+        version: int = 1,
         **kwargs: Any,  # checked by BenchmarkBase
     ) -> None:
-        super().__init__(identifier=identifier, **kwargs)
+        super().__init__(identifier=identifier, version=version, **kwargs)
         ceiling = kwargs.get("ceiling_func", kwargs.get("ceiling"))
         validate_pair(similarity_metric, ceiling, normalization, of=f"Benchmark {identifier!r}")
         check_degrees(visual_degrees, identifier)

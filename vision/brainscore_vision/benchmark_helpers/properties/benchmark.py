@@ -69,12 +69,13 @@ class PropertiesBenchmark(BenchmarkBase):
         timebins: Sequence[tuple[float, float]],
         *,
         gratings: GratingSets = MARQUES2020,
+        version: int = 1,
         **kwargs: Any,  # checked by BenchmarkBase
     ) -> None:
         estimate = kwargs.get("ceiling_func")
         if callable(estimate):
             kwargs["ceiling_func"] = lambda: estimate(assembly)
-        super().__init__(identifier=identifier, **kwargs)
+        super().__init__(identifier=identifier, version=version, **kwargs)
         self._assembly = cast("PropertyAssembly", assembly)  # a LazyLoad acts as the assembly
         self._neuronal_property = neuronal_property
         self._similarity_metric = checked_metric(similarity_metric, benchmark=identifier)

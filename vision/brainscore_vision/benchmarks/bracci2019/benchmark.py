@@ -35,7 +35,7 @@ def average_subjects(patterns: NeuroidAssembly) -> NeuroidAssembly:
     return NeuroidAssembly(patterns.values @ weights, coords=coords, dims=patterns.dims, attrs=patterns.attrs)
 
 
-def Bracci2019RSA(region: str, *, published: bool = False) -> RSABenchmark:
+def Bracci2019RSA(region: str, *, published: bool = False, identifier: str | None = None) -> RSABenchmark:
     """Compare with ``'V1'``, ``'posteriorVTC'`` or ``'anteriorVTC'``."""
 
     @cache
@@ -49,8 +49,8 @@ def Bracci2019RSA(region: str, *, published: bool = False) -> RSABenchmark:
 
     ceiling = load_ceiling("rsa_ceiling", **({"bound": "lower", "compat": True} if published else {}))
     return RSABenchmark(
-        identifier=f"Bracci2019.{region}-rdm",
-        version=1,
+        identifier=identifier or f"Bracci2019.{region}-rdm",
+        version=1,  # same scores: only identifiers change
         assembly=LazyLoad(lambda: average_subjects(patterns()) if published else patterns()),
         region=REGIONS[region][1],
         visual_degrees=VISUAL_DEGREES,

@@ -43,6 +43,8 @@ def test_brain_is_between_the_bounds(patterns, region):
     number, recorded = REGIONS[region]
     benchmark = load_benchmark(f"Bracci2019.{region}-rdm")
     assert (benchmark.version, benchmark.parent, benchmark.region) == (1, "Bracci2019", recorded)
+    if region != "anteriorVTC":
+        assert load_benchmark(f"Bracci2019_RSA-{region}").region == recorded
     _, truth = patterns
     brain = truth.sel(neuroid=truth["roi"] == number)
     score = benchmark(PrecomputedFeatures(brain, visual_degrees=8))

@@ -5,10 +5,16 @@
 
 from brainscore_vision import benchmark_registry
 
-from .benchmark import MajajHong2015
+from .benchmark import (
+    DicarloMajajHong2015ITPLS,
+    DicarloMajajHong2015V4PLS,
+    MajajHong2015,
+    MajajHongITPublicBenchmark,
+    MajajHongV4PublicBenchmark,
+)
 
-benchmark_registry["MajajHong2015.V4-pls"] = lambda: MajajHong2015("V4")
-benchmark_registry["MajajHong2015.IT-pls"] = lambda: MajajHong2015("IT")
+benchmark_registry["MajajHong2015.V4-pls"] = DicarloMajajHong2015V4PLS
+benchmark_registry["MajajHong2015.IT-pls"] = DicarloMajajHong2015ITPLS
 benchmark_registry["MajajHong2015.V4-ridge"] = lambda: MajajHong2015("V4", metric="ridge")
 benchmark_registry["MajajHong2015.IT-ridge"] = lambda: MajajHong2015("IT", metric="ridge")
 benchmark_registry["MajajHong2015.V4-rdm"] = lambda: MajajHong2015("V4", metric="rdm")
@@ -38,9 +44,5 @@ benchmark_registry["MajajHong2015public.IT-temporal-ridge"] = lambda: MajajHong2
     "IT", access="public", metric="ridge", time_interval=10
 )
 
-benchmark_registry["MajajHong2015.V4.public-pls"] = lambda: MajajHong2015(
-    "V4", access="public", identifier="MajajHong2015.V4.public-pls"
-)
-benchmark_registry["MajajHong2015.IT.public-pls"] = lambda: MajajHong2015(
-    "IT", access="public", identifier="MajajHong2015.IT.public-pls"
-)
+benchmark_registry["MajajHong2015.V4.public-pls"] = MajajHongV4PublicBenchmark
+benchmark_registry["MajajHong2015.IT.public-pls"] = MajajHongITPublicBenchmark

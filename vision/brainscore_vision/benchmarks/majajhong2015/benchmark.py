@@ -68,10 +68,10 @@ def load_assembly(average_repetitions: bool, region: str, access: str = "private
     return average_repetition(assembly) if average_repetitions else assembly
 
 
-# Names that published code imports.
+# Names that published code imports, with their published identifiers. # same scores: only identifiers change
 DicarloMajajHong2015V4PLS = partial(MajajHong2015, "V4")
 DicarloMajajHong2015ITPLS = partial(MajajHong2015, "IT")
-MajajHongV4PublicBenchmark = partial(MajajHong2015, "V4", access="public")
-MajajHongITPublicBenchmark = partial(MajajHong2015, "IT", access="public")
+MajajHongV4PublicBenchmark = partial(MajajHong2015, "V4", access="public", identifier="MajajHong2015.V4.public-pls")
+MajajHongITPublicBenchmark = partial(MajajHong2015, "IT", access="public", identifier="MajajHong2015.IT.public-pls")
 MajajHongV4TemporalPublicBenchmark = partial(MajajHong2015, "V4", access="public", time_interval=10)
 MajajHongITTemporalPublicBenchmark = partial(MajajHong2015, "IT", access="public", time_interval=10)

@@ -215,3 +215,20 @@ def test_published_amount_of_grey(identifier, stimulus_id, at_14, at_6):
 @pytest.mark.parametrize("identifier", PUBLISHED)
 def test_models_are_shown_as_many_trials(identifier):
     NumberOfTrialsTests().repetitions_test(identifier)
+
+
+def test_registrations_of_the_tutorial():
+    from brainscore_vision.benchmarks.majajhong2015 import (
+        DicarloMajajHong2015ITPLS,
+        DicarloMajajHong2015V4PLS,
+        MajajHongITPublicBenchmark,
+        MajajHongV4PublicBenchmark,
+    )
+
+    for key, make in {
+        "MajajHong2015.V4-pls": DicarloMajajHong2015V4PLS,
+        "MajajHong2015.IT-pls": DicarloMajajHong2015ITPLS,
+        "MajajHong2015.V4.public-pls": MajajHongV4PublicBenchmark,
+        "MajajHong2015.IT.public-pls": MajajHongITPublicBenchmark,
+    }.items():
+        assert make().identifier == load_benchmark(key).identifier == key
