@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from brainscore_core import command_line
+from brainscore_core.errors import count
 
 __all__ = ["leaderboard"]
 
@@ -71,7 +72,14 @@ def build(
     allowed = [] if gone is None else [line.strip() for line in gone.read_text(encoding="utf-8").splitlines()]
     built = build_site(records, at, date, catalogue, made_up, to, gone=allowed, processes=processes)
     command_line.say(
-        f"{to / 'index.html'}: {built.n_models} models, {built.n_benchmarks} benchmarks, {built.n_records} records."
+        f"{to / 'index.html'}: {count(built.n_models, 'model')}, {count(built.n_benchmarks, 'benchmark')}, "
+        f"{count(built.n_records, 'record')}."
+        + (
+            f" {count(built.n_left_out, 'registered benchmark')} without a record and in no average "
+            f"{'is' if built.n_left_out == 1 else 'are'} not listed."
+            if built.n_left_out
+            else ""
+        )
     )
     return 0
 

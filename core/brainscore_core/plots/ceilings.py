@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.errors import ConfigurationError, DataNotHereError
+from brainscore_core.errors import ConfigurationError, DataNotHereError, count
 from brainscore_core.plots.figures import axes_for, draw_mark, dress, figure_of, head, rows_for, told_beside
 from brainscore_core.plots.inputs import Records, check_known, check_most, models_of, read_records, sizes_of
 from brainscore_core.plots.style import Theme, shortened, theme_named
@@ -99,7 +99,8 @@ def ceiling(
     how = f"\nline: the highest that noise allows{', the root of the reliability,' if is_root else ''}{interval}"
     panel.set_xlabel(f"raw score with its 95 % interval{how}".removesuffix(","), fontsize=8.5, color=ink.text)
     cut = "" if len(drawn) == len(complete) else f", the first {len(drawn)} are drawn"
-    head(panel, title, [f"n = {len(complete)} models{cut}", *_ceiling_notes(complete), sizes_of(complete)], ink)
+    n = count(len(complete), "model")
+    head(panel, title, [f"n = {n}{cut}", *_ceiling_notes(complete), sizes_of(complete)], ink)
     return figure_of(panel)
 
 

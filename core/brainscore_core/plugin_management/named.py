@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
-from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError, did_you_mean
+from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError, count, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
 
@@ -39,7 +39,7 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
     names = {plugin.name for plugin in plugins}
     names.update(registration.identifier for plugin in plugins for registration in plugin.registrations)
     raise UnknownIdentifierError(
-        f"No plugin folder or identifier is called {name!r} ({len(plugins)} plugins known)."
+        f"No plugin folder or identifier is called {name!r} ({count(len(plugins), 'plugin')} known)."
         f"{did_you_mean(name, sorted(names), most=3)} "
         f"Plugins live in {', '.join(str(root.path) for root in index.roots)}; one from elsewhere is named by its path."
     )

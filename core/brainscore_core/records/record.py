@@ -89,7 +89,8 @@ _Number = Annotated[float, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
 _Integer = Annotated[int, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
 _Reason = Annotated[str, text(_MOST_REASON)]
 _Sketch = Annotated[str, Field(max_length=_MOST_INFLUENCE, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]  # base64
-_Digests = Annotated[Mapping[_Name, _Name], at_most(_MOST_PARTS)]
+_FewParts = Field(max_length=_MOST_PARTS)  # `at_most` of a mapping needs pydantic 2.14
+_Digests = Annotated[Mapping[_Name, _Name], _FewParts]
 Status = Annotated[
     str,
     matching(_STATUS, "'scored', 'not_applicable', 'failed:<class>' or 'skipped:<reason>'"),
@@ -245,7 +246,7 @@ class ScoreRecord(Untrusted):
     ceiling_error_over: Annotated[tuple[_Name, ...], at_most(_MOST_SOURCES)] = ()
     ceiling_nan_reason: _Reason | None = None
     ceiling_estimator: _Reason | None = None
-    seeds: Annotated[Mapping[_Name, _Integer], at_most(_MOST_PARTS)] = field(default_factory=dict)
+    seeds: Annotated[Mapping[_Name, _Integer], _FewParts] = field(default_factory=dict)
     data: _Digests = field(default_factory=dict)
     plugins: _Digests = field(default_factory=dict)
     weights: _Name | None = None

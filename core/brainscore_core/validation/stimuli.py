@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from brainscore_core.errors import nearest
+from brainscore_core.errors import count, nearest
 from brainscore_core.identity.digest import file_digest
 from brainscore_core.validation.media import file_problem
 from brainscore_core.validation.problem import Problem
@@ -185,7 +185,7 @@ def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
     return [
         Problem(
             "stimulus files",
-            f"{sum(map(len, groups))} stimuli share {len(groups)} files: {examples}{more}",
+            f"{sum(map(len, groups))} stimuli share {count(len(groups), 'file')}: {examples}{more}",
             "give a picture one stimulus_id, and its repetitions a number in the assembly: otherwise it may be in "
             "training and in test at once",
             is_hint=True,

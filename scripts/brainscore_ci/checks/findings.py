@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from brainscore_ci.reporting.annotations import annotation
+from brainscore_core.errors import count
 
 __all__ = ["Finding", "Severity", "as_json", "as_text", "github_annotations", "in_order", "printable"]
 
@@ -73,11 +74,11 @@ def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
     hints = [str(finding) for finding in in_order(findings) if not finding.is_error]
     blocks = [
         "\n".join([title, *(f"  {line}" for line in lines)])
-        for title, lines in (("Errors", errors), ("Hints (nothing has to be done about them)", hints))
+        for title, lines in (("Errors", errors), ("Suggestions", hints))
         if lines
     ]
-    plugins = f"{len(checked)} plugins" if len(checked) > 5 else printable(", ".join(checked)) or "0 plugins"
-    counts = [f"{len(lines)} {one}{'s' * (len(lines) != 1)}" for one, lines in (("error", errors), ("hint", hints))]
+    plugins = count(len(checked), "plugin") if len(checked) > 5 else printable(", ".join(checked)) or "0 plugins"
+    counts = [count(len(lines), one) for one, lines in (("error", errors), ("suggestion", hints))]
     return "\n\n".join([*blocks, f"{', '.join(counts)} in {plugins}"])
 
 

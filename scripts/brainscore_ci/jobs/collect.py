@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from brainscore_ci.jobs.artifacts import beside_of, code_of, read_beside, read_records, revisions_of
 from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.reporting.markdown import code, escape, table
-from brainscore_core.errors import BrainScoreError, UploadError
+from brainscore_core.errors import BrainScoreError, UploadError, count
 from brainscore_core.git import environment_of_git, run_git, said
 from brainscore_core.identity.software import version_class
 from brainscore_core.plugin_management.source.literals import constants
@@ -342,7 +342,7 @@ def summary(collected: Collected, plan: Plan) -> str:
     records = collected.records
     scored = sum(record.is_scored for record in (*records, *collected.outdated))
     lines = [
-        f"## Scores: {scored} of {len(plan.pairs)} pairs scored",
+        f"## Scores: {scored} of {count(len(plan.pairs), 'pair')} scored",
         "",
         *[f"- no record: {code(pair.model)} on {code(pair.benchmark)}" for pair in collected.missing[:_MOST_ROWS]],
         *[f"- {escape(problem)}" for problem in collected.problems[:_MOST_ROWS]],

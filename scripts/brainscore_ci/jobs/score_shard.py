@@ -18,7 +18,7 @@ from brainscore_ci.reporting.annotations import for_log
 from brainscore_ci.reporting.results import PairResult, Results
 from brainscore_core.command_line import FAILED, say
 from brainscore_core.config import settings
-from brainscore_core.errors import BrainScoreError
+from brainscore_core.errors import BrainScoreError, count
 from brainscore_core.files import atomic_path
 from brainscore_core.git import run_git
 from brainscore_core.records.store import BranchStore, FolderStore, RecordStore, reuse
@@ -85,7 +85,7 @@ def run(
     if results is not None:
         _write_results(results, shard, pairs, FolderStore(records))
     failed = [record for record in made if record.status.startswith("failed:")]
-    say(f"{len(made)} new records, {len(failed)} of them of failures; {len(unscored)} pairs not reached.")
+    say(f"{count(len(made), 'new record')}, {len(failed)} of failures; {count(len(unscored), 'pair')} not reached.")
     return FAILED if failed or unscored else 0
 
 

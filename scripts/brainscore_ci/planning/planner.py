@@ -21,7 +21,7 @@ from brainscore_ci.planning.library import LibraryEffect, follow_changes, read_l
 from brainscore_ci.planning.plan import Event, Plan, Refusal
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.command_line import say
-from brainscore_core.errors import ConfigurationError, did_you_mean
+from brainscore_core.errors import ConfigurationError, count, did_you_mean
 from brainscore_core.files import atomic_path
 from brainscore_core.git import commit_named
 from brainscore_core.plugin_management.source.files import SourceFile
@@ -113,7 +113,7 @@ def write_missing(checkout: Checkout, file: Path, records: str = RECORDS) -> int
     missing = missing_pairs(checkout, records)
     with atomic_path(file) as temporary:
         temporary.write_text(json.dumps(missing, indent=0) + "\n", encoding="utf-8")
-    say(f"{len(missing)} pairs have no record on {records}.")
+    say(f"{count(len(missing), 'pair has', 'pairs have')} no record on {records}.")
     return 0
 
 

@@ -102,12 +102,12 @@ def _findings(results: Results) -> Section:
 
     def items() -> Iterator[str]:
         for finding in check.findings:
-            kind = "" if finding.is_error else "hint, "
+            kind = "" if finding.is_error else "suggestion, "
             fix = f"<br>Fix: {escape(finding.fix, 600)}" if finding.fix else ""
             place = _path(f"{finding.path}:{finding.line}")
             yield f"- {place}: {kind}{escape(finding.rule)}: {escape(finding.message, 600)}{fix}"
 
-    counts = f"{count(check.n_errors, 'error')}, {count(check.n_hints, 'hint')}"
+    counts = f"{count(check.n_errors, 'error')}, {count(check.n_hints, 'suggestion')}"
     head = (f"### Static checks: {counts}", "")
     return Section(name="findings", importance=85, items=items(), total=check.n_errors + check.n_hints, head=head)
 

@@ -19,14 +19,14 @@ def test_errors_and_hints_apart():
     text = as_text([hint, finding(line=9), finding(line=3), finding(line=3)], ["models/a"])
     assert text.splitlines() == [
         *("Errors", "  models/a/model.py:3: syntax: is wrong: mend it"),
-        *("  models/a/model.py:9: syntax: is wrong: mend it", "", "Hints (nothing has to be done about them)"),
-        *("  models/a/model.py:1: syntax: is odd: mend it", "", "2 errors, 1 hint in models/a"),
+        *("  models/a/model.py:9: syntax: is wrong: mend it", "", "Suggestions"),
+        *("  models/a/model.py:1: syntax: is odd: mend it", "", "2 errors, 1 suggestion in models/a"),
     ]
 
 
 def test_nothing_found():
-    assert as_text([], ["models/a"]) == "0 errors, 0 hints in models/a"
-    assert as_text([], list("abcdef")) == "0 errors, 0 hints in 6 plugins"
+    assert as_text([], ["models/a"]) == "0 errors, 0 suggestions in models/a"
+    assert as_text([], list("abcdef")) == "0 errors, 0 suggestions in 6 plugins"
 
 
 def test_json():

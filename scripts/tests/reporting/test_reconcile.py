@@ -553,7 +553,7 @@ def scoring_run(**changes):
 def test_missing_scores_are_queued_once(github):
     first = reconcile(github, SETTINGS, missing=MISSING, head=sha(9))
     assert first.actions == (Queue(workflow="score.yml", branch="main", inputs=SETTINGS.inputs),)
-    assert "1 scores are missing" in first.notes[0]
+    assert "1 score is missing" in first.notes[0]
     second = reconcile(github, SETTINGS, missing=MISSING, head=sha(9))
     assert second.actions == ()
     assert "on its way" in second.notes[0]
@@ -579,7 +579,7 @@ def test_nothing_is_queued_where_nothing_is_missing(github):
 def test_when_scoring_is_queued(runs, queued):
     actions, note = decide_scoring(MISSING, runs, sha(9), SETTINGS)
     assert bool(actions) == queued
-    assert "1 scores are missing" in note
+    assert "1 score is missing" in note
 
 
 def test_a_dry_run_writes_nothing(github):

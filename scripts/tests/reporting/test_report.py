@@ -181,9 +181,9 @@ def test_what_the_static_checks_found_is_in_the_report_and_fails_it():
     assert verdict.problems == ("static checks: 1 error",)
     lines = render(PLAN, results, verdict).splitlines()
     assert lines[0] == "## Checks failed"
-    assert "### Static checks: 1 error, 1 hint" in lines
+    assert "### Static checks: 1 error, 1 suggestion" in lines
     assert "- `models/network/__init__.py:4`: imports: timm is imported<br>Fix: add it" in lines
-    assert "- `models/network/x.py:1`: hint, citation: none" in lines
+    assert "- `models/network/x.py:1`: suggestion, citation: none" in lines
     assert Results.from_json(results.to_json()).check == CHECK
 
 

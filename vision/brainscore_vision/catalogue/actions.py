@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brainscore_core import command_line
+from brainscore_core.errors import count
 from brainscore_vision.catalogue.describe import size_text
 from brainscore_vision.catalogue.entries import clean, entries, verify
 
@@ -27,8 +28,8 @@ def list_data(*, cached: bool) -> int:
 def verify_data(identifiers: Sequence[str]) -> int:
     """Verify the files of identifiers, or all cached ones; return the number of problems."""
     requested = [entry for identifier in identifiers for entry in entries(identifier)]
-    count, problems = verify(requested if identifiers else None)
-    for line in (*problems, f"{count} files verified, {len(problems)} problems."):
+    n_files, problems = verify(requested if identifiers else None)
+    for line in (*problems, f"{count(n_files, 'file')} verified, {count(len(problems), 'problem')}."):
         _print(line)
     if problems:
         command_line.say("Remove damaged data (data clean IDENTIFIER) and fetch them again.")

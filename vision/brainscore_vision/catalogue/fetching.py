@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from brainscore_core import command_line
-from brainscore_core.errors import DownloadError
+from brainscore_core.errors import DownloadError, count
 from brainscore_core.supported_data_standards.brainio.fetch import fetch_all, sizes_of
 from brainscore_vision.catalogue.describe import size_text
 from brainscore_vision.catalogue.entries import Entry, entries, entries_of
@@ -27,7 +27,7 @@ class FetchPlan:
 
     def __str__(self) -> str:
         sizes = [size_text(self.size_bytes)] if self.n_files > self.n_unknown else []
-        unknown = [f"{self.n_unknown} files of unknown size"] if self.n_unknown else []
+        unknown = [f"{count(self.n_unknown, 'file')} of unknown size"] if self.n_unknown else []
         return " + ".join([*sizes, *unknown]) or "-"
 
 
@@ -55,7 +55,7 @@ def fetch_entry(entry: Entry, *, load: bool) -> str:
     """
     if entry.files and not load:
         fetch_all([(file.source, file.path) for file in entry.files])
-        return f"{len(entry.files)} files"
+        return count(len(entry.files), "file")
     loaded = {"data": load_dataset, "stimulus_set": load_stimulus_set}[entry.kind](entry.identifier)
     shape = getattr(loaded, "sizes", None) or {"stimuli": len(loaded)}
     return ", ".join([type(loaded).__name__, *(f"{size} {name}" for name, size in shape.items())])
@@ -73,8 +73,10 @@ def fetch_data(
     rows = [(plan.entry.identifier, plan.entry.kind, plan.entry.cached, str(plan)) for plan in plans]
     command_line.print_table(("IDENTIFIER", "KIND", "HERE", "TO FETCH"), rows)
     missing, n_unknown = sum(plan.size_bytes for plan in plans), sum(plan.n_unknown for plan in plans)
-    unknown = f" and {n_unknown} files of unknown size" if n_unknown else ""
-    command_line.say(f"To fetch: {size_text(missing)}{unknown}, {sum(plan.n_files for plan in plans)} files in all.")
+    unknown = f" and {count(n_unknown, 'file')} of unknown size" if n_unknown else ""
+    command_line.say(
+        f"To fetch: {size_text(missing)}{unknown}, {count(sum(plan.n_files for plan in plans), 'file')} in all."
+    )
     failed = 0
     for entry in () if dry_run else [plan.entry for plan in plans]:
         try:

@@ -84,7 +84,7 @@ def test_the_atlas_that_a_plugin_keeps_is_told(tmp_path):
     content = {"models": [{"identifier": "m", "atlas": told}], "benchmarks": [], "nodes": []}
     assert catalogue.from_json(json.dumps(content)).model["m"].atlas.regions[0].scores == (0.5, None)
     told["regions"][0]["scores"] = [0.5]
-    with pytest.raises(CorruptFileError, match=r"atlas of 'm' has 1 scores for .V1., expected one"):
+    with pytest.raises(CorruptFileError, match=r"atlas of 'm' has 1 score for .V1., expected one"):
         catalogue.from_json(json.dumps(content))
     for wrong in ("{", "[]", '{"layers": []}'):
         file.write_text(wrong)

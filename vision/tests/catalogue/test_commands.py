@@ -74,7 +74,7 @@ def test_verify(home, capsys):
     assert run("verify") == 0
     assert "3 files verified, 0 problems" in capsys.readouterr().out
     assert run("verify", "Made2024.public") == 0
-    assert "1 files verified" in capsys.readouterr().out
+    assert "1 file verified" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("identifiers", [[], ["Made2024.public"]])

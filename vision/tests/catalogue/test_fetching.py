@@ -159,7 +159,7 @@ def test_what_cannot_be_had_keeps_nothing_else_from_coming(stand_ins, capsys):
     stand_in_images(stand_ins)
     assert run("--benchmark", BENCHMARK) == NOT_AVAILABLE
     printed = capsys.readouterr()
-    assert "1 files of unknown size" in printed.out
+    assert "1 file of unknown size" in printed.out
     assert "Not fetched: Maniquet2024 (data). Cannot download" in printed.err
     assert "1 of 3 could not be fetched" in printed.err
     assert [each.n_files for each in plan_of(data_of(BENCHMARK))] == [0, 0, 1]

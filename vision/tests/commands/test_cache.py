@@ -84,7 +84,7 @@ def test_list_verifies_on_demand(capsys, stimuli):
         stream.write(b"?")
     assert "whole" in out(capsys, "list")
     assert "damaged" in out(capsys, "list", "--verify", code=1)
-    assert out(capsys, "clean", "--damaged").startswith("Removed 1 entries")
+    assert out(capsys, "clean", "--damaged").startswith("Removed 1 entry")
     assert stored_entries() == []
 
 
@@ -111,7 +111,7 @@ def test_layers_that_were_recorded_together_are_one_entry(capsys, stimuli):
     record(stimuli, "a", "b", "c", "d", "e")
     line, total = out(capsys, "list").splitlines()
     assert "net a, b, c and 2 more" in line
-    assert total.startswith("1 entries")
+    assert total.startswith("1 entry")
     record(stimuli, "d")
     assert out(capsys, "explain").splitlines()[1:] == ["  hit: d"]
     record(stimuli, "a", "f")
@@ -137,7 +137,7 @@ def test_entries_of_another_version_are_not_read_and_can_be_removed(capsys, stim
     (stored.folder / index).write_text(before)
     if index != "entry.json":
         (stored.folder / "entry.json").unlink()
-    assert out(capsys, "clean", "--damaged").startswith("Removed 1 entries")
+    assert out(capsys, "clean", "--damaged").startswith("Removed 1 entry")
 
 
 def test_explain_says_why_nothing_was_cached_and_what_was_resumed(capsys, stimuli):
@@ -160,7 +160,7 @@ def test_clean_removes_what_was_not_used_for_the_longest_time(capsys, stimuli):
     record(stimuli, "c")  # used again
     assert [stored.layers for stored in stored_entries()] == [["b"], ["a"], ["c"]]
     size_gb = max(stored.size_bytes for stored in stored_entries()) / 1e9
-    assert out(capsys, "clean", "--to-gb", str(2.1 * size_gb)).startswith("Removed 1 entries")
+    assert out(capsys, "clean", "--to-gb", str(2.1 * size_gb)).startswith("Removed 1 entry")
     assert [stored.layers for stored in stored_entries()] == [["a"], ["c"]]
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, Strict, TypeAdapter
 
-from brainscore_core.errors import ConfigurationError, CorruptFileError, did_you_mean
+from brainscore_core.errors import ConfigurationError, CorruptFileError, count, did_you_mean
 from brainscore_core.untrusted import Address, Flag, Line, PathText, Untrusted, at_most, matching, read, text
 
 __all__ = ["ROOTS", "Atlas", "AtlasRegion", "BenchmarkEntry", "Catalogue", "ModelEntry", "NodeEntry", "catalogues"]
@@ -195,8 +195,8 @@ class Catalogue(Untrusted):
             ),
             *self._problems_of_tree(),
             *(
-                f"the atlas of {model.identifier!r} has {len(region.scores)} scores for {region.region!r}, expected "
-                f"one (or null) for each of {len(model.atlas.layers)} layers"
+                f"the atlas of {model.identifier!r} has {count(len(region.scores), 'score')} for {region.region!r}, "
+                f"expected one (or null) for each of {len(model.atlas.layers)} layers"
                 for model in self.models
                 if model.atlas is not None
                 for region in model.atlas.regions

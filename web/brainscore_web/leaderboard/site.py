@@ -39,10 +39,14 @@ class GoneError(BrainScoreError):
 
 @dataclass(frozen=True)
 class SiteSummary:
-    """Summary of a build; `problems` are unreadable records or notes of the last run."""
+    """Summary of a build; `problems` are unreadable records or notes of the last run.
+
+    `n_left_out` registered benchmarks are in no average and have no record, so they are not among `n_benchmarks`.
+    """
 
     n_models: int
     n_benchmarks: int
+    n_left_out: int
     n_records: int
     problems: tuple[str, ...]
 
@@ -92,6 +96,7 @@ def build(
         for entry in catalogue.benchmarks
         if (entry.parent and not entry.simulated) or entry.identifier in by_benchmark
     ]
+    n_left_out = len(catalogue.benchmarks) - len(listed)
     catalogue = dataclasses.replace(catalogue, benchmarks=tuple(listed)).with_recorded(models, by_benchmark)
     catalogue.validate()
     with tempfile.TemporaryDirectory(prefix="leaderboard-") as scratch, Workers(processes, len(paths)) as workers:
@@ -104,7 +109,7 @@ def build(
         run = _run_of(source, problems)
         with _replacing(target) as folder:
             write_site(folder, board, computed.scratch, catalogue, workers, pictures=pictures, run=run)
-    return SiteSummary(len(board.models), len(board.leaves), len(paths), tuple(problems))
+    return SiteSummary(len(board.models), len(board.leaves), n_left_out, len(paths), tuple(problems))
 
 
 def _run_of(source: Source, problems: list[str]) -> Run | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from brainscore_core.config import settings
-from brainscore_core.errors import ConfigurationError, StimulusError
+from brainscore_core.errors import ConfigurationError, StimulusError, count
 from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio.fetch import (
     S3Object,
@@ -199,8 +199,8 @@ def _check_same_files(stimulus_set: StimulusSet, csv_path: Path, directory: Path
     if surplus:
         examples = ", ".join(sorted(surplus)[:10])
         raise StimulusError(
-            f"{directory} holds {len(surplus)} files that {csv_path} does not list ({examples}). Either they belong to "
-            f"another version (remove {directory} to have it extracted anew) or the set was packaged wrongly."
+            f"{directory} holds {count(len(surplus), 'file')} that {csv_path} does not list ({examples}). Either they "
+            f"belong to another version (remove {directory} to have it extracted anew) or the set was packaged wrongly."
         )
 
 

@@ -160,7 +160,7 @@ def test_stimuli_in_folders_of_the_archive(storage, tmp_path):
 
 def test_table_and_archive_have_to_agree(storage, tmp_path):
     reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members={**MEMBERS, "c.png": b"C"})
-    with pytest.raises(StimulusError, match=r"1 files .* does not list \(c\.png\)"):
+    with pytest.raises(StimulusError, match=r"1 file .* does not list \(c\.png\)"):
         s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
     reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members={"a.png": b"A"})
     with pytest.raises(MissingStimulusError, match=r"1 of 2 stimulus files .*\n.*'b': .*b\.png"):

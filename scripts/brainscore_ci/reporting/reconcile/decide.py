@@ -28,7 +28,7 @@ from brainscore_ci.reporting.reconcile.comments import (
 )
 from brainscore_ci.reporting.report import COMMENT_BYTES, render
 from brainscore_ci.reporting.verdict import Verdict, judge
-from brainscore_core.errors import CorruptFileError
+from brainscore_core.errors import CorruptFileError, count
 
 if TYPE_CHECKING:
     from brainscore_ci.github.client import Comment, HttpGitHub, PullRequest, WorkflowRun
@@ -212,14 +212,15 @@ def decide_scoring(
     latest_runs = tuple(runs)
     if not missing:
         return (), "No score is missing."
+    are_missing = f"{count(len(missing), 'score is', 'scores are')} missing"
     waiting = [run for run in latest_runs if run.status != "completed"]
     if waiting:
-        return (), f"{len(missing)} scores are missing; run {waiting[0].id} is on its way."
+        return (), f"{are_missing}; run {waiting[0].id} is on its way."
     started = sum(run.event == "workflow_dispatch" and run.head_sha == head for run in latest_runs)
     if started >= policy.most_starts:
-        return (), f"{len(missing)} scores are missing after {started} starts at {head[:12]}: a person has to look."
+        return (), f"{are_missing} after {count(started, 'start')} at {head[:12]}: a person has to look."
     queue = Queue(workflow=policy.scoring, branch=policy.branch, inputs=policy.inputs)
-    return (queue,), f"{len(missing)} scores are missing: {policy.scoring} is started."
+    return (queue,), f"{are_missing}: {policy.scoring} is started."
 
 
 def _report(facts: Facts, run: WorkflowRun) -> tuple[bool, str]:

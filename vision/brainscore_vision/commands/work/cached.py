@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from brainscore_core import command_line
+from brainscore_core.errors import count
 from brainscore_core.identity.store import CacheEntry, cache_limit_bytes
 from brainscore_vision.isolation import kept
 from brainscore_vision.model_helpers.activations import cache
@@ -33,7 +34,8 @@ def list_entries(*, verify: bool, as_json: bool) -> int:
         command_line.show(_line(stored, state))
     total = sum(stored.size_bytes for stored in entries)
     command_line.show(
-        f"{len(entries)} entries, {_size(total)} of {_size(cache_limit_bytes())}, in {cache.cache_folder()}"
+        f"{count(len(entries), 'entry', 'entries')}, {_size(total)} of {_size(cache_limit_bytes())}, "
+        f"in {cache.cache_folder()}"
     )
     if answers_bytes := kept.stored_answers().size_bytes():
         command_line.show(f"Answers of models in boxes: {_size(answers_bytes)}, in {kept.answers_folder()}")
@@ -135,7 +137,7 @@ def clean(limit_bytes: int | None, *, everything: bool) -> int:
             command_line.show(f"Removed {answers} answers of models in boxes.")
     freed = sum(entry.size_bytes for entry in removed)
     n_remaining = len(cache.stored_entries())
-    command_line.show(f"Removed {len(removed)} entries, {_size(freed)}; {n_remaining} are left.")
+    command_line.show(f"Removed {count(len(removed), 'entry', 'entries')}, {_size(freed)}; {n_remaining} are left.")
     if everything and n_remaining:
         command_line.say("Those that are left are in use by a process.")
     return 0

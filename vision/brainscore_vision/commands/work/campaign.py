@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_core import command_line
 from brainscore_core.config import settings
-from brainscore_core.errors import IsolationError
+from brainscore_core.errors import IsolationError, count
 from brainscore_core.identity import sources
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import FolderStore, is_recorded, reuse
@@ -52,7 +52,7 @@ def score_many(models: Sequence[str], benchmarks: Sequence[str], options: ScoreO
             absent = [name for name in benchmarks if name in facts and facts[name].here in ("no", "partly")]
             benchmarks = [name for name in benchmarks if name not in absent]
             if absent:
-                command_line.say(f"Left out, as their data are not here: {len(absent)} benchmarks.")
+                command_line.say(f"Left out, as their data are not here: {count(len(absent), 'benchmark')}.")
         pairs = pairs_of(models, benchmarks, facts)
         folder = records_folder(options.record)
         stimuli_key, jobs = stimuli_of(facts), options.jobs or 1
@@ -121,7 +121,7 @@ def _run(
     todo = [pair for pair in pairs if is_scored(pair.model, pair.benchmark) is None]
     of_private = {pair.model for pair in todo if pair.private}
     why_no_private = _why_no_private(of_private, options) if of_private else None
-    command_line.say(f"{len(todo)} of {len(pairs)} pairs to score; records go to {folder}.")
+    command_line.say(f"{len(todo)} of {count(len(pairs), 'pair')} to score; records go to {folder}.")
     if todo and options.cluster is None and options.isolation != "none" and (why := why_no_box()):
         if options.isolation == "box":
             raise IsolationError(why)
@@ -213,11 +213,12 @@ def _show_plan(
         for pair in batch.pairs
     ]
     command_line.print_table(("BATCH", "MODEL", "BENCHMARK", "MINUTES", "GB", "ACCESS"), rows)
-    for reason, count in Counter(reason for reason in reasons.values() if reason).most_common():
-        command_line.say(f"Not again: {count} pairs, {reason}.")
+    for reason, number in Counter(reason for reason in reasons.values() if reason).most_common():
+        command_line.say(f"Not again: {count(number, 'pair')}, {reason}.")
     minutes = sum(pair.minutes for pair in todo)
     command_line.say(
-        f"{len(todo)} of {len(pairs)} pairs would be scored, in {len(batches)} batches, which share models and looks; "
+        f"{len(todo)} of {count(len(pairs), 'pair')} would be scored, in "
+        f"{count(len(batches), 'batch', 'batches')}, which share models and looks; "
         f"one after the other at most about {duration(60 * minutes)}."
     )
     return 0
@@ -240,11 +241,11 @@ def _show_result(
     )
     problems = Counter(record.status.partition(":")[2] for record in records if record.status.startswith("failed:"))
     command_line.say(
-        f"{len(records)} pairs: {statuses['scored']} scored, {statuses['none']} not applicable, "
+        f"{count(len(records), 'pair')}: {statuses['scored']} scored, {statuses['none']} not applicable, "
         f"{statuses['skipped']} left out, {statuses['failed']} failed."
     )
     if problems:
-        listed = ", ".join(f"{count} {problem}" for problem, count in problems.most_common())
+        listed = ", ".join(f"{number} {problem}" for problem, number in problems.most_common())
         command_line.say(f"Failed: {listed}. The same command with --retry {' '.join(problems)} tries them again.")
     return exit_code(records)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from brainscore_core import command_line
-from brainscore_core.errors import RequirementsError
+from brainscore_core.errors import RequirementsError, count
 from brainscore_core.files import atomic_path
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.untrusted import in_spreadsheet
@@ -34,7 +34,7 @@ def export(path: Path, records: Sequence[ScoreRecord]) -> int:
                 raise RequirementsError(
                     "Files of Parquet need pyarrow: pip install pyarrow. Or write a .csv file."
                 ) from error
-    command_line.say(f"Written: {path}, {len(table)} records.")
+    command_line.say(f"Written: {path}, {count(len(table), 'record')}.")
     return 0
 
 

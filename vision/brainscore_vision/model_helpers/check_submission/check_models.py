@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from types import ModuleType
 
-from brainscore_core.errors import BrainScoreError, harmless, listed
+from brainscore_core.errors import BrainScoreError, count, harmless, listed
 from brainscore_vision.model_helpers.check_submission.errors import ModelCheckError
 
 __all__ = ["ModelCheckError", "check_base_models", "check_brain_models", "check_models"]
@@ -68,10 +68,11 @@ def _check_each(plugin: ModuleType, check: Callable[[ModuleType, str], str]) -> 
             _say(f"{name}: passed ({result}, {time.monotonic() - started:.1f} s)")
     if len(errors) == 1:
         raise next(iter(errors.values()))
+    models = count(len(names), "model")
     if errors:
         problems = listed([f"{name}: {_described(error)}" for name, error in errors.items()])
-        raise ModelCheckError(f"{len(errors)} of {len(names)} models of {plugin.__name__} fail the check:{problems}")
-    _say(f"{len(names)} of {len(names)} models pass the check: ready to submit.")
+        raise ModelCheckError(f"{len(errors)} of {models} of {plugin.__name__} fail the check:{problems}")
+    _say(f"{len(names)} of {models} pass the check: ready to submit.")
 
 
 def _described(error: Exception) -> str:

@@ -57,7 +57,7 @@ def test_a_base_model_that_works_gets_its_verdict(monkeypatch, capsys):
             r"\d+\.\d s\)",
             first,
         )
-        assert last == "1 of 1 models pass the check: ready to submit."
+        assert last == "1 of 1 model pass the check: ready to submit."
 
 
 def test_all_models_are_checked_before_one_fails(capsys):
