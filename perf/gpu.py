@@ -11,7 +11,7 @@ from functools import partial
 from harness import QUICK, Case, markdown, measure_cases, size, timed, verdict
 from made_up_data import ROOT, load_file, pair, pictures, stimulus_set
 
-IMAGES, SIDE_PX, BATCH = size(2000, 10), 400, size(100, 5)
+IMAGES, SIDE_PX, BATCH = size(1000, 10), 400, size(100, 5)
 RESNET = ROOT / "vision/brainscore_vision/model_helpers/architectures/resnet.py"
 LAYERS = ("maxpool", "layer1", "layer2", "layer3", "layer4", "fc")
 SIZES, SMALL = (3200, 25088, 168), (90, 40, 5)
