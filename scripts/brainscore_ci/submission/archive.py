@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import struct
 import unicodedata
 import zipfile
@@ -34,6 +35,7 @@ _CENTRAL_ENTRY, _LOCAL_ENTRY = b"PK\x01\x02", b"PK\x03\x04"
 _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError, zlib.error, struct.error)
 _RATIO_FROM_BYTES = 2 * 2**20  # small files of equal bytes compress well and are harmless
 _EXAMPLES = 5
+_ORDER = ("data", "metrics", "benchmarks", "models")  # each may need those before it
 _MOST_TEXT = 400  # characters of a check's message, which may quote the plugin
 
 
@@ -112,12 +114,15 @@ class Archive:
         Folder of its package, such as 'domain/mylibrary'.
     files : mapping of str to bytes
         Path inside the plugin's folder -> content; sorted by path.
+    rest : tuple of Archive
+        Further plugins of the zip file, to be submitted after this one: data come first.
     """
 
     library: str
     plugin: PluginName
     files: Mapping[str, bytes]
     notes: tuple[str, ...] = ()
+    rest: tuple[Archive, ...] = ()
 
     @property
     def path(self) -> str:
@@ -135,10 +140,11 @@ class Archive:
 
 
 def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy) -> Archive | Rejection:
-    """Extract the plugin from a zip file, in memory.
+    """Extract the plugin from a zip file, in memory, or one of each kind.
 
     The zip file holds ``<folder>/<name>/...``, where folder is data, metrics, benchmarks or models; optionally below
-    the library's path, its end, or one more folder.
+    the library's path, its end, or one more folder. Without ``<name>``, as in the tutorial on benchmarks, the folder
+    around it or the zip file names the plugin: ``MyBenchmark2024_stimuli_and_data/benchmarks/benchmark.py``.
     """
     try:
         content = _content(source, policy.most_archive_bytes)
@@ -148,7 +154,8 @@ def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy) -> Archive |
         return Rejection((problem,))
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _Inspection(archive, len(content), policy).run()
+            name = "" if isinstance(source, bytes) else source.stem
+            return _Inspection(archive, len(content), policy, name).run()
     except _UNREADABLE:
         return Rejection((_DAMAGED,))
 
@@ -184,8 +191,9 @@ def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Fault | None:
 
 
 class _Inspection:
-    def __init__(self, archive: zipfile.ZipFile, archive_bytes: int, policy: ArchivePolicy) -> None:
+    def __init__(self, archive: zipfile.ZipFile, archive_bytes: int, policy: ArchivePolicy, name: str) -> None:
         self._archive = archive
+        self._name = name
         self._archive_bytes = archive_bytes
         self._policy = policy
         self._found: dict[tuple[str, str], list[str]] = {}  # (what, fix) -> names
@@ -195,18 +203,16 @@ class _Inspection:
         members, left_over = self._members()
         self._clashes([info.orig_filename for info in members])
         files = [info for info in members if not info.is_dir()]
-        place = self._place([info.orig_filename for info in files])
+        places = self._places([info.orig_filename for info in files])
         contents = self._contents(files)
-        if self._found or self._whole or place is None:
+        if self._found or self._whole or not places:
             return Rejection((*self._whole, *(_problem(*rule, names) for rule, names in self._found.items())))
-        library, plugin, start = place
         notes = (f"{len(left_over)} files that the system left in the folder are left out",) if left_over else ()
-        return Archive(
-            library=library,
-            plugin=plugin,
-            files=MappingProxyType({name[start:]: contents[name] for name in sorted(contents)}),
-            notes=notes,
-        )
+        plugins: tuple[Archive, ...] = ()
+        for library, plugin, start, names in reversed(places):
+            inside = MappingProxyType({name[start:]: contents[name] for name in sorted(names)})
+            plugins = (Archive(library=library, plugin=plugin, files=inside, notes=notes, rest=plugins), *plugins)
+        return plugins[0]
 
     def _note(self, name: str, what: str, fix: str) -> None:
         self._found.setdefault((what, fix), []).append(name)
@@ -246,11 +252,21 @@ class _Inspection:
 
     # -- which plugin
 
-    def _place(self, names: Sequence[str]) -> tuple[str, PluginName, int] | None:
-        """Return library, folder and name of the plugin, and where its inner paths start."""
+    def _places(self, names: Sequence[str]) -> list[tuple[str, PluginName, int, list[str]]]:
+        """Return library, folder and name of each plugin, where its inner paths start, and its files; data first."""
         plugins: dict[tuple[str, str, str, int], list[str]] = {}
+        unnamed = _unnamed_plugins(names)
         for name in names:
-            located = _locate(name.split("/"), self._policy.libraries)
+            folder = next((folder for folder in unnamed if name.startswith(f"{folder}/")), None)
+            if folder is None:
+                located = _locate(name.split("/"), self._policy.libraries)
+            else:
+                around, _, kind = folder.rpartition("/")
+                called = re.sub(r"\W", "_", around or self._name).lower().removesuffix("_stimuli_and_data")
+                if not called:
+                    self._note(name, "is in no folder with the plugin's name", f"Put the files into {kind}/<name>")
+                    continue
+                located = self._policy.libraries[0], kind, called, len(folder) + 1
             if located is None:
                 self._note(
                     name,
@@ -260,21 +276,21 @@ class _Inspection:
                 )
                 continue
             plugins.setdefault(located, []).append(name)
-        if len(plugins) > 1:
+        if len({(library, kind) for library, kind, _, _ in plugins}) < len(plugins):
             listed = [members[0][:start] for (_, _, _, start), members in plugins.items()]
             self._whole.append(
                 _problem(
                     "are several plugins or copies of one in one zip file",
-                    "Submit each plugin in a zip file of its own, the data first",
+                    "Submit each plugin in a zip file of its own, or one of each kind together",
                     listed,
                 )
             )
+            return []
         if not plugins and not self._found:
             self._whole.append(Fault(what="the zip file is empty", fix="Pack the folder of the plugin again"))
-        if len(plugins) != 1:
-            return None
-        ((library, folder, plugin, start), members) = next(iter(plugins.items()))
-        return self._checked_place(library, folder, plugin, members, start)
+        in_order = sorted(plugins.items(), key=lambda entry: _ORDER.index(entry[0][1]))
+        checked = [(self._checked_place(*place[:3], members, place[3]), members) for place, members in in_order]
+        return [(*place, members) for place, members in checked if place is not None]
 
     def _checked_place(
         self, library: str, folder: str, plugin: str, members: Sequence[str], start: int
@@ -374,6 +390,19 @@ def _locate(parts: Sequence[str], libraries: Sequence[str]) -> tuple[str, str, s
                 if folder in FOLDERS and plugin not in FOLDERS:
                     return library, folder, plugin, len("/".join(parts[: start + 2])) + 1
     return None
+
+
+def _unnamed_plugins(names: Sequence[str]) -> list[str]:
+    """Return folders of kinds that are a plugin themselves: with an ``__init__.py``, and without one in a subfolder."""
+    packages = {name.rpartition("/")[0] for name in names if name.endswith("/__init__.py")}
+    return [
+        folder
+        for folder in packages
+        if folder.rpartition("/")[2] in FOLDERS
+        and folder.count("/") <= 1
+        and folder.rpartition("/")[0] not in FOLDERS
+        and not any(other.startswith(f"{folder}/") for other in packages)
+    ]
 
 
 def _folders(path: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -62,14 +62,27 @@ class Publication:
     ----------
     state : str
         'opened' (new pull request), 'updated' (new commit on its branch), 'unchanged' or 'refused'.
+    before : tuple of Publication
+        Those of earlier plugins of the same zip file; after a refusal the others are not tried.
     """
 
     state: Literal["opened", "updated", "unchanged", "refused"]
     problems: tuple[Fault, ...] = ()
     pull: int | None = None
     branch: str = ""
+    before: tuple[Publication, ...] = ()
+
+    def answer(self) -> str:
+        """Phrase the reply in the issue, as Markdown."""
+        answers = [
+            answer(outcome.problems, pull=outcome.pull, changed=outcome.state != "unchanged")
+            for outcome in (*self.before, self)
+        ]
+        return "\n\n".join(answers)
 
     def __str__(self) -> str:
+        if self.before:
+            return "\n".join(map(str, (*self.before, replace(self, before=()))))
         if self.state == "refused":
             return "\n".join(["Nothing was submitted:", *(f"- {problem}" for problem in self.problems)])
         where = f"pull request #{self.pull} from branch {self.branch}" if self.pull is not None else "the repository"
@@ -107,7 +120,7 @@ def submit(
     request = read_request(said, later, url=url, is_local=file is not None)
     outcome = _carried_out(forge, remote, request, check=check, file=file, policy=policy)
     if reply and not said.is_pull_request:
-        text = answer(outcome.problems, pull=outcome.pull, changed=outcome.state != "unchanged")
+        text = outcome.answer()
         if text not in {comment.body for comment in comments}:  # do not repeat a reply
             forge.create_comment(issue, text)
     return outcome
@@ -128,7 +141,13 @@ def _carried_out(
     archive = inspect_archive(source, policy=policy)
     if isinstance(archive, Rejection):
         return Publication(state="refused", problems=archive.problems)
-    return publish(archive, request, forge, remote, check=check)
+    before: tuple[Publication, ...] = ()
+    for plugin in (archive, *archive.rest):
+        outcome = replace(publish(plugin, request, forge, remote, check=check), before=before)
+        if outcome.state == "refused":
+            break
+        before = (*before, replace(outcome, before=()))
+    return outcome
 
 
 def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Remote, *, check: Check) -> Publication:

@@ -215,7 +215,7 @@ def draft(
         "Nothing of it has been imported or run. For the maintainer: read the files, then allow the tests to run.",
         "Commits on this branch stay when the submitter sends a new version in the same issue.",
         "",
-        f"Closes #{request.issue}",
+        f"Part of #{request.issue}: {archive.rest[0].plugin} follows." if archive.rest else f"Closes #{request.issue}",
         "",
         f"<!-- {DIGEST_KEY}: {archive.digest} -->",
     ]

@@ -269,7 +269,6 @@ def test_takes_small_files_for_tests(pack, plugin_files, name, content):
     "other",
     [
         "benchmarks/other",
-        "data/myexperiment2024",
         f"vision/brainscore_vision/{HERE}",
         f"zip/{HERE}",
         "Benchmarks/x",
@@ -304,7 +303,13 @@ def test_refuses_folders_without_kind_or_init_and_with_other_names(pack, folder,
 
 
 def test_says_everything_at_once(pack, plugin_files):
-    files = [("../a.py", ""), ("README.md", ""), (f"{HERE}/w.pt", ""), (f"{HERE}/.env", ""), ("data/x/__init__.py", "")]
+    files = [
+        ("../a.py", ""),
+        ("README.md", ""),
+        (f"{HERE}/w.pt", ""),
+        (f"{HERE}/.env", ""),
+        ("benchmarks/x/__init__.py", ""),
+    ]
     files += [(f"{HERE}/{number}.pkl", "") for number in range(20)]
     result = inspect_archive(pack(with_plugin(files, plugin_files)))
     assert len(result.problems) == 6
@@ -379,3 +384,29 @@ def test_nothing_is_ever_written_outside_of_the_folder(pack, plugin_files, tmp_p
     target = extract(result, repository)
     written = {file.relative_to(target).as_posix() for file in around.rglob("*") if file.is_file()}
     assert written == set(result.files)
+
+
+@pytest.mark.parametrize(
+    ("before", "data", "benchmark"),
+    [
+        ("", "data/mybenchmark2024/", "benchmarks/mybenchmark2024/"),
+        ("MyBenchmark2024_stimuli_and_data/", "data/", "benchmarks/"),  # as in the tutorial on benchmarks
+        ("", "data/", "benchmarks/"),
+    ],
+)
+def test_data_and_benchmark_are_two_plugins(pack, plugin_files, tmp_path, before, data, benchmark):
+    files = {f"{before}{benchmark}{name}": text for name, text in plugin_files.items()}
+    files |= {f"{before}{data}__init__.py": "", f"{before}{data}data_packaging/data_packaging.py": "x = 1\n"}
+    (tmp_path / "MyBenchmark2024.zip").write_bytes(pack(files))
+    archive = inspect_archive(tmp_path / "MyBenchmark2024.zip")
+    assert isinstance(archive, Archive), archive
+    (second,) = archive.rest
+    assert [str(one.plugin) for one in (archive, second)] == ["data/mybenchmark2024", "benchmarks/mybenchmark2024"]
+    assert set(archive.files) == {"__init__.py", "data_packaging/data_packaging.py"}
+    assert second.files == {name: text.encode() for name, text in plugin_files.items()}
+
+
+def test_a_plugin_without_a_name_is_refused(pack, plugin_files):
+    text = text_of(inspect_archive(pack({f"benchmarks/{name}": text for name, text in plugin_files.items()})))
+    assert "benchmarks/benchmark.py" in text
+    assert "Put the files into benchmarks/<name>" in text

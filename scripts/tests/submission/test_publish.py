@@ -15,6 +15,7 @@ from brainscore_core.errors import DownloadError, UploadError
 URL = "https://github.com/user-attachments/files/1/mine.zip"
 POLICY = ArchivePolicy(libraries=("vision/brainscore_vision",))
 HERE = "vision/brainscore_vision/benchmarks/myexperiment2024"
+DATA = HERE.replace("benchmarks", "data")
 BRANCH = "submission/12-benchmarks-myexperiment2024"
 
 
@@ -117,7 +118,7 @@ def run(project, forge):
         ]
 
         def check(checkout, folder):
-            assert folder == checkout / HERE
+            assert folder in (checkout / HERE, checkout / DATA)
             assert (folder / "__init__.py").is_file()
             return findings
 
@@ -139,6 +140,23 @@ def test_opens_a_pull_request(run, project, forge, plugin_files):
     assert (pull["branch"], pull["base"], pull["title"]) == (BRANCH, "main", "Add benchmarks/myexperiment2024")
     assert "could be better" in pull["body"]
     assert "Pull request #100" in forge.answers[0]
+
+
+def test_data_and_benchmark_get_a_pull_request_each(run, project, forge, pack, plugin_files):
+    project.write("vision/brainscore_vision/data/other/__init__.py", "")
+    project.commit("data")
+    files = {f"{folder}/{name}": text for folder in (HERE, DATA) for name, text in plugin_files.items()}
+    forge.zips[URL] = pack(files)
+    outcome = run()
+    assert [one["title"] for one in forge.opened] == ["Add data/myexperiment2024", "Add benchmarks/myexperiment2024"]
+    first, second = (one["body"] for one in forge.opened)
+    assert "Part of #12: benchmarks/myexperiment2024 follows." in first
+    assert "Closes #12" in second
+    assert "Closes" not in first
+    assert str(outcome).count("Opened pull request") == forge.answers[0].count("Pull request #") == 2
+    assert str(run()).count("Nothing to do") == 2
+    forge.zips[URL] = pack({**files, f"{DATA}/more.py": ""})
+    assert run(errors=["is wrong"]).before == ()  # the data are refused, so the benchmark is not tried
 
 
 def test_the_same_again_changes_nothing(run, project, forge):

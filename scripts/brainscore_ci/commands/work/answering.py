@@ -15,7 +15,6 @@ from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy, apply, des
 from brainscore_ci.submission.archive import ArchivePolicy
 from brainscore_ci.submission.forge import HttpForge
 from brainscore_ci.submission.publish import Remote, submit
-from brainscore_ci.submission.request import answer
 from brainscore_core.command_line import FAILED, show
 
 __all__ = ["reconcile", "submission"]
@@ -56,5 +55,5 @@ def submission(issue: int, *, url: str, archive: Path | None, base: str, remote:
         reply=reply,
     )
     show(str(outcome))
-    append_summary(answer(outcome.problems, pull=outcome.pull, changed=outcome.state != "unchanged") + "\n")
+    append_summary(outcome.answer() + "\n")
     return FAILED if outcome.state == "refused" else 0
