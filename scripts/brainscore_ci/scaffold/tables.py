@@ -105,6 +105,8 @@ def read_experiment(request: TablesRequest) -> Experiment:
     check_chosen([reading.stimuli, reading.responses])
     stimuli, names = _stimuli(reading)
     layout = layout_of(reading.responses)
+    if layout != "spike times" and (request.window is not None or request.bins > 1):
+        raise reading.responses.error(f"--window and --bins count spike times; the layout is {layout}. Leave them out.")
     words, roles = _LAYOUTS[layout]
     reading.note("layout", f"{layout}: {words}")
     for role, column in reading.responses.columns.items():
@@ -324,8 +326,8 @@ def _spikes(reading: _Reading, shown: pd.Series[str]) -> pd.DataFrame:
     """Count spikes within the window, 0 for a neuron without one in a presentation that the table has."""
     table, window, n_bins = reading.responses, reading.request.window, reading.request.bins
     column = table.columns["spike_time"]
-    if window is None:
-        raise table.error(f"{column!r} holds spike times. Say in which window to count, in ms: --window 70 170")
+    if window is None or not window[0] < window[1]:
+        raise table.error(f"{column!r} holds spike times. Say from when to when to count, in ms: --window 70 170")
     cells = pd.DataFrame({"stimulus": shown, "neuron": table.texts("neuron")})
     cells["repetition"] = _typed(table.texts("repetition"))
     times = table.numbers([column])[:, 0]  # an empty one: shown, without a spike

@@ -182,7 +182,9 @@ def test_wide_tables_and_spikes_that_are_unclear(made_experiment, read):
         (wide, {"region": None}, r"nothing says which region .*--region IT"),
         (wide, {"columns": ("stimulus=Pictur",)}, r"names 'Pictur', but stimuli.csv has .*Did you mean 'picture'"),
         (wide, {"columns": ("stimuli=Picture",)}, r"expected ROLE=NAME.*Did you mean 'stimulus'"),
-        (spikes, {}, r"Say in which window to count, in ms: --window 70 170"),
+        (wide, {"window": (70, 170)}, r"--window and --bins count spike times; the layout is wide"),
+        (spikes, {}, r"Say from when to when to count, in ms: --window 70 170"),
+        (spikes, {"window": (170, 70)}, r"Say from when to when to count"),
         (spikes.assign(spike_time=spikes["spike_time"] / 1e3), {"window": (70, 170)}, r"Times are in ms after"),
         (spikes.drop(columns="rep"), {"window": (70, 170)}, r"recognised as the repetition"),
     ):
