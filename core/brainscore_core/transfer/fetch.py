@@ -130,7 +130,7 @@ def _download(source: RemoteFile, target: Path, partial: PartialFile, bring: Cal
     if current.offline:
         version = " in the version asked for" if target.exists() else ""
         mirrored = f" nor at {current.mirror / source.mirror_path}" if current.mirror else ""
-        # Tests have homes of their own, in which weights are links to a folder that stays.
+        # Tests have their own homes with links to lasting weights: name the folder that stays.
         absent = f"{source} is not at {target.resolve()}{version}{mirrored}"
         remedy = "BRAINSCORE_OFFLINE=1 forbids to download it. Unset that variable, or put the file there."
         raise OfflineError(f"{absent}, and {remedy}", absent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from brainscore_ci.commands import contribute, workflow
-from brainscore_core.command_line import Command, make_app
+from brainscore_core.command_line import Command, command_of, make_app
 
 __all__ = ["app"]
 
@@ -17,7 +17,7 @@ app.command(
     cls=Command,
     rich_help_panel=_CONTRIBUTE,
     epilog="Example: new-plugin data benchmark MyExperiment2024 --region IT",
-)(contribute.new_plugin)
+)(command_of(contribute.NewPluginOptions, contribute.new_plugin))
 app.command(
     "test-plugin",
     cls=Command,

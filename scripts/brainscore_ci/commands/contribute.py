@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from brainscore_ci.scaffold.names import KIND_NAMES
 from brainscore_core import command_line
 from brainscore_core.errors import BrainScoreError, ConfigurationError
 
-__all__ = ["check", "new_plugin", "plan", "run_tests"]
+__all__ = ["NewPluginOptions", "check", "new_plugin", "plan", "run_tests"]
 
 _Library = Annotated[str | None, typer.Option(help="package with the plugins (default: the checkout's first)")]
 
@@ -52,7 +53,10 @@ def check(
     )
 
 
-def new_plugin(
+@dataclass(frozen=True, kw_only=True)
+class NewPluginOptions:
+    """Options of `new_plugin`."""
+
     kinds_and_name: Annotated[
         list[str],
         typer.Argument(
@@ -61,88 +65,91 @@ def new_plugin(
             "folder, myexperiment2024",
             show_default=False,
         ),
-    ],
+    ]
     identifier: Annotated[
         str | None, typer.Option(help="identifier to register (default: from the name)", show_default=False)
-    ] = None,
-    from_package: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="packaged files to register (kind data)")
-    ] = None,
+    ] = None
+    from_package: Annotated[Path | None, typer.Option(metavar="DIR", help="packaged files to register (kind data)")] = (
+        None
+    )
     from_csv: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
             metavar="STIMULI RESPONSES",
             help="tables to package and register: stimuli with file names; responses, spike times or choices",
         ),
-    ] = None,
+    ] = None
     column: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ROLE=NAME",
             help="column with another name, such as stimulus=picture_name; ignore=NAME leaves one out",
         ),
-    ] = None,
+    ] = None
     window: Annotated[
         tuple[float, float] | None,
         typer.Option(metavar="START END", help="ms after onset within which spike times are counted"),
-    ] = None,
-    bins: Annotated[int, typer.Option(min=1, help="time bins that --window is divided into")] = 1,
-    region: Annotated[
-        str | None, typer.Option(help="recorded region (default: that of the data, or a usual one)")
-    ] = None,
+    ] = None
+    bins: Annotated[int, typer.Option(min=1, help="time bins that --window is divided into")] = 1
+    region: Annotated[str | None, typer.Option(help="recorded region (default: that of the data, or a usual one)")] = (
+        None
+    )
     metric: Annotated[
         str | None, typer.Option(help="metric of the benchmark (default: one that fits every population)")
-    ] = None,
+    ] = None
     data: Annotated[
         str | None, typer.Option(help="data of the benchmark (default: data of the same name, or simulated data)")
-    ] = None,
-    task: Annotated[str | None, typer.Option(help="behavioural task: label, probabilities or odd_one_out")] = None,
+    ] = None
+    task: Annotated[str | None, typer.Option(help="behavioural task: label, probabilities or odd_one_out")] = None
     trials: Annotated[
         int | None, typer.Option(min=1, help="presentations of each stimulus (default: as in the data)")
-    ] = None,
+    ] = None
     visual_degrees: Annotated[
         float | None, typer.Option(min=0, help="width of the stimuli in the experiment (default: 8, a guess)")
-    ] = None,
-    library: _Library = None,
-) -> int:
+    ] = None
+    library: _Library = None
+
+
+def new_plugin(options: NewPluginOptions) -> int:
     """Start a plugin: write its folder, with tests that pass.
 
     Several kinds of one name, such as data and benchmark, are written together.
     """
     from brainscore_ci.scaffold import make
 
-    *kinds, name = kinds_and_name
+    *kinds, name = options.kinds_and_name
     if not kinds:
         raise ConfigurationError(
             f"Say what kind of plugin and its name, such as new-plugin {KIND_NAMES[0]} {name}; kinds are "
             f"{', '.join(KIND_NAMES)}."
         )
     tables = None
-    if from_csv is not None:
+    if options.from_csv is not None:
+        stimuli, responses = options.from_csv
         tables = make.TablesRequest(
-            stimuli=from_csv[0],
-            responses=from_csv[1],
-            columns=tuple(column or ()),
-            window=window,
-            bins=bins,
-            region=region,
+            stimuli=stimuli,
+            responses=responses,
+            columns=tuple(options.column or ()),
+            window=options.window,
+            bins=options.bins,
+            region=options.region,
         )
-    elif column or window is not None or bins != 1:
+    elif options.column or options.window is not None or options.bins != 1:
         raise ConfigurationError("--column, --window and --bins are about tables: add --from-csv STIMULI RESPONSES.")
     request = make.PluginRequest(
         kinds=tuple(kinds),
         name=name,
-        identifier=identifier,
-        package=from_package,
+        identifier=options.identifier,
+        package=options.from_package,
         tables=tables,
-        region=region,
-        metric=metric,
-        data=data,
-        task=task,
-        trials=trials,
-        visual_degrees=visual_degrees,
+        region=options.region,
+        metric=options.metric,
+        data=options.data,
+        task=options.task,
+        trials=options.trials,
+        visual_degrees=options.visual_degrees,
     )
-    command_line.show(make.new_plugin(request, Path.cwd(), library).as_text())
+    command_line.show(make.new_plugin(request, Path.cwd(), options.library).as_text())
     return 0
 
 

@@ -26,22 +26,22 @@ class WrittenPlugin:
 
     Attributes
     ----------
-    understood : tuple of (str, str)
-        What was understood of the tables of an experiment.
+    notes : tuple of (str, str)
+        How the tables of an experiment were read, see `Experiment`.
     """
 
     files: tuple[Path, ...]
     name: str
     identifiers: tuple[str, ...]
     remarks: tuple[str, ...] = ()
-    understood: tuple[tuple[str, str], ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
 
     def as_text(self) -> str:
         """Return the files and the next steps, for people."""
         return "\n".join(
             [
-                *(["Read from the tables:"] if self.understood else []),
-                *(f"  {name:<13}{text}" for name, text in self.understood),
+                *(["Read from the tables:"] if self.notes else []),
+                *(f"  {name:<13}{text}" for name, text in self.notes),
                 f"Registered as {', '.join(self.identifiers)}. Written:",
                 *(f"  {file}" for file in self.files),
                 *self.remarks,
@@ -71,14 +71,14 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
     name = folder_name(request.name)
     _check_source(request, kinds)
     with ExitStack() as stack:
-        understood: tuple[tuple[str, str], ...] = ()
+        notes: tuple[tuple[str, str], ...] = ()
         if request.tables is not None:
             experiment = read_experiment(request.tables)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             write_package(experiment, request.identifier or request.name, folder)
             is_label = experiment.is_choices and request.metric is None
             request = replace(request, package=folder, task=request.task or ("label" if is_label else None))
-            understood = (*experiment.understood, ("packaged", f"into {_packages(name)}"))
+            notes = (*experiment.notes, ("packaged", f"into {_packages(name)}"))
         package = read_package(request.package) if request.package is not None else None
         plan = Scaffold(request, place, kinds, name, package, library or place.library)
         files = _write(plan)
@@ -88,7 +88,7 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
             shutil.copytree(folder, _packages(name), dirs_exist_ok=True)
     top = place.repository
     paths = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
-    return WrittenPlugin(tuple(paths), name, plan.identifiers(), plan.remarks(), understood)
+    return WrittenPlugin(tuple(paths), name, plan.identifiers(), plan.remarks(), notes)
 
 
 def _check_source(request: PluginRequest, kinds: tuple[str, ...]) -> None:

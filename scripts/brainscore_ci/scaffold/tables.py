@@ -1,4 +1,4 @@
-"""Turn tables of stimuli and of responses, spike times or choices into packaged files, and say what was understood."""
+"""Turn tables of stimuli and of responses, spike times or choices into packaged files, and describe the columns."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class TablesRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Stimuli and measurements, and what was understood of their tables: (name, description)."""
+    """Stimuli, measurements, and notes on how their tables were read: (name, description)."""
 
     stimuli: StimulusSet
     assembly: DataAssembly
-    understood: tuple[tuple[str, str], ...]
+    notes: tuple[tuple[str, str], ...]
 
     @property
     def is_choices(self) -> bool:
@@ -81,7 +81,7 @@ class Experiment:
 
 @dataclass
 class _Reading:
-    """Tables being read, with notes of what was understood."""
+    """Tables while they are read, and notes for people."""
 
     request: TablesRequest
     stimuli: TextTable
@@ -98,7 +98,7 @@ def read_experiment(request: TablesRequest) -> Experiment:
     Raises
     ------
     ConfigurationError
-        If they are not understood, contradict each other, or a file of a stimulus is absent.
+        If columns are unclear, the tables contradict each other, or a file of a stimulus is absent.
     """
     files = request.stimuli.expanduser(), request.responses.expanduser()
     reading = _Reading(request, *(read_table(file, request.columns) for file in files))
@@ -124,7 +124,7 @@ def read_experiment(request: TablesRequest) -> Experiment:
     n_shown = len(set(assembly["stimulus_id"].values))
     without = f", {len(stimuli) - n_shown} without responses" if n_shown < len(stimuli) else ""
     reading.notes.insert(0, ("stimuli", f"{len(stimuli)}{without}"))
-    return Experiment(stimuli=stimuli, assembly=assembly, understood=tuple(reading.notes))
+    return Experiment(stimuli=stimuli, assembly=assembly, notes=tuple(reading.notes))
 
 
 def write_package(experiment: Experiment, identifier: str, folder: Path) -> None:
@@ -289,7 +289,7 @@ def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -
     Parameters
     ----------
     what : list of str
-        Columns of which a row is one repetition: stimulus, or stimulus and neuron.
+        Columns that name the thing repeated: stimulus, or stimulus and neuron.
     """
     table = reading.responses
     key = [*what, *_BIN_COLUMNS]
@@ -424,7 +424,7 @@ def _of_neurons(reading: _Reading, neurons: pd.Series[str]) -> dict[str, tuple[s
 
 
 def _choices(reading: _Reading, shown: pd.Series[str], stimuli: StimulusSet) -> BehavioralAssembly:
-    """Return what each person took each stimulus for, and put the right labels into the stimuli as ``truth``."""
+    """Return the label chosen by each person for each stimulus; add the right labels to the stimuli as ``truth``."""
     table = reading.responses
     choices = pd.DataFrame({"stimulus": shown, "subject": table.texts("subject")})
     choices["choice"] = table.rows[table.columns["choice"]].str.strip()

@@ -48,8 +48,8 @@ def test_every_layout_is_the_same_recordings(made_experiment, read):
         assembly = experiment.assembly
         assembly = assembly.isel(neuroid=np.argsort(assembly["neuroid_id"].values))
         assert (in_order(assembly) == expected).all()
-        assert dict(experiment.understood)["neurons"] == "6"
-        assert dict(experiment.understood)["repetitions"].startswith("4")
+        assert dict(experiment.notes)["neurons"] == "6"
+        assert dict(experiment.notes)["repetitions"].startswith("4")
         assert set(assembly["region"].values) == {"IT"}
         assert list(experiment.stimuli.columns) == ["stimulus_id", "truth"]
         assert all(path.is_file() for path in experiment.stimuli.stimulus_paths.values())
@@ -69,7 +69,7 @@ def test_spikes_are_counted_in_bins(made_experiment, read):
     counts = [mine["spike_time"].between(start, start + 50, inclusive="left").sum() for start in (70, 120)]
     assert first.values[3].tolist() == counts
     silent = spikes[(spikes["Picture"] != "pic_0000") | (spikes["rep"] != 0)]
-    assert "1 of 80 stimuli x repetitions" in dict(read(silent, window=(70, 170)).understood)["not shown"]
+    assert "1 of 80 stimuli x repetitions" in dict(read(silent, window=(70, 170)).notes)["not shown"]
     shown = pd.concat([silent, pd.DataFrame([{"Picture": "pic_0000", "rep": 0, "unit": "n0"}])])
     counted = read(shown, window=(70, 170)).assembly
     assert counted.sizes["presentation"] == 80
@@ -94,13 +94,13 @@ def test_absent_cells_are_missing_and_said(made_experiment, read):
     for table in (long.drop(index=[3, 5]), long.assign(rate=long["rate"].astype(object).mask(long.index < 2, "NA"))):
         experiment = read(table)
         assert np.isnan(experiment.assembly.values).sum() == 2
-        assert dict(experiment.understood)["missing"] == "2 of 480 cells"
+        assert dict(experiment.notes)["missing"] == "2 of 480 cells"
 
 
 def test_choices_of_people(made_experiment, read):
     choices = made_experiment.layouts["choices"]
     experiment = read(choices.assign(trial=1), region=None)
-    said = dict(experiment.understood)
+    said = dict(experiment.notes)
     assert (said["people"], said["answers"], said["left out"]) == ("5", "100, of 4 right labels", "'trial', 'rt'")
     truth = dict(zip(made_experiment.stimuli["picture"], made_experiment.stimuli["truth"], strict=True))
     assert experiment.assembly["truth"].values.tolist() == [truth[name] for name in choices["stimulus"]]
@@ -120,7 +120,7 @@ def test_choices_of_a_real_experiment(name, accuracy):
     experiment = read_experiment(TablesRequest(**files))
     page = (Path(__file__).parents[3] / "docs/tutorials/from_a_table.md").read_text()
     for said in ("layout", "people", "answers", "left out"):
-        assert f"  {said:<13}{dict(experiment.understood)[said]}\n" in page
+        assert f"  {said:<13}{dict(experiment.notes)[said]}\n" in page
     right = experiment.assembly.values == experiment.assembly["truth"].values
     assert right.mean() == pytest.approx(accuracy, abs=5e-4)
 
@@ -190,7 +190,7 @@ def test_wide_tables_and_spikes_that_are_unclear(made_experiment, read):
     ):
         with pytest.raises(ConfigurationError, match=message):
             read(table, **request)
-    assert "'mood'" not in dict(read(wide.assign(mood="bad"), columns=("ignore=mood",)).understood)
+    assert "'mood'" not in dict(read(wide.assign(mood="bad"), columns=("ignore=mood",)).notes)
 
 
 def test_stimuli_that_are_unclear(made_experiment, read):
