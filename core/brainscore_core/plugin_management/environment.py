@@ -14,11 +14,11 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import TypeVar
 
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from brainscore_core.command_line import NO_SCORE, say
@@ -26,28 +26,36 @@ from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, RequirementsError
 from brainscore_core.files import atomic_path, locked
 from brainscore_core.plugin_management._requirement_files import RequirementLine, read_requirements
+from brainscore_core.plugin_management._resolution import installed_version
 from brainscore_core.plugin_management.requirements import (
     LAYER_MARKER,
-    OWN,
+    SHARED,
     is_satisfied,
+    own_bounds,
     pinned_versions,
     run_installer,
     unsatisfied,
 )
 from brainscore_core.processes import Ended, run_bounded
 
-__all__ = ["environment_for", "isolated_score", "python_for", "requirements_of", "run_in_environment"]
+__all__ = ["conflicts_of", "environment_for", "isolated_score", "python_for", "requirements_of", "run_in_environment"]
 
 Record = TypeVar("Record")
 
 _FORMAT = 2  # raise it whenever environments are made differently
 
 
-def environment_for(plugin_folders: Sequence[Path]) -> Path:
+def environment_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> Path:
     """Return the interpreter of an environment that meets the requirements of plugins that work together.
 
     It is made once, below ``environments`` in the cache home under the digest of requirements, running interpreter and
     import paths.
+
+    Parameters
+    ----------
+    bounded : bool
+        Whether the requirements of the library hold there too. If not, and they conflict, shared distributions get the
+        versions that the plugins allow, such as NumPy 1: enough for a candidate, which only answers a judge elsewhere.
 
     Raises
     ------
@@ -56,7 +64,7 @@ def environment_for(plugin_folders: Sequence[Path]) -> Path:
     """
     lines = {line.text: line for folder in plugin_folders for line in read_requirements(folder)}
     paths = _visible_paths()
-    content = [_FORMAT, sys.version, sys.executable, sys.prefix, sorted(lines), paths]
+    content = [_FORMAT, sys.version, sys.executable, sys.prefix, sorted(lines), paths, bounded]
     digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
     folder = settings().cache_home / "environments" / digest
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -65,7 +73,7 @@ def environment_for(plugin_folders: Sequence[Path]) -> Path:
             # Programs installed into an environment hold its path, so it is made in place and not renamed.
             shutil.rmtree(folder, ignore_errors=True)
             try:
-                _make(folder, python, list(lines.values()), paths, plugin_folders)
+                _make(folder, python, list(lines.values()), paths, plugin_folders, bounded=bounded)
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
@@ -139,7 +147,13 @@ def isolated_score(
 
 
 def _make(
-    folder: Path, python: Path, lines: Sequence[RequirementLine], paths: Sequence[str], plugin_folders: Sequence[Path]
+    folder: Path,
+    python: Path,
+    lines: Sequence[RequirementLine],
+    paths: Sequence[str],
+    plugin_folders: Sequence[Path],
+    *,
+    bounded: bool,
 ) -> None:
     uv = shutil.which("uv")
     program = (
@@ -154,20 +168,46 @@ def _make(
     if missing:
         names = " and ".join(path.name for path in plugin_folders)
         say(f"Installing what {names} require: {', '.join(line.text for line in missing)}")
-        finished = _install(missing, python)
-        _require_success(finished, f"What {names} require cannot be installed into an environment.")
+        finished = _install(missing, python, bounded=bounded)
+        conflicts = ", ".join(conflicts_of(plugin_folders))
+        because = f" The library requires {conflicts}; only a candidate in a box may have others." if conflicts else ""
+        _require_success(finished, f"What {names} require cannot be installed into an environment.{because}")
     # Written last: without it, an environment is incomplete.
     with atomic_path(folder / LAYER_MARKER) as temporary:
         temporary.write_text(json.dumps({"requirements": [line.text for line in lines], "paths": list(paths)}), "utf-8")
 
 
-def _install(lines: Sequence[RequirementLine], python: Path) -> Ended:
+def conflicts_of(plugin_folders: Sequence[Path]) -> list[str]:
+    """Return the requirements of the library that plugins exclude, such as ``'numpy>=2'``; see `read_requirements`."""
+    bounds, conflicts = own_bounds(), []
+    lines = [line for folder in plugin_folders for line in read_requirements(folder)]
+    for requirement in (line.requirement for line in lines if line.requirement):
+        bound = bounds.get(canonicalize_name(requirement.name), SpecifierSet())
+        lowest = [each.version for each in bound if each.operator in (">=", "==", "~=")]
+        if (
+            lowest
+            and requirement.specifier
+            and not any(
+                requirement.specifier.contains(version, prereleases=True)
+                for version in (*lowest, installed_version(requirement.name) or lowest[0])
+            )
+        ):
+            conflicts.append(f"{requirement.name}{bound}")
+    return conflicts
+
+
+def _install(lines: Sequence[RequirementLine], python: Path, *, bounded: bool) -> Ended:
     """Install with the versions from here or, if these conflict, with other ones in front of them."""
     named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement}
     here = [f"{name}=={version}" for name, version in pinned_versions().items() if name not in named]
-    finished = run_installer(lines, python=python, constraints=[*_own_bounds(), *here], layered=True)
+    bounds = [f"{name}{bound}" for name, bound in own_bounds().items()]
+    finished = run_installer(lines, python=python, constraints=[*bounds, *here], layered=True)
     if finished.status != 0:
-        finished = run_installer(lines, python=python, constraints=_own_bounds(), layered=True)
+        finished = run_installer(lines, python=python, constraints=bounds, layered=True)
+    if finished.status != 0 and not bounded:
+        # pandas from here, for instance, refuses NumPy 1: shared distributions are resolved with the plugin's.
+        shared = [RequirementLine(name, Requirement(name)) for name in SHARED if name not in named]
+        finished = run_installer([*lines, *shared], python=python, layered=True)
     return finished
 
 
@@ -183,14 +223,3 @@ def _visible_paths() -> list[str]:
     library = str(Path(__file__).parents[2])
     others = sys.path if sys.flags.safe_path else sys.path[1:]
     return [path for path in dict.fromkeys([library, *others]) if path not in standard and path and Path(path).is_dir()]
-
-
-def _own_bounds() -> list[str]:
-    bounds: list[str] = []
-    for name in OWN:
-        try:
-            required = [Requirement(text) for text in metadata.requires(name) or ()]
-        except metadata.PackageNotFoundError:
-            continue
-        bounds += [f"{line.name}{line.specifier}" for line in required if line.marker is None and not line.url]
-    return [bound for bound in dict.fromkeys(bounds) if not bound.startswith("brainscore")]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from brainscore_core.command_line import say
@@ -51,6 +52,7 @@ __all__ = [
     "is_module_of_python",
     "is_own_distribution",
     "is_satisfied",
+    "own_bounds",
     "pinned_versions",
     "run_installer",
     "unsatisfied",
@@ -292,6 +294,21 @@ def pinned_versions() -> dict[str, str]:
     return {**shared, **used_by(OWN)}
 
 
+def own_bounds() -> dict[str, SpecifierSet]:
+    """Return the direct requirements of the libraries: canonical name -> versions."""
+    bounds: dict[str, SpecifierSet] = {}
+    for library in OWN:
+        try:
+            required = [Requirement(text) for text in metadata.requires(library) or ()]
+        except metadata.PackageNotFoundError:
+            continue
+        for line in required:
+            if line.marker is None and not line.url and not is_own_distribution(line.name):
+                name = canonicalize_name(line.name)
+                bounds[name] = bounds.get(name, SpecifierSet()) & line.specifier
+    return bounds
+
+
 def _refuse_conflicts(plugin: str, directory: Path, lines: Sequence[RequirementLine]) -> None:
     pinned, conflicts = pinned_versions(), []
     for line in lines:
@@ -299,7 +316,9 @@ def _refuse_conflicts(plugin: str, directory: Path, lines: Sequence[RequirementL
             plain = Requirement(str(line.requirement))
             plain.extras = set()
             if not is_satisfied(plain):
-                conflicts.append(f"it requires {line.text}, and {plain.name} {pinned[name]} is installed")
+                bound = own_bounds().get(name)
+                ours = f", the library requires {plain.name}{bound}" if bound else ""
+                conflicts.append(f"it requires {line.text}{ours}, and {plain.name} {pinned[name]} is installed")
     if conflicts:
         raise RequirementsError(
             f"What plugin {plugin} ({directory}) requires contradicts what the library uses: {'; '.join(conflicts)}. "

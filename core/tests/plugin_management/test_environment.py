@@ -10,6 +10,7 @@ import pytest
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, RequirementsError
 from brainscore_core.plugin_management.environment import (
+    conflicts_of,
     environment_for,
     isolated_score,
     python_for,
@@ -89,6 +90,20 @@ def test_the_same_requirements_share_an_environment_and_others_do_not(plugins, m
     assert ask(other, "numpy.VERSION", "numpy") == "99.0"  # it hides the one from here
     monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")  # another installation would fail
     assert environment_for([plugins("two", "# the same\nbs_example\n")]) == first != other
+
+
+def test_only_without_the_bounds_of_the_library_a_plugin_gets_numpy_1(plugins, tmp_path):
+    make_wheel(tmp_path / "wheels", "numpy", "1.26.9")
+    make_wheel(tmp_path / "wheels", "pandas", "2.9.0")  # that from here requires NumPy 2
+    folder = plugins("older", "numpy<2.0\n")
+    assert conflicts_of([folder]) == ["numpy>=2"]
+    with pytest.raises(
+        RequirementsError, match=r"older require cannot.*The library requires numpy>=2; only a candidate"
+    ):
+        environment_for([folder])
+    python = environment_for([folder], bounded=False)
+    assert [ask(python, f"{name}.VERSION", name) for name in ("numpy", "pandas")] == ["1.26.9", "2.9.0"]
+    assert conflicts_of([plugins("newer", "numpy>=2.1\npandas>=2,<3\nbs_example<2\n")]) == []
 
 
 def test_a_failed_environment_leaves_nothing(plugins):

@@ -134,7 +134,7 @@ def _check_bound(find: _Find, requirement: Requirement, wanted: SpecifierSet) ->
     bounds = ",".join(map(str, upper))
     message = f"{requirement.name}{bounds} conflicts with a requirement of the library ({requirement.name}{wanted})"
     if too_old and upper[0].operator in {"<", "<="}:
-        message += ", and leaves nothing to install"
+        message += "; without a box, nothing is left to install"
     yield find(message, "drop the upper bound, and adapt the plugin to the current release", hint=True)
 
 

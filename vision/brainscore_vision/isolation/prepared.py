@@ -91,7 +91,8 @@ def prepare(model: str) -> Prepared:
     """
     folder, current = plugin_folder(model), settings()
     is_here = current.install_dependencies == "no"
-    python = Path(sys.executable) if is_here else boxed_python_for([folder], hidden=tuple(folders_of_plugins()))
+    hidden = tuple(folders_of_plugins())
+    python = Path(sys.executable) if is_here else boxed_python_for([folder], hidden=hidden, bounded=False)
     prepared = Prepared(model=model, python=python, home=_home(model, folder))
     marker = prepared.home.with_name(f"{prepared.home.name}.fetched")
     if current.offline or marker.is_file():
@@ -113,7 +114,7 @@ def prepared_before(model: str) -> Prepared | None:
     """
     folder = plugin_folder(model)
     is_here = settings().install_dependencies == "no"
-    python = Path(sys.executable) if is_here else built_python_for([folder])
+    python = Path(sys.executable) if is_here else built_python_for([folder], bounded=False)
     return None if python is None else Prepared(model=model, python=python, home=_home(model, folder))
 
 

@@ -1,11 +1,16 @@
 """`brainscore score` of one pair, and what is wrong about several."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.metrics import Score
+from brainscore_core.records.record import ScoreRecord
 from brainscore_vision import benchmark_registry
 from brainscore_vision.__main__ import main
+from brainscore_vision.commands.work import here
+from brainscore_vision.testing.random_model import RandomModel
 
 pytestmark = pytest.mark.usefixtures("shared_caches")
 V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
@@ -87,3 +92,13 @@ def test_a_model_in_a_file_is_recorded_by_its_name(own_homes, tmp_path, capsys, 
     assert recorded == [f"{first}/chance", f"{first}/mine", f"{second}/chance"]
     assert main(["compare", "mine", "chance", "--benchmark", first]) == 0
     assert [row.split()[1] for row in capsys.readouterr().out.splitlines()[1:3]] == ["mine", "chance"]
+
+
+def test_a_model_that_needs_another_numpy_runs_beside_the_judge(own_homes, monkeypatch, capsys):
+    monkeypatch.setitem(benchmark_registry, V1, lambda: Half(V1))
+    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "newenv")
+    monkeypatch.setattr(here, "conflicts_of", lambda folders: ["numpy>=2"] if folders[0].name == "pixels" else [])
+    monkeypatch.setattr(here, "started", lambda model: nullcontext(RandomModel()))
+    assert main(["score", "--model", "pixels", "--benchmark", V1]) == 0
+    record = ScoreRecord.read(own_homes / "brain-score" / "scores" / V1 / "pixels.json")
+    assert (record.model, record.isolation, record.score) == ("pixels", "box", 0.5)

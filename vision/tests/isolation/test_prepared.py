@@ -2,6 +2,7 @@
 
 import stat
 
+import numpy as np
 import pytest
 
 from brainscore_core.scoring.isolation.box import why_no_box
@@ -63,3 +64,38 @@ def test_of_what_a_model_left_plain_files_arrive_and_the_rest_is_written_down(
     assert refused == [f"not taken over: {name!r}" for name in names]
     assert "'pipe', 'socket'" in caplog.text
     assert not (prepared.home.parent / f"{prepared.home.name}.fetching").exists()
+
+
+NUMPY_1 = """
+import numpy as np
+from brainscore_vision import model_registry
+from brainscore_vision.model_helpers.adapters import as_brain_model
+
+assert np.__version__.startswith("1.")
+model_registry["older"] = lambda: as_brain_model(
+    lambda images: np.stack([np.asarray(image.resize((4, 4)), dtype=float) for image in images]), identifier="older"
+)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_a_candidate_with_numpy_1_answers_a_judge_with_numpy_2(
+    tree, surroundings, tmp_path, monkeypatch, write_stimuli
+):
+    plugin = tree / "models" / "older"
+    plugin.mkdir()
+    (plugin / "__init__.py").write_text(NUMPY_1)
+    (plugin / "requirements.txt").write_text("numpy<2.0\n")
+    pixels = np.random.default_rng(0).integers(0, 255, (3, 4, 4, 3))
+    stimuli = write_stimuli(dict(zip("abc", pixels, strict=True)))
+    with surroundings(tree, tmp_path / "home"):
+        monkeypatch.setenv("BRAINSCORE_OFFLINE", "0")
+        monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
+        assert "numpy==1." in prepare("older").lock
+        with started("older", answer_s=120) as model:
+            model.load()
+            model.start_recording("IT", [(70, 170)])
+            answer = model.look_at(stimuli)
+    assert np.__version__ >= "2"
+    np.testing.assert_array_equal(answer.transpose("presentation", ...).values.reshape(3, -1), pixels.reshape(3, -1))

@@ -30,18 +30,20 @@ from brainscore_core.errors import RequirementsError
 from brainscore_core.files import atomic_path, locked
 from brainscore_core.plugin_management.environment import environment_for
 try:
-    print(environment_for([Path(name) for name in sys.argv[1:]]))
+    bounded, *folders = sys.argv[1:]
+    print(environment_for([Path(name) for name in folders], bounded=bounded == "True"))
 except RequirementsError as error:
     sys.exit({_REFUSED!r} + str(error))
 """
 
 
-def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...] = ()) -> Path:
+def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...] = (), bounded: bool = True) -> Path:
     """Return an interpreter with the requirements of plugins: this one, or that of an environment built in a box.
 
     The box has the network and sees only the library, without the `hidden` folders of other plugins, these plugins and
     the environment. Afterwards the environment is
     copied (see `take_over`) and never writable to a box again. Each set of requirements has a folder of its own.
+    For `bounded` see `environment_for`.
 
     Raises
     ------
@@ -53,28 +55,28 @@ def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...]
     lines, missing = requirements_of(plugin_folders)
     if not missing:
         return Path(sys.executable)
-    home = _home(lines)
+    home = _home(lines, bounded=bounded)
     with locked(home):
         python = _python_of(home)
         if python is None:
-            _build(home, plugin_folders, hidden)
+            _build(home, plugin_folders, hidden, bounded=bounded)
             python = _python_of(home)
     if python is None:
         raise RequirementsError(f"There is not one environment below {home}. Remove that folder and try again.")
     return python
 
 
-def built_python_for(plugin_folders: Sequence[Path]) -> Path | None:
+def built_python_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> Path | None:
     """Return what `boxed_python_for` has built before, and build nothing; None if there is no such environment."""
     lines, missing = requirements_of(plugin_folders)
-    return _python_of(_home(lines)) if missing else Path(sys.executable)
+    return _python_of(_home(lines, bounded=bounded)) if missing else Path(sys.executable)
 
 
-def _build(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...]) -> None:
+def _build(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...], *, bounded: bool) -> None:
     shutil.rmtree(home, ignore_errors=True)  # of an attempt that was interrupted
     home.mkdir(mode=0o700, parents=True)
     try:
-        _install(home, plugin_folders, hidden)
+        _install(home, plugin_folders, hidden, bounded=bounded)
         # An environment holds its path: the copy has to be at that path.
         leftovers = home.with_name(f"{home.name}.left")
         shutil.rmtree(leftovers, ignore_errors=True)
@@ -93,10 +95,10 @@ def _build(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...])
         temporary.touch()
 
 
-def _install(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...]) -> None:
+def _install(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...], *, bounded: bool) -> None:
     surroundings = environment_of(os.environ)
     ended = run_boxed(
-        [sys.executable, "-c", _BUILD, *plugin_folders],
+        [sys.executable, "-c", _BUILD, str(bounded), *plugin_folders],
         Box(
             readable=(*interpreter_paths(), *plugin_folders),
             writable=(home,),
@@ -115,8 +117,8 @@ def _install(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...
     raise RequirementsError(f"What {names} require cannot be installed into an environment.\n{ended}")
 
 
-def _home(lines: Sequence[str]) -> Path:
-    key = hashlib.sha256("\0".join(lines).encode()).hexdigest()[:32]
+def _home(lines: Sequence[str], *, bounded: bool) -> Path:
+    key = hashlib.sha256("\0".join([*lines, *([] if bounded else ["unbounded"])]).encode()).hexdigest()[:32]
     return settings().cache_home.resolve() / "boxed-environments" / key
 
 

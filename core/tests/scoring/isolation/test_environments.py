@@ -136,7 +136,7 @@ def test_no_link_takes_the_place_of_an_environment(tmp_path, monkeypatch, at):
         (secret / folder / "bin").mkdir(parents=True)
         (secret / folder / environments.LAYER_MARKER).write_text("{}")
 
-    def install(home, folders, hidden):
+    def install(home, folders, hidden, *, bounded):
         (home / at).parent.mkdir(parents=True, exist_ok=True)
         (home / at).symlink_to(secret)
 

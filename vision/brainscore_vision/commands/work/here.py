@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from brainscore_core import command_line
+from brainscore_core.config import settings
+from brainscore_core.plugin_management.environment import conflicts_of
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.summary import format_record
 from brainscore_vision import scoring
+from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.commands.options import ScoreOptions, is_file
 from brainscore_vision.commands.work.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
 from brainscore_vision.isolation.judge import refuse_beside_private
+from brainscore_vision.isolation.starting import started
+from brainscore_vision.loading import find_plugin_directory
 from brainscore_vision.model_helpers.adapters.files import load_from_file
 
 __all__ = ["score_files", "score_one"]
@@ -21,15 +26,18 @@ def score_one(options: ScoreOptions) -> int:
     (model,), (benchmark,) = options.model, options.benchmark
     command_line.say(f"Scoring {model} on {benchmark} ...")
     try:
-        if options.isolation is None:
-            refuse_beside_private(model, benchmark)
-        record, path = scoring.score_and_record(
-            _loaded(model),
-            benchmark,
-            options.record,
-            conda_active=options.conda_active.lower() in ("true", "1", "yes"),
-            **options.of_files,
-        )[1:]
+        is_active = options.conda_active.lower() in ("true", "1", "yes")
+        if _needs_other_versions(model) and not is_active:
+            with started(model) as candidate:
+                record, path = scoring.score_and_record(
+                    model, benchmark, options.record, loaded=SharedCandidate(candidate), isolation="box"
+                )[1:]
+        else:
+            if options.isolation is None:
+                refuse_beside_private(model, benchmark)
+            record, path = scoring.score_and_record(
+                _loaded(model), benchmark, options.record, conda_active=is_active, **options.of_files
+            )[1:]
     except Exception as error:
         if options.failure is not None:
             scoring.record_failure(options.identifier or model, benchmark, error, options.failure)
@@ -74,6 +82,13 @@ def _scored(model: str, benchmarks: Sequence[str], options: ScoreOptions) -> Ite
             )
         else:
             yield record, command_line.NO_SCORE if record.score is None else 0
+
+
+def _needs_other_versions(model: str) -> bool:
+    """Return whether a new environment for a model cannot hold the library's versions too, such as NumPy 2."""
+    if is_file(model) or settings().install_dependencies != "newenv":
+        return False
+    return bool(conflicts_of([find_plugin_directory("model", model)]))
 
 
 def _loaded(model: str) -> object:
