@@ -573,19 +573,29 @@ class TestMultiGroupby:
             attrs={"k": 1},
         )
 
-    @pytest.mark.parametrize("how", ["mean", "sum", "min", "max", "prod", "median", "count", "std", "var"])
-    def test_agrees_with_pandas(self, how):
+    @pytest.mark.parametrize(
+        ("how", "options"),
+        [
+            *((how, {}) for how in ("mean", "sum", "min", "max", "prod", "median", "count")),
+            *((how, {"ddof": ddof}) for how in ("std", "var") for ddof in (0, 1)),
+            *((how, {"min_count": least}) for how in ("sum", "prod") for least in (2, 12)),
+        ],
+    )
+    def test_agrees_with_pandas(self, how, options):
         assembly = self.random()
         table = pd.DataFrame(assembly.values, columns=list("ijk")).assign(
             a=assembly["a"].values, b=assembly["b"].values
         )
-        options = {"ddof": 0} if how in ("std", "var") else {}
         expected = getattr(table.groupby(["a", "b"]), how)(**options)
-        actual = getattr(assembly.multi_groupby(["a", "b"]), how)(dim="presentation")
+        actual = getattr(assembly.multi_groupby(["a", "b"]), how)(dim="presentation", **options)
         np.testing.assert_allclose(actual.values, expected.to_numpy(), rtol=1e-12)
         assert list(zip(actual["a"].values, actual["b"].values, strict=True)) == list(expected.index)
         assert get_levels(actual) == ["a", "b"]
         assert actual.attrs == {}
+
+    def test_an_unknown_option_is_refused(self):
+        with pytest.raises(TypeError, match=r"mean\(\) of groups has no option 'ddof'; it takes dim, skipna\."):
+            self.random().multi_groupby(["a", "b"]).mean(ddof=1)
 
     def test_single_name_renames_the_dimension(self):
         grouped = make().multi_groupby(["stimulus_id"]).mean(dim="presentation")

@@ -22,13 +22,34 @@ class GroupbyError(AssemblyError):
 
 
 def _reduction(how: Reduction, summary: str) -> Callable[..., Any]:
-    """Return a method of `GroupbyBridge` that reduces each group; of xarray's options, it heeds ``skipna``."""
+    """Return a method of `GroupbyBridge` that reduces each group; an option of xarray that it lacks is a TypeError."""
 
-    def reduce(self: GroupbyBridge, dim: Any = None, skipna: bool = True, **_options: Any) -> Any:
-        return self._reduce(how, dim, skipna=skipna)
+    def reduce(
+        self: GroupbyBridge, dim: Any = None, skipna: bool = True, keep_attrs: object = None, **options: int
+    ) -> Any:
+        del keep_attrs  # attrs need not hold for groups: they are dropped, as by every reduction
+        return self._reduce(_with_options(how, skipna, options) if options else how, dim, skipna=skipna)
 
     reduce.__name__, reduce.__doc__ = how, summary
     return reduce
+
+
+def _with_options(how: Reduction, skipna: bool, options: dict[str, int]) -> Callable[..., Any]:
+    known = {"var": "ddof", "std": "ddof", "sum": "min_count", "prod": "min_count"}.get(how)
+    if unknown := [name for name in options if name != known]:
+        raise TypeError(
+            f"{how}() of groups has no option {unknown[0]!r}; it takes dim, skipna{', ' + known if known else ''}."
+        )
+    function = getattr(np, f"nan{how}" if skipna else how)
+    if known == "ddof":
+        return lambda values, axis: function(values, axis=axis, ddof=options["ddof"])
+    least = options["min_count"]
+
+    def reduced(values: npt.NDArray[Any], axis: int) -> Any:
+        enough = np.sum(~np.isnan(values), axis=axis) >= least
+        return np.where(enough, function(values, axis=axis), np.nan)
+
+    return reduced
 
 
 class GroupbyBridge:
@@ -44,12 +65,12 @@ class GroupbyBridge:
         self._keeps_dim = len(names) > 1 or names[0] == self._dim
 
     mean = _reduction("mean", "Average each group over its dimension.")
-    sum = _reduction("sum", "Sum each group over its dimension.")
+    sum = _reduction("sum", "Sum each group over its dimension; NaN where it has fewer than ``min_count`` values.")
     min = _reduction("min", "Take the least of each group.")
     max = _reduction("max", "Take the greatest of each group.")
-    prod = _reduction("prod", "Multiply each group.")
-    var = _reduction("var", "Take the variance of each group (divisor n).")
-    std = _reduction("std", "Take the standard deviation of each group (divisor n).")
+    prod = _reduction("prod", "Multiply each group; NaN where it has fewer than ``min_count`` values.")
+    var = _reduction("var", "Take the variance of each group; the divisor is n - ``ddof``, by default n.")
+    std = _reduction("std", "Take the standard deviation of each group; the divisor is n - ``ddof``, by default n.")
     median = _reduction("median", "Take the median of each group.")
     count = _reduction("count", "Count the values of each group that are not missing.")
 
