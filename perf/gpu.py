@@ -19,8 +19,8 @@ METRICS = ("pls", "ridge", "rdm", "cka")
 ON_GPU = {"extraction", "pls", "ridge", "score"}  # the other metrics compute with NumPy alone
 AGREED = 1e-6
 REMARK = """
-CUDA's convolutions use TF32 by default, which is probably why the score differs in its third digit. The published system
-was not measured on this machine: it needs NumPy 1, which fits no SciPy there.
+CUDA's convolutions use TF32 by default, which is probably why the score differs in its third digit. The published
+system was not measured on this machine: it needs NumPy 1, which fits no SciPy there.
 """
 NOTHING_KEPT = {"RESULTCACHING_DISABLE": "1"}
 CASES = {
