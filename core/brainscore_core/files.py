@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["DISK_FULL", "NOT_WRITABLE", "atomic_directory", "atomic_path", "locked"]
+from brainscore_core.errors import ConfigurationError
+
+__all__ = ["DISK_FULL", "NOT_WRITABLE", "atomic_directory", "atomic_path", "check_writable", "locked"]
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -46,6 +48,19 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_writable(target: str | Path) -> None:
+    """Make the folder of a file and raise `ConfigurationError` if the file could not be written there."""
+    target = Path(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _temporary_name(target)
+        temporary.touch(exist_ok=False)
+        temporary.unlink()
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigurationError(f"{target} cannot be written: {reason}. Name another place.") from error
 
 
 @contextmanager

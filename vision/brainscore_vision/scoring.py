@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from brainscore_core.errors import ConfigurationError, DownloadError
+from brainscore_core.files import check_writable
 from brainscore_vision.loading import find_plugin_directory, known_identifiers, load_benchmark, load_model, unwatched
 from brainscore_vision.model_interface import BrainModel, region_layers
 
@@ -169,6 +171,8 @@ def score_and_record(
         return _score_elsewhere(str(model), benchmark_identifier, record_path)
     from brainscore_vision.identity import ingredients  # heavy: xarray and pydantic
 
+    if record_path is not None:
+        check_writable(record_path)  # before the time that scoring takes
     started = time.monotonic()
     # Before it runs: a plugin may write into its own folder.
     revisions = ingredients.revisions_of(str(model) if is_registered else None, benchmark_identifier)
@@ -185,11 +189,11 @@ def score_and_record(
                 "Give this one another name (identifier='...'), or leave record out."
             )
         result = _compare(candidate, benchmark, name, benchmark_identifier)
-    record = ingredients.build_record(
+    return _recorded(
         result,
         record_path,
-        loads,
-        candidate,
+        ingredients=loads,
+        candidate=candidate,
         model=name,
         benchmark=benchmark_identifier,
         benchmark_version=getattr(benchmark, "version", None),
@@ -197,7 +201,19 @@ def score_and_record(
         isolation=isolation,
         **revisions,
     )
-    return result, record, record_path
+
+
+def _recorded(result: Score, path: Path | None, **fields: Any) -> tuple[Score, ScoreRecord, Path | None]:
+    """Build and write a record; a score is not lost with it: `result` then has the reason as ``record_error``."""
+    from brainscore_vision.identity.ingredients import build_record  # heavy: xarray and pydantic
+
+    try:
+        return result, build_record(result, path, **fields), path
+    except OSError as error:
+        warnings.warn(f"The record {path} could not be written: {error}", stacklevel=3)
+        result.attrs["record_error"] = str(error)
+        del result.attrs["record_path"]
+        return result, build_record(result, None, **fields), None
 
 
 def _score_elsewhere(model: str, benchmark: str, record_path: Path) -> tuple[Score, ScoreRecord, Path]:

@@ -20,7 +20,7 @@ Records: TypeAlias = Iterable[ScoreRecord] | str | os.PathLike[str]
 def read_records(records: Records) -> list[ScoreRecord]:
     """Return the records; raise `DataNotHereError` without any, `ConfigurationError` for several of one pair."""
     if isinstance(records, (str, os.PathLike)):
-        entries, where = list(FolderStore(Path(records))), f" in {os.fspath(records)}"
+        entries, where = FolderStore(Path(records)).whole(), f" in {os.fspath(records)}"
     else:
         entries, where = list(records), ""
     if not entries:

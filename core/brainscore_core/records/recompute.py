@@ -81,7 +81,7 @@ def renormalise(
         One for every record of the benchmark, sorted by model.
     """
     changes = []
-    for record in FolderStore(folder):
+    for record in FolderStore(folder).whole():
         if record.benchmark != benchmark:
             continue
         try:

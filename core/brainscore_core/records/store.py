@@ -32,6 +32,7 @@ __all__ = [
     "why_not_again",
 ]
 
+_SHOWN = 5  # problems in a message
 BRANCH_FOLDER = "records"
 """Folder of a branch with all its records, so that no identifier is the name of another file of the branch."""
 
@@ -114,13 +115,35 @@ class FolderStore:
 
     def __iter__(self) -> Iterator[ScoreRecord]:
         """Yield all readable records, sorted by file."""
+        return (record for record, _ in self._files() if record is not None)
+
+    def whole(self) -> list[ScoreRecord]:
+        """Return all records, sorted by file.
+
+        Raises
+        ------
+        CorruptFileError
+            If files are unreadable or not at the place of their record; names them with the reason of each.
+        """
+        found = list(self._files())
+        if problems := [problem for _, problem in found if problem]:
+            shown = problems[:_SHOWN] + [f"... and {len(problems) - _SHOWN} more"] * (len(problems) > _SHOWN)
+            raise CorruptFileError(
+                f"Not every file in {self.folder} is a record. Score those pairs again, or move the files away:\n"
+                + "\n".join(shown)
+            )
+        return [record for record, _ in found if record is not None]
+
+    def _files(self) -> Iterator[tuple[ScoreRecord | None, str]]:
+        """Yield the record of each file, or None and why it is none."""
         for file in sorted(self.folder.glob("*/*.json")):
             try:
                 record = ScoreRecord.read(file)
-            except OSError:
+            except OSError as error:
+                yield None, str(error)
                 continue
-            if record_path(self.folder, record.model, record.benchmark) == file:
-                yield record
+            place = record_path(self.folder, record.model, record.benchmark)
+            yield (record, "") if place == file else (None, f"{file} is a record that belongs at {place}")
 
 
 class BranchStore:

@@ -60,10 +60,10 @@ def _texts(wanted: Sequence[str], known: Sequence[str]) -> Iterator[tuple[str, s
             yield text, ""
             continue
         file = Path(text[1:])
-        for number, line in enumerate(_lines(file), start=1):
-            name = line.partition("#")[0].strip()
-            if name:
-                yield name, f" ({file}, line {number})"
+        lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(_lines(file), start=1)]
+        if not any(name for _, name in lines):
+            raise ConfigurationError(f"The list of names {file} is empty; expected one name on each line.")
+        yield from ((name, f" ({file}, line {number})") for number, name in lines if name)
 
 
 def _lines(file: Path) -> list[str]:

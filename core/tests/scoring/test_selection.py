@@ -54,7 +54,7 @@ def test_what_is_wrong_in_a_file_is_said_with_its_line(tmp_path):
         select([f"@{tmp_path}/names.txt"], KNOWN, "model")
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe\xff"])
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\xff", b"", b"# nothing\n\n"])
 def test_a_list_that_cannot_be_read(tmp_path, content):
     if content is not None:
         (tmp_path / "names.txt").write_bytes(content)

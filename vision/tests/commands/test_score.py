@@ -10,6 +10,7 @@ from brainscore_core.records.record import ScoreRecord
 from brainscore_vision import benchmark_registry
 from brainscore_vision.__main__ import main
 from brainscore_vision.commands.work import here
+from brainscore_vision.identity import ingredients
 from brainscore_vision.testing.random_model import RandomModel
 
 pytestmark = pytest.mark.usefixtures("shared_caches")
@@ -102,3 +103,21 @@ def test_a_model_that_needs_another_numpy_runs_beside_the_judge(own_homes, monke
     assert main(["score", "--model", "pixels", "--benchmark", V1]) == 0
     record = ScoreRecord.read(own_homes / "brain-score" / "scores" / V1 / "pixels.json")
     assert (record.model, record.isolation, record.score) == ("pixels", "box", 0.5)
+
+
+def test_a_score_is_not_lost_with_its_record(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(benchmark_registry, V1, lambda: Half(V1))
+    (tmp_path / "file").touch()
+    command = ["score", "--model", "pixels", "--benchmark", V1, "--isolation", "none"]
+    assert main([*command, "--record", str(tmp_path / "file/record.json")]) == 2
+    said = capsys.readouterr()
+    assert f"{tmp_path / 'file/record.json'} cannot be written" in said.err
+    assert "score  " not in said.out
+
+    def full(*_arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ingredients, "keep", full)
+    with pytest.warns(UserWarning, match="could not be written: .*No space left on device"):
+        assert main([*command, "--record", str(tmp_path / "record.json")]) == 1
+    assert "score     0.5" in capsys.readouterr().out

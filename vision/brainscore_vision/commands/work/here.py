@@ -29,20 +29,22 @@ def score_one(options: ScoreOptions) -> int:
         is_active = options.conda_active.lower() in ("true", "1", "yes")
         if _needs_other_versions(model) and not is_active:
             with started(model) as candidate:
-                record, path = scoring.score_and_record(
+                result, record, path = scoring.score_and_record(
                     model, benchmark, options.record, loaded=SharedCandidate(candidate), isolation="box"
-                )[1:]
+                )
         else:
             if options.isolation is None:
                 refuse_beside_private(model, benchmark)
-            record, path = scoring.score_and_record(
+            result, record, path = scoring.score_and_record(
                 _loaded(model), benchmark, options.record, conda_active=is_active, **options.of_files
-            )[1:]
+            )
     except Exception as error:
         if options.failure is not None:
             scoring.record_failure(options.identifier or model, benchmark, error, options.failure)
         raise
     command_line.show(format_record(record, path))
+    if "record_error" in result.attrs:
+        return command_line.FAILED
     return command_line.NO_SCORE if record.score is None else 0
 
 

@@ -53,7 +53,7 @@ def renormalise(benchmark: str, records: Path | None, *, dry_run: bool) -> int:
 def rescore(metric: str | None, benchmarks: Sequence[str], models: Sequence[str], records: Path | None) -> int:
     """Run ``brainscore rescore``."""
     folder = records_folder(records)
-    existing = list(FolderStore(folder))
+    existing = FolderStore(folder).whole()
     models = models or sorted({record.model for record in existing if record.is_scored})
     if not models:
         raise DataNotHereError(f"There are no records in {folder}; name the models: --model MODEL...")

@@ -26,7 +26,7 @@ def chosen_records(
 ) -> list[ScoreRecord]:
     """Return the records of some models and benchmarks; each one named must have a record."""
     place = records_folder(folder)
-    everything = list(FolderStore(place))
+    everything = FolderStore(place).whole()
     for what, named, names in (
         ("model", models, {record.model for record in everything}),
         ("benchmark", benchmarks, {record.benchmark for record in everything}),
