@@ -179,8 +179,10 @@ def read_table(file: Path, said: Sequence[str]) -> TextTable:
     names = next(csv.reader([header], delimiter=separator))
     if not isinstance(rows.index, pd.RangeIndex):
         raise ConfigurationError(f"{file.name} is no table: its rows have more cells than its {len(names)} columns.")
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+    # Tables often start with the unnamed index of pandas, and end with empty columns of a spreadsheet.
+    rows = rows.loc[:, [bool(name.strip()) for name in names]]
+    twice = sorted({name for name in names if name.strip() and names.count(name) > 1})
+    if twice:
         raise ConfigurationError(f"{file.name} has columns twice ({examples(twice)}). Rename or remove them.")
     rows.index += 2
     rows = rows.fillna("")

@@ -112,9 +112,11 @@ def read_experiment(request: TablesRequest) -> Experiment:
     for role, column in reading.responses.columns.items():
         if role in roles:
             reading.note(role, f"column {column!r}")
-    if layout != "wide":
-        left_out = [column for role, column in reading.responses.columns.items() if role not in roles]
-        reading.note("left out", ", ".join(map(repr, [*left_out, *reading.responses.others])) or "no column")
+    table = reading.responses
+    left_out = [name for name in table.names if name in table.ignored]
+    left_out += [column for role, column in table.columns.items() if role not in roles]
+    left_out += table.others if layout != "wide" else []
+    reading.note("left out", ", ".join(map(repr, left_out)) or "no named column")
     shown = _known_stimuli(reading.responses, names, reading.stimuli.file.name)
     if layout == "choices":
         assembly: DataAssembly = _choices(reading, shown, stimuli)
@@ -381,7 +383,7 @@ def _recordings(reading: _Reading, cells: pd.DataFrame) -> NeuroidAssembly:
         "neuroid_id": ("neuroid", neurons["neuron"].to_numpy(dtype=str)),
         **_of_neurons(reading, neurons["neuron"]),
     }
-    reading.note("neurons", str(len(neurons)))
+    reading.note("neurons", f"{len(neurons)}: {examples(neurons['neuron'])}")
     reading.note("missing", f"{int(missing.sum())} of {missing.size} cells")
     if bins["start"].isna().all():
         return NeuroidAssembly(values[:, :, 0], coords=coords, dims=["presentation", "neuroid"])

@@ -38,6 +38,7 @@ def test_every_layout_is_the_same_recordings(made_experiment, read):
         (wide, {}),
         (wide, {"how": {"sep": ";", "encoding": "utf-8-sig"}}),
         (wide.drop(columns="rep"), {}),
+        (wide.assign(**{"": range(len(wide)), " ": ""})[["", *wide, " "]], {}),  # the index of pandas, an empty column
         (endless, {}),
         (long, {}),
         (mixed, {"how": {"sep": "\t"}}),
@@ -48,7 +49,7 @@ def test_every_layout_is_the_same_recordings(made_experiment, read):
         assembly = experiment.assembly
         assembly = assembly.isel(neuroid=np.argsort(assembly["neuroid_id"].values))
         assert (in_order(assembly) == expected).all()
-        assert dict(experiment.notes)["neurons"] == "6"
+        assert dict(experiment.notes)["neurons"].startswith("6: n0, n1, ")
         assert dict(experiment.notes)["repetitions"].startswith("4")
         assert set(assembly["region"].values) == {"IT"}
         assert list(experiment.stimuli.columns) == ["stimulus_id", "truth"]
@@ -190,7 +191,9 @@ def test_wide_tables_and_spikes_that_are_unclear(made_experiment, read):
     ):
         with pytest.raises(ConfigurationError, match=message):
             read(table, **request)
-    assert "'mood'" not in dict(read(wide.assign(mood="bad"), columns=("ignore=mood",)).notes)
+    experiment = read(wide.assign(mood="bad"), columns=("ignore=mood",))
+    assert dict(experiment.notes)["left out"] == "'mood'"
+    assert experiment.assembly.sizes["neuroid"] == 6
 
 
 def test_stimuli_that_are_unclear(made_experiment, read):
