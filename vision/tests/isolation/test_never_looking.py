@@ -148,11 +148,10 @@ def each_registered():
             yield pytest.param(plugin, identifier, RULES, id=identifier, marks=pytest.mark.slow)
 
 
-@pytest.mark.usefixtures("kept_homes")
 @pytest.mark.parametrize(("plugin", "identifier", "rules"), [*each_registered()])
-def test_who_never_looks_is_at_chance_in_each_registered_benchmark(module_stand_ins, plugin, identifier, rules):
+def test_who_never_looks_is_at_chance_in_each_registered_benchmark(stand_ins, plugin, identifier, rules):
     stand_in = importlib.import_module(f"brainscore_vision.benchmarks.{plugin}.test").stand_in
-    stand_in(module_stand_ins, *filter(None, re.match(PLUGINS[plugin], identifier).groups()))
+    stand_in(stand_ins, *filter(None, re.match(PLUGINS[plugin], identifier).groups()))
     benchmark = load_benchmark(identifier)
     assert (
         better_than_guesses(benchmark, rules, visual_degrees=getattr(benchmark, "_visual_degrees", None) or 8.0) == {}
