@@ -29,6 +29,7 @@ _MISSING_TEXT = "brainio_missing_text"
 _COMPRESSION: dict[str, Any] = {"zlib": True, "complevel": 4, "shuffle": True}
 _COMPRESS_FROM_BYTES = 1024
 """Smaller variables fill less than a chunk; compressing them makes files larger."""
+_UNNAMEABLE = frozenset("/\0")
 _BLOCK_BYTES = 64 * 2**20
 """How much is held in memory while values are written for a memory map."""
 
@@ -176,6 +177,9 @@ def _to_dataset(assembly: xr.DataArray) -> xr.Dataset:
         name: _storable(name, dims, values, problems)
         for name, (dims, values) in coordinates.plain_coordinates(assembly).items()
     }
+    problems += [
+        f"{name!r}: a name has no slash and no NUL; rename it." for name in variables if _UNNAMEABLE & set(str(name))
+    ]
     data = _storable("the values", assembly.dims, assembly.values, problems)
     if problems:
         listed = "\n".join(f"- {problem}" for problem in problems)
@@ -191,13 +195,27 @@ def _storable(name: Hashable, dims: tuple[Hashable, ...], values: npt.NDArray[An
         values, attrs = _storable_objects(name, values, problems)
     elif values.dtype == np.float16:
         values = values.astype(np.float32)
-    elif values.dtype.kind == "M":
-        encoding = {"units": "nanoseconds since 1970-01-01", "calendar": "proleptic_gregorian", "dtype": "int64"}
-    elif values.dtype.kind == "m":
+    elif values.dtype.kind in "Mm":
+        values = _in_nanoseconds(name, values, problems)
         encoding = {"units": "nanoseconds", "dtype": "int64"}
+        if values.dtype.kind == "M":
+            encoding |= {"units": "nanoseconds since 1970-01-01", "calendar": "proleptic_gregorian"}
     elif values.dtype.kind not in "biufUS":
         problems.append(f"{name!s}: {values.dtype} has no netCDF type; convert it to numbers or text.")
+    if values.dtype.kind == "U" and "\0" in "".join(values.ravel().tolist()):
+        problems.append(f"{name!s}: holds a text with a NUL, which ends text in a file; remove it.")
     return xr.Variable(dims, values, attrs=attrs, encoding=encoding)
+
+
+def _in_nanoseconds(name: Hashable, values: npt.NDArray[Any], problems: list[str]) -> npt.NDArray[Any]:
+    """Return times in the unit that files hold; pandas prefers microseconds, which xarray would not convert."""
+    converted: npt.NDArray[Any] = values.astype(f"{values.dtype.kind}8[ns]")
+    same = converted.astype(values.dtype) == values
+    if not np.all(same | np.isnat(values)):
+        problems.append(
+            f"{name!s}: {values[~same].ravel()[0]} is beyond what nanoseconds in 64 bits reach (292 years from 1970)."
+        )
+    return converted
 
 
 def _storable_objects(
@@ -220,7 +238,12 @@ def _storable_objects(
     if kinds <= {int, float, np.int64, np.float64, np.float32, np.int32}:
         filled = values.copy()
         filled[missing] = np.nan
-        return filled.astype(float) if missing.any() or float in kinds else filled.astype(int), {}
+        if missing.any() or kinds & {float, np.float64, np.float32}:
+            return filled.astype(float), {}
+        if all(_fits(value) for value in values.ravel()):
+            return filled.astype(np.int64), {}
+        problems.append(f"{name!s}: holds an integer beyond 64 bits; convert it to text or float.")
+        return np.zeros(values.shape), {}
     type_names = ", ".join(sorted(kind.__name__ for kind in kinds))
     problems.append(
         f"{name!s}: holds objects of type {type_names}; convert them to one of text, numbers, bool or times."
@@ -237,9 +260,13 @@ def _storable_attrs(attrs: Mapping[Any, Any], problems: list[str]) -> dict[Any, 
             stored[key] = np.int8(value)  # netCDF has no truth values
         elif isinstance(value, (str, int, float, np.integer, np.floating)):
             stored[key] = value
+            if isinstance(value, str) and "\0" in value:
+                problems.append(f"attrs[{key!r}] is a text with a NUL, which ends text in a file; remove it.")
+            elif isinstance(value, int) and not _fits(value):
+                problems.append(f"attrs[{key!r}] is an integer beyond 64 bits; convert it to text.")
         elif isinstance(value, Path):
             stored[key] = str(value)
-        elif isinstance(value, (list, tuple, np.ndarray)) and np.asarray(value).dtype.kind in "iufU":
+        elif _is_plain_list(value):
             stored[key] = value
         else:
             try:
@@ -250,6 +277,19 @@ def _storable_attrs(attrs: Mapping[Any, Any], problems: list[str]) -> dict[Any, 
                     "Convert or delete it."
                 )
     return stored
+
+
+def _fits(value: object) -> bool:
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
+
+
+def _is_plain_list(value: object) -> bool:
+    """Return whether a list is of numbers, or of text that HDF5 can hold; JSON holds others."""
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        return False
+    if all(isinstance(entry, str) and "\0" not in entry for entry in value):
+        return np.asarray(value).dtype.kind in "fU"
+    return not any(isinstance(entry, str) for entry in value) and np.asarray(value).dtype.kind in "iuf"
 
 
 def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:

@@ -36,6 +36,16 @@ KINDS = st.sampled_from(
 )
 
 
+AWKWARD = st.sampled_from(
+    [
+        (st.text(alphabet="a\0", max_size=3), str),
+        (st.integers(-(2**66), 2**66), object),
+        *((st.integers(-(2**62), 2**62).map(lambda number: number // 1000), f"{kind}8[us]") for kind in "Mm"),
+        *((st.integers(-(2**40), 2**40), f"{kind}8[s]") for kind in "Mm"),
+    ]
+)
+
+
 @st.composite
 def assemblies(draw):
     length = draw(st.integers(0, 6))
@@ -79,6 +89,25 @@ def test_round_trip_is_lossless(tmp_path, assembly):
     for name in assembly.coords:
         if name != "x":
             assert_same_values(read[name].values, assembly[name].values)
+
+
+@given(AWKWARD, st.data(), st.sampled_from(["name", "a/b"]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_accepted_comes_back_and_the_rest_is_refused_before_a_byte_is_written(tmp_path, kind, data, name):
+    values, dtype = kind
+    drawn = np.array(data.draw(st.lists(values, min_size=3, max_size=3)), dtype=dtype)
+    path = tmp_path / "assembly.nc"
+    path.unlink(missing_ok=True)
+    problem = ""
+    try:
+        write_netcdf(DataAssembly(range(3), {name: ("x", drawn), "other": ("x", [1, 2, 3])}, ["x"]), path)
+    except AssemblyError as error:
+        problem = str(error)
+    if problem:
+        assert f"\n- {name}: " in problem or f"{name!r}: a name has no slash" in problem
+        assert not path.exists()
+    else:
+        np.testing.assert_array_equal(read_netcdf(path, DataAssembly)[name].values, drawn)
 
 
 def weighted():
@@ -156,23 +185,30 @@ def test_attrs_that_cannot_be_read_back_are_left_out(tmp_path):
         "flag": True,
         "layers": {"IT": "conv5"},
         "levels": [1, 2],
+        "mixed": [1, "a"],
     }
     assembly = DataAssembly([1.0], dims=["x"], attrs=attrs)
     write_netcdf(assembly, tmp_path / "a.nc")
     read = read_netcdf(tmp_path / "a.nc", DataAssembly).attrs
-    assert set(read) == {"identifier", "flag", "layers", "levels"}
+    assert set(read) == {"identifier", "flag", "layers", "levels", "mixed"}
     assert read["flag"] == 1
     assert read["layers"] == '{"IT": "conv5"}'
+    assert read["mixed"] == '[1, "a"]'
     assert list(read["levels"]) == [1, 2]
     assert set(assembly.attrs) == set(attrs)
 
 
 def test_every_problem_is_listed_and_nothing_is_written(tmp_path):
     mixed = np.array([1, "a"], dtype=object)
-    assembly = DataAssembly(np.array([1j, 2j]), {"c": ("x", mixed), "d": ("x", [0, 1])}, ["x"], attrs={"f": object()})
+    assembly = DataAssembly(
+        np.array([1j, 2j]), {"c": ("x", mixed), "d": ("x", [0, 1])}, ["x"], attrs={"f": object(), "g": 2**70, "h": "\0"}
+    )
     with pytest.raises(AssemblyError) as caught:
         write_netcdf(assembly, tmp_path / "a.nc")
-    assert all(part in str(caught.value) for part in ("c: holds objects of type int, str", "complex128", "attrs['f']"))
+    assert all(
+        part in str(caught.value)
+        for part in ("c: holds objects of type int, str", "complex128", "attrs['f']", "attrs['g']", "attrs['h']")
+    )
     assert not list(tmp_path.iterdir())
 
 
