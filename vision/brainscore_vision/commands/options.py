@@ -181,10 +181,11 @@ class ScoreOptions:
         layers = None if self.layers is None else _names(self.layers)
         regions = {}
         for entry in self.region_layer or []:
-            region, _, names = entry.partition("=")
-            if not (region and _names(names)):
+            region, _, text = entry.partition("=")
+            names = _names(text)
+            if not (region and names):
                 raise ConfigurationError(f"--region-layer {entry} names no layer; expected is such as V4=stages.2.")
-            regions[region] = _names(names)
+            regions[region] = names[0] if len(names) == 1 else names
         values = {
             "layers": layers,
             "region_layer_map": regions or None,

@@ -11,6 +11,7 @@ from brainscore_vision import benchmark_registry
 from brainscore_vision.__main__ import main
 from brainscore_vision.commands.work import here
 from brainscore_vision.identity import ingredients
+from brainscore_vision.model_interface import region_layers
 from brainscore_vision.testing.random_model import RandomModel
 
 pytestmark = pytest.mark.usefixtures("shared_caches")
@@ -62,7 +63,9 @@ class Half(BenchmarkBase):
         super().__init__(identifier=identifier, version=1, ceiling_func=lambda: Score(1), parent="IT", bibtex="")
 
     def __call__(self, candidate):
-        return Score(0.5)
+        result = Score(0.5)
+        result.attrs["layers"] = dict(region_layers(candidate))
+        return result
 
 
 def test_a_model_in_a_file_is_recorded_by_its_name(own_homes, tmp_path, capsys, monkeypatch):
@@ -79,6 +82,9 @@ def test_a_model_in_a_file_is_recorded_by_its_name(own_homes, tmp_path, capsys, 
     regions = ["--region-layer", "V4=absent", "V1=output"]
     assert main(["score", "--benchmark", first, "--model", f"{mine}:f", *regions]) == 1
     assert "has no layer 'absent'" in capsys.readouterr().err
+    regions = ["--region-layer", "IT=output", "V1=output"]
+    assert main(["score", "--benchmark", first, "--model", f"{mine}:f", *regions]) == 0
+    assert "layers    IT: output" in capsys.readouterr().out
     one, both = ["score", "--benchmark", first, "--model"], ["score", "--benchmark", first, second, "--model"]
     assert main([*one, f"{mine}:f"]) == 0
     assert "record    not written: give the model a name of its own (identifier=..., --name)" in capsys.readouterr().out
