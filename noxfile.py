@@ -183,6 +183,12 @@ def frameworks(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def newcomer(session: nox.Session) -> None:
+    """Run the README's first command and a new plugin of each kind, as a newcomer would, in this clean checkout."""
+    session.run("bash", "scripts/newcomer.sh", external=True)
+
+
+@nox.session(python=False)
 def plan(session: nox.Session) -> None:
     """Show what a change has to be tested and scored on: `nox -s plan -- [--base main] [--json]`."""
     session.run(workspace(session), "-m", "brainscore_ci", "plan", *session.posargs, external=True)
