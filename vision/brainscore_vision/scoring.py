@@ -53,7 +53,7 @@ def score(
     conda_active : bool
         Whether the environment is already prepared, so that ``BS_INSTALL_DEPENDENCIES=newenv`` makes no other one.
     record : path, optional
-        File; for several benchmarks, a folder for ``<benchmark>/<model>.json``. None: in ``scores`` in the Brain-Score
+        File; for several benchmarks, a folder for ``<benchmark>/<model>.json``. None: ``scores`` in the Brain-Score
         home for a registered model or one with an `identifier` of its own, else no record.
     **model_options
         Arguments of `as_brain_model`; of a `BrainModel` only `identifier`, its name in the record.
@@ -77,29 +77,27 @@ def score(
             f"{', '.join(model_options)} can only be given for a model itself; {model_identifier!r} names a registered "
             "one, which brings its own. Leave them out, or pass the network."
         )
-    path = None if record is None else Path(record)
     if isinstance(benchmark_identifier, str):
-        return _score_one(model_identifier, benchmark_identifier, path, report, conda_active, **model_options)
+        return _score_one(model_identifier, benchmark_identifier, record, report, conda_active, **model_options)
     benchmarks = list(benchmark_identifier)
     for benchmark in benchmarks:
         load_benchmark(benchmark)  # a wrong name must not cost the scores of those before it
+    from brainscore_core.records.record import record_path  # heavy: pydantic
+
     loaded = shared_candidate(model_identifier, conda_active=conda_active, **model_options)
-    identifier = model_options.get("identifier")
+    shared: dict[str, Any] = {"loaded": loaded, "identifier": model_options.get("identifier")}
     scores = {}
     for benchmark in benchmarks:
-        if record is not None:
-            from brainscore_core.records.record import record_path  # heavy: pydantic
-
-            path = record_path(Path(record), identifier or _name(model_identifier, loaded), benchmark)
-        scores[benchmark] = _score_one(
-            model_identifier, benchmark, path, report, conda_active, loaded=loaded, identifier=identifier
-        )
+        name = shared["identifier"] or _name(model_identifier, loaded)
+        path = None if record is None else record_path(Path(record), name, benchmark)
+        scores[benchmark] = _score_one(model_identifier, benchmark, path, report, conda_active, **shared)
     return scores
 
 
 def _score_one(
-    model: object, benchmark: str, path: Path | None, report: bool, conda_active: bool, **options: Any
+    model: object, benchmark: str, path: str | Path | None, report: bool, conda_active: bool, **options: Any
 ) -> Score:
+    path = None if path is None else Path(path)
     result, record, written = score_and_record(model, benchmark, path, conda_active=conda_active, **options)
     if report:
         from brainscore_core.command_line import say  # heavy: typer
