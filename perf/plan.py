@@ -138,7 +138,7 @@ def cases(top: Path, home: Path, repeats: int) -> dict[str, object]:
         text = file.read_text(encoding="utf-8")
         times = []
         for repeat in range(repeats):
-            file.write_text(f"{text}# {repeat}\n", encoding="utf-8")
+            file.write_text(f"{text}\nREPEAT = {repeat}\n", encoding="utf-8")
             shutil.rmtree(home, ignore_errors=True)
             times.append(run(*command, cwd=top, BRAINSCORE_HOME=str(home))[0])
         groups = json.loads(run(*command, "--json", cwd=top, BRAINSCORE_HOME=str(home))[1])["pairs"]

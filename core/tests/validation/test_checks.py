@@ -158,7 +158,7 @@ def test_of_many_equal_files_the_first_are_named(tmp_path):
     stimulus_set = StimulusSet({"stimulus_id": [f"s{index:02d}" for index in range(50)]})
     stimulus_set.stimulus_paths = dict.fromkeys(stimulus_set["stimulus_id"], tmp_path / "one.bin")
     (hint,) = check_duplicate_files(stimulus_set)
-    assert hint.what == "50 stimuli share 1 files: 's00' = 's01' = 's02' = 's03' = 's04', ..."
+    assert hint.what == "50 stimuli share 1 file: 's00' = 's01' = 's02' = 's03' = 's04', ..."
 
 
 def test_broken_files(stimuli, tmp_path):

@@ -219,7 +219,7 @@ def test_one_picture_under_two_identifiers_is_named_in_a_warning(stimuli, tmp_pa
         package_stimulus_set_locally(stimuli, "A", tmp_path / "apart")
     copied = stimuli.stimulus_paths["007"]
     stimuli.stimulus_paths["NA"].write_bytes(copied.read_bytes())
-    said = r"'A', stimulus files: 2 stimuli share 1 files: '007' = 'NA'; .*training and in test at once\."
+    said = r"'A', stimulus files: 2 stimuli share 1 file: '007' = 'NA'; .*training and in test at once\."
     with pytest.warns(UserWarning, match=said) as found:
         package_stimulus_set_locally(stimuli, "A", tmp_path / "alike")
     assert [each.filename for each in found] == [__file__]
