@@ -144,19 +144,17 @@ def run_batch(
 ) -> Iterator[Outcome]:
     """Score the pairs of a batch in a process of its own, and yield each outcome at once.
 
-    If a pair crashes the process or exceeds its limits, another process continues with the rest: every pair gets an
-    outcome. Closing the iterator ends the process.
+    If a pair crashes the process or exceeds its limits, another continues: every pair gets an outcome. Closing the
+    iterator ends the process.
 
     Parameters
     ----------
     library : str
         Package with the commands ``judge`` and ``prepare``, for models of private pairs, whose judge has no network.
     isolation : 'auto', 'box' or 'none'
-        Where the model runs, see `Judge`. With private data it is a box, unless 'none' says that the model is the
-        caller's own.
+        Where the model runs, see `Judge`; a box with private data, unless 'none' says that it is the caller's own.
     minutes, is_over : float, callable
-        Time limit, and a function called several times a second: when either is over, what runs is stopped; pairs not
-        reached have no outcome.
+        Time limit, and a function called several times a second: when either is over, pairs not reached get no outcome.
     environment : mapping of str to str
         Environment variables to select from, without credentials.
 

@@ -141,7 +141,7 @@ class TextTable:
             is_comma = re.fullmatch(r"-?\d+,\d+", texts.iloc[*wrong[0]])
             fix = "Write decimal points, not commas" if is_comma else "Correct them"
             leave_out = "" if len(columns) == 1 else ", or leave a column out: --column ignore=NAME"
-            raise self.error(f"{len(cells)} cells are no numbers ({examples(cells, '; ')}). {fix}{leave_out}.")
+            raise self.error(f"not every cell is a number ({examples(cells, '; ')}). {fix}{leave_out}.")
         return values
 
     def error(self, message: str) -> ConfigurationError:

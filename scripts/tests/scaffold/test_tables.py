@@ -142,9 +142,9 @@ REFUSED = {
     ),
     "no number": (
         lambda t: t.assign(rate=t["rate"].astype(str).mask(t.index == 4, "high")),
-        r"1 cells are no numbers \(line 6, column 'rate': 'high'\)\. Correct them",
+        r"not every cell is a number \(line 6, column 'rate': 'high'\)\. Correct them",
     ),
-    "infinite": (lambda t: t.assign(rate="inf"), r"480 cells are no numbers .*and 475 more"),
+    "infinite": (lambda t: t.assign(rate="inf"), r"not every cell is a number .*and 475 more"),
     "commas": (lambda t: t.assign(rate="1,5"), r"Write decimal points, not commas"),
     "uneven": (without_reps, r"different numbers of rows for 1 stimuli \(pic_0005\).*Add a column repetition"),
     "two neurons": (lambda t: t.assign(cell=1), r"'unit', 'cell' may each be the neuron.*--column neuron=unit"),
@@ -177,7 +177,7 @@ def test_wide_tables_and_spikes_that_are_unclear(made_experiment, read):
     wide, spikes = made_experiment.layouts["wide"], made_experiment.layouts["spikes"]
     for table, request, message in (
         (wide.assign(area="IT"), {}, r"'area' is the region, which a table with a column for each neuron has no place"),
-        (wide.assign(mood="bad"), {}, r"80 cells are no numbers .*'mood': 'bad'.*--column ignore=NAME"),
+        (wide.assign(mood="bad"), {}, r"not every cell is a number .*'mood': 'bad'.*--column ignore=NAME"),
         (pd.concat([wide, wide[:1]]), {}, r"1 rows repeat the stimulus and repetition of another \(line 82: pic_0000"),
         (wide[["Picture", "rep"]], {}, r"no column is left for the responses"),
         (wide, {"region": None}, r"nothing says which region .*--region IT"),
