@@ -39,7 +39,7 @@ def test_every_error_is_listed_here():
         if isinstance(kind, type) and issubclass(kind, BrainScoreError) and kind is not BrainScoreError
     }
     assert kinds == set(CAUGHT_AS)
-    assert set(errors.__all__) == kinds | {"BrainScoreError", "did_you_mean", "harmless", "listed", "nearest"}
+    assert set(errors.__all__) == kinds | {"BrainScoreError", "count", "did_you_mean", "harmless", "listed", "nearest"}
 
 
 @pytest.mark.parametrize(("name", "builtins"), CAUGHT_AS.items(), ids=CAUGHT_AS)
