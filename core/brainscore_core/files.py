@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -51,16 +52,11 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
 
 
 def check_writable(target: str | Path) -> None:
-    """Make the folder of a file and raise `ConfigurationError` if the file could not be written there."""
-    target = Path(target)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _temporary_name(target)
-        temporary.touch(exist_ok=False)
-        temporary.unlink()
-    except OSError as error:
-        reason = error.strerror or error
-        raise ConfigurationError(f"{target} cannot be written: {reason}. Name another place.") from error
+    """Raise `ConfigurationError` unless a file can be written there; makes nothing, not even its folder."""
+    existing = next(folder for folder in Path(target).absolute().parents if folder.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        reason = f"{existing} is {'read-only' if existing.is_dir() else 'a file'}"
+        raise ConfigurationError(f"{target} cannot be written: {reason}. Name another place.")
 
 
 @contextmanager
