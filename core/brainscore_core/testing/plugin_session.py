@@ -9,7 +9,7 @@ import os
 import traceback
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -124,7 +124,9 @@ class ContractModule(pytest.Module):
 
     def _getobj(self) -> Any:
         classes = contract_classes(self.plugin, self.config.rootpath)
-        return SimpleNamespace(__name__=self.plugin.module, __doc__=None, **classes)
+        module = ModuleType(self.plugin.module)
+        vars(module).update(classes)
+        return module
 
 
 def contract_classes(plugin: Plugin, repository: Path) -> dict[str, type]:
