@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Reliability", "holm", "letters", "tie_groups"]
 
 _ROWS = 32
+_NEGLIGIBLE = 1e-12  # noise over spread, which the search for an interval would take as none, or overflow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -336,7 +337,7 @@ def _reliability(scores: Floats, errors: Floats, freedom: Floats, level: float, 
     rows = variances.mean(axis=1)
     within = -(variances - rows[:, None] - rows + rows.mean()) / 2
     noise, squares = float(np.trace(within)), float(np.vdot(within, within))
-    if noise <= 0 or total <= 0:
+    if total <= 0 or noise <= _NEGLIGIBLE * total:
         value = float(total > 0)
         return Reliability(value, value, value, is_bound=is_bound)
     true = max(total - noise, 0.0)

@@ -184,6 +184,7 @@ def test_reliability_is_the_part_of_the_variance_that_is_no_error():
     assert not found.is_bound
     assert with_common_error(scores, 50.0).reliability().value == 0
     certain = with_common_error(scores, 0.0).reliability()
+    assert independent([0.0, 0.0, 1.0], [0.0, 2e-13, 0.0]).reliability().low == 1  # no overflow
     assert (certain.value, certain.low, certain.high) == (1, 1, 1)
     assert with_common_error(np.ones(4), 0.0).reliability().value == 0
 
