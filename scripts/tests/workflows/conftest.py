@@ -209,6 +209,7 @@ MODEL = """
     class Model(RandomModel):
         # A network.
         identifier = "{name}"
+        depth = 1
 """
 METRIC = """
     from brainscore_core.metrics import Score
