@@ -19,10 +19,9 @@ METRICS = ("pls", "ridge", "rdm", "cka")
 ON_GPU = {"extraction", "pls", "ridge", "score"}  # the other metrics compute with NumPy alone
 AGREED = 1e-6
 REMARK = """
-CUDA's convolutions use TF32 by default, which is probably why the score differs in its third digit. The published
-system was not measured on this machine: it needs NumPy 1, which fits no SciPy there.
+CUDA's convolutions use TF32 by default, which is probably why scores differ in their third digit. The kept results are
+without the published system: it needs NumPy 1, which fitted no SciPy of that machine.
 """
-NOTHING_KEPT = {"RESULTCACHING_DISABLE": "1"}
 CASES = {
     "extraction": Case(f"extraction, {IMAGES} pictures, 6 layers of ResNet-50"),
     **{name: Case(f"{name}, {' x '.join(map(str, SIZES))}", peer=False) for name in METRICS},
@@ -37,24 +36,23 @@ def gpu():
     return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
-def wrapper(device):
-    """Wrap the network for a device."""
+def wrapper():
+    """Wrap the network."""
     import torch
 
     from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
 
     torch.manual_seed(0)
-    os.environ["BRAINSCORE_DEVICE"] = device
     network = getattr(load_file(RESNET), "resnet18" if QUICK else "resnet50")().eval()
     prepare = partial(load_preprocess_images, image_size=size(224, 32))
     return PytorchWrapper(network, prepare, "gpu-network", batch_size=BATCH)
 
 
-def measure_extraction(folder, device):
+def measure_extraction(folder):
     paths = sorted(folder.glob("*.jpg"))
-    wrapper(device)(stimulus_set(paths[:BATCH], "warm"), layers=list(LAYERS))
+    wrapper()(stimulus_set(paths[:BATCH], "warm"), layers=list(LAYERS))
     with timed() as spent:
-        activations = wrapper(device)(stimulus_set(paths), layers=list(LAYERS))
+        activations = wrapper()(stimulus_set(paths), layers=list(LAYERS))
         value = float(activations.values.sum(dtype="float64"))
     return {**spent, "value": value}
 
@@ -70,13 +68,13 @@ def measure_metric(name):
     return {**spent, "value": value}
 
 
-def measure_score(device):
+def measure_score():
     from brainscore_vision import load_benchmark
     from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
 
     benchmark = load_benchmark("SimulatedCortex2026.IT-pls")
     benchmark.ceiling  # noqa: B018 - of the benchmark, not of the model
-    model = ModelCommitment("gpu-network", wrapper(device), layers=["avgpool"], region_layer_map={"IT": "avgpool"})
+    model = ModelCommitment("gpu-network", wrapper(), layers=["avgpool"], region_layer_map={"IT": "avgpool"})
     with timed() as spent:
         value = float(benchmark(model))
     return {**spent, "value": value}
@@ -88,11 +86,10 @@ def measure(case, folder):
     answers = {}
     devices = (["cuda"] if gpu() and case in ON_GPU else []) + ([] if gpu() and peer else ["cpu"])
     for device in devices:
-        os.environ |= {"BRAINSCORE_ARRAY_BACKEND": "torch:cuda" if device == "cuda" else "numpy", **NOTHING_KEPT}
-        if case == "extraction":
-            answers[device] = measure_extraction(folder, device)
-        else:
-            answers[device] = measure_score(device) if case == "score" else measure_metric(case)
+        backend = "torch:cuda" if device == "cuda" else "numpy"
+        os.environ |= {"BRAINSCORE_DEVICE": device, "BRAINSCORE_ARRAY_BACKEND": backend, "RESULTCACHING_DISABLE": "1"}
+        own = {"extraction": partial(measure_extraction, folder), "score": measure_score}
+        answers[device] = own.get(case, partial(measure_metric, case))()
     return {"wall_s": answers[devices[0]]["wall_s"], "device": gpu(), "devices": answers}
 
 

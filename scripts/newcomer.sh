@@ -21,7 +21,7 @@ step() { # what it is, then the command
 }
 run() { .venv/bin/nox --session "$1" -- "${@:2}"; }
 tables() { # 20 stimuli, 6 neurons, 4 repetitions
-  "$(dirname "$0")/../.nox/workspace/bin/python" - "$place/tables" <<'PYTHON'
+  .nox/workspace/bin/python - "$place/tables" <<'PYTHON'
 import csv, random, sys
 from pathlib import Path
 from PIL import Image

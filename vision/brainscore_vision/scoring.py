@@ -165,12 +165,12 @@ def score_and_record(
     has_own_name = identifier is not None and identifier not in known_identifiers("model")
     if record_path is None and (is_registered or has_own_name):
         record_path = records.record_path(settings().home / "scores", identifier or str(model), benchmark_identifier)
+    if record_path is not None:
+        check_writable(record_path)  # before the time that scoring takes
     if record_path is not None and loaded is None and _needs_new_environment(model, conda_active=conda_active):
         return _score_elsewhere(str(model), benchmark_identifier, record_path)
     from brainscore_vision.identity import ingredients  # heavy: xarray and pydantic
 
-    if record_path is not None:
-        check_writable(record_path)  # before the time that scoring takes
     started = time.monotonic()
     # Before it runs: a plugin may write into its own folder.
     revisions = ingredients.revisions_of(str(model) if is_registered else None, benchmark_identifier)
@@ -210,7 +210,7 @@ def _recorded(result: Score, path: Path | None, **fields: Any) -> tuple[Score, S
     except OSError as error:
         warnings.warn(f"The record {path} could not be written: {error}", stacklevel=3)
         result.attrs["record_error"] = str(error)
-        del result.attrs["record_path"]
+        result.attrs.pop("record_path", None)
         return result, build_record(result, None, **fields), None
 
 

@@ -110,7 +110,7 @@ class RunOptions(TypedDict, total=False):
     memory_folders : sequence of str
         Folders of a root of its own that lie in memory, such as ``/tmp``; their files count as memory, also empty ones.
     memory_events : Path, optional
-        File of the program's control group in which the kernel counts processes that it has ended for their memory.
+        File of the program's control group where the kernel counts processes that it ended for their memory.
     """
 
     environment: Mapping[str, str] | None

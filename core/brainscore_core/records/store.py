@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
@@ -155,8 +156,14 @@ class BranchStore:
     def __init__(self, repository: Path, branch: str) -> None:
         self.branch = branch
         self._repository = repository
-        self._blobs = BlobReader(repository)
-        self._exists = self._content("") is not None
+
+    @cached_property
+    def _blobs(self) -> BlobReader:
+        return BlobReader(self._repository)
+
+    @cached_property
+    def _exists(self) -> bool:
+        return self._content("") is not None
 
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
         """See `RecordStore.get`."""
@@ -188,8 +195,9 @@ class BranchStore:
         return self._blobs.read(f"{self.branch}:{path}", MOST_BYTES + 1)
 
     def close(self) -> None:
-        """End the reading program."""
-        self._blobs.close()
+        """End the reading program, which the first question started."""
+        if "_blobs" in vars(self):
+            self._blobs.close()
 
     def __enter__(self) -> BranchStore:
         return self

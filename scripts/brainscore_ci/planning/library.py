@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LibraryEffect", "follow_changes", "read_library"]
 
-_ALL = "*"  # among names: all of a module, such as after a change of what it does when it is imported
+_ALL = "*"  # among names: all of a module, such as after a change of code that runs when it is imported
 
 Altered = Mapping[str, set[str]]
 """Module -> names that a change alters."""
@@ -111,7 +111,7 @@ def _dotted(path: str) -> str:
 
 
 def _follow(start: _Module, names: set[str], modules: Iterable[_Module]) -> Altered:
-    """Return what is altered in all modules."""
+    """Return the altered names of all modules."""
     altered = {start.name: start.closure(names, {})} if names else {}
     latest = set(altered)
     while latest:
@@ -145,7 +145,7 @@ class _Module:
     file: SourceFile
 
     def altered_since(self, earlier: SourceFile) -> set[str]:
-        """Return the names that it defined differently before, all if what it does when imported differs."""
+        """Return the names that it defined differently before; all if code that runs on import differs."""
         if self.file.tree is None or earlier.tree is None:
             return {_ALL}
         before, now = _digests(earlier.tree), _digests(self.file.tree)
@@ -171,7 +171,7 @@ class _Module:
             dotted = {}.keys()
 
     def imports_altered(self, altered: Altered) -> tuple[str, int] | None:
-        """Return an altered name that it imports, or a module of which it names one as a text, and the line."""
+        """Return an altered name that it imports, or an altered module that a text names, and the line."""
         content = self.file.content or b""
         if not any(module.rpartition(".")[2].encode() in content for module in altered):
             return None  # searching bytes is a hundred times faster than parsing

@@ -267,7 +267,7 @@ def _wide(reading: _Reading, shown: pd.Series[str]) -> pd.DataFrame:
 
 def _edges(table: TextTable) -> npt.NDArray[np.float64]:
     """Return start and end of each row's time bin in ms, shape (rows, 2); NaN without times."""
-    columns = [table.columns[role] for role in ("time_start", "time_end") if role in table.columns]
+    columns = [table.columns[role] for role in _BINS if role in table.columns]
     if not columns:
         return np.full((len(table.rows), 2), np.nan)
     edges = table.numbers(columns, missing=False)
@@ -399,7 +399,7 @@ def _recordings(reading: _Reading, cells: pd.DataFrame) -> NeuroidAssembly:
 def _of_neurons(reading: _Reading, neurons: pd.Series[str]) -> dict[str, tuple[str, npt.NDArray[np.str_]]]:
     """Return the region of each neuron and, if the table says it, its subject, as coordinates."""
     table, coords = reading.responses, {}
-    for role in ("region", "subject"):
+    for role in _WHO:
         if role in table.columns:
             pairs = pd.DataFrame({"neuron": table.texts("neuron"), role: table.texts(role)}).drop_duplicates()
             several = pairs["neuron"][pairs["neuron"].duplicated()].unique()

@@ -80,7 +80,7 @@ class SourceFile:
 
     @cached_property
     def code_digest(self) -> str:
-        """Digest of what it does: without comments, docstrings and layout if it is Python, else of its text."""
+        """Digest of its code, without comments, docstrings and layout, if it is Python; else of its text."""
         return tree_digest([self.tree]) if self.tree else hashlib.sha256(self.content or b"").hexdigest()
 
     @cached_property

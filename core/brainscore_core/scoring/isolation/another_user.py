@@ -1,8 +1,8 @@
 """Start a box of root as a user whom nothing belongs to; run as a program, with the standard library alone.
 
-The paths of the box may be root's alone, or lie below a folder that only root may enter. So they are mounted anew at
-``/tmp/0``, ``/tmp/1`` ... of a mount namespace, where root's files belong to that user (idmapped mounts), who starts
-bubblewrap.
+The paths of the box may be root's alone, or lie below a folder that only root may enter. So they are mounted a second
+time, at ``/tmp/0``, ``/tmp/1`` ... of a mount namespace, where root's files belong to that user (idmapped mounts), who
+starts bubblewrap.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def why_not_another_user() -> str | None:
 
 
 def staged(paths: Sequence[Path]) -> dict[Path, Path]:
-    """Return path -> where it is mounted anew."""
+    """Return path -> its second mount."""
     return {path: Path(_FOLDER, str(number)) for number, path in enumerate(paths)}
 
 
 def changing_user(paths: Sequence[Path], report: int) -> list[str]:
-    """Return the start of a command that mounts paths anew and runs the rest as another user.
+    """Return the start of a command that mounts paths a second time and runs the rest as another user.
 
     The user is drawn from those without a process, so that boxes do not share one. If this fails, the reason is
     written to the open file `report`, and the rest does not run.

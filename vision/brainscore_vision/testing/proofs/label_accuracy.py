@@ -47,7 +47,7 @@ class LabelAccuracyProof:
 
     @classmethod
     def stand_in(cls, stand_ins: StandIns) -> StimulusSet:
-        """Let made-up images stand in, two of each of 20 categories, in blocks; return them."""
+        """Replace the images by made-up ones, two of each of 20 categories, in blocks; return them."""
         numbers = np.repeat(np.arange(0, 1000, 50), 2)
         columns: dict[str, Any] = {"synset": [f"n0000{number:04d}" for number in numbers], "label": numbers}
         stimuli = draw_stimuli(cls.stimulus_set, 40, columns=columns, size_px=16)

@@ -287,9 +287,10 @@ def _is_plain_list(value: object) -> bool:
     """Return whether a list is of numbers, or of text that HDF5 can hold; JSON holds others."""
     if not isinstance(value, (list, tuple, np.ndarray)):
         return False
-    if all(isinstance(entry, str) and "\0" not in entry for entry in value):
-        return np.asarray(value).dtype.kind in "fU"
-    return not any(isinstance(entry, str) for entry in value) and np.asarray(value).dtype.kind in "iuf"
+    texts = [entry for entry in value if isinstance(entry, str)]
+    if texts:
+        return len(texts) == len(value) and "\0" not in "".join(texts)
+    return np.asarray(value).dtype.kind in "iuf"
 
 
 def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
