@@ -58,7 +58,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
     reasons: dict[str, list[str]] = {}
-    for outcome in outcomes:
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.test):  # as they ended, in parallel
         if outcome.outcome in ("skipped", "deselected"):
             reason = " ".join(outcome.reason.removeprefix("Skipped: ").split()).removeprefix("other: ")
             reason = "deselected by -k or -m" if outcome.outcome == "deselected" else reason

@@ -31,24 +31,26 @@ def test_table_by_hand():
             for n in range(4)
         ),
         TestOutcome(test="s", part="test.py", outcome="skipped", reason="other: no\n reason"),
-        TestOutcome(test="d", part="test.py", outcome="deselected"),
+        TestOutcome(test="u", part="test.py", outcome="deselected"),
     ]
     assert format_table({"models/a": outcomes}).splitlines() == [
         *("plugin    part      passed  failed  skipped   time", "models/a  contract       1       0        0  1.3 s"),
         "models/a  test.py        0       2        6  2.5 s",
         *(f"models/a: skipped 1, private: needs {n} (p{n})" for n in range(4)),
-        *("models/a: skipped 1, no reason (s)", "models/a: skipped 1, deselected by -k or -m (d)"),
+        *("models/a: skipped 1, no reason (s)", "models/a: skipped 1, deselected by -k or -m (u)"),
         "models/a: slowest: t1 2.0 s, a::loads 1.3 s",
     ]
 
 
 def test_what_was_not_tested_at_all_is_said_with_whole_reasons():
     where = f"network: https://host/weights.pth is not at /home/{'w' * 300}.pth. Put the file there."
-    skipped = [TestOutcome(test=f"t{n}", part="test.py", outcome="skipped", reason=where) for n in range(16)]
+    skipped = [
+        TestOutcome(test=f"t{n}", part="test.py", outcome="skipped", reason=where) for n in reversed("abcdefghijklmnop")
+    ]
     other = TestOutcome(test="gpu", part="contract", outcome="skipped", reason="gpu: there is none here")
     assert format_table({"models/a": [*skipped, other]}).splitlines()[3:] == [
         "models/a: nothing was tested: all 17 tests were skipped",
-        f"models/a: skipped 16, {where} (t0, t1, t2, ...)",
+        f"models/a: skipped 16, {where} (ta, tb, tc, ...)",
         "models/a: skipped 1, gpu: there is none here (gpu)",
     ]
     many = [TestOutcome(test=f"t{n}", part="test.py", outcome="skipped", reason=f"network: {n}") for n in range(9)]
