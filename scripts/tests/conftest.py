@@ -5,7 +5,8 @@ import runpy
 import subprocess
 import sys
 import textwrap
-from importlib.metadata import packages_distributions
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -87,9 +88,22 @@ def modules_of():
 
     def of(lock):
         lines = (SCRIPTS.parent / f".github/requirements/{lock}.txt").read_text(encoding="utf-8").splitlines()
-        pins = [Requirement(line.rstrip("\\")) for line in lines if not line.startswith((" ", "#"))]
-        names = [canonicalize_name(pin.name) for pin in pins if pin.marker is None or pin.marker.evaluate()]
+        pins = applying(line.rstrip("\\") for line in lines if not line.startswith((" ", "#")))
+        names = list(pins)
+        for name in names:
+            with suppress(PackageNotFoundError):
+                found = distribution(name)
+                if name not in pins or not pins[name].specifier.contains(found.version):  # others than the lock's
+                    names += applying(found.requires or ()).keys() - set(names)
         return sorted(set().union(*(modules.get(name, ()) for name in names)))
+
+    def applying(lines):
+        requirements = [Requirement(line) for line in lines]
+        return {
+            canonicalize_name(each.name): each
+            for each in requirements
+            if each.marker is None or each.marker.evaluate({"extra": ""})
+        }
 
     return of
 

@@ -159,22 +159,24 @@ def _locate(reference: Reference) -> StoredFile:
     return StoredFile(source=source, path=path)
 
 
-@cache
 def metadata_of(directory: Path) -> Mapping[str, object]:
     """Return the content of a plugin's ``metadata.yml``; empty if it does not exist or is unreadable."""
+    for name in ("metadata.yml", "metadata.yaml"):
+        if (directory / name).is_file():
+            return _parse(directory / name, (directory / name).read_bytes())
+    return {}
+
+
+@cache  # by content: a file that changes is read again
+def _parse(path: Path, content: bytes) -> Mapping[str, object]:
     import yaml  # only needed for metadata
 
-    for name in ("metadata.yml", "metadata.yaml"):
-        path = directory / name
-        if not path.is_file():
-            continue
-        try:
-            values = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (ValueError, yaml.YAMLError) as error:
-            command_line.say(f"Warning: {path} cannot be read, so its data count as private: {error}")
-            return {}
-        return values if isinstance(values, dict) else {}
-    return {}
+    try:
+        values = yaml.safe_load(content.decode())
+    except (ValueError, yaml.YAMLError) as error:
+        command_line.say(f"Warning: {path} cannot be read, so its data count as private: {error}")
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
 def _data_home() -> Path:

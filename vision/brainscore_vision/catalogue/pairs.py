@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 from brainscore_core.errors import UnknownIdentifierError
@@ -59,7 +58,6 @@ def stimuli_of(facts: Mapping[str, BenchmarkFacts]) -> Callable[[str], Hashable]
     return key
 
 
-@cache
 def _costs(directory: Path) -> tuple[float, float, float]:
     metadata = metadata_of(directory)
     return _positive(metadata.get("minutes")), _positive(metadata.get("memory_gb")), _positive(metadata.get("gpus"))

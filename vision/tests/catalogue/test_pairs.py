@@ -32,6 +32,11 @@ def test_a_pair_takes_what_its_plugins_say(facts, metadata, pair):
     assert pairs_of(["alexnet"], ["b"], facts(**metadata)) == [pair]
 
 
+def test_metadata_are_read_again_after_a_change(facts):
+    minutes = [pairs_of(["alexnet"], ["b"], facts(minutes=minutes))[0].minutes for minutes in (30, 40)]
+    assert minutes == [30, 40]
+
+
 def test_a_benchmark_of_which_nothing_is_known_counts_as_private():
     (pair,) = pairs_of(["no-such-model"], ["b"], {})
     assert pair == Pair("no-such-model", "b", private=True)
