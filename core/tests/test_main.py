@@ -141,7 +141,7 @@ def test_traceback_on_request(capsys):
         (b"stimulus_id,filename\na\0,a.png\n", "table", "NUL byte"),
         (b"stimulus_id,filename\n\xff,a.png\n", "table", "not UTF-8 (byte 21)"),
         (b"stimulus_id,stimulus_id,filename\na,a,a.png\n", "column 'stimulus_id'", "'stimulus_id' 2 times"),
-        (b"stimulus_id,filename\na,a.png,extra\n", "table", "1 rows have another number of fields than the header (2)"),
+        (b"stimulus_id,filename\na,a.png,extra\n", "table", "1 row with another number of fields than the header (2)"),
         (b'stimulus_id,filename\n"a,a.png\n', "table", "is no comma separated text"),
         (b"id,filename\na,a.png\n", "column 'stimulus_id'", "no column 'stimulus_id'"),
         (b"stimulus_id,filename\na,a.png\na,b.png\n", "column 'stimulus_id'", "'a' is there 2 times"),

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from brainscore_core.errors import BrainScoreError, ConfigurationError
+from brainscore_core.errors import BrainScoreError, ConfigurationError, count
 from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
 from brainscore_core.supported_data_standards.brainio.fetch import resolve_assembly_class
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader, read_table
@@ -160,7 +160,7 @@ def _check_records(records: Iterator[list[str]]) -> list[Problem]:
         for name, text in zip(header, record, strict=False):
             formulas[name] += text.startswith(_FORMULA_STARTS) and not _is_number(text)
     if ragged:
-        what = f"{ragged} rows have another number of fields than the header ({len(header)})"
+        what = f"{count(ragged, 'row')} with another number of fields than the header ({len(header)})"
         problems.append(Problem("table", what, "put quotes around texts with commas"))
     return problems + [
         Problem(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from brainscore_core.errors import ConfigurationError, did_you_mean
+from brainscore_core.errors import ConfigurationError, count, did_you_mean
 
 __all__ = ["NAMES", "TextTable", "check_chosen", "examples", "read_table"]
 
@@ -116,7 +116,7 @@ class TextTable:
         empty = texts.index[texts == ""]
         if len(empty):
             raise self.error(
-                f"{len(empty)} cells of {column!r} are empty (line {examples(empty)}). Fill them in, or "
+                f"{count(len(empty), 'empty cell')} in {column!r} (line {examples(empty)}). Fill them in, or "
                 "remove those lines."
             )
         return texts

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from brainscore_ci.scaffold.columns import NAMES, TextTable, check_chosen, examples, read_table
+from brainscore_core.errors import count
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
@@ -157,7 +158,7 @@ def _stimuli(reading: _Reading) -> tuple[StimulusSet, dict[str, str]]:
     repeated = ids[ids.duplicated()].unique()
     if len(repeated):
         raise table.error(
-            f"{len(repeated)} stimuli are listed more than once ({examples(repeated)}). List each in one line."
+            f"{_n_stimuli(repeated)} listed more than once ({examples(repeated)}). List each in one line."
         )
     folder = _folder(table, files)
     kept = [name for name in table.names if name not in {named, file, *table.ignored, *_KEPT_OUT}]
@@ -192,6 +193,10 @@ def _typed(texts: pd.Series[str]) -> npt.NDArray[np.generic]:
     numbers = pd.to_numeric(texts, errors="coerce")
     is_padded = texts.str.fullmatch(r"-?0\d+.*").any()
     return (texts if numbers.isna().any() or is_padded else numbers).to_numpy()
+
+
+def _n_stimuli(names: npt.NDArray[np.object_] | pd.Index[str]) -> str:
+    return count(len(names), "stimulus", "stimuli")
 
 
 def _known_stimuli(table: TextTable, names: dict[str, str], of: str) -> pd.Series[str]:
@@ -279,8 +284,8 @@ def _edges(table: TextTable) -> npt.NDArray[np.float64]:
     widths = np.unique(np.round(np.diff(starts), 9))
     if len(widths) != 1:
         raise table.error(
-            f"{columns[0]!r} is the start of a time bin, but {len(starts)} starts ({examples(starts)}) do not say how "
-            "wide the bins are. Add a column time_end."
+            f"{columns[0]!r} is the start of a time bin; {count(len(starts), 'start')} ({examples(starts)}) cannot "
+            "give the width of the bins. Add a column time_end."
         )
     return np.column_stack([edges[:, 0], edges[:, 0] + widths[0]])
 
@@ -301,7 +306,7 @@ def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -
         if len(repeated):
             of = [" x ".join(map(str, row)) for row in repeated[[*what, "repetition"]].itertuples(index=False)]
             raise table.error(
-                f"{len(repeated)} rows repeat the {', '.join(what)} and repetition of another (line "
+                f"{count(len(repeated), 'row')} with the {', '.join(what)} and repetition of another (line "
                 f"{examples(repeated.index)}: {examples(of)}). Remove them, or number the repetitions."
             )
         n_repetitions = int(cells.groupby("stimulus")["repetition"].nunique().max())
@@ -315,7 +320,7 @@ def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -
         uneven = counts.index[counts["min"] < counts["max"]]
         if len(uneven):
             raise table.error(
-                f"neurons have different numbers of rows for {len(uneven)} stimuli ({examples(uneven)}), so the order "
+                f"neurons have different numbers of rows for {_n_stimuli(uneven)} ({examples(uneven)}), so the order "
                 "of rows does not say which repetition each is. Add a column repetition."
             )
         n_repetitions = int(counts["max"].max()) + 1
@@ -405,8 +410,8 @@ def _of_neurons(reading: _Reading, neurons: pd.Series[str]) -> dict[str, tuple[s
             several = pairs["neuron"][pairs["neuron"].duplicated()].unique()
             if len(several):
                 raise table.error(
-                    f"{len(several)} neurons are of more than one {role} ({examples(several)}). Give each neuron a "
-                    "name of its own."
+                    f"{count(len(several), 'neuron')} of more than one {role} ({examples(several)}). Give each neuron "
+                    "a name of its own."
                 )
             values = pairs.set_index("neuron")[role].loc[neurons].to_numpy(dtype=str)
             reading.note(f"{role}s", examples(np.unique(values)))
@@ -434,7 +439,7 @@ def _choices(reading: _Reading, shown: pd.Series[str], stimuli: StimulusSet) -> 
     if len(repeated):
         pairs = [f"{row.subject} x {row.stimulus}" for row in repeated.itertuples()]
         raise table.error(
-            f"{len(repeated)} rows repeat the person and stimulus of another (line {examples(repeated.index)}: "
+            f"{count(len(repeated), 'row')} with the person and stimulus of another (line {examples(repeated.index)}: "
             f"{examples(pairs)}). Keep one answer of each person to each stimulus."
         )
     of = table if "truth" in table.columns else reading.stimuli
@@ -445,7 +450,7 @@ def _choices(reading: _Reading, shown: pd.Series[str], stimuli: StimulusSet) -> 
     truth = truth.drop_duplicates()
     several = truth["stimulus"][truth["stimulus"].duplicated()].unique()
     if len(several):
-        raise of.error(f"{len(several)} stimuli have two right labels ({examples(several)}). Give each one.")
+        raise of.error(f"{_n_stimuli(several)} with two right labels ({examples(several)}). Give each one.")
     labels = truth.set_index("stimulus")["truth"]
     stimuli["truth"] = labels.reindex(stimuli["stimulus_id"]).fillna("").to_numpy()
     reading.note("people", str(choices["subject"].nunique()))

@@ -106,7 +106,7 @@ def test_choices_of_people(made_experiment, read):
     truth = dict(zip(made_experiment.stimuli["picture"], made_experiment.stimuli["truth"], strict=True))
     assert experiment.assembly["truth"].values.tolist() == [truth[name] for name in choices["stimulus"]]
     assert experiment.stimuli["truth"].tolist() == list(truth.values())
-    with pytest.raises(ConfigurationError, match=r"1 rows repeat the person and stimulus .*line 102: 1 x pic_0000"):
+    with pytest.raises(ConfigurationError, match=r"1 row with the person and stimulus .*line 102: 1 x pic_0000"):
         read(pd.concat([choices, choices[:1]]))
 
 
@@ -138,7 +138,7 @@ REFUSED = {
     ),
     "twice": (
         lambda t: pd.concat([t, t[:7]]),
-        r"7 rows repeat the stimulus, neuron and repetition .*\(line 482, .* and 2 more: pic_0000 x n0 x 0",
+        r"7 rows with the stimulus, neuron and repetition .*\(line 482, .* and 2 more: pic_0000 x n0 x 0",
     ),
     "no number": (
         lambda t: t.assign(rate=t["rate"].astype(str).mask(t.index == 4, "high")),
@@ -146,15 +146,15 @@ REFUSED = {
     ),
     "infinite": (lambda t: t.assign(rate="inf"), r"not every cell is a number .*and 475 more"),
     "commas": (lambda t: t.assign(rate="1,5"), r"Write decimal points, not commas"),
-    "uneven": (without_reps, r"different numbers of rows for 1 stimuli \(pic_0005\).*Add a column repetition"),
+    "uneven": (without_reps, r"different numbers of rows for 1 stimulus \(pic_0005\).*Add a column repetition"),
     "two neurons": (lambda t: t.assign(cell=1), r"'unit', 'cell' may each be the neuron.*--column neuron=unit"),
     "no neuron": (lambda t: t.drop(columns="unit"), r"'rate' is the value, but no column .* as the neuron"),
     "no value": (lambda t: t.rename(columns={"rate": "z"}), r"Say which of 'z' it is: --column value=NAME"),
     "no stimulus": (lambda t: t.rename(columns={"Picture": "p"}), r"recognised as the stimulus.*--column stimulus="),
-    "no name": (lambda t: t.assign(unit=t["unit"].mask(t.index == 0)), r"1 cells of 'unit' are empty \(line 2\)"),
+    "no name": (lambda t: t.assign(unit=t["unit"].mask(t.index == 0)), r"1 empty cell in 'unit' \(line 2\)"),
     "two kinds": (lambda t: t.assign(spike_time=1), r"'spike_time' and 'rate' are two kinds"),
-    "one bin": (lambda t: t.assign(time=70), r"1 starts \(70.0\) do not say how wide"),
-    "two regions": (lambda t: t.assign(area=np.where(t.index % 2, "V4", "IT")), r"6 neurons are of more than one reg"),
+    "one bin": (lambda t: t.assign(time=70), r"1 start \(70.0\) cannot give the width"),
+    "two regions": (lambda t: t.assign(area=np.where(t.index % 2, "V4", "IT")), r"6 neurons of more than one reg"),
     "never seen": (
         lambda t: t[(t["unit"] != "n2") | (t["Picture"] != "pic_0001")],
         r"1 pairs of a neuron and a stimulus have no response at all, such as n2 to pic_0001",
@@ -178,7 +178,7 @@ def test_wide_tables_and_spikes_that_are_unclear(made_experiment, read):
     for table, request, message in (
         (wide.assign(area="IT"), {}, r"'area' is the region, which a table with a column for each neuron has no place"),
         (wide.assign(mood="bad"), {}, r"not every cell is a number .*'mood': 'bad'.*--column ignore=NAME"),
-        (pd.concat([wide, wide[:1]]), {}, r"1 rows repeat the stimulus and repetition of another \(line 82: pic_0000"),
+        (pd.concat([wide, wide[:1]]), {}, r"1 row with the stimulus and repetition of another \(line 82: pic_0000"),
         (wide[["Picture", "rep"]], {}, r"no column is left for the responses"),
         (wide, {"region": None}, r"nothing says which region .*--region IT"),
         (wide, {"columns": ("stimulus=Pictur",)}, r"names 'Pictur', but stimuli.csv has .*Did you mean 'picture'"),
@@ -201,7 +201,7 @@ def test_stimuli_that_are_unclear(made_experiment, read):
     for table, message in (
         (stimuli.assign(filename="no/" + stimuli["filename"]), r"20 of 20 files .*\(no/pic_0000.png, .* and 15 more\)"),
         (stimuli.drop(columns="filename"), r"20 of 20 files of stimuli are not in .*column filename"),
-        (pd.concat([stimuli, stimuli[:1]]), r"1 stimuli are listed more than once \(pic_0000\)"),
+        (pd.concat([stimuli, stimuli[:1]]), r"1 stimulus listed more than once \(pic_0000\)"),
         (stimuli.rename(columns={"picture": "a", "filename": "b"}), r"no column is recognised as the stimulus"),
     ):
         with pytest.raises(ConfigurationError, match=message):

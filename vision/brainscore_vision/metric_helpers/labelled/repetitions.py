@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.errors import AssemblyError
+from brainscore_core.errors import AssemblyError, count
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, squeeze_time_bin
@@ -69,7 +69,7 @@ def read_repetitions(
     present[layer, row] = True
     if present.sum() < len(row):
         raise AssemblyError(
-            f"{len(row) - int(present.sum())} presentations repeat a stimulus within one value of "
+            f"{count(len(row) - int(present.sum()), 'further presentation')} of a stimulus within one value of "
             f"{repetition_coord!r}; number the repetitions of each stimulus."
         )
     if len(names) < fewest_stimuli:

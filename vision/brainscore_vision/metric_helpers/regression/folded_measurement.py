@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.errors import AssemblyError
+from brainscore_core.errors import AssemblyError, count
 from brainscore_core.statistics.influence import Influence
 from brainscore_vision.metric_helpers.arrays.influence import median_of_columns
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import distinct_halves
@@ -78,7 +78,7 @@ class FoldedMeasurement:
         counts = np.bincount(self.row)
         twice = len(self.row) - len(np.unique(self.row * len(names) + repetition))
         if counts.min() < 2 or twice:
-            wrong = f"{twice} presentations repeat a stimulus within one value of 'repetition'"
+            wrong = f"{count(twice, 'further presentation')} of a stimulus within one value of 'repetition'"
             if counts.min() < 2:
                 wrong = f"{int((counts < 2).sum())} of {len(counts)} stimuli were shown once"
             raise AssemblyError(

@@ -98,7 +98,7 @@ def test_errors_teach():
         metric(one, two.isel(presentation=range(30)))
     with pytest.raises(AssemblyError, match="'s029'"):
         metric(one.isel(presentation=range(29)), two)
-    with pytest.raises(AssemblyError, match="1 presentations repeat"):
+    with pytest.raises(AssemblyError, match="1 further presentation of a stimulus"):
         metric(one, two.isel(presentation=[0, *range(120)]))
     with pytest.raises(AssemblyError, match="3 stimuli"):
         metric(assembly(source[:, :3]), assembly(target[:, :3]))

@@ -119,7 +119,7 @@ def test_errors_teach():
     metric = load_metric("rdm_whitened")
     with pytest.raises(AssemblyError, match="'s19'"):
         metric(one.isel(presentation=range(19)), two)
-    with pytest.raises(AssemblyError, match="1 presentations repeat"):
+    with pytest.raises(AssemblyError, match="1 further presentation of a stimulus"):
         metric(one, two.isel(presentation=[0, *range(80)]))
     with pytest.raises(AssemblyError, match=r"pairs of stimuli of the target lack two repetitions"):
         metric(one, two.isel(presentation=[i for i in range(80) if i % 20 != 4 or i < 20]))

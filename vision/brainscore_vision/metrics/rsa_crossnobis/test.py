@@ -125,7 +125,7 @@ def test_errors_teach():
         load_metric("rsa_crossnobis", correct_norm=False)(one, two.isel(presentation=range(20)))
     with pytest.raises(AssemblyError, match="'s19'"):
         load_metric("rsa_crossnobis")(one.isel(presentation=range(19)), two)
-    with pytest.raises(AssemblyError, match="1 presentations repeat"):
+    with pytest.raises(AssemblyError, match="1 further presentation of a stimulus"):
         load_metric("rsa_crossnobis")(one, two.isel(presentation=[0, *range(120)]))
     few = np.flatnonzero(np.isin(two["stimulus_id"].values, ["s0", "s1"]))
     with pytest.raises(AssemblyError, match="2 stimuli"):

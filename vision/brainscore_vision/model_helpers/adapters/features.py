@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.errors import AssemblyError, LayerNotFoundError, did_you_mean
+from brainscore_core.errors import AssemblyError, LayerNotFoundError, count, did_you_mean
 from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_helpers.activations.packaging import add_presentation_coords, package_layers
 from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, classes_of, identifier_for
@@ -146,7 +146,7 @@ def _table(table: Any, name: str) -> tuple[Array, list[str]]:
     twice = sorted(name for name, count in Counter(ids).items() if count > 1)
     if twice:
         raise AssemblyError(
-            f"The features {name!r} name {len(twice)} stimuli more than once (first: "
+            f"The features {name!r} name {count(len(twice), 'stimulus', 'stimuli')} more than once (first: "
             f"{', '.join(map(repr, twice[:3]))}); expected each once. Average or choose first."
         )
     bad = np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(axis=1))

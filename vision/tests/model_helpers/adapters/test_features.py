@@ -78,7 +78,7 @@ def test_stimuli_without_features_are_named(stimuli):
         (xr.DataArray(VALUES), "need the stimulus_id of each row; got a DataArray"),
         ({}, "need the stimulus_id of each row; got a dict"),
         ((VALUES, IDS[:3]), "for 3 stimuli; expected one row"),
-        ((VALUES, ["s0"] * 6), "name 1 stimuli more than once"),
+        ((VALUES, ["s0"] * 6), "name 1 stimulus more than once"),
         ((np.where(VALUES[2, 2] == VALUES, np.nan, VALUES), IDS), "of 1 stimuli are NaN or infinite.*'s2'"),
         ((VALUES.astype(str), IDS), "dtype <U"),
         ({"a": [1, 2], "b": [1]}, "expected numbers, as many"),
