@@ -176,7 +176,7 @@ def test_single_repetitions_are_needed(estimate):
     with pytest.raises(AssemblyError, match=r"60 of 60 stimuli were shown once.*single repetitions"):
         metric(assembly(source), assembly(target[:1]))
     same = assembly(target)
-    with pytest.raises(AssemblyError, match="repeat a stimulus within one value"):
+    with pytest.raises(AssemblyError, match="of a stimulus within one value"):
         metric(assembly(source), same.assign_coords(repetition=("presentation", np.zeros(240, dtype=int))))
 
 
