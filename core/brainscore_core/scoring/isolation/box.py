@@ -75,7 +75,7 @@ def why_no_box() -> str | None:
         with _start(["/usr/bin/env", "true"], Box(), timeout_s=_PROBE_S) as program:
             ended = program.result()
     except (OSError, IsolationError) as error:
-        return f"A box with bubblewrap cannot be started: {error}. {_PUBLIC_ONLY}"
+        return f"A box with bubblewrap cannot be started: {str(error).rstrip('.')}. {_PUBLIC_ONLY}"
     return None if ended.problem is None else _explained(ended)
 
 

@@ -174,9 +174,13 @@ def test_degrees_are_positive(stimuli, target, source):
         place_on_screen(stimuli, target, source)
 
 
-def test_broken_missing_and_vanishing_stimuli_are_named(stimuli):
+def test_broken_missing_and_vanishing_stimuli_are_named(stimuli, monkeypatch):
     with pytest.raises(StimulusError, match=r"'a'.*nothing is left"):
         place_on_screen(stimuli, 0.01, 8)
+    with monkeypatch.context() as patch:
+        patch.setattr(Image, "MAX_IMAGE_PIXELS", 1)
+        with pytest.raises(StimulusError, match=r"decompression bomb DOS attack\. Expected"):
+            place_on_screen(stimuli, 16, 8)
     stimuli.get_stimulus("b").write_bytes(b"no picture")
     with pytest.raises(StimulusError, match=r"'b'.*b\.png"):
         place_on_screen(stimuli, 16, 8)
