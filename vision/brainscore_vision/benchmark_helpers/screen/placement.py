@@ -143,8 +143,8 @@ def _write_converted(stimulus_id: Hashable, original: Path, ratio: float, conver
             fitted = fit_to_ratio(image, ratio)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise StimulusError(
-            f"Stimulus {stimulus_id!r} ({str(original)!r}) cannot be put on the screen: {str(error).rstrip('.')}. Expected "
-            "an image that Pillow can decode and that keeps at least one pixel."
+            f"Stimulus {stimulus_id!r} ({str(original)!r}) cannot be put on the screen: {str(error).rstrip('.')}. "
+            "Expected an image that Pillow can decode and that keeps at least one pixel."
         ) from error
     with atomic_path(converted) as temporary:
         if (file_format or Image.registered_extensions()[original.suffix.lower()]) == "PNG" and can_write_png(fitted):
