@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from dataclasses import replace
 
 import pytest
 
@@ -83,10 +84,13 @@ def test_only_this_machine_is_answered_and_only_from_within_the_folder(asked, pa
 
 
 def test_records_and_catalogue_of_a_person(records, made, tmp_path, capsys):
-    (tmp_path / "catalogue.json").write_text(made.catalogue.to_json(), encoding="utf-8")
+    unscored = replace(made.catalogue.benchmarks[-1], identifier="Unscored2026", parent=None)
+    catalogue = replace(made.catalogue, benchmarks=(*made.catalogue.benchmarks, unscored))
+    (tmp_path / "catalogue.json").write_text(catalogue.to_json(), encoding="utf-8")
     folders = {"records": records, "catalogue": tmp_path / "catalogue.json", "to": tmp_path / "site"}
     arguments = [f"--{name}={folder}" for name, folder in folders.items()]
     assert main(["leaderboard", "build", *arguments]) == 0
+    assert "1 registered benchmark without a record and in no average is not listed." in capsys.readouterr().err
     assert made.catalogue.notice in (tmp_path / "site/index.html").read_text("utf-8")
     gone = next(iter(sorted(records.glob("*/*.json"))))
     gone.parent.rename(tmp_path / "elsewhere")
