@@ -353,6 +353,19 @@ def test_the_fewest_stimuli_of_a_metric_are_so(metric):
     assert metric not in DEFAULTS.least_stimuli or not is_scored(least - 1)
 
 
+@pytest.mark.parametrize(("regression", "fewest"), [("pls", 25), ("ridge", 2), ("linear_predictivity", 2)])
+def test_the_fewest_stimuli_of_a_split_are_so(regression, fewest):
+    def is_scored(n_train, n_test):
+        measured, features = (make_neuroid_assembly(n_train + n_test, n, n_repetitions=1, noise=0.5) for n in (6, 40))
+        parts = [part for all_of in (features, measured) for part in (all_of[:n_train], all_of[n_train:])]
+        try:
+            return bool(np.isfinite(load_metric(f"{regression}_split")(*map(average_repetition, parts)).values).all())
+        except ValueError:
+            return False
+
+    assert [is_scored(fewest, 2), is_scored(fewest - 1, 2), is_scored(fewest, 1)] == [True, False, False]
+
+
 def test_names_are_registered_as_they_are_typed(library):
     made = new_plugin(PluginRequest(kinds=("data", "benchmark"), name="myexperiment2024"), library)
     assert made.identifiers == ("myexperiment2024", "myexperiment2024.IT-pls")
