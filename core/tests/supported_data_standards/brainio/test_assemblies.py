@@ -416,15 +416,6 @@ class TestIdiomsOfPlugins:
     def test_iteration_over_neuroids(self):
         assert [part["neuroid_id"].item() for part in make().transpose("neuroid", "presentation")] == list("ijkl")
 
-    def test_stimulus_ids_of_the_stimulus_set(self):
-        assembly = make()
-        order = [assembly["stimulus_id"].values.tolist().index(one) for one in ("a", "b")]
-        assert assembly[order]["stimulus_id"].values.tolist() == ["a", "b"]
-        assert set(assembly["stimulus_id"].values) == {"a", "b", "c"}
-        assert "stimulus_id" in assembly.coords
-        assert hasattr(assembly, "stimulus_id")
-        assert len(assembly["presentation"]) == 6
-
 
 def make_single():
     coords = {"stimulus_id": ("presentation", list("cab")), "start": ("time_bin", [0, 10])}
@@ -596,11 +587,6 @@ class TestMultiGroupby:
     def test_an_unknown_option_is_refused(self):
         with pytest.raises(TypeError, match=r"mean\(\) of groups has no option 'ddof'; it takes dim, skipna\."):
             self.random().multi_groupby(["a", "b"]).mean(ddof=1)
-
-    def test_single_name_renames_the_dimension(self):
-        grouped = make().multi_groupby(["stimulus_id"]).mean(dim="presentation")
-        assert grouped.dims == ("stimulus_id", "neuroid")
-        assert grouped.sel(stimulus_id="b").values.tolist() == [2.0, 3.0, 4.0, 5.0]
 
     def test_along_another_axis(self):
         grouped = make().multi_groupby(["region", "animal"]).mean(dim="neuroid")

@@ -2,13 +2,7 @@
 
 import hashlib
 import os
-import re
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -131,14 +125,6 @@ def test_wrong_content_does_not_replace_a_good_copy(server, tmp_path):
     with pytest.raises(ChecksumError):
         fetch(S3Object(bucket="bucket", key="folder/assy.nc", sha1="0" * 40), target)
     assert target.read_bytes() == CONTENT
-
-
-@pytest.mark.parametrize("changed", [CONTENT[:-1], b"X" + CONTENT[1:]], ids=["shorter", "as long"])
-def test_damaged_copy_is_fetched_again(server, tmp_path, changed):
-    target = fetch(SOURCE, tmp_path / "assy.nc")
-    target.write_bytes(changed)
-    assert fetch(SOURCE, target).read_bytes() == CONTENT
-    assert len(server.downloads()) == 2
 
 
 def test_unchanged_copy_is_hashed_once(server, tmp_path, monkeypatch):
@@ -406,33 +392,6 @@ def mirror(tmp_path, monkeypatch):
     return copy
 
 
-@pytest.mark.parametrize("offline", ["0", "1"])
-def test_mirror_is_asked_first(server, mirror, tmp_path, monkeypatch, offline):
-    monkeypatch.setenv("BRAINSCORE_OFFLINE", offline)
-    assert fetch(SOURCE, tmp_path / "cache" / "assy.nc").read_bytes() == CONTENT
-    assert server.requests == []
-    assert mirror.read_bytes() == CONTENT
-    assert visible(tmp_path / "cache") == ["assy.nc"]
-
-
-def test_digest_of_the_mirror_is_verified(server, mirror, tmp_path, monkeypatch):
-    mirror.write_bytes(b"another")
-    assert fetch(SOURCE, tmp_path / "cache" / "assy.nc").read_bytes() == CONTENT
-    assert len(server.downloads()) == 1
-    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
-    with pytest.raises(ChecksumError, match=str(mirror)):
-        fetch(SOURCE, tmp_path / "cache" / "again.nc")
-    assert visible(tmp_path / "cache") == ["assy.nc"]
-
-
-def test_what_the_mirror_lacks(server, mirror, tmp_path, monkeypatch):
-    mirror.unlink()
-    assert fetch(SOURCE, tmp_path / "cache" / "assy.nc").read_bytes() == CONTENT
-    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
-    with pytest.raises(DownloadError, match=f"nor at {re.escape(str(mirror))}"):
-        fetch(SOURCE, tmp_path / "cache" / "other.nc")
-
-
 def test_key_cannot_leave_the_mirror(server, mirror, tmp_path):
     (tmp_path / "secret").write_bytes(b"secret")
     source = S3Object(bucket="bucket", key="../../secret")
@@ -471,39 +430,6 @@ def test_public_variant(identifier, variant):
 
 
 # --- several processes ------------------------------------------------------------------------------------------------
-
-FETCH_IN_OTHER_PROCESS = textwrap.dedent("""
-    import sys
-    from brainscore_core.supported_data_standards.brainio.fetch import S3Object, fetch
-    print(fetch(S3Object(bucket="bucket", key="k", sha1=sys.argv[1] or None), sys.argv[2]).stat().st_size)
-""")
-
-
-def start(sha1, target):
-    command = [sys.executable, "-c", FETCH_IN_OTHER_PROCESS, sha1, str(target)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-def test_several_processes_download_once(server, tmp_path):
-    processes = [start(SHA1, tmp_path / "assy.nc") for _ in range(2)]
-    sizes = [process.communicate()[0].strip() for process in processes]
-    assert sizes == [str(len(CONTENT))] * 2
-    assert len(server.downloads()) == 1
-    assert visible(tmp_path) == ["assy.nc"]
-
-
-def test_killed_download_cannot_be_mistaken_for_a_file(server, tmp_path):
-    server.faults = ["hang"]
-    process = start("", tmp_path / "weights.pth")
-    deadline = time.monotonic() + 30
-    while not server.downloads() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert not (tmp_path / "weights.pth").exists()
-    assert fetch(S3Object(bucket="bucket", key="k"), tmp_path / "weights.pth").read_bytes() == CONTENT
-
 
 # --- names ------------------------------------------------------------------------------------------------------------
 

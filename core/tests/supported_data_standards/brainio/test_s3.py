@@ -74,12 +74,6 @@ def test_null_version_is_that_from_before_versioning(storage, new_bucket):
     assert s3.load_file("plain-bucket", "plain.pth", "null").read_bytes() == b"only one"
 
 
-def test_large_file_in_several_parts(storage):
-    content = np.random.default_rng(0).bytes(20_000_000)  # boto3 fetches files above 8 MB in parts
-    version_id, sha1 = put(storage, "models/large.pth", content)
-    assert s3.load_weight_file(BUCKET, "large.pth", version_id, sha1).read_bytes() == content
-
-
 def test_load_weight_file_verifies_the_digest(storage, own_homes):
     version_id, sha1 = put(storage, "models/w.pth", b"weights")
     with pytest.raises(ChecksumError):
@@ -145,13 +139,6 @@ def test_load_stimulus_set(storage, tmp_path, own_homes, folder, prefix):
     assert all(path.is_relative_to(own_homes / "brainio") for path in stimuli.stimulus_paths.values())
 
 
-def test_deleted_stimulus_is_restored(storage, tmp_path):
-    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
-    path = s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference).get_stimulus("a")
-    path.unlink()
-    assert s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference).get_stimulus("a").read_bytes() == b"A"
-
-
 def test_stimuli_in_folders_of_the_archive(storage, tmp_path):
     text = "stimulus_id,filename\na,cars/a.png\nb,cars/b.png\n"
     reference = put_stimulus_set(storage, tmp_path, csv_text=text, members={"cars/a.png": b"A", "cars/b.png": b"B"})
@@ -190,13 +177,6 @@ def test_what_is_no_digest(sha256):
         s3.locate("A2024", "nc", "bucket", None, "0" * 40, sha256=sha256)
     with pytest.raises(ConfigurationError, match="no SHA-1 digest"):  # it names a folder
         s3.get_path("X", "csv", BUCKET, None, "../../outside")
-
-
-def test_patched_data_path_is_used(storage, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetching, "_local_data_path", str(tmp_path / "patched"))
-    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
-    stimuli = s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
-    assert stimuli.get_stimulus("a").is_relative_to(tmp_path / "patched")
 
 
 def test_stimulus_set_from_a_mirror_without_network(storage, tmp_path, own_homes, monkeypatch):

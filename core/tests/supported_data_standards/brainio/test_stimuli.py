@@ -166,11 +166,6 @@ def test_get_stimulus(stimuli):
         stimuli.get_stimulus("xyz")
 
 
-def test_iterrows_and_dtypes_are_those_of_pandas(stimuli):
-    pd.testing.assert_frame_equal(pd.DataFrame(stimuli), pd.DataFrame(stimuli.to_dict("records")))
-    assert [row["stimulus_id"] for _, row in stimuli.iterrows()] == ["a", "b", "c"]
-
-
 # --- loading ----------------------------------------------------------------------------------------------------------
 
 
