@@ -1,10 +1,13 @@
 """Provide small repositories of plugins, and what a job finds that installs in seconds."""
 
+import http.server
+import json
 import os
 import runpy
 import subprocess
 import sys
 import textwrap
+import threading
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
@@ -13,6 +16,10 @@ from types import SimpleNamespace
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.plan import Plan, Refusal, Skip, TestTask
+from brainscore_core.scoring.pairs import Pair
 
 SCRIPTS = Path(__file__).parents[1]
 
@@ -39,13 +46,14 @@ class Tree:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def commit(self, *forced):
-        """Commit everything, also what git would ignore if it is named; the first time, make the repository."""
+        """Commit everything, also what git would ignore if it is named, and return the commit."""
         if not (self.path / ".git").exists():
             self.git("init", "-q", "-b", "main")
         self.git("add", "-A")
         for path in forced:
             self.git("add", "--force", "--", path)
         self.git("commit", "-q", "--allow-empty", "-m", "change")
+        return self.git("rev-parse", "HEAD")
 
     def plugin(self, name, *, registers=(), test="def test_it():\n    assert load\n", **files):
         """Write a plugin such as 'models/alexnet' that registers (registry, identifier) pairs."""
@@ -106,6 +114,60 @@ def modules_of():
         }
 
     return of
+
+
+class GitHubHere(http.server.BaseHTTPRequestHandler):
+    """Answers as GitHub's REST interface does, with `answers` (path -> content), and keeps what it is `told`."""
+
+    def do_GET(self):
+        self.answer(self.server.answers[self.path.partition("?")[0].removeprefix("/repos/owner/name")])
+
+    def do_POST(self):
+        content = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.told.append((self.path, self.headers["authorization"], content))
+        self.answer({"number": 4})
+
+    def answer(self, content):
+        data = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture
+def github_here(monkeypatch):
+    """Run a server that answers as GitHub does, where the repository owner/name is looked for."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), GitHubHere) as server:
+        server.answers, server.told = {}, []
+        monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{server.server_port}")
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def full_plan():
+    """Return a plan with something in each of its fields."""
+    task = TestTask(
+        plugin=PluginName("models", "network"), reasons=("changed",), minutes=2.0, memory_gb=4, private_tests=1,
+        with_private=True,
+    )  # fmt: skip
+    return Plan(
+        base="b" * 40,
+        head=None,
+        event="pull_request",
+        changed=("a\nb", "\udcff"),  # git's names need not be UTF-8
+        tests=(task,),
+        pairs=(Pair(model="network", benchmark="B", reasons=("x", "y"), minutes=1, memory_gb=1, private=True),),
+        previews=(Pair(model="network", benchmark="C", reasons=(), minutes=1, memory_gb=1),),
+        skipped=(Skip("what", "why"),),
+        refused=(Refusal("path", "why"),),
+        notes=("note",),
+    )
 
 
 @pytest.fixture

@@ -29,54 +29,32 @@ plan.Plan.read = staticmethod(read)
 """
 
 
+def run(command, folder):
+    (folder / "sitecustomize.py").write_text(STOP)
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, **GIVEN, "PYTHONPATH": path}
+    arguments = [sys.executable, "-m", "brainscore_ci", *command.split()]
+    done = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 9, done.stderr
+    return done.stderr
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="other: there is no /proc here")
 @pytest.mark.parametrize(
     "command",
     [
-        ["score_pairs", "--plan", "plan.json", "--records", "records", "--shard", "0"],
-        ["test_plugin", "--ci", "--shard", "0", "--plan", "plan.json", "--results", "results"],
+        "score_pairs --plan plan.json --records records --shard 0",
+        "test_plugin --ci --shard 0 --plan plan.json --results results",
     ],
-    ids=lambda command: command[0],
+    ids=["score_pairs", "test_plugin"],
 )
 def test_a_job_that_runs_plugins_has_no_credentials_that_could_be_read(tmp_path, command):
     """Deleting a variable is not enough: `/proc` shows what a process was started with."""
-    (tmp_path / "sitecustomize.py").write_text(STOP)
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-m", "brainscore_ci", *command],
-        cwd=ROOT,
-        env={**os.environ, **GIVEN, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 9, done.stderr
-    assert "INITIAL" in done.stderr
-    assert not [value for value in GIVEN.values() if value in done.stderr]
+    said = run(command, tmp_path)
+    assert "INITIAL" in said
+    assert not [value for value in GIVEN.values() if value in said]
 
 
 def test_the_job_that_fetches_has_them(tmp_path):
     """So that the test above can fail."""
-    (tmp_path / "sitecustomize.py").write_text(STOP)
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "brainscore_ci",
-            "fetch_data",
-            "--plan",
-            "plan.json",
-            "--archive",
-            "x",
-            "--recipient",
-            "x",
-        ],
-        cwd=ROOT,
-        env={**os.environ, **GIVEN, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 9, done.stderr
-    assert done.stderr.count("AKIA-secret") == 2
+    assert run("fetch_data --plan plan.json --archive x --recipient x", tmp_path).count("AKIA-secret") == 2

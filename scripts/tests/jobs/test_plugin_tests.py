@@ -93,11 +93,6 @@ def test_further_arguments_reach_pytest(capfd):
     assert "reproduce: nox -s test_plugin -- bad-1 same --ci -k 'good and not bad'" in out
 
 
-def test_no_test_at_all_is_a_failure(capfd):
-    assert run("empty") == 1
-    assert "models/empty: no test was collected" in capfd.readouterr().out
-
-
 def test_a_missing_test_file_is_a_failure_and_the_contract_runs_all_the_same(capfd):
     assert run("untested") == 1
     out = capfd.readouterr().out
@@ -122,22 +117,6 @@ def test_a_folder_that_is_no_plugin_is_a_failure(library, capfd):
     for name in ("bare", "models/bare"):
         with pytest.raises(PluginError, match=r"models/bare is no plugin: it has no __init__\.py"):
             run(name)
-
-
-def test_a_crash_is_said_and_does_not_stop_the_others(library, capfd, plugin_writer):
-    crash = "import os, signal\ndef test_crash():\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
-    plugin_writer(library, "models/crash", "model_registry['crash'] = lambda: 2", crash)
-    assert run("crash", "models/same") == 1
-    out = capfd.readouterr().out
-    assert "models/crash: the interpreter crashed: signal 11 (SIGSEGV)" in out
-    assert "1 passed" in out or "2 passed" in out
-
-
-def test_what_cannot_be_imported_is_said_with_the_line(library, capfd, plugin_writer):
-    plugin_writer(library, "models/broken", "model_registry['b'] = 1\nimport nothing_such", "def test_x(): pass\n")
-    assert run("broken") == 1
-    out = capfd.readouterr().out
-    assert "models/broken/__init__.py:3: ModuleNotFoundError: No module named 'nothing_such'" in out
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -220,14 +199,6 @@ def test_skipping_every_test_is_no_success(library, capfd, plugin_writer):
     assert "benchmarks/idle: nothing was tested: its one test was skipped" in out
     assert "skipped 1, slow: takes more than a minute; --slow runs it" in out
     assert run("benchmarks/idle", slow=True) == 0
-
-
-def test_workers_give_the_same_table(library, capfd, plugin_writer):
-    test = "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_n(n):\n    assert n != 4\n"
-    plugin_writer(library, "models/many", "model_registry['many'] = lambda: 2", test)
-    assert run("many", arguments=["-n", "2"]) == 1
-    rows = [line.split()[:5] for line in capfd.readouterr().out.splitlines() if line.startswith("models/many  ")]
-    assert rows == [["models/many", "contract", "1", "0", "0"], ["models/many", "test.py", "5", "1", "0"]]
 
 
 def test_credentials_and_what_steers_the_runner_are_taken_away(monkeypatch):

@@ -1,5 +1,6 @@
 """Test finding what changed, on real git repositories."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -8,40 +9,16 @@ from brainscore_ci.planning.changes import NO_COMMIT, FileChange, changes_betwee
 from brainscore_core.errors import ConfigurationError
 
 
-class Repository:
-    def __init__(self, path):
-        self.path = path
-        path.mkdir()
-        self.git("init", "-q", "-b", "main")
-        self.git("config", "user.email", "a@example.org")
-        self.git("config", "user.name", "A")
-        # Settings of a person that must not matter.
-        self.git("config", "diff.renames", "false")
-        self.git("config", "diff.noprefix", "true")
-
-    def git(self, *arguments):
-        done = subprocess.run(["git", "-C", str(self.path), *arguments], capture_output=True, check=True)
-        return done.stdout.decode().strip()
-
-    def put(self, name, text):
-        file = self.path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
-    def commit(self, message="change"):
-        self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-m", message)
-        return self.git("rev-parse", "HEAD")
-
-
 @pytest.fixture
-def repository(tmp_path):
-    repository = Repository(tmp_path / "repository")
-    repository.put("kept.py", "kept\n" * 20)
-    repository.put("old/name.py", "name\n" * 20)
-    repository.put("gone.py", "gone\n")
-    repository.commit("start")
-    return repository
+def repository(tree):
+    """Give a repository of three files, with settings of a person that must not matter."""
+    shutil.rmtree(tree.path)
+    for name, text in {"kept.py": "kept\n" * 20, "old/name.py": "name\n" * 20, "gone.py": "gone\n"}.items():
+        tree.write(name, text)
+    tree.commit()
+    tree.git("config", "diff.renames", "false")
+    tree.git("config", "diff.noprefix", "true")
+    return tree
 
 
 def found(changeset):
@@ -50,8 +27,8 @@ def found(changeset):
 
 def test_add_modify_delete_rename(repository):
     repository.git("switch", "-q", "-c", "feature")
-    repository.put("kept.py", "changed\n")
-    repository.put("added.py", "added\n")
+    repository.write("kept.py", "changed\n")
+    repository.write("added.py", "added\n")
     (repository.path / "gone.py").unlink()
     repository.git("mv", "old", "new")
     head = repository.commit()
@@ -68,10 +45,10 @@ def test_add_modify_delete_rename(repository):
 
 def test_what_others_merged_meanwhile_does_not_count(repository):
     repository.git("switch", "-q", "-c", "feature")
-    repository.put("mine.py", "mine\n")
+    repository.write("mine.py", "mine\n")
     repository.commit()
     repository.git("switch", "-q", "main")
-    repository.put("theirs.py", "theirs\n")
+    repository.write("theirs.py", "theirs\n")
     repository.commit()
     assert found(changes_between(repository.path, "main", "feature")) == [("added", ("mine.py",))]
 
@@ -87,16 +64,17 @@ def test_first_push_of_the_default_branch_counts_everything(repository):
 @pytest.mark.parametrize(("before", "note"), [(NO_COMMIT, ""), ("1234567890" * 4, "not in the history")])
 def test_first_or_forced_push_of_another_branch_is_compared_with_the_default_branch(repository, before, note):
     repository.git("switch", "-q", "-c", "feature")
-    repository.put("mine.py", "mine\n")
+    repository.write("mine.py", "mine\n")
     changeset = changes_between(repository.path, before, repository.commit(), default_branch="main")
     assert found(changeset) == [("added", ("mine.py",))]
     assert note in changeset.note
 
 
 def test_forced_push_whose_earlier_commit_is_still_there(repository):
-    before = repository.put("dropped.py", "x\n") or repository.commit()
+    repository.write("dropped.py", "x\n")
+    before = repository.commit()
     repository.git("reset", "-q", "--hard", "HEAD~1")
-    repository.put("instead.py", "y\n")
+    repository.write("instead.py", "y\n")
     head = repository.commit()
     assert found(changes_between(repository.path, before, head)) == [("added", ("instead.py",))]
 
@@ -105,7 +83,7 @@ def test_more_than_300_files_and_odd_names(repository):
     odd = ["line\nbreak.py", "x$(touch pwned)/a.py", "tab\tname", "ä.py"]
     names = [f"many/{index:04d}.py" for index in range(350)] + odd
     for name in names:
-        repository.put(name, name)
+        repository.write(name, name)
     repository.commit()
     changeset = changes_between(repository.path, "HEAD~1", "HEAD")
     assert [change.path for change in changeset.changes] == sorted(names)
@@ -133,10 +111,10 @@ def test_symbolic_link_and_change_of_type(repository):
 
 
 def test_working_tree_with_files_git_does_not_know(repository):
-    repository.put("kept.py", "changed\n")
-    repository.put("folder/new file.py", "new\n")
-    repository.put(".gitignore", "ignored\n")
-    repository.put("ignored", "ignored\n")
+    repository.write("kept.py", "changed\n")
+    repository.write("folder/new file.py", "new\n")
+    repository.write(".gitignore", "ignored\n")
+    repository.write("ignored", "ignored\n")
     subfolder = repository.path / "folder"
     changeset = changes_since(subfolder, "main")
     assert found(changeset) == [
@@ -149,7 +127,7 @@ def test_working_tree_with_files_git_does_not_know(repository):
 
 def test_unrelated_history_counts_everything(repository):
     repository.git("switch", "-q", "--orphan", "other")
-    repository.put("fresh.py", "x\n")
+    repository.write("fresh.py", "x\n")
     repository.commit()
     changeset = changes_between(repository.path, "main", "other")
     assert changeset.base is None
@@ -158,10 +136,10 @@ def test_unrelated_history_counts_everything(repository):
 
 def test_history_that_is_cut_off_is_an_error_that_says_how_to_fetch(repository, tmp_path):
     repository.git("switch", "-q", "-c", "feature")
-    repository.put("mine.py", "x\n")
+    repository.write("mine.py", "x\n")
     repository.commit()
     repository.git("switch", "-q", "main")
-    repository.put("theirs.py", "y\n")
+    repository.write("theirs.py", "y\n")
     repository.commit()
     clone = tmp_path / "clone"
     subprocess.run(

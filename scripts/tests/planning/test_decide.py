@@ -12,7 +12,6 @@ from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.decide import PluginCard, make_plan
 from brainscore_ci.planning.dependencies import Dependencies, Use
 from brainscore_ci.planning.library import LibraryEffect
-from brainscore_ci.planning.plan import Plan
 from brainscore_ci.planning.policy import Policy
 
 V = "vision/brainscore_vision"
@@ -244,11 +243,6 @@ def test_costs_of_the_metadata(tree):
         ("Experiment-similarity", 42.0, 9.5),
         ("Unrelated", 5.0, 4.0),
     }
-
-
-def test_as_text_and_back(tree):
-    made = plan(tree, change(f"{V}/metrics/similarity/metric.py"), change(f"{V}/models/a b/x.py"), change("odd"))
-    assert Plan.from_json(made.to_json()) == made
 
 
 def test_plugin_without_tests_is_reported(tree):

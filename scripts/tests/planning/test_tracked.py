@@ -1,7 +1,6 @@
 """Test that byte code, links and names that differ by case are refused wherever they are, before anything runs."""
 
 import importlib._bootstrap_external as bootstrap
-import json
 import os
 import subprocess
 import sys
@@ -150,16 +149,6 @@ def test_what_goes_away_is_not_refused(repository):
     repository.git("rm", "-q", f"{V}/models/pixels/fast.so")
     repository.commit()
     assert refused(repository) == set()
-
-
-def test_the_script_says_so_and_plans_nothing(repository, tmp_path, script):
-    name = put_byte_code(repository.library / "models/pixels", "__init__", "print('attack')")
-    repository.commit(f"{V}/models/pixels/{name}")
-    where = {"cwd": repository.path, "GITHUB_OUTPUT": tmp_path / "outputs"}
-    done = script("plan.py", "--base", "HEAD~1", "--head", "HEAD", "--json", **where)
-    assert done.returncode == 1
-    assert "unreadable code" in json.loads(done.stdout)["refused"][0]["reason"]
-    assert "tests=0" in (tmp_path / "outputs").read_text().splitlines()
 
 
 def test_this_repository_holds_nothing_of_that_kind():

@@ -82,11 +82,6 @@ def test_escaped_text_is_nothing_but_text(parse, text):
     assert {token.type for token in inline(tokens)} <= {"text", "text_special"}
     assert text_of(inline(tokens)).replace(JOINER, "") == expected
     assert not LINKED.search(text_of(inline(tokens)))
-
-
-@settings(deadline=None)
-@given(texts)
-def test_escaped_text_is_nothing_but_text_in_a_list(parse, text):
     tokens = parse(f"- {escape(text)}\n- end\n")
     assert [token.type for token in tokens].count("list_item_open") == 2
     assert {token.type for token in inline(tokens)} <= {"text", "text_special"}

@@ -1,6 +1,5 @@
 """Test what is made of the outcomes of tests, from real runs and from hostile files."""
 
-import json
 import os
 import subprocess
 import sys
@@ -10,18 +9,18 @@ import pytest
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.reporting.outcomes import from_outcomes
 from brainscore_ci.reporting.results import MOST_FAILURES, MOST_SKIPS, Results, SkippedTest
-from brainscore_core.errors import CorruptFileError
-from brainscore_core.testing.outcomes import MOST_TESTS, TestOutcome, read_outcomes, write_outcomes
-from brainscore_core.untrusted import MOST_BYTES
+from brainscore_core.testing.outcomes import TestOutcome, read_outcomes, write_outcomes
 
 PLUGIN = PluginName("models", "network")
 TESTS = """
 import pytest
+print("x.py:1: Error")
 
 def test_compares():
     assert [1, 2] == [1, 3], "lists <b>&"
 
 def test_passes():
+    print("models/network/x.py:1: Error")
     __import__("time").sleep(0.05)  # so that it takes some time
 
 @pytest.mark.skip(reason="needs a gpu")
@@ -38,6 +37,7 @@ def test_in_a_helper():
     helper()
 
 def helper():
+    print("vision/models/network/x.py:1: Error")  # what a test prints is no place to look
     raise KeyError("x")
 """
 
@@ -46,16 +46,7 @@ def run(folder, source):
     file = folder / "vision/models/network/test.py"
     file.parent.mkdir(parents=True)
     file.write_text(source)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "brainscore_core.testing.pytest_plugin",
-    ]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "brainscore_core.testing.pytest_plugin"]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     subprocess.run(
         [*command, f"--brainscore-outcomes={folder}/out.json", file], cwd=folder, capture_output=True, env=environment
@@ -81,10 +72,10 @@ def test_failures_say_where_and_what_to_do(result):
     found = {failure.test: failure for failure in result.failures}
     file = "vision/models/network/test.py"
     assert {name: (failure.file, failure.line) for name, failure in found.items()} == {
-        "test_compares": (file, 5),
-        "test_without_fixture": (file, 14),
-        "test_imports": (file, 18),
-        "test_in_a_helper": (file, 24),
+        "test_compares": (file, 6),
+        "test_without_fixture": (file, 16),
+        "test_imports": (file, 20),
+        "test_in_a_helper": (file, 27),
     }
     assert "lists <b>&" in found["test_compares"].message
     assert found["test_compares"].fix == ""
@@ -94,10 +85,6 @@ def test_failures_say_where_and_what_to_do(result):
 
 def test_skipped_tests_say_why(result):
     assert result.skipped == (SkippedTest(test="test_on_gpu", reason="needs a gpu", kind="gpu"),)
-
-
-def test_results_can_be_handed_over(result):
-    assert Results.from_json(Results((result,)).to_json()) == Results((result,))
 
 
 def test_a_file_that_cannot_be_imported_is_an_error(tmp_path):
@@ -139,16 +126,6 @@ def test_deselected_tests_are_counted():
     assert result.skipped == (left_out,)
 
 
-@pytest.mark.parametrize("time", ["NaN", "Infinity", "-1", '"x"', "1e400"])
-def test_odd_times_do_no_harm(tmp_path, time):
-    write_outcomes(tmp_path / "out.json", [outcome(seconds=123)])
-    content = (tmp_path / "out.json").read_text()
-    assert len(read_outcomes(tmp_path / "out.json")) == 1
-    (tmp_path / "out.json").write_text(content.replace("123", time))
-    with pytest.raises(CorruptFileError, match="does not say what the tests gave"):
-        read_outcomes(tmp_path / "out.json")
-
-
 def test_frames_outside_the_repository_are_no_place_to_look():
     text = "vision/models/network/test.py:7: \n/usr/lib/python3/x.py:9: Error\n../../y.py:3: Error"
     (failure,) = result_of(outcome("failed", reason="m", traceback=text)).failures
@@ -163,46 +140,3 @@ def test_long_files_are_cut_but_counted(tmp_path):
     assert (result.n_failed, len(result.failures)) == (120, MOST_FAILURES)
     assert (result.n_skipped, len(result.skipped)) == (600, MOST_SKIPS)
     assert Results.from_json(Results((result,)).to_json()).plugins[0].n_failed == 120
-
-
-def entry(**changes):
-    return {"test": "t", "part": "test.py", "outcome": "passed", **changes}
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"[",
-        b"no JSON",
-        b"<testsuite/>",
-        b"\xff\xfe\x00",
-        b"[" * 100_000,
-        b"{}",
-        b"[{}]",
-        b'[{"test": "t", "test": "t"}]',
-        b" " * (MOST_BYTES + 1),
-        json.dumps([entry(test="n" * 401)]).encode(),
-        json.dumps([entry(outcome="fine")]).encode(),
-        json.dumps([entry(more=1)]).encode(),
-        json.dumps([entry(line=-1)]).encode(),
-        json.dumps([entry(traceback="t" * 64_001)]).encode(),
-        json.dumps([entry()] * (MOST_TESTS + 1)).encode(),
-    ],
-    ids=lambda data: str(data[-30:]),
-)
-def test_hostile_files_are_refused(tmp_path, data):
-    (tmp_path / "out.json").write_bytes(data)
-    with pytest.raises(CorruptFileError, match="does not say what the tests gave"):
-        read_outcomes(tmp_path / "out.json")
-
-
-def test_only_what_stands_in_a_test_is_of_it(tmp_path):
-    result = run(tmp_path, "print('x.py:1: Error')\ndef test_prints():\n    print('models/network/x.py:1: Error')\n")
-    assert (result.status, result.n_passed, result.failures) == ("passed", 1, ())
-
-
-def test_what_a_test_prints_is_no_place_to_look(tmp_path):
-    source = "def test_prints():\n    print('vision/models/network/x.py:1: Error')\n    raise KeyError\n"
-    (failure,) = run(tmp_path, source).failures
-    assert (failure.file, failure.line) == ("vision/models/network/test.py", 3)

@@ -404,13 +404,6 @@ def test_static_checks_are_missed_where_they_belong_to_the_run(script, tmp_path,
     assert ("static checks: no result" in told) != only
 
 
-def test_report_script_without_a_plan(script, tmp_path):
-    done = script("report.py", "--plan", tmp_path / "none.json", "--results", tmp_path)
-    assert done.returncode == 2
-    assert "none.json" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 NEEDS = {"plan": {"result": "success", "outputs": {}}, "test": {"result": "success"}, "preview": {"result": "skipped"}}
 
 
@@ -435,7 +428,12 @@ def test_gate_script(script, needs, counts, code):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("environment", [{}, {"NEEDS": "x"}, {"NEEDS": json.dumps(NEEDS), "COUNTS": "[1]"}])
+UNREADABLE = [
+    {"NEEDS": text} for text in ("", "x", "[]", "{}", "null", '{"plan": "success"}', '{"plan": {"result": "great"}}')
+]
+
+
+@pytest.mark.parametrize("environment", [{}, *UNREADABLE, {"NEEDS": json.dumps(NEEDS), "COUNTS": "[1]"}])
 def test_gate_stays_closed_where_nothing_can_be_read(script, environment):
     done = script("gate.py", **environment)
     assert done.returncode == 1

@@ -1,9 +1,6 @@
 """Test the whole path as a person starts it: the command, git, a server on this machine, and the real checks."""
 
-import http.server
-import json
 import subprocess
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,38 +12,12 @@ from brainscore_ci.submission.request import AGREEMENTS, FIELDS
 ROOT = Path(__file__).parents[3]
 
 
-class GitHubHere(http.server.BaseHTTPRequestHandler):
-    """Answers as GitHub's REST interface does, and keeps what it is told in the server."""
-
-    def do_GET(self):
-        path = self.path.partition("?")[0].removeprefix("/repos/owner/name")
-        agreed = "\n".join(f"- [X] {text}" for text in AGREEMENTS)
-        issue = {"number": 3, "user": {"login": "ada", "id": 42}, "body": f"### {FIELDS['agreements']}\n\n{agreed}"}
-        self._send(200, {"/issues/3": issue, "/issues/3/comments": [], "/pulls": []}[path])
-
-    def do_POST(self):
-        content = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.told.append((self.path, self.headers["authorization"], content))
-        self._send(201, {"number": 4})
-
-    def _send(self, status, content):
-        data = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_):
-        """Say nothing."""
-
-
 @pytest.fixture
-def server():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), GitHubHere) as server:
-        server.told = []
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
+def server(github_here):
+    agreed = "\n".join(f"- [X] {text}" for text in AGREEMENTS)
+    issue = {"number": 3, "user": {"login": "ada", "id": 42}, "body": f"### {FIELDS['agreements']}\n\n{agreed}"}
+    github_here.answers = {"/issues/3": issue, "/issues/3/comments": [], "/pulls": []}
+    return github_here
 
 
 @pytest.fixture
@@ -63,7 +34,6 @@ def start(server, origin, tree, tmp_path, monkeypatch, capsys):
         environment = {
             "GITHUB_REPOSITORY": "owner/name",
             "GITHUB_TOKEN": "t0ken",
-            "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}",
             "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
             "XDG_CACHE_HOME": str(tmp_path / "cache"),
         }
