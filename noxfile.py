@@ -26,11 +26,11 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
 # Scripts in perf/, in the order they run; what `metrics` measures on comes from made_up_data.
 MEASUREMENTS = (
-    "first_score", "trace_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth",
+    "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth",
     "data_standards", "metrics", "gpu", "costs", "limits", "coverage", "coverage_behaviour", "bias", "activations",
     "memory_budget", "extraction_memory", "threads", "video", "layer_selection", "benchmarks", "screen",
     "shared_stimuli", "fmri", "isolation", "comparison", "scheduling",
-    "campaign", "leaderboard", "leaderboard_table", "leaderboard_audit", "suite_durations",
+    "campaign", "leaderboard", "leaderboard_pages", "suite_durations",
     "system_calls",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width

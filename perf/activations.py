@@ -9,12 +9,10 @@ NumPy. `cached` reads the files that `cold` leaves.
 
 from functools import partial
 
-from harness import Case, comparison_table, markdown, measure_cases, memory_mib, size, timed, verdict
-from made_up_data import ROOT, load_file, pictures, stimulus_set
+from harness import Case, comparison_table, markdown, measure_cases, size, timed, verdict
+from made_up_data import LAYERS, extract, pictures, resnet
 
 IMAGES, SIDE_PX, BATCH = size(500, 10), 400, size(50, 5)
-LAYERS = ("maxpool", "layer1", "layer2", "layer3", "layer4", "fc")
-RESNET = ROOT / "vision/brainscore_vision/model_helpers/architectures/resnet.py"
 CASES = {
     "cold": Case("extraction of 500 images x 6 layers, cold", 1.5),
     "cached": Case("the same from the cache, all values read", 20.0),
@@ -31,25 +29,6 @@ row of here maps the file and reads it; what is left is the key (weights, code a
 names of the units, and the sum of all values. CPU time wavers by a tenth or more where others share the processors. The
 published system ran with PyTorch 2.15, the others with 2.13.
 """
-
-
-def network():
-    """Make a ResNet-18 with seeded weights."""
-    import torch
-
-    torch.manual_seed(0)
-    return load_file(RESNET).resnet18().eval()
-
-
-def measure_extraction(paths):
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
-
-    prepare = partial(load_preprocess_images, image_size=224)
-    wrapper = PytorchWrapper(network(), prepare, "perf-network", batch_size=BATCH)
-    with timed() as spent:
-        activations = wrapper(stimulus_set(paths), layers=list(LAYERS))
-        total = float(activations.values.sum(dtype="float64"))
-    return {**spent, "peak_mib": memory_mib("VmHWM"), "sum": total, "shape": list(activations.shape)}
 
 
 def measure_preprocess(paths):
@@ -80,7 +59,7 @@ def measure_decode(paths):
 def measure_loop(paths):
     import torch
 
-    net, batch = network(), torch.randn(BATCH, 3, 224, 224)
+    net, batch = resnet(), torch.randn(BATCH, 3, 224, 224)
     with torch.no_grad():
         net(batch[:2])
         with timed() as spent:
@@ -94,7 +73,7 @@ def measure_hooks(_paths):
 
     from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 
-    net, batch = network(), torch.randn(10, 3, 224, 224)
+    net, batch = resnet(), torch.randn(10, 3, 224, 224)
     blocks = [f"layer{stage}.{block}" for stage in range(1, 5) for block in range(2)]
     layers = [*LAYERS, *blocks, *(f"{block}.bn1" for block in blocks[2:])]
     wrapper = PytorchWrapper(net, None, "perf-network")
@@ -123,8 +102,8 @@ def table(results):
 
 
 def measure(case, folder):
-    own = measure_extraction if case in ("cold", "cached") else globals()[f"measure_{case}"]
-    return own(sorted(folder.glob("*.jpg")))
+    paths = sorted(folder.glob("*.jpg"))
+    return extract(paths, resnet(), batch=BATCH) if case in ("cold", "cached") else globals()[f"measure_{case}"](paths)
 
 
 if __name__ == "__main__":

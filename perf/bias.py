@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 from harness import markdown
-from simulations import Row, Simulation, column
+from simulations import Row, Simulation, column, labelled
 
 from brainscore_core.benchmarks import explained_variance
 from brainscore_core.errors import CeilingError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
-from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 
@@ -70,19 +69,7 @@ def simulate(cell: Cell, seed: int) -> tuple[NeuroidAssembly, NeuroidAssembly]:
     odds = cell.reliability / (1 - cell.reliability) * np.exp(0.5 * rng.standard_normal(q))
     noise = np.sqrt(N_REPETITIONS / odds)
     repeated = signal + noise * rng.standard_normal((N_REPETITIONS, n, q))
-    return labelled(features[None]), labelled(repeated)
-
-
-def labelled(values: np.ndarray) -> NeuroidAssembly:
-    repetition, stimulus = np.indices(values.shape[:2]).reshape(2, -1)
-    return assembly_of(
-        values.reshape(len(stimulus), -1),
-        stimulus_id=[f"s{number:03d}" for number in stimulus],
-        repetition=repetition,
-        neuroid_id=("neuroid", [f"n{number:02d}" for number in range(values.shape[2])]),
-        object_name=None,
-        region=None,
-    )
+    return labelled(features, n, region=None), labelled(repeated.reshape(-1, q), n, region=None)
 
 
 def estimate(name: str, seed: int) -> Row:

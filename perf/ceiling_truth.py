@@ -10,13 +10,12 @@ from functools import partial
 import numpy as np
 from coverage_behaviour import choices_of, match_to_sample
 from harness import markdown
-from simulations import Row, Simulation, column, described
+from simulations import Row, Simulation, column, described, labelled
 
 from brainscore_core.benchmarks import ceil_score, explained_variance
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
-from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.uncertainty.intervals import half_sample_interval
@@ -39,19 +38,13 @@ def responses(
     noise = signal.std(axis=0) * np.sqrt(n_repetitions * (1 - reliability) / reliability)
     repeated = np.tile(signal, (n_repetitions, 1))
     repeated += noise * rng.standard_normal(repeated.shape)
-    return neural(signal, n_stimuli), neural(repeated, n_stimuli, repetition=np.repeat(range(n_repetitions), n_stimuli))
+    return neural(signal, n_stimuli), neural(repeated, n_stimuli)
 
 
 def neural(values: np.ndarray, n_stimuli: int, **coords: object) -> NeuroidAssembly:
-    """Label responses, dims (presentation, neuroid); stimuli repeat in order."""
-    stimulus = np.arange(len(values)) % n_stimuli
-    return assembly_of(
-        values,
-        stimulus_id=[f"s{number:04d}" for number in stimulus],
-        object_name=[f"object{number % 8}" for number in stimulus],
-        neuroid_id=("neuroid", [f"n{number:03d}" for number in range(values.shape[1])]),
-        **coords,
-    )
+    """Label responses to stimuli of eight objects."""
+    objects = [f"object{number % n_stimuli % 8}" for number in range(len(values))]
+    return labelled(values, n_stimuli, object_name=objects, **coords)
 
 
 def people_and_model(reliability: float, rng: np.random.Generator) -> tuple[BehavioralAssembly, BehavioralAssembly]:
@@ -78,7 +71,7 @@ def shared_response(with_mean: bool, reliability: float, rng: np.random.Generato
     """Correlate a shared response with each of eight subjects, or with their mean: leave_one_subject_out."""
     truth, measured = responses(reliability, rng, n_stimuli=1200, n_neuroids=1, n_repetitions=8)
     names = [f"subject{number}" for number in measured["repetition"].values]
-    measured = neural(measured.values, 1200, repetition=measured["repetition"].values, subject=names)
+    measured = neural(measured.values, 1200, subject=names)
 
     def ceiled(model: NeuroidAssembly, people: NeuroidAssembly) -> Score:
         n = model.sizes["presentation"]

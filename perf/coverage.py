@@ -6,19 +6,18 @@ Every data set has new stimuli, new neuroids and new noise. A model of 40 featur
 mean square of the stated errors with the standard deviation of the scores.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from harness import markdown
-from simulations import Row, Simulation, column, described
+from simulations import Row, Simulation, counted, coverage_table, described, labelled
 
 from brainscore_core.benchmarks import ceil_score, explained_variance
 from brainscore_core.errors import BrainScoreError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
-from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.benchmark_helpers.scores.ceilings import geometry_ceiling
 from brainscore_vision.metric_helpers.arrays.seeds import generator
@@ -84,22 +83,12 @@ def simulate(design: Design, seed: int) -> Data:
         noise += design.drift * rng.standard_normal((design.n_repetitions, 1, q))
         repeated = signal + spread * noise
 
-    def label(values: np.ndarray, letter: str, n_times: int = 1, **coords: object) -> NeuroidAssembly:
-        return assembly_of(
-            values,
-            stimulus_id=np.tile([f"s{number:03d}" for number in range(n)], n_times),
-            object_name=None,
-            repetition=np.repeat(np.arange(n_times), n),
-            neuroid_id=("neuroid", [letter + f"{number:03d}" for number in range(values.shape[1])]),
-            **coords,
-        )
-
     subjects = ("neuroid", [f"subject{number % design.n_subjects}" for number in range(q)])
     layers = ("neuroid", np.where(np.arange(n_features) < n_features // 2, "conv", "dense"))
-    repetitions = label(repeated.reshape(-1, q), "n", design.n_repetitions, subject=subjects)
+    repetitions = labelled(repeated.reshape(-1, q), n, subject=subjects)
     return Data(
-        label(features, "f", region=None, layer=layers),
-        label(signal, "n", subject=subjects),
+        labelled(features, n, "f", region=None, layer=layers),
+        labelled(signal, n, subject=subjects),
         repetitions,
         average_repetition(repetitions),
     )
@@ -181,46 +170,7 @@ def estimate(cell: str, seed: int) -> Row:
 
 
 def summary(cell: str, rows: Sequence[Row]) -> Row:
-    """Count intervals that hold the mean of the scores (and the true value), and compare errors with their scatter."""
-    truth = ESTIMATORS[cell.split(": ")[1]][1]
-    scores = column(rows, "score")
-    scores = scores[np.isfinite(scores)]
-    with_interval = [row for row in rows if row.get("low") is not None]
-    result: Row = {"n_undefined": len(rows) - len(with_interval)}
-    if len(scores):
-        result.update(mean=float(scores.mean()), sd=float(scores.std(ddof=1)) if len(scores) > 1 else None)
-    if not with_interval:
-        return {**result, "reason": next((row["reason"] for row in rows if row.get("reason")), "")}
-    low, high, error, split_error = (column(with_interval, key) for key in ("low", "high", "error", "split_error"))
-    result["coverage"] = float(np.mean((low <= scores.mean()) & (scores.mean() <= high)))
-    result["error_over_sd"] = float(np.sqrt(np.mean(error**2)) / scores.std(ddof=1))
-    split_error = split_error[np.isfinite(split_error)]
-    if len(split_error):
-        result["split_error_over_sd"] = float(np.sqrt(np.mean(split_error**2)) / scores.std(ddof=1))
-    if truth is not None:
-        result["coverage_of_truth"] = float(np.mean((low <= truth) & (truth <= high)))
-        result["bias"] = float(scores.mean() - truth)
-    return result
-
-
-def table(results: Mapping[str, Row]) -> str:
-    """Return the coverages (of the mean; of the truth), in brackets error over standard deviation, as Markdown."""
-
-    def entry(cell: Mapping[str, float] | None) -> str:
-        if cell is None or "coverage" not in cell:
-            return "" if cell is None else "none"
-        truth = f"; {cell['coverage_of_truth']:.2f}" if "coverage_of_truth" in cell else ""
-        return f"{cell['coverage']:.2f}{truth} ({cell['error_over_sd']:.2f})"
-
-    measured = {cell.partition(": ")[2] for cell in results}
-    return markdown(
-        ["", *DESIGNS],
-        (
-            [name, *(entry(results.get(f"{design}: {name}")) for design in DESIGNS)]
-            for name in ESTIMATORS
-            if name in measured
-        ),
-    )
+    return counted(rows, ESTIMATORS[cell.split(": ")[1]][1])
 
 
 SIMULATION = Simulation(
@@ -228,7 +178,7 @@ SIMULATION = Simulation(
     {f"{design}: {estimator}": 200 for estimator in ESTIMATORS for design in DESIGNS},
     estimate,
     summary,
-    table,
+    partial(coverage_table, designs=DESIGNS, estimators=ESTIMATORS),
     first_seed=1000,
 )
 

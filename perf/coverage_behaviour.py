@@ -5,14 +5,13 @@ interval of 95 % should hold the mean of the estimator over data sets in 95 % of
 standard deviation: the table gives the share, and the root mean square of the errors over that deviation.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from harness import markdown
 from scipy.special import ndtr
-from simulations import Row, Simulation, column, described
+from simulations import Row, Simulation, counted, coverage_table, described
 
 from brainscore_core.benchmarks import ceil_score
 from brainscore_core.metrics import Score
@@ -225,42 +224,15 @@ def estimate(cell: str, seed: int) -> Row:
 
 
 def summary(_cell: str, rows: Sequence[Row]) -> Row:
-    """Return how often the interval holds the mean of the estimator, and how large its errors are.
-
-    Returns
-    -------
-    dict
-        ``held`` (share of the sets that have an interval), ``ratio`` (root mean square of errors over the standard
-        deviation of the estimator), ``mean`` and ``sd`` of the estimator, ``n_without`` (sets without an interval).
-    """
-    defined = [row for row in rows if row["score"] is not None]
-    score, error, low, high = (column(defined, name) for name in ("score", "error", "low", "high"))
-    mean, given = score.mean(), np.isfinite(low)
-    held = (low <= mean) & (mean <= high)
-    sd = score.std(ddof=1)
-    return {
-        "held": round(float(held[given].mean()), 3) if given.any() else None,
-        "ratio": round(float(np.sqrt(np.nanmean(error**2)) / sd), 3),
-        "mean": round(float(mean), 4),
-        "sd": round(float(sd), 4),
-        "n_without": int((~given).sum()),
-    }
-
-
-def table(results: Mapping[str, Row]) -> str:
-    """Return the results as the page about uncertainty shows them."""
-    rows = ([case, *(results.get(f"{design}: {case}") for design in DESIGNS)] for case in CASES)
-    return markdown(
-        ["", *DESIGNS],
-        (
-            [case, *(f"{cell['held']:.2f} ({cell['ratio']:.2f})" if cell else "not measured" for cell in cells)]
-            for case, *cells in rows
-        ),
-    )
+    return counted(rows)
 
 
 SIMULATION = Simulation(
-    "coverage_behaviour", {cell: SETS.get(case, 200) for cell, (_, case) in CELLS.items()}, estimate, summary, table
+    "coverage_behaviour",
+    {cell: SETS.get(case, 200) for cell, (_, case) in CELLS.items()},
+    estimate,
+    summary,
+    partial(coverage_table, designs=DESIGNS, estimators=CASES),
 )
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 
-from harness import Case, markdown, measure_cases, memory_mib, reset_peak, size, timed, verdict
+from harness import Case, markdown, measure_cases, memory_mib, reset_peak, size, timed, times_of, verdict
 
 REMARK = """
 The rows on images say little beyond their order of magnitude: on the machine of these numbers a plain copy of the same
@@ -75,37 +75,22 @@ def make_coordinates(n, kind="arrays"):
     return {name: ("presentation", values) for name, values in coords.items()}
 
 
-def make_assembly(n, width=NEUROIDS, coordinates=None):
+def make_assembly(n, width=NEUROIDS, *, counts=False, n_bins=0, coords=None):
+    """Make responses of noise, or spike counts; in several time bins with three coordinates of presentations."""
     import numpy as np
 
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 
-    coords = dict(coordinates or make_coordinates(n))
+    rng, shape, coords = np.random.default_rng(1), (n, width), dict(coords or make_coordinates(n))
+    if n_bins:
+        edges, shape = 70 * np.arange(n_bins), (n, width, n_bins)
+        coords = {name: coords[name] for name in ("stimulus_id", "object_name", "repetition")}
+        coords |= {"time_bin_start": ("time_bin", edges), "time_bin_end": ("time_bin", edges + 70)}
     coords["neuroid_id"] = ("neuroid", np.char.add("neuroid_", np.arange(width).astype(str)))
     coords["region"] = ("neuroid", np.where(np.arange(width) % 2 == 0, "V4", "IT"))
     coords["subject"] = ("neuroid", np.where(np.arange(width) % 3 == 0, "a", "b"))
-    values = np.random.default_rng(1).normal(size=(n, width))
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
-
-
-def make_recording(kind):
-    """Make spike counts, or noise, in two time bins."""
-    import numpy as np
-
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-
-    n, width = PRESENTATIONS // 5, 100
-    rng = np.random.default_rng(2)
-    shape = (n, width, 2)
-    values = rng.poisson(3.0, size=shape).astype(float) if kind == "counts" else rng.normal(size=shape)
-    coords = {name: make_coordinates(n)[name] for name in ("stimulus_id", "object_name", "repetition")}
-    coords |= {
-        "neuroid_id": ("neuroid", np.char.add("neuroid_", np.arange(width).astype(str))),
-        "region": ("neuroid", np.where(np.arange(width) % 2 == 0, "V4", "IT")),
-        "time_bin_start": ("time_bin", [0, 70]),
-        "time_bin_end": ("time_bin", [70, 170]),
-    }
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
+    values = rng.poisson(3.0, shape).astype(float) if counts else rng.normal(size=shape)
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"][: len(shape)])
 
 
 def make_images(folder):
@@ -156,50 +141,52 @@ def reload_images(csv, archive):
 
 
 def prepare(case, folder):
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, walk_coords
-    from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
-    from brainscore_vision.benchmark_helpers.neural_common import average_repetition
+    """Return the call that is timed."""
+    import numpy as np
 
     if case.startswith("construct"):
-        import numpy as np
-
-        coords = make_coordinates(PRESENTATIONS, case.partition("_")[2] or "arrays")
-        values = np.zeros(PRESENTATIONS)
-        return lambda: NeuroidAssembly(values, coords=coords, dims=["presentation"])
-    if case in ("write_counts", "write_noise", "read"):
-        recording = make_recording(case.split("_")[-1] if case != "read" else "counts")
-        path = folder / "recording.nc"
-        if case != "read":
-            return lambda: write_netcdf(recording, path)
-        write_netcdf(recording, path)
-        return lambda: NeuroidAssembly.from_files(path).values
-    if case == "write_coordinates":
-        narrow = make_assembly(PRESENTATIONS, 1)
-        return lambda: write_netcdf(narrow, folder / "narrow.nc")
+        return construct(np.zeros(PRESENTATIONS), make_coordinates(PRESENTATIONS, case.partition("_")[2] or "arrays"))
     if case in ("package_images", "reload_images"):
         stimuli = make_images(folder / "images")
         if case == "package_images":
             return lambda: package(stimuli, folder / "packages")
         csv, archive = package(stimuli, folder / "packages")
         return lambda: reload_images(csv, archive)
-    assembly = make_assembly(PRESENTATIONS, 1 if case == "multi_groupby_narrow" else NEUROIDS)
-    some = [f"stimulus_{number}" for number in range(100)]
-    if case.startswith("multi_groupby"):
-        return lambda: assembly.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation")
+    if case in ("write_counts", "write_noise", "read"):
+        runs = operations(make_assembly(PRESENTATIONS // 5, 100, counts=case != "write_noise", n_bins=2), folder)
+        if case == "read":
+            runs["write"]()
+        return runs[case.partition("_")[0]]
+    one = case in ("multi_groupby_narrow", "write_coordinates")
+    runs = operations(make_assembly(PRESENTATIONS, 1 if one else NEUROIDS), folder)
+    return runs[case.rpartition("_")[0] if one else case]
+
+
+def construct(values, coords):
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+
+    return lambda: NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"][: values.ndim])
+
+
+def operations(assembly, folder):
+    """Return calls on an assembly, for time and for memory."""
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, walk_coords
+    from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
+    from brainscore_vision.benchmark_helpers.neural_common import average_repetition
+
+    some, file = [f"stimulus_{number}" for number in range(100)], folder / "written.nc"
     return {
         "average_repetition": lambda: average_repetition(assembly),
+        "multi_groupby": lambda: assembly.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation"),
         "walk_coords": lambda: list(walk_coords(assembly)),
         "sel_scalar": lambda: assembly.sel(object_name="object_3"),
         "sel_two": lambda: assembly.sel(object_name="object_3", repetition=0),
         "sel_list": lambda: assembly.sel(presentation=assembly["stimulus_id"].isin(some)),
         "sel_mask": lambda: assembly.sel(presentation=assembly["object_name"] == "object_3"),
-    }[case]
-
-
-def wall_s(run):
-    with timed() as spent:
-        run()
-    return spent["wall_s"]
+        "sel_half": lambda: assembly.sel(presentation=assembly["number"] < 1_250),
+        "write": lambda: write_netcdf(assembly, file),
+        "read": lambda: NeuroidAssembly.from_files(file).values,
+    }
 
 
 def time_case(case, folder):
@@ -212,15 +199,17 @@ def time_case(case, folder):
             shutil.copyfile(path, folder / "copied" / path.name)
 
     run = prepare(case, folder)
-    run()  # libraries load and caches fill
     if case in ("package_images", "reload_images"):
+        run()  # libraries load and caches fill
         times = {run: [], copy_images: []}
         for call in range(CALLS):
             # A disk is slower after much was written, so they take turns to come second.
             for step in list(times)[:: -1 if call % 2 == 0 else 1]:
-                times[step].append(wall_s(step))
+                with timed() as spent:
+                    step()
+                times[step].append(spent["wall_s"])
         return {"s": statistics.median(times[run]), "copy_s": statistics.median(times[copy_images])}
-    answer = {"s": min(wall_s(run) for _ in range(CALLS))}
+    answer = {"s": min(times_of(run, CALLS, "wall_s"))}
     return {**answer, "bytes": next(folder.glob("*.nc")).stat().st_size} if case.startswith("write") else answer
 
 
@@ -228,42 +217,23 @@ def measure_memory(case, folder):
     """Measure the peak memory of one call beyond that before the array was made, in multiples of the array."""
     import numpy as np
 
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-    from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
-    from brainscore_vision.benchmark_helpers.neural_common import average_repetition
-
-    runs = {
-        "average_repetition": average_repetition,
-        "multi_groupby": lambda assembly: assembly.multi_groupby(["object_name", "stimulus_id"]).mean("presentation"),
-        "sel_list": lambda assembly: assembly.sel(presentation=assembly["number"] < 1_250),
-        "write": lambda assembly: write_netcdf(assembly, folder / "memory.nc"),
-    }
-    n, width = PRESENTATIONS, WIDE
-    small = make_assembly(500, 10)
-    small.sel(presentation=small["number"] < 50)
-    if case in runs:
-        runs[case](small)  # libraries load
-    write_netcdf(small, folder / "small.nc")
-    NeuroidAssembly.from_files(folder / "small.nc").values.sum()
-    coords = make_coordinates(n)
-    if case == "read":
-        # Written by a process of its own, so that this one never held the array.
-        command = [sys.executable, __file__, "--measure", "memory:write", str(folder)]
+    case = "sel_half" if case == "sel_list" else case
+    small = operations(make_assembly(500, 10), folder)
+    for name in ("write", "read", case if case in small else "write"):
+        small[name]()  # libraries load
+    coords = make_coordinates(PRESENTATIONS)
+    if case == "read":  # written by a process of its own, so that this one never held the array
+        command = [sys.executable, __file__, "--measure", "memory:write", str(folder.parent)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        folder = folder.parent / "memory-write"
     before = memory_mib("VmRSS")
-    if case in runs:
-        assembly = make_assembly(n, width, coords)
-    elif case == "construct":
-        values = np.ones((n, width))
-    reset_peak()
-    if case in runs:
-        runs[case](assembly)
-    elif case == "construct":
-        assembly = NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    if case == "construct":
+        run = construct(np.ones((PRESENTATIONS, WIDE)), coords)
     else:
-        assembly = NeuroidAssembly.from_files(folder / "memory-write" / "memory.nc")
-        values = assembly.values
-    return {"s": (memory_mib("VmHWM") - before) * 2**20 / (n * width * 8)}
+        run = operations(None if case == "read" else make_assembly(PRESENTATIONS, WIDE, coords=coords), folder)[case]
+    reset_peak()
+    _result = run()
+    return {"s": (memory_mib("VmHWM") - before) * 2**20 / (PRESENTATIONS * WIDE * 8)}
 
 
 def measure(case, folder):

@@ -9,11 +9,9 @@ import os
 from functools import partial
 
 from harness import QUICK, Case, markdown, measure_cases, size, timed, verdict
-from made_up_data import ROOT, load_file, pair, pictures, stimulus_set
+from made_up_data import extract, pair, pictures, resnet
 
-IMAGES, SIDE_PX, BATCH = size(1000, 10), 400, size(100, 5)
-RESNET = ROOT / "vision/brainscore_vision/model_helpers/architectures/resnet.py"
-LAYERS = ("maxpool", "layer1", "layer2", "layer3", "layer4", "fc")
+IMAGES, SIDE_PX, INPUT_PX, BATCH = size(1000, 10), 400, size(224, 32), size(100, 5)
 SIZES, SMALL = (3200, 25088, 168), (90, 40, 5)
 METRICS = ("pls", "ridge", "rdm", "cka")
 ON_GPU = {"extraction", "pls", "ridge", "score"}  # the other metrics compute with NumPy alone
@@ -36,25 +34,15 @@ def gpu():
     return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
-def wrapper():
-    """Wrap the network."""
-    import torch
-
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
-
-    torch.manual_seed(0)
-    network = getattr(load_file(RESNET), "resnet18" if QUICK else "resnet50")().eval()
-    prepare = partial(load_preprocess_images, image_size=size(224, 32))
-    return PytorchWrapper(network, prepare, "gpu-network", batch_size=BATCH)
+def network():
+    return resnet("resnet18" if QUICK else "resnet50")
 
 
 def measure_extraction(folder):
     paths = sorted(folder.glob("*.jpg"))
-    wrapper()(stimulus_set(paths[:BATCH], "warm"), layers=list(LAYERS))
-    with timed() as spent:
-        activations = wrapper()(stimulus_set(paths), layers=list(LAYERS))
-        value = float(activations.values.sum(dtype="float64"))
-    return {**spent, "value": value}
+    extract(paths[:BATCH], network(), INPUT_PX, BATCH)
+    answer = extract(paths, network(), INPUT_PX, BATCH)
+    return {**answer, "value": answer["sum"]}
 
 
 def measure_metric(name):
@@ -70,11 +58,14 @@ def measure_metric(name):
 
 def measure_score():
     from brainscore_vision import load_benchmark
+    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
     from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
 
     benchmark = load_benchmark("SimulatedCortex2026.IT-pls")
     benchmark.ceiling  # noqa: B018 - of the benchmark, not of the model
-    model = ModelCommitment("gpu-network", wrapper(), layers=["avgpool"], region_layer_map={"IT": "avgpool"})
+    prepare = partial(load_preprocess_images, image_size=INPUT_PX)
+    wrapper = PytorchWrapper(network(), prepare, "gpu-network", batch_size=BATCH)
+    model = ModelCommitment("gpu-network", wrapper, layers=["avgpool"], region_layer_map={"IT": "avgpool"})
     with timed() as spent:
         value = float(benchmark(model))
     return {**spent, "value": value}

@@ -1,52 +1,124 @@
-"""Serve a leaderboard of made-up records to Chromium while its pages are measured."""
+"""Measure the pages of a leaderboard of made-up records in Chromium.
 
+`table`: first paint, sorting, filtering, expanding and scrolling of 741 x 289, and their size, from a local server and
+from the folder. Each step is timed in the page until its layout is done; scrolling until the next frame has been
+painted. The 95th percentile counts. `audit`: Lighthouse judges every kind of page of 120 x 40, accessibility and best
+practices, 0 to 100; npx of Node.js fetches it from npm in the version below unless it is installed.
+"""
+
+import gzip
+import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
-from harness import Numbers, keep, options_of, size
+import numpy as np
+from harness import keep, markdown, options_of, size
 
 from brainscore_web.leaderboard.serving import make_server
 
+RECORDS = {"table": "741x289", "audit": "120x40"}
+MOST_MS = {"sort": 100, "filter": 100, "expand": 100, "scroll": 100, "first_paint": 1_000}
+ELEMENTS_TARGET, CODE_TARGET_KB, AUDIT_TARGET = 2_500, 250, 95
+LIGHTHOUSE = "lighthouse@13.5.0"
+CATEGORIES = {"accessibility": "accessibility", "best-practices": "best practices"}
+ROOT = Path(__file__).parents[1]
 
-def measure_site(
-    doc: str | None,
-    records: str,
-    measure: Callable[[Path, str, str], Numbers],
-    report: Callable[[Numbers], str],
-    title: str,
-) -> Numbers:
-    """Be a script that measures the pages of a leaderboard; return its results.
 
-    Parameters
-    ----------
-    records : str
-        Number of made-up models and benchmarks, such as ``'120x40'``.
-    measure : callable
-        ``measure(folder, address, chromium)``; the address ends with a slash.
-    report : callable
-        Return results as Markdown, for the section `title` of RESULTS.md.
-    """
-    options = options_of(doc, site=(None, "folder of a site; without it one of made-up records is built"))
+def visit(address, chromium):
+    """Return ms of each kind of step, and the largest number of elements."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(address)
+        steps = page.evaluate(Path(__file__).with_suffix(".js").read_text())
+        browser.close()
+    slow = {f"{name}_ms": round(float(np.quantile(steps[name], 0.95)), 1) for name in MOST_MS if name in steps}
+    return {**slow, "first_paint_ms": round(steps["paint"]), "elements": steps["elements"]}
+
+
+def measure_table(site, address, chromium):
+    code = [path.read_bytes() for path in sorted((site / "static").iterdir()) if path.suffix in {".js", ".css"}]
+    visits = {"server": f"{address}index.html", "folder": (site.resolve() / "index.html").as_uri()}
+    code_kb = round(sum(len(gzip.compress(text, 9)) for text in code) / 1_000, 1)
+    return {"visits": {name: visit(page, chromium) for name, page in visits.items()}, "code_kb": code_kb}
+
+
+def report_table(results):
+    rows = []
+    for name, most in {**{f"{step}_ms": most for step, most in MOST_MS.items()}, "elements": ELEMENTS_TARGET}.items():
+        values = [str(numbers[name]) for numbers in results["visits"].values()]
+        rows.append([name.removesuffix("_ms").replace("_", " "), *values, str(most)])
+    code = f"Code, compressed: {results['code_kb']} kB of at most {CODE_TARGET_KB} kB."
+    remark = f"{RECORDS['table']} in headless Chromium, 1440 x 900 pixels. {code}"
+    return f"{markdown(['95th percentile, ms', *results['visits'], 'at most'], rows)}\n\n{remark}"
+
+
+def audit(address, chromium):
+    """Return the score of each category, and the audits that did not pass."""
+    command = ["npx", "--yes", LIGHTHOUSE, address, f"--only-categories={','.join(CATEGORIES)}", "--output=json"]
+    flags = ["--quiet", "--preset=desktop", "--chrome-flags=--headless=new --no-sandbox"]
+    environment = {**os.environ, "CHROME_PATH": chromium}
+    done = subprocess.run([*command, *flags], capture_output=True, text=True, env=environment, timeout=600, check=True)
+    answer = json.loads(done.stdout)
+    scores = {name: round(100 * answer["categories"][name]["score"]) for name in CATEGORIES}
+    binary = (audit for audit in answer["audits"].values() if audit["scoreDisplayMode"] == "binary")
+    return {**scores, "failed": sorted(audit["id"] for audit in binary if not audit["score"])}
+
+
+def measure_audit(site, address, chromium):
+    sys.path.insert(0, str(ROOT / "web" / "tests" / "browser"))
+    from pictures import pages_of
+
+    pages = {name: page.partition("#") for name, page in pages_of(site).items()}
+    return {
+        name: audit(f"{address}{path}.html{hash_}{state}", chromium) for name, (path, hash_, state) in pages.items()
+    }
+
+
+def report_audit(results):
+    rows = (
+        [page, *(str(result[name]) for name in CATEGORIES), ", ".join(result["failed"]) or "-"]
+        for page, result in results.items()
+    )
+    how = f"{LIGHTHOUSE.replace('@', ' ').capitalize()}, {RECORDS['audit']} made-up records, from a local server."
+    return f"{markdown(['page', *CATEGORIES.values(), 'not passed'], rows)}\n\n{how} At least {AUDIT_TARGET} each."
+
+
+MEASURES = {
+    "table": (measure_table, report_table, "Table of the leaderboard"),
+    "audit": (measure_audit, report_audit, "Audit of the leaderboard"),
+}
+
+if __name__ == "__main__":
+    options = options_of(
+        __doc__,
+        only=([], "table or audit"),
+        site=(None, "folder of a site; without it one of made-up records is built; its results are not kept"),
+    )
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         sys.exit("This needs chromium, such as Debian's package of that name.")
-    with tempfile.TemporaryDirectory() as folder:
-        site = Path(options.site or Path(folder) / "site")
-        if not options.site:
-            made_up = records if size(1, 0) else "12x6"
-            build = [sys.executable, "-m", "brainscore_web", "leaderboard", "build", "--made-up", made_up]
-            subprocess.run([*build, "--to", str(site)], check=True)
-        with make_server(site) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            results = measure(site, f"http://127.0.0.1:{server.server_port}/", chromium)
-            server.shutdown()
-    if options.site:
-        print(report(results))
-    else:
-        keep(Path(sys.argv[0]).stem, results, title=title, text=report(results))
-    return results
+    for kind in options.only or (MEASURES if shutil.which("npx") else ["table"]):
+        measure, report, title = MEASURES[kind]
+        with tempfile.TemporaryDirectory() as folder:
+            site = Path(options.site or Path(folder) / "site")
+            if not options.site:
+                build = [sys.executable, "-m", "brainscore_web", "leaderboard", "build", "--made-up"]
+                subprocess.run([*build, RECORDS[kind] if size(1, 0) else "12x6", "--to", str(site)], check=True)
+            with make_server(site) as server:
+                threading.Thread(target=server.serve_forever, daemon=True).start()
+                results = measure(site, f"http://127.0.0.1:{server.server_port}/", chromium)
+                server.shutdown()
+        if options.site:
+            print(report(results))
+        else:
+            keep(f"leaderboard_{kind}", results, title=title, text=report(results))
+        if kind == "audit" and any(result[name] < AUDIT_TARGET for result in results.values() for name in CATEGORIES):
+            sys.exit(1)

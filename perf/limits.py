@@ -5,14 +5,14 @@ needs, in float64, each of them once: a product of (a, b) and (b, c) counts 2abc
 n^3 / 3, its inverse n^3 2 / 3, a symmetric eigendecomposition n^3 10 / 3 (4/3 for the tridiagonal form, 2 to turn its
 vectors back). It divides them by the speed of one large product, measured before every case in the same process. So it
 is a bound that nobody reaches: it knows no memory, no products with few rows, no sorting. Times are CPU time of one
-thread, best of ``--calls``.
+thread, best of three.
 """
 
 import cProfile
 import pstats
 
 import numpy as np
-from harness import QUICK, keep, markdown, options_of, read, times_of, with_one_thread
+from harness import QUICK, Case, markdown, measure_cases, times_of
 
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka as unbiased_cka
 from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
@@ -29,11 +29,11 @@ from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_split
 from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import ridge_cv_predict_splits
 from brainscore_vision.metric_helpers.arrays.regression.single import best_source_predict_splits
 
-AIM = 1.5
+AIM, CALLS = 1.5, 3
 SIDE = 1536  # of the matrices whose product tells the speed
 SPLITS, COMPONENTS, EPOCHS, BATCH = 10, 25, 4, 50
 ALPHAS = np.logspace(-2, 6, 17)
-REMARKS = """\
+REMARK = """
 Above the aim, by what the profile of the same run says: PLS spends its time in products of a matrix and one vector (the
 power iterations, whose number the published stop rule fixes, and the deflation), which memory bounds and the floor does
 not count. `ridge_cv` waits for the eigendecomposition, half of which is of that kind, and for the residuals of all
@@ -151,7 +151,7 @@ def cka(n, p, q):
     return lambda: unbiased_cka(x, y), n * n * (p + q)
 
 
-CASES = {
+KERNELS = {
     "gram": (symmetric(centred_gram), (3200, 5000)),
     "pls-tall": (pls, (3200, 1000, 168)),
     "pls-wide": (pls, (1000, 5000, 150)),
@@ -170,11 +170,12 @@ CASES = {
     "cka-wide": (cka, (1000, 5000, 5000)),
     "cka-tall": (cka, (3200, 1000, 168)),
 }
+CASES = {name: Case(name, peer=False, data=kernel) for name, kernel in KERNELS.items()}
 
 
-def blas_speed(calls):
+def blas_speed():
     a, b = (np.random.default_rng(seed).standard_normal((SIDE, SIDE)) for seed in (0, 1))
-    return 2 * SIDE**3 / min(times_of(lambda: a @ b, calls))
+    return 2 * SIDE**3 / min(times_of(lambda: a @ b, CALLS))
 
 
 def own_times(compute, most=2):
@@ -187,13 +188,13 @@ def own_times(compute, most=2):
     return [[name.strip("<>").split(" of ")[0], own[2] / total] for (_, _, name), own in largest]
 
 
-def measure(name, calls):
-    maker, sizes = CASES[name]
+def measure(name, _folder):
+    maker, sizes = CASES[name].data
     if QUICK:
         sizes = tuple(max(12, length // 10) for length in sizes)
     compute, operations = maker(*sizes)
-    speed = blas_speed(calls)
-    seconds = min(times_of(compute, calls))
+    speed = blas_speed()
+    seconds = min(times_of(compute, CALLS))
     floor = operations / speed
     measured = {"cpu_s": seconds, "floor_s": floor, "times": seconds / floor, "blas_gflops": speed / 1e9}
     return {"sizes": sizes, **measured, "own_times": own_times(compute)}
@@ -207,15 +208,14 @@ def row(name, result):
     return [name, sizes, *times, f"{result['times']:.2f}", f"{result['blas_gflops']:.0f}", verdict, shares]
 
 
-if __name__ == "__main__":
-    with_one_thread()
-    options = options_of(__doc__, only=([], f"{', '.join(CASES)}; may be repeated"), calls=(3, "the best counts"))
-    results = read("limits") if options.only else {}
-    for case in options.only or CASES:
-        results[case] = measure(case, options.calls)
-        print(" | ".join(row(case, results[case])), flush=True)
+def table(results):
     head = ["kernel", "sizes", "CPU s", "floor, s", "times the floor", "BLAS, GFLOP/s", f"<= {AIM}"]
-    rows = (row(case, results[case]) for case in CASES if case in results)
-    table = markdown([*head, "own time of functions"], rows)
-    how = f"`python perf/limits.py`, one thread, best of {options.calls}, float64."
-    keep("limits", results, title="Kernels and their floors", text=f"{how}\n\n{table}\n\n{REMARKS}")
+    rows = (row(case, results[case]["here"]) for case in CASES if case in results)
+    return markdown([*head, "own time of functions"], rows)
+
+
+if __name__ == "__main__":
+    measure_cases(
+        __doc__, CASES, measure, table=table, title="Kernels and their floors", remark=REMARK, calls=1,
+        how=f"one thread, best of {CALLS}, float64.",
+    )  # fmt: skip

@@ -3,6 +3,8 @@
 import importlib.util
 from pathlib import Path
 
+from harness import memory_mib, timed
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -12,6 +14,32 @@ def load_file(path):
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+LAYERS = ("maxpool", "layer1", "layer2", "layer3", "layer4", "fc")  # of the networks below
+
+
+def resnet(name="resnet18"):
+    """Make a network of our own code with seeded weights."""
+    import torch
+
+    torch.manual_seed(0)
+    file = ROOT / "vision/brainscore_vision/model_helpers/architectures/resnet.py"
+    return getattr(load_file(file), name)().eval()
+
+
+def extract(paths, network, side_px=224, batch=50):
+    """Record six layers of a network for pictures; return times, peak memory, the sum of all values and their shape."""
+    from functools import partial
+
+    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
+
+    prepare = partial(load_preprocess_images, image_size=side_px)
+    wrapper = PytorchWrapper(network, prepare, "perf-network", batch_size=batch)
+    with timed() as spent:
+        activations = wrapper(stimulus_set(paths), layers=list(LAYERS))
+        total = float(activations.values.sum(dtype="float64"))
+    return {**spent, "peak_mib": memory_mib("VmHWM"), "sum": total, "shape": list(activations.shape)}
 
 
 def pictures(folder, n, side_px, suffix=".png", prefix="picture"):

@@ -15,9 +15,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from harness import QUICK, keep, options_of, read, with_one_thread
+from harness import QUICK, keep, markdown, options_of, read, with_one_thread
 
 from brainscore_core.metrics import Score
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 
 Row = dict[str, object]  # the numbers of one data set, or a summary of a cell
 Task = tuple[str, int]  # cell, seed
@@ -92,6 +94,17 @@ class Simulation:
         print(*([self.table(results, name) for name in self.tables] or [self.table(results)]), sep="\n\n")
 
 
+def labelled(values: np.ndarray, n_stimuli: int, letter: str = "n", **coords: object) -> NeuroidAssembly:
+    """Label responses, dims (presentation, neuroid); stimuli repeat in order."""
+    return assembly_of(
+        values,
+        stimulus_id=[f"s{number % n_stimuli:04d}" for number in range(len(values))],
+        repetition=np.arange(len(values)) // n_stimuli,
+        neuroid_id=("neuroid", [f"{letter}{number:03d}" for number in range(values.shape[1])]),
+        **{"object_name": None, **coords},
+    )
+
+
 def described(score: Score) -> Row:
     """Return the numbers that say how certain a score is, for a file: None for values that are not finite."""
     low, high = score.attrs.get("interval", (np.nan, np.nan))
@@ -105,6 +118,46 @@ def described(score: Score) -> Row:
 def column(rows: Iterable[Row], name: str) -> np.ndarray:
     """Return one number of every row, NaN for None and absent ones."""
     return np.array([np.nan if row.get(name) is None else row[name] for row in rows], dtype=float)
+
+
+def counted(rows: Sequence[Row], truth: float | None = None) -> Row:
+    """Count intervals that hold the mean of the scores (and the true value), and compare errors with their scatter."""
+    scores = column(rows, "score")
+    scores = scores[np.isfinite(scores)]
+    with_interval = [row for row in rows if row.get("low") is not None]
+    result: Row = {"n_undefined": len(rows) - len(with_interval)}
+    if len(scores):
+        result.update(mean=float(scores.mean()), sd=float(scores.std(ddof=1)) if len(scores) > 1 else None)
+    if not with_interval:
+        return {**result, "reason": next((row["reason"] for row in rows if row.get("reason")), "")}
+    low, high, error, split_error = (column(with_interval, key) for key in ("low", "high", "error", "split_error"))
+    result["coverage"] = float(np.mean((low <= scores.mean()) & (scores.mean() <= high)))
+    result["error_over_sd"] = float(np.sqrt(np.mean(error**2)) / scores.std(ddof=1))
+    split_error = split_error[np.isfinite(split_error)]
+    if len(split_error):
+        result["split_error_over_sd"] = float(np.sqrt(np.mean(split_error**2)) / scores.std(ddof=1))
+    if truth is not None:
+        result["coverage_of_truth"] = float(np.mean((low <= truth) & (truth <= high)))
+        result["bias"] = float(scores.mean() - truth)
+    return result
+
+
+def coverage_table(results: Mapping[str, Row], designs: Iterable[str], estimators: Iterable[str]) -> str:
+    """Return the coverages (of the mean; of the truth), in brackets error over standard deviation, as Markdown."""
+
+    def entry(cell: Mapping[str, float] | None) -> str:
+        if cell is None or "coverage" not in cell:
+            return "" if cell is None else "none"
+        truth = f"; {cell['coverage_of_truth']:.2f}" if "coverage_of_truth" in cell else ""
+        return f"{cell['coverage']:.2f}{truth} ({cell['error_over_sd']:.2f})"
+
+    measured = {cell.partition(": ")[2] for cell in results}
+    rows = (
+        [name, *(entry(results.get(f"{design}: {name}")) for design in designs)]
+        for name in estimators
+        if name in measured
+    )
+    return markdown(["", *designs], rows)
 
 
 def _estimate_missing(

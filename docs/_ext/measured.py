@@ -25,7 +25,7 @@ def table(script: str, name: str = "") -> str:
         Which of its tables, for a script with several.
     """
     results = json.loads((PERF / "results" / f"{script}.json").read_text())
-    return _load(script).table(results, *filter(None, [name]))
+    return _load(script).SIMULATION.table(results, *filter(None, [name]))
 
 
 def _load(script):

@@ -12,8 +12,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = (ROOT / "noxfile.py").read_text().partition("MEASUREMENTS = (")[2].partition(")")[0]
 SCRIPTS = re.findall(r'"(\w+)"', NAMES)
 NEEDS = {
-    "leaderboard_table": "chromium",
-    "leaderboard_audit": "npx",
+    "leaderboard_pages": "chromium",
     "isolation": "bwrap",
     "campaign": "bwrap",
     "system_calls": "strace",

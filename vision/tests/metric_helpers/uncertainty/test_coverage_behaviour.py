@@ -19,7 +19,7 @@ def test_the_page_shows_the_kept_results(coverage):
 
 
 def test_most_intervals_hold_what_they_say():
-    held = [cell["held"] for cell in RESULTS.values()]
+    held = [cell["coverage"] for cell in RESULTS.values()]
     assert min(held) > 0.8  # the page says which, and why
     assert sum(0.93 <= each <= 0.97 for each in held) > len(held) / 2
 
@@ -54,5 +54,5 @@ def test_stored_cells_are_kept_and_others_measured(coverage, tmp_path, monkeypat
 def test_intervals_hold_the_mean_about_as_often_as_they_say(coverage, case, design):
     cell = f"{design}: {case}"
     found = coverage.summary(cell, [coverage.estimate(cell, seed) for seed in range(60)])
-    assert 0.86 <= found["held"] <= 1
-    assert 0.75 <= found["ratio"] <= 1.35
+    assert 0.86 <= found["coverage"] <= 1
+    assert 0.75 <= found["error_over_sd"] <= 1.35
