@@ -1,6 +1,5 @@
 """Settings follow the environment at the time of asking."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -115,11 +114,6 @@ def test_unknown_values_are_refused(empty_environment, monkeypatch, name, value,
 def test_without_data_packages_are_still_installed(empty_environment, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "data")
     assert (settings().offline, settings().installer_offline) == (True, False)
-
-
-def test_settings_are_frozen(empty_environment):
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        settings().offline = True
 
 
 def test_the_memory_budget_is_the_setting_or_a_quarter(empty_environment, monkeypatch, tmp_path):

@@ -30,11 +30,11 @@ def drawn(records):
 def test_the_same_figure_gives_the_same_bytes(records, tmp_path):
     starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
     saved = {kind: [] for kind in starts}
-    for first, second in zip(drawn(records), drawn(records), strict=True):
-        for kind, start in starts.items():
-            files = [plots.save(figure, tmp_path / f"figure.{kind}").read_bytes() for figure in (first, second)]
+    for number, pair in enumerate(zip(drawn(records), drawn(records), strict=True)):
+        for kind in list(starts)[: 3 if number < 2 else 1]:  # the slow formats of a few
+            files = [plots.save(figure, tmp_path / f"figure.{kind}").read_bytes() for figure in pair]
             assert files[0] == files[1]
-            assert files[0].startswith(start)
+            assert files[0].startswith(starts[kind])
             saved[kind].append(files[0])
     assert all(len(set(files)) == len(files) for files in saved.values())
 

@@ -48,8 +48,9 @@ def environments():
     return [path for path in (settings().cache_home / "environments").iterdir() if path.is_dir()]
 
 
-def test_an_environment_has_the_requirements_and_sees_what_is_here(plugins, capsys):
-    python = environment_for([plugins("model", "bs_example\n"), plugins("benchmark", "numpy\n")])
+def test_an_environment_has_the_requirements_sees_what_is_here_and_is_shared(plugins, monkeypatch, capsys):
+    folders = [plugins("model", "bs_example\n"), plugins("benchmark", "numpy\n")]
+    python = environment_for(folders)
     assert ask(python, "bs_example.VERSION", "bs_example") == "1.0"
     assert ask(python, "numpy.__version__", "numpy") == np.__version__
     assert ask(python, "config.__file__", "brainscore_core.config as config").startswith(str(Path(__file__).parents[2]))
@@ -59,6 +60,15 @@ def test_an_environment_has_the_requirements_and_sees_what_is_here(plugins, caps
     assert content["requirements"] == ["bs_example", "numpy"]
     with pytest.raises(ImportError):
         import bs_example  # noqa: F401 - must not be here
+    (python.parents[1] / "brainscore-environment.json").unlink()
+    python.unlink()
+    assert ask(environment_for(folders), "bs_example.VERSION", "bs_example") == "1.0"  # a half-made one is made again
+    monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")  # another installation would fail
+    assert environment_for([plugins("same", "# the same\nnumpy\nbs_example\n")]) == python
+    with pytest.raises(RequirementsError, match="What broken require cannot be installed") as caught:
+        environment_for([plugins("broken", "bs_absent\n")])
+    assert "No matching distribution found for bs_absent" in str(caught.value)
+    assert environments() == [python.parents[1]]
 
 
 def test_a_torchvision_for_another_torch_is_no_reason_to_bring_that_torch(plugins, tmp_path, monkeypatch):
@@ -80,18 +90,6 @@ def test_a_torchvision_for_another_torch_is_no_reason_to_bring_that_torch(plugin
     assert ask(python, "torchvision.VERSION", "torchvision") == "1.0+cpu"
 
 
-def test_the_same_requirements_share_an_environment_and_others_do_not(plugins, monkeypatch):
-    folder = plugins("one", "bs_example\n")
-    first = environment_for([folder])
-    (first.parents[1] / "brainscore-environment.json").unlink()
-    first.unlink()
-    assert ask(environment_for([folder]), "bs_example.VERSION", "bs_example") == "1.0"  # a half-made one is made again
-    other = environment_for([plugins("future", "numpy==99.0\n")])
-    assert ask(other, "numpy.VERSION", "numpy") == "99.0"  # it hides the one from here
-    monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")  # another installation would fail
-    assert environment_for([plugins("two", "# the same\nbs_example\n")]) == first != other
-
-
 def test_only_without_the_bounds_of_the_library_a_plugin_gets_numpy_1(plugins, tmp_path):
     make_wheel(tmp_path / "wheels", "numpy", "1.26.9")
     make_wheel(tmp_path / "wheels", "pandas", "2.9.0")  # that from here requires NumPy 2
@@ -104,13 +102,6 @@ def test_only_without_the_bounds_of_the_library_a_plugin_gets_numpy_1(plugins, t
     python = environment_for([folder], bounded=False)
     assert [ask(python, f"{name}.VERSION", name) for name in ("numpy", "pandas")] == ["1.26.9", "2.9.0"]
     assert conflicts_of([plugins("newer", "numpy>=2.1\npandas>=2,<3\nbs_example<2\n")]) == []
-
-
-def test_a_failed_environment_leaves_nothing(plugins):
-    with pytest.raises(RequirementsError, match="What broken require cannot be installed") as caught:
-        environment_for([plugins("broken", "bs_absent\n")])
-    assert "No matching distribution found for bs_absent" in str(caught.value)
-    assert environments() == []
 
 
 def test_installing_inside_an_environment_sees_what_is_here(plugins, tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from brainscore_core.records.comparison import compare_records
 from brainscore_core.statistics.averages import average_tree
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_web.leaderboard.columns import DETAILS, column_of_average, column_of_records
@@ -25,18 +24,6 @@ def close(first, second, tolerance=1e-12):
     first, second = (np.array([np.nan if x is None else x for x in each], dtype=float) for each in (first, second))
     assert np.array_equal(np.isnan(first), np.isnan(second))
     return np.nanmax(np.abs(first - second), initial=0) <= tolerance
-
-
-@pytest.mark.parametrize("benchmark", BENCHMARKS[:4])
-def test_a_benchmark_is_what_comparing_its_records_says(benchmark):
-    column = column_of_records(OF[benchmark]).column
-    (compared,) = compare_records(OF[benchmark].values(), column.models)
-    assert close(column.value, [each.value for each in compared.scores], 0)
-    assert close(column.low, [low for low, _ in compared.intervals], 0)
-    intervals = compared.comparison.rank_intervals()
-    assert close(column.rank_low, intervals[:, 0], 0)
-    assert close(column.rank_high, intervals[:, 1], 0)
-    assert sum(code == "s" for code in column.code) == sum(not each.is_missing for each in compared.scores) > 20
 
 
 @pytest.mark.parametrize("change", ["none", "names", "errors", "influences"])

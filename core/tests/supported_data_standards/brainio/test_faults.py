@@ -23,7 +23,6 @@ from brainscore_core.supported_data_standards.brainio import s3
 from brainscore_core.supported_data_standards.brainio._files.netcdf import (
     check_self_contained,
     read_netcdf,
-    write_netcdf,
 )
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_core.supported_data_standards.brainio.fetch import S3Object, fetch, unzip
@@ -272,17 +271,6 @@ def test_library_does_not_unpickle():
         assert "import pickle" not in text
         assert "allow_pickle=True" not in text
         assert "read_pickle" not in text
-
-
-def test_foreign_group_is_left_alone(tmp_path):
-    assembly = DataAssembly([1.0, 2.0], coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation"])
-    write_netcdf(assembly, tmp_path / "a.nc")
-    with h5py.File(tmp_path / "a.nc", "a") as file:
-        file.create_group("foreign").create_dataset("data", data=np.zeros(5))
-        file["foreign"].attrs["note"] = "x"
-    read = read_netcdf(tmp_path / "a.nc", DataAssembly)
-    assert read.values.tolist() == [1.0, 2.0]
-    assert read["stimulus_id"].values.tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize(
