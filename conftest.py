@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import sys
+import zipfile
 from textwrap import dedent
 
 import hypothesis
@@ -118,6 +119,27 @@ def write_plugin(library, folder, init, test=None, **files):
 def plugin_writer():
     """Return the function that writes a plugin."""
     return write_plugin
+
+
+@pytest.fixture(scope="session")
+def write_wheel():
+    """Return the function that writes a wheel of `bs_example`, which knows its version, into a folder."""
+
+    def write(folder, version="1", **files):
+        folder.mkdir(parents=True, exist_ok=True)
+        info = f"bs_example-{version}.dist-info"
+        contents = {
+            "bs_example.py": f"VERSION = {version}\n",
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: bs_example\nVersion: {version}\n",
+            f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            f"{info}/RECORD": "",
+            **{name.replace("__", "."): text for name, text in files.items()},
+        }
+        with zipfile.ZipFile(folder / f"bs_example-{version}-py3-none-any.whl", "w") as wheel:
+            for name, text in contents.items():
+                wheel.writestr(name, text)
+
+    return write
 
 
 @pytest.fixture

@@ -27,13 +27,6 @@ def test_pytest_finds_the_plugin_where_the_library_is_installed():
     assert found.value == "brainscore_core.testing.pytest_plugin"
 
 
-def test_the_markers_are_those_of_the_contract():
-    assert set(MARKERS) == {
-        *("private_access", "slow", "memory_intense", "network", "gpu"),
-        *("travis_slow", "requires_gpu", "contract"),
-    }
-
-
 def test_every_registration_gets_a_contract_class_unless_the_tests_of_the_plugin_name_it(tiny, tmp_path, plugin_writer):
     init = "for_sure = 1\nmodel_registry['a/b'] = lambda: 2\nmodel_registry['c'] = lambda: 2\n"
     init += "if for_sure:\n    model_registry['perhaps'] = lambda: 2\nbenchmark_registry['other kind'] = 1\n"

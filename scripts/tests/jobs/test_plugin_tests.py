@@ -1,7 +1,6 @@
 """Test the runner of plugin tests on a small library made for the test."""
 
 import os
-import zipfile
 
 import pytest
 
@@ -261,15 +260,11 @@ def test_names_that_are_no_identifiers_or_taken(library, capfd, plugin_writer, n
 
 
 @pytest.mark.slow  # makes environments
-def test_requirements_are_there_in_an_environment_of_their_own(library, tmp_path, monkeypatch, capfd, plugin_writer):
+def test_requirements_are_there_in_an_environment_of_their_own(
+    library, tmp_path, monkeypatch, capfd, plugin_writer, write_wheel
+):
     wheels = tmp_path / "wheels"
-    wheels.mkdir()
-    info = "bs_example-1.0.dist-info"
-    with zipfile.ZipFile(wheels / "bs_example-1.0-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("bs_example.py", "VERSION = 1\n")
-        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: bs_example\nVersion: 1.0\n")
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{info}/RECORD", "")
+    write_wheel(wheels)
     for name, value in {"BS_INSTALL_DEPENDENCIES": "yes", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", os.defpath)  # no uv

@@ -4,7 +4,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -18,19 +17,11 @@ from brainscore_core.scoring.pairs import Pair
 
 
 @pytest.fixture
-def scored(tree, tmp_path, monkeypatch):
+def scored(tree, tmp_path, monkeypatch, write_wheel):
     """Return a function that gives the interpreter that judges a model on a benchmark."""
     wheels = tmp_path / "wheels"
-    wheels.mkdir()
     for version in ("1", "2"):
-        info = f"bs_example-{version}.dist-info"
-        with zipfile.ZipFile(wheels / f"bs_example-{version}-py3-none-any.whl", "w") as wheel:
-            wheel.writestr("bs_example.py", f"VERSION = {version}\n")
-            wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: bs_example\nVersion: {version}\n")
-            wheel.writestr(
-                f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-            )
-            wheel.writestr(f"{info}/RECORD", "")
+        write_wheel(wheels, version)
     for name, value in {"BS_INSTALL_DEPENDENCIES": "yes", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", os.defpath)  # no uv

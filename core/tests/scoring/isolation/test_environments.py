@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -77,20 +76,8 @@ def test_what_cannot_be_installed_is_told(plugin, a_box):
     assert str(caught.value).count("command: ") == 1  # that of the installer, not that of the box around it
 
 
-def write_wheel(folder, version, **files):
-    folder.mkdir(parents=True, exist_ok=True)
-    info = f"bs_example-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"bs_example-{version}-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("bs_example.py", f"VERSION = {version}\n")
-        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: bs_example\nVersion: {version}\n")
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{info}/RECORD", "")
-        for name, text in files.items():
-            wheel.writestr(name.replace("__", "."), text)
-
-
 @pytest.fixture
-def requiring(tmp_path, monkeypatch):
+def requiring(tmp_path, monkeypatch, write_wheel):
     """Return a function that writes a plugin which requires a version, with the wheel beside it."""
     for name, value in {"BRAINSCORE_HOME": str(tmp_path / "home"), "PIP_NO_INDEX": "1"}.items():
         monkeypatch.setenv(name, value)

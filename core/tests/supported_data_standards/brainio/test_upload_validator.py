@@ -3,7 +3,6 @@ import pytest
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError, StimulusError
-from brainscore_core.supported_data_standards.brainio import upload_validator
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
     package_stimulus_set_locally,
@@ -46,11 +45,6 @@ def test_valid(stimuli, plain):
     assert validate_assembly(make_property_assembly(4)) is True
     assert validate_stimulus_set_assembly_compatibility(stimuli, plain) is True
     assert validate_packaging_data(stimuli, make_neuroid_assembly(3, 2), "S", "A") is True
-
-
-def test_names_for_one_side_only():
-    assert upload_validator.validate_stimulus_set_only is validate_stimulus_set
-    assert upload_validator.validate_assembly_only is validate_assembly
 
 
 def test_stimulus_set_without_identifiers_or_files(stimuli):
