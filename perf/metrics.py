@@ -26,6 +26,11 @@ from harness import (
 
 OVERHEAD = {"pls-200x1000x50": ("ms", 20), "pls-1000x5000x150": ("%", 5)}  # around the kernel, at most
 
+THREADED = {  # with one thread and with two: sizes, title and how many times faster two are to be
+    "gram": ((3200, 25088), "Gram step 3200x25088", 1.7),
+    "predictions": ((1000, 5000), "ten splits of PLS 1000x5000x168", None),
+}
+
 
 def of_metric(name, data, times, *, by="cpu_s", most_mib=None):
     """Return a case by its name, metric and sizes: its data, targets, and the number that counts."""
@@ -55,8 +60,7 @@ CASES = {
     **of_metric("spantime_ridge-200x500x50x5", "over_time", 10, by="wall_s"),
     **of_metric("benchmark-400x4096x50x10", "benchmark", 15),
     **{f"overhead-{name}": Case(f"overhead around the kernel, {name}", peer=False) for name in OVERHEAD},
-    "gram-1": Case("", peer=False),
-    "gram-2": Case("Gram step 3200x25088, two threads against one", peer=False),
+    **{f"{step}-{threads}": Case("", peer=False) for step in THREADED for threads in (1, 2)},
 }
 SMALL = {  # parts of nine test stimuli hold all eight objects, which the published system needs
     "pair": (90, 40, 5),
@@ -66,13 +70,13 @@ SMALL = {  # parts of nine test stimuli hold all eight objects, which the publis
     "over_time": (90, 40, 3, 2),
     "benchmark": (90, 40, 5, 4),
 }
-GRAM, GRAM_TARGET = (3200, 25088), 1.7
 
 
 def measure(name, _folder):
     kind, _, case = name.partition("-")
-    own = {"overhead": measure_overhead, "gram": measure_gram}
-    return own.get(kind, measure_metric)(case if kind in own else name)
+    if kind in THREADED:
+        return measure_threads(kind, case)
+    return measure_overhead(case) if kind == "overhead" else measure_metric(name)
 
 
 def prepare(case, sizes):
@@ -141,17 +145,27 @@ def measure_overhead(case):
     return min(calls, key=lambda call: call["around_s"])
 
 
-def measure_gram(threads):
-    """Return the time of the Gram step, in another process with a number of threads."""
+def measure_threads(kind, threads):
+    """Return the time of a step, and some of its values, in another process with a number of threads."""
     if threads != "step":
         os.sched_setaffinity(0, range(os.cpu_count()))
-        return ask(sys.executable, __file__, "--measure", "gram-step", ".", threads=int(threads))
+        return ask(sys.executable, __file__, "--measure", f"{kind}-step", ".", threads=int(threads))
     import numpy as np
 
     from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
+    from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
 
-    source = np.random.default_rng(0).normal(size=(100, 100) if QUICK else GRAM)
-    return {"cpu_s": min(times_of(lambda: centred_gram(source), by="wall_s"))}
+    n, p = (100, 100) if QUICK else THREADED[kind][0]
+    rng = np.random.default_rng(0)
+    source = rng.normal(size=(n, p))
+    target = source[:, :50] @ rng.normal(size=(50, 168)) + rng.normal(size=(n, 168))
+    splits = [(np.delete(np.arange(n), part), part) for part in np.array_split(np.arange(n), 10)]
+    steps = {
+        "gram": lambda: centred_gram(source),
+        "predictions": lambda: np.concatenate(pls_predict_splits(source, target, splits)),
+    }
+    values = steps[kind]()[:: n // 10, 0].tolist()
+    return {"cpu_s": min(times_of(steps[kind], by="wall_s")), "values": values}
 
 
 def row(name, result):
@@ -172,6 +186,8 @@ def row(name, result):
 
 
 def table(results):
+    import numpy as np
+
     head = ["case", "peer, s CPU / wall", "here, s CPU / wall", "times faster", "difference of scores"]
     head += ["peak peer, MiB", "peak here, MiB", "target"]
     tables = [markdown(head, [row(name, results[name]) for name in CASES if CASES[name].data and name in results])]
@@ -181,9 +197,15 @@ def table(results):
             here = results[name]["here"]
             value = here["around_s"] * 1000 if unit == "ms" else 100 * here["around_s"] / here["cpu_s"]
             rows.append([CASES[name].title, f"{value:.3g} {unit}", verdict(value, most, at_most=True, unit=f" {unit}")])
-    if "gram-1" in results and "gram-2" in results:
-        ratio = results["gram-1"]["here"]["cpu_s"] / results["gram-2"]["here"]["cpu_s"]
-        rows.append([CASES["gram-2"].title, f"{ratio:.2f} x", verdict(ratio, GRAM_TARGET, unit=" x")])
+    for step, (_, title, target) in THREADED.items():
+        one, two = (results.get(f"{step}-{threads}", {}).get("here") for threads in (1, 2))
+        if one and two:
+            ratio, cell = one["cpu_s"] / two["cpu_s"], ""
+            if "values" in one:
+                values = [np.array(answer["values"]) for answer in (one, two)]
+                cell = f", values differ by {np.abs(values[0] - values[1]).max() / np.abs(values[0]).max():.1e}"
+            row_of = [f"{title}, two threads against one", f"{ratio:.2f} x{cell}", verdict(ratio, target, unit=" x")]
+            rows.append(row_of)
     if rows:
         tables.append(markdown(["beside the kernel", "measured", "target"], rows))
     return "\n\n".join(tables)

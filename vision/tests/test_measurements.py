@@ -14,7 +14,6 @@ SCRIPTS = re.findall(r'"(\w+)"', NAMES)
 NEEDS = {
     "leaderboard_pages": "chromium",
     "isolation": "bwrap",
-    "campaign": "bwrap",
     "system_calls": "strace",
 }
 
