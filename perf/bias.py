@@ -118,7 +118,6 @@ def entry(row: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def table(results: Mapping[str, Row], name: str = "main") -> str:
-    """Return one of the page's tables: ridge regression of a perfect model ("main"), or "others" beside some of it."""
     rows: dict[tuple[object, ...], list[str]] = {}
     for key, cell in CELLS.items():
         is_main = cell[:2] == ("perfect", "ridge")

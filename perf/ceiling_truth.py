@@ -97,8 +97,6 @@ def error_consistency(reliability: float, rng: np.random.Generator) -> Score:
 
 
 def accuracy(reliability: float, rng: np.random.Generator) -> Score:
-    """Let a further member of the population be the model: accuracy, the accuracy of people, ceil_score."""
-
     def share(answers: BehavioralAssembly) -> Score:
         return load_metric("accuracy")(answers.values, answers["truth"].values)
 

@@ -85,7 +85,6 @@ def tables(design: Design, rng: np.random.Generator, n_benchmarks: int = 1) -> l
 
 
 def of_means(table: np.ndarray) -> Comparison:
-    """Compare by the table itself."""
     return Comparison(np.nanmean(table, axis=(1, 2)), JointErrors.of_tables(table))
 
 
@@ -121,17 +120,14 @@ def estimates(table: np.ndarray, units: str) -> list[Estimate]:
 
 
 def of_estimates(scores: Sequence[Estimate]) -> Comparison:
-    """Compare by the influences in records."""
     return Comparison(np.array([score.value for score in scores]), JointErrors.of_estimates(scores))
 
 
 def of_scores(scores: Iterable[Score]) -> Comparison:
-    """Compare scores of metrics by their influences."""
     return of_estimates([estimate_of(score) for score in scores])
 
 
 def of_averages(first: np.ndarray, second: np.ndarray) -> Comparison:
-    """Compare averages of two benchmarks by the influences in records."""
     pairs = zip(estimates(first, "first"), estimates(second, "second"), strict=True)
     weights = {"first": 0.5, "second": 0.5}
     return of_estimates([combined(dict(zip(weights, pair, strict=True)), weights) for pair in pairs])

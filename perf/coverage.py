@@ -98,7 +98,6 @@ Estimator = Callable[[Data], Score]
 
 
 def of_model(name: str) -> Estimator:
-    """Score the imperfect model."""
     return lambda data: load_metric(name)(data.model, data.measured)
 
 
@@ -111,7 +110,6 @@ def ceiled(metric: str, ceiling: str, *, perfect: bool = False) -> Estimator:
 
 
 def by_halves(name: str) -> Estimator:
-    """Score the imperfect model, with the error that halves of the stimuli and neuroids show."""
     return lambda data: half_sample_interval(load_metric(name), data.model, data.measured, n_resamples=40)
 
 

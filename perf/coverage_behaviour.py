@@ -132,7 +132,6 @@ def agreement(identifier: str, which: str, design: Design, rng: np.random.Genera
 
 
 def accuracy(design: Design, rng: np.random.Generator) -> Score:
-    """Return how often the model is right."""
     source, _ = both(design, rng)
     return load_metric("accuracy")(source, source.copy(data=source["truth"].values))
 

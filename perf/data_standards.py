@@ -141,7 +141,6 @@ def reload_images(csv, archive):
 
 
 def prepare(case, folder):
-    """Return the call that is timed."""
     import numpy as np
 
     if case.startswith("construct"):

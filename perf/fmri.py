@@ -80,8 +80,14 @@ def coords(case, split, shown, repetitions, subjects):
     return result | {"time_bin_start": ("time_bin", np.array([70])), "time_bin_end": ("time_bin", np.array([170]))}
 
 
+def watch(peaks):
+    """Look every 10 ms how much memory this process holds that is of no file; Linux only."""
+    while True:
+        peaks[0] = max(peaks[0], memory_mib("RssAnon"))
+        time.sleep(0.01)
+
+
 def score(folder, case):
-    """Score the model of features on the files in a folder; return the numbers."""
     from brainscore_core.plugin_management.import_plugin import import_plugin
     from brainscore_core.supported_data_standards.brainio import s3
     from brainscore_core.testing.synthetic import assembly_of
@@ -101,8 +107,8 @@ def score(folder, case):
         features[name] = assembly_of(values, stimulus_id=stimuli["stimulus_id"].values, neuroid_id=numbers)
     s3.get_path = lambda identifier, *_, **__: folder / f"{'train' if 'train' in identifier else 'test'}.nc"
     benchmark = load_benchmark(identifier)
-    peak = Peak()
-    peak.start()
+    peaks = [0.0]
+    threading.Thread(target=watch, args=(peaks,), daemon=True).start()
     with timed() as spent:
         result = benchmark(PrecomputedFeatures(features, visual_degrees=benchmark._visual_degrees))  # noqa: SLF001 - its own size
     return {
@@ -110,22 +116,8 @@ def score(folder, case):
         "ceiling": round(float(benchmark.ceiling), 4),
         "n_neuroids": int(result.attrs["n_neuroids"]),
         "seconds": round(spent["wall_s"], 1),
-        "peak_gb": round(peak.mib * 2**20 / 1e9, 2),
+        "peak_gb": round(peaks[0] * 2**20 / 1e9, 2),
     }
-
-
-class Peak(threading.Thread):
-    """Look every 10 ms how much memory this process holds that is of no file; Linux only."""
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.mib = 0.0
-
-    def run(self):
-        """Look until the process ends."""
-        while True:
-            self.mib = max(self.mib, memory_mib("RssAnon"))
-            time.sleep(0.01)
 
 
 if __name__ == "__main__":

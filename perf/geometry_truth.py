@@ -41,7 +41,6 @@ CELLS = {
 
 
 def estimate(cell: str, seed: int) -> Row:
-    """Score the truth on one data set; None if undefined."""
     name, design = CELLS[cell]
     score = float(CASES[name](simulate(design, seed)))
     return {"score": score if np.isfinite(score) else None}
@@ -57,7 +56,6 @@ def summary(_cell: str, rows: Sequence[Row]) -> Row:
 
 
 def table(results: Mapping[str, Row]) -> str:
-    """Return the page's table: the median, in brackets the part that is undefined."""
     rows = []
     for name in CASES:
         for n in N_STIMULI:

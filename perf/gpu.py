@@ -28,7 +28,6 @@ CASES = {
 
 
 def gpu():
-    """Return the name of the GPU; None if there is none."""
     import torch
 
     return torch.cuda.get_device_name() if torch.cuda.is_available() else None
@@ -85,7 +84,6 @@ def measure(case, folder):
 
 
 def table(results):
-    """Return seconds on each device, how many times faster the GPU is, and whether the values agree."""
     rows = []
     for name in filter(results.__contains__, CASES):
         here, peer = results[name]["here"]["devices"], results[name].get("peer", {}).get("devices", {})

@@ -89,7 +89,6 @@ def memory_mib(field: str, pid: int | str = "self") -> float:
 
 
 def reset_peak() -> None:
-    """Restart counting the peak memory of this process."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
@@ -106,7 +105,6 @@ def cpu_of_tree(pid: int | str = "self") -> float:
 
 
 def medians(answers: Sequence[Mapping[str, float]], digits: int = 4) -> dict[str, float]:
-    """Return the median of each number over several runs."""
     return {name: round(statistics.median(answer[name] for answer in answers), digits) for name in answers[0]}
 
 
@@ -162,7 +160,6 @@ def ask(
 
 
 def say(answer: object) -> None:
-    """Print the answer of a child process for `ask`."""
     print(json.dumps(answer))
 
 
@@ -314,13 +311,11 @@ def keep(name: str, results: object, *, title: str = "", text: str = "") -> None
 
 
 def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table."""
     head = list(head)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 
 def seconds(answer: Mapping[str, float] | None) -> str:
-    """Return processor and wall-clock seconds as a cell of a table."""
     return f"{answer['cpu_s']:.3g} / {answer['wall_s']:.3g}" if answer else "-"
 
 

@@ -35,7 +35,6 @@ N_MODELS, N_BENCHMARKS = size(4, 2), size(10, 2)
 
 
 def seconds(command: list[str], *, boxed: bool) -> float:
-    """Return the seconds of a program, from the call that starts it to the one that says how it ended."""
     environment = {"OMP_NUM_THREADS": "1"}
     with timed() as spent:
         if boxed:
@@ -48,7 +47,6 @@ def seconds(command: list[str], *, boxed: bool) -> float:
 
 
 def score(library: Path, model: str, *, boxed: bool) -> float:
-    """Return the seconds of a pair, from the start of the judge to its end."""
     shutil.rmtree(library / "home" / "cache" / "answers", ignore_errors=True)  # of the call before
     with tempfile.TemporaryDirectory() as name:
         command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", model, "--benchmark", "mean-0"]

@@ -56,7 +56,6 @@ def make_data(folder):
 
 
 def ceiling():
-    """Return a ceiling that costs nothing, so that only the selection is measured."""
     from brainscore_core.metrics import Score
 
     score = Score(CEILING)

@@ -19,7 +19,6 @@ from brainscore_web.leaderboard.made_up import MadeUp
 
 
 def build(folder: Path) -> dict[str, float]:
-    """Build the site of the records in a folder in another process; return its times and peak memory."""
     command, peak = [sys.executable, __file__, "--build", str(folder)], 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         while process.poll() is None:

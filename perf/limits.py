@@ -45,7 +45,6 @@ of each split.
 
 
 def data(n, p, q, seed=0):
-    """Make features and responses that depend on some of them."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, p))
     return x, x[:, : min(p, 50)] @ rng.standard_normal((min(p, 50), q)) + rng.standard_normal((n, q))
@@ -89,7 +88,6 @@ def smoother(n, p, q):
 
 
 def ridge_cv(n, p, q):
-    """Ridge regression with the penalty chosen inside each of ten splits."""
     x, y = data(n, p, q)
     t = n - n // SPLITS
     side = min(t, p)
@@ -132,7 +130,6 @@ def symmetric(kernel):
 
 
 def rdm(n, p, q):
-    """Two RDMs and the rank correlation of what lies above their diagonals."""
     x, y = data(n, p, q)
     return lambda: rdm_similarity(correlation_distances(x), correlation_distances(y)), n * n * (p + q)
 
@@ -144,7 +141,6 @@ def crossnobis(repetitions, n, p):
 
 
 def cka(n, p, q):
-    """Unbiased CKA over stimuli."""
     x, y = data(n, p, q)
     if n > max(p, q):  # over features: three cross-products
         return lambda: unbiased_cka(x, y), n * p * p + n * q * q + 2 * n * p * q

@@ -9,7 +9,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def load_file(path):
-    """Import a file of this project, in either system."""
     specification = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
@@ -112,7 +111,6 @@ def neural_benchmark(average, stimuli, ceiling, region="IT", **metric):
 
 
 def pair(n, p, q):
-    """Make features with a decaying spectrum and neuroids that depend on them."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -148,12 +146,10 @@ def matching(n, classes, shown):
 
 
 def over_time(n, p, q, times):
-    """Make features and responses in several time bins."""
     return published("temporal", {"n": n, "p": p, "q": q, "times": times, "noise": 1.0})
 
 
 def published(maker, case):
-    """Make assemblies as the comparison of scores does."""
     import numpy as np
 
     from brainscore_core.supported_data_standards.brainio import assemblies

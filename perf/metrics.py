@@ -99,7 +99,6 @@ def prepare_warm(case):
 
 
 def measure_metric(case):
-    """Return times, score and peak memory of one call."""
     import numpy as np
 
     compute = prepare_warm(case)

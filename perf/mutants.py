@@ -81,7 +81,6 @@ def draw(number: int, seed: int) -> list[Fault]:
 
 
 def run_tests(tests: list[str]) -> None:
-    """Be the process that runs tests, whose exit code answers."""
     os.setsid()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1), os.dup2(nowhere, 2)

@@ -130,7 +130,6 @@ def make_tree(top: Path, n_plugins: int = N_PLUGINS, tree: str | None = None) ->
 
 
 def cases(top: Path, home: Path, repeats: int) -> dict[str, object]:
-    """Return the median times of each case, and how many pairs it plans."""
     changed = {"model": "models/made0/model.py", "metric": "metrics/made0/metric.py"}
     command = (sys.executable, ROOT / "scripts/plan.py")
     result: dict[str, object] = {}

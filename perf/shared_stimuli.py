@@ -127,7 +127,6 @@ def register(folder):
 
 
 def model():
-    """Return a network of Gabor filters, which is V1."""
     import numpy as np
     import torch
 
@@ -149,7 +148,6 @@ def model():
 
 
 def measure(which, folder):
-    """Return the time to score the model on one benchmark or on all."""
     from brainscore_vision import score
 
     identifiers, candidate = register(folder), model()

@@ -24,7 +24,6 @@ OTHERS = {  # benchmark, data, and how its score follows from its reliability: a
 
 
 def estimate(cell: str, seed: int) -> Row:
-    """Return the score of what generated the data under one seed, and its interval."""
     dataset.PARAMETERS = dataclasses.replace(dataset.PARAMETERS, seed=seed)
     cells.SEED = choices.SEED = seed
     if cell in OTHERS:

@@ -187,7 +187,6 @@ def _read_lines(path: Path) -> Iterator[Row]:
 
 @contextmanager
 def _mapper(processes: int) -> Iterator[Callable[..., Iterator[Row]]]:
-    """Provide a function like `map` that works in processes of their own, unless there is one."""
     if processes == 1:
         yield map
         return

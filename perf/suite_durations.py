@@ -17,7 +17,6 @@ SHOWN = 50
 
 
 def seconds_of(log: str) -> dict[str, float]:
-    """Return the seconds of each test file, largest first."""
     seconds: Counter[str] = Counter()
     for line in log.splitlines():
         if match := DURATION.match(line):
@@ -26,7 +25,6 @@ def seconds_of(log: str) -> dict[str, float]:
 
 
 def table(results: dict[str, dict[str, float]]) -> str:
-    """Return the files that were or are among the slowest."""
     before, now = results["before"], results["now"]
     slowest = sorted({**before, **now}, key=lambda name: -max(before.get(name, 0), now.get(name, 0)))[:SHOWN]
     rows = [[name, *(f"{times[name]:.1f}" if name in times else "-" for times in (before, now))] for name in slowest]
