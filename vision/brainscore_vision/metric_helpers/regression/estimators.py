@@ -258,7 +258,7 @@ class BandedRidge(_Linear):
     """Ridge regression with band weights and a penalty selected for each neuroid; see `banded`.
 
     `fit` selects ``weights_``, shape (n_bands, n_neuroids), and ``alpha_``, shape (n_neuroids,). ``variance_by_band_``
-    holds the result of `variance_by_band` for each split of the last `predict_splits`.
+    holds the result of `variance_by_band` for each split of the last `predict_splits`, over stimuli outside training.
     """
 
     def __init__(
@@ -286,10 +286,12 @@ class BandedRidge(_Linear):
         """See `SplitPredictor`; selects in each training set."""
         predictions = banded_predict_splits(source, self.bands, target, splits, **self._options())
         measured = np.asarray(target, dtype=np.float64)
-        self.variance_by_band_ = [
-            variance_by_band(prediction.parts, measured[np.asarray(test, dtype=np.intp)])
-            for prediction, (_, test) in zip(predictions, splits, strict=True)
-        ]
+        self.variance_by_band_ = []
+        for prediction, (train, test) in zip(predictions, splits, strict=True):
+            new = ~np.isin(test, train)
+            self.variance_by_band_.append(
+                variance_by_band(prediction.parts[:, new], measured[np.asarray(test, dtype=np.intp)[new]])
+            )
         return [prediction.total for prediction in predictions]
 
     def _options(self) -> dict[str, Any]:

@@ -14,8 +14,9 @@ import numpy as np
 from brainscore_core.metrics.errors import attach_influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING, constant_columns, correlate_parts
+from brainscore_vision.metric_helpers.arrays.correlation import constant_columns, correlate_parts
 from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
+from brainscore_vision.metric_helpers.arrays.reliability.held_out import in_own_spread
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians
 from brainscore_vision.metric_helpers.regression.estimators import BlockPredictor, PearsonR, SplitPredictor
@@ -103,8 +104,9 @@ class Engine:
 class RegressionProblem:
     """Aligned source and target, shape ([n_bins,] n_stimuli, n_columns), with splits as positions of their rows.
 
-    If `is_pooled`, predictions of all (small) test sets are correlated together, less the means of training responses,
-    which are low where test responses are high: predictions from noise would correlate negatively.
+    If `is_pooled`, predictions of all (small) test sets are correlated together, less their mean, which is low where
+    test responses are high, and divided by their spread (`in_own_spread`): predictions from noise would correlate
+    negatively.
     """
 
     engine: Engine
@@ -144,22 +146,22 @@ class RegressionProblem:
     def predictions(self) -> list[Floats]:
         """Fit and predict each of `tests`; see `Engine.predict`."""
         responses = self.responses()
-        parts = self.engine.predict(self.source, responses, self.splits)
-        return [np.concatenate(self._without_means(parts, responses), axis=-2)] if self.is_pooled else parts
+        parts = self.engine.predict(self.source, responses, self._predicted)
+        return [self._together(parts, responses)] if self.is_pooled else parts
 
-    def _without_means(self, predictions: Sequence[Floats], responses: Floats) -> list[Floats]:
-        """Subtract the means of training responses from predictions; rounding becomes 0."""
-        over = (0, -2) if self.engine.bins == "together" else -2
-        result = []
-        for part, (train, _) in zip(predictions, self.splits, strict=True):
-            trained = responses[..., train, :]
-            deviations = part - trained.mean(axis=over, keepdims=True)
-            deviations[np.abs(deviations) <= ROUNDING * np.abs(trained).max(axis=over, keepdims=True)] = 0
-            result.append(deviations)
-        return result
+    @property
+    def _predicted(self) -> Rows:
+        """Training stimuli and those to be predicted: the training stimuli too if their spread is needed."""
+        if not self.is_pooled:
+            return self.splits
+        return [(train, np.concatenate([test, train])) for train, test in self.splits]
+
+    def _together(self, predictions: Sequence[Floats], responses: Floats) -> Floats:
+        parts = zip(predictions, self.splits, strict=True)
+        return np.concatenate([in_own_spread(part, responses, len(test)) for part, (_, test) in parts], axis=-2)
 
     def _correlated_blocks(self, estimator: BlockPredictor, target: ColumnBlocks) -> Floats:
-        parts = estimator.predict_blocks(self.source, target, self.splits)
+        parts = estimator.predict_blocks(self.source, target, self._predicted)
         if not self.is_pooled:
             return correlate_parts(parts, target, self.tests)
         r = np.full((1, target.shape[1]), np.nan)
@@ -171,8 +173,8 @@ class RegressionProblem:
             if len(of_block) == len(self.splits):
                 del waiting[columns.start]
                 y = np.asarray(target.columns(np.arange(columns.start, columns.stop)), dtype=np.float64)
-                both = self._without_means([of_block[number] for number in range(len(of_block))], y)
-                r[0, columns] = self.engine.correlation.columns(y[tested], np.concatenate(both))
+                both = self._together([of_block[number] for number in range(len(of_block))], y)
+                r[0, columns] = self.engine.correlation.columns(y[tested], both)
         return r
 
     def correlations(self) -> tuple[Floats, list[Pair] | None]:

@@ -20,6 +20,7 @@ from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
 from brainscore_vision.metric_helpers.arrays.reliability.held_out import (
     Shares,
     explained_share,
+    in_own_spread,
     pooled_correlation,
     r2_er,
     signal_products,
@@ -126,17 +127,16 @@ class PooledFolds(Metric):
         return divided, notes
 
     def _predict(
-        self, measurement: FoldedMeasurement, responses: Floats, divisions: Sequence[Sequence[Indices]]
-    ) -> list[Floats]:
-        everyone = np.arange(len(responses))
-        splits = [(np.setdiff1d(everyone, test), test) for folds in divisions for test in folds]
-        parts = iter(self._estimator.predict_splits(measurement.source, responses, splits))
-        predictions = []
-        for folds in divisions:
-            predictions.append(np.empty_like(responses))
-            for test in folds:
-                predictions[-1][test] = next(parts)
-        return predictions
+        self, measurement: FoldedMeasurement, responses: Floats, folds: Sequence[Indices], *, alike: bool = False
+    ) -> Floats:
+        """Predict each fold from the others, if `alike` in units of the spread of its fit (`in_own_spread`)."""
+        trains = [np.setdiff1d(np.arange(len(responses)), test) for test in folds]
+        tests = [np.concatenate(pair) for pair in zip(folds, trains, strict=True)] if alike else folds
+        parts = self._estimator.predict_splits(measurement.source, responses, list(zip(trains, tests, strict=True)))
+        prediction = np.empty_like(responses)
+        for test, part in zip(folds, parts, strict=True):
+            prediction[test] = in_own_spread(part, responses, len(test)) if alike else part
+        return prediction
 
     def _score(self, value: float, measurement: FoldedMeasurement, raw: Floats, **more: object) -> Score:
         score = Score(value)
@@ -169,10 +169,10 @@ class FoldedCorrelation(PooledFolds):
             ``seed``, ``stratified_by``; ``neuroids_left_out`` if any.
         """
         measurement = self._measured(source, target)
-        predictions = self._predict(measurement, measurement.means, measurement.folds)
+        y = measurement.means
         parts = [
-            pooled_correlation(prediction, measurement.means, folds)
-            for prediction, folds in zip(predictions, measurement.folds, strict=True)
+            pooled_correlation(self._predict(measurement, y, folds, alike=True), y, folds)
+            for folds in measurement.folds
         ]
         repeats = np.stack([r for r, _ in parts])
         if measurement.constant:
@@ -254,7 +254,7 @@ class ExplainedSignal(_OfRepetitions):
         parts = []
         for number, folds in enumerate(measurement.folds):
             responses = halves[number % len(halves)]
-            first, second = (self._predict(measurement, half, [folds])[0] for half in responses)
+            first, second = (self._predict(measurement, half, folds) for half in responses)
             parts.append(signal_products((first, second), responses, folds))
         freedom = len(measurement.stimuli) - len(measurement.folds[0])
         products = Shares(*(np.mean(terms, axis=0) / freedom for terms in zip(*parts, strict=True)))
@@ -280,11 +280,9 @@ class ExplainedR2ER(_OfRepetitions):
         """
         measurement = self._measured(source, target)
         measured = repeated_responses(measurement.responses, measurement.row, measurement.repetition)
+        y, noise = measured.means, measured.noise_of_means
         parts = [
-            r2_er(prediction, measured.means, measured.noise_of_means, folds)
-            for prediction, folds in zip(
-                self._predict(measurement, measured.means, measurement.folds), measurement.folds, strict=True
-            )
+            r2_er(self._predict(measurement, y, folds, alike=True), y, noise, folds) for folds in measurement.folds
         ]
         totals, influences = (Shares(*np.mean(repeats, axis=0)) for repeats in zip(*parts, strict=True))
         scale = (len(measurement.stimuli) - len(measurement.folds[0])) * measured.means.var(axis=0, ddof=1)

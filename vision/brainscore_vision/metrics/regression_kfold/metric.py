@@ -1,8 +1,9 @@
 r"""Score predictions of all stimuli together, each made from the other folds.
 
 The regressions are those of `pls`, `ridge` and `ridgecv`. Stimuli are divided into ten folds over their sorted ids,
-three times; predictions of all folds are compared with the responses at once, the mean of each fold removed from both
-(`arrays.reliability.held_out` says why).
+three times; predictions of all folds are compared with the responses at once, the mean of each fold removed from both.
+For ``*_kfold`` and ``*_r2er``, predictions of each fold are first divided by their standard deviation over all stimuli,
+so that folds weigh alike (`arrays.reliability.held_out` says why).
 
 ``*_kfold``: correlation over all stimuli, for averaged responses.
 

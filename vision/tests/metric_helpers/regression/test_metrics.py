@@ -11,6 +11,9 @@ from sklearn.linear_model import RidgeCV as ScikitRidgeCV
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+from brainscore_core.testing.synthetic import assembly_of
+from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays import column_blocks
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
@@ -353,3 +356,29 @@ def test_features_are_never_in_memory_as_a_whole(identifier):
     sizes = {"stimuli": 400, "features": 400_000, "neuroids": 40, "limit": 0.75}
     options = [part for name, value in sizes.items() for part in (f"--{name}", str(value))]
     subprocess.run([sys.executable, str(SCRIPT), "--metric", identifier, *options], check=True)
+
+
+NOISE = {"ridgecv_kfold": {"repeats": 1}, "ridgecv_r2er": {"repeats": 1}, "ridgecv": {}, "banded_ridge": {"n_draws": 1}}
+
+
+@pytest.mark.parametrize("identifier", [*NOISE, "spantime_ridge"])
+def test_models_of_noise_score_zero_on_average(identifier):
+    """Folds that find a correlation by chance predict with large amplitude, and in their test sets it is reversed."""
+    scores, n_data_sets = [], 12
+    for seed in range(n_data_sets):
+        rng = np.random.default_rng([24, seed])
+        x, y = rng.normal(size=(40, 40)), np.tile(rng.normal(size=(40, 20)), (2, 1))
+        ids = [f"s{number:02d}" for number in range(40)]
+        if identifier == "spantime_ridge":  # blind before the onset, when responses are lower
+            both = np.stack([0.01 * x, x + 1], axis=2), np.stack([rng.normal(size=y[:40].shape), y[:40] + 2], axis=2)
+            bins = {"time_bin_start": ("time_bin", [-100, 100]), "time_bin_end": ("time_bin", [0, 200])}
+            source, target = (assembly_of(values, stimulus_id=ids, object_name=None, **bins) for values in both)
+            scores.append(float(load_metric(identifier)(source, target).isel(time_bin=0)))
+            continue
+        y[40:] += 0.5 * rng.normal(size=(40, 20))
+        source = assembly_of(x, stimulus_id=ids, object_name=None, layer=("neuroid", np.repeat(["conv", "fc"], 20)))
+        target = assembly_of(y, stimulus_id=ids * 2, repetition=np.repeat([0, 1], 40), object_name=None)
+        if identifier in ("ridgecv", "banded_ridge"):
+            target = average_repetition(target)
+        scores.append(float(load_metric(identifier, **NOISE[identifier])(source, target)))
+    assert abs(np.mean(scores)) < 3 * np.std(scores, ddof=1) / np.sqrt(n_data_sets)

@@ -2,8 +2,9 @@ r"""Compare predictions of held-out responses with the responses, unbiased by fe
 
 Each of k folds is predicted from the others. The higher the mean over test stimuli, the lower that over training
 stimuli, so that without signal, predictions and responses of different folds correlate negatively (by -1 for folds of
-one stimulus). Removing every fold's mean from both sides gives :math:`E[\sum_i f_i y_i] = 0` without signal. Arrays
-have the shape (n_stimuli, n_neuroids).
+one stimulus). Removing every fold's mean from both sides gives :math:`E[\sum_i f_i y_i] = 0` without signal. Dividing
+by :math:`\sqrt{\sum_i f_i^2}` keeps that only if folds predict alike widely (see `in_own_spread`). Arrays have the
+shape (n_stimuli, n_neuroids).
 
 References
 ----------
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
 
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
 
-__all__ = ["Shares", "explained_share", "pooled_correlation", "r2_er", "signal_products", "within_folds"]
+__all__ = [
+    "Shares",
+    "explained_share",
+    "in_own_spread",
+    "pooled_correlation",
+    "r2_er",
+    "signal_products",
+    "within_folds",
+]
 
 ROUNDING = 1e-26  # share of all squares below which a centred constant is rounding
 
@@ -47,6 +56,22 @@ def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
     for fold in folds:
         centred[fold] -= centred[fold].mean(axis=0)
     return centred
+
+
+def in_own_spread(prediction: Floats, responses: Floats, n_test: int) -> Floats:
+    r"""Return the predictions of the first `n_test` stimuli less their mean, over their standard deviation.
+
+    Both are over all stimuli, training ones included, so that predictions of different fits can be pooled. Where each
+    training set has its own penalty, one that correlates by chance predicts widely, and its test set is then likely to
+    correlate in reverse: without the division, these few fits dominate, and models of noise score below 0.
+
+    Shapes are (..., n_stimuli, n_neuroids). Predictions equal up to rounding, judged by the `responses`, become 0.
+    """
+    deviations = prediction - prediction.mean(axis=-2, keepdims=True)
+    variance = (deviations**2).mean(axis=-2, keepdims=True)
+    varies = variance > ROUNDING * (responses**2).max(axis=-2, keepdims=True)
+    result: Floats = deviations[..., :n_test, :] / np.sqrt(np.where(varies, variance, np.inf))
+    return result
 
 
 def pooled_correlation(prediction: ArrayLike, response: ArrayLike, folds: Sequence[Indices]) -> tuple[Floats, Floats]:
