@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -80,16 +79,6 @@ def test_as_a_program(packages):
     assert all(len(line) <= 100 for line in lines[2:])
 
 
-@pytest.mark.parametrize("arguments", [[], ["validate"], ["unknown"], ["validate", "x.csv", "--unknown"]])
-def test_wrong_usage(arguments, capsys):
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    if arguments:
-        assert re.fullmatch(r"Error: .+ See brainscore_core( validate)? --help\.\n", printed.err)
-    else:
-        assert "Usage: brainscore_core" in printed.out
-
-
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -123,11 +112,6 @@ def test_things_that_cannot_be_checked(tmp_path, packages, capsys):
     assert "no_such_library" in capsys.readouterr().err
     assert main(["validate", str(packages / "assy_A2024.nc"), "--class", "NeuroidAsembly"]) == 2
     assert "Did you mean 'NeuroidAssembly'" in capsys.readouterr().err
-
-
-def test_traceback_on_request(capsys):
-    assert main(["validate", "absent.csv", "--traceback"]) == 2
-    assert "Traceback" in capsys.readouterr().err
 
 
 # --- tables and archives ----------------------------------------------------------------------------------------------

@@ -517,12 +517,7 @@ BREAKS = [
     ("identity", "prepare", "with: {name: plan}", "with: {name: plan, token: '${{ secrets.TOKEN }}'}"),
     ("credentials", "score", "output-env-credentials: false", "output-env-credentials: true"),
     ("credentials", "score", "          output-env-credentials: false # no other step has them\n", ""),
-    (
-        "credentials",
-        "score",
-        "-m brainscore_ci fetch_data --plan",
-        "-m brainscore_ci check --plan",
-    ),
+    ("credentials", "score", "-m brainscore_ci fetch_data --plan", "-m brainscore_ci check --plan"),
     ("credentials", "score", "brainscore_ci open_data", "brainscore_ci score_pairs"),
     ("credentials", "score", 'PRIVATE_DATA: "true"', "KEY: ${{ steps.role.outputs.aws-secret-access-key }}"),
     ("credentials", "score", 'env: {PYTHONPATH: "core:scripts"}', 'env: {PYTHONPATH: "core:scripts", AWS_PROFILE: x}'),
@@ -573,12 +568,7 @@ BREAKS = [
     ("commands", "prepare", '$INSTALL.txt"', '$INSTALL.txt" || true'),
     ("hashes", "prepare", "--require-hashes ", ""),
     ("hashes", "prepare", '--requirement ".github/requirements/$INSTALL.txt"', "nox uv"),
-    (
-        "hashes",
-        "score",
-        "python scripts/collect.py",
-        "python -I -m pip install nox",
-    ),
+    ("hashes", "score", "python scripts/collect.py", "python -I -m pip install nox"),
     (
         "steps",
         "plugins",

@@ -104,6 +104,7 @@ def test_only_without_the_bounds_of_the_library_a_plugin_gets_numpy_1(plugins, t
     assert conflicts_of([plugins("newer", "numpy>=2.1\npandas>=2,<3\nbs_example<2\n")]) == []
 
 
+@pytest.mark.slow  # installs into an environment of its own, by pip
 def test_installing_inside_an_environment_sees_what_is_here(plugins, tmp_path, monkeypatch):
     make_wheel(tmp_path / "wheels", "bs_needs_numpy", requires=("numpy",))
     (tmp_path / "wheels" / "numpy-99.0-py3-none-any.whl").unlink()  # it could only come from here

@@ -30,10 +30,6 @@ def test_each_marker_has_its_reason(marker, kind):
     assert reason_of({marker}, NOTHING, wanted={marker}) is None
 
 
-def test_unmarked_tests_run_everywhere():
-    assert reason_of({"parametrize", "contract"}, NOTHING) is None
-
-
 def test_by_default_private_tests_run_and_slow_ones_do_not():
     assert reason_of({"private_access"}, Conditions()) is None
     assert "--slow" in reason_of({"slow"}, Conditions())

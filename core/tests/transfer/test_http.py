@@ -325,14 +325,6 @@ def test_parts_that_do_not_fit_together_are_fetched_once_more(server, target):
     assert server.requests == ["", f"bytes={HALF}-", ""]
 
 
-def test_a_damaged_part_is_fetched_once_more(server, target):
-    interrupted(server, target)
-    part = target.with_name(".net-1.pth.part")
-    with part.open("r+b") as stream:
-        stream.write(b"?????")
-    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
-
-
 DOWNLOAD = textwrap.dedent("""
     import signal, sys
     signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests in the background may ignore it

@@ -61,9 +61,7 @@ def test_ordinary_text_hides_nothing(bench, cookie):
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"def (", b"x = 1\n  y = 2\n", b"\0", b"\xff\xfe", b"(" * 5000, "x = '\udcff'"],
-    ids=range(6),
+    "content", [b"def (", b"x = 1\n  y = 2\n", b"\0", b"\xff\xfe", b"(" * 5000, "x = '\udcff'"], ids=range(6)
 )
 def test_python_that_does_not_parse(bench, content):
     content = content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape")

@@ -338,13 +338,7 @@ class TestCollect:
         assert collected.is_complete, collected.problems
         names = git(origin, "ls-tree", "-r", "--name-only", "scores:records").splitlines()
         lock_name = f"b/environment-{digests['environment'][:16]}.txt"
-        assert set(names) == {
-            "b/m.json",
-            "b/n.json",
-            "secret/m.json",
-            "b/m.values.npz",
-            lock_name,
-        }
+        assert set(names) == {"b/m.json", "b/n.json", "secret/m.json", "b/m.values.npz", lock_name}
         assert git(origin, "show", f"scores:records/{lock_name}") == "numpy==2.4"
         assert git(origin, "show", "scores:records/b/m.values.npz") == values.decode()
 

@@ -138,6 +138,6 @@ def test_plan_of_a_changed_helper(helped):
     helped.write(HELPER, BEFORE.replace("width**2", "width * width"))
     plan = planner.plan_work_tree(read_own_checkout(helped.path))
     assert [str(task.plugin) for task in plan.tests] == [
-        *("metrics/by_area", "models/by_module", "models/by_text", "models/pixels"),
+        *("metrics/by_area", "models/by_module", "models/by_text", "models/pixels")
     ]
     assert {(pair.model, pair.benchmark) for pair in plan.pairs} == {("pixels", "Unrelated")}

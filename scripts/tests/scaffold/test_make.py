@@ -427,12 +427,7 @@ def test_from_tables(library, experiment, made_experiment, capsys, monkeypatch, 
         made += plugins
     made += follow_the_tutorial_on_tables(capsys)
     names = {layout: identifiers[-1].rpartition("-")[2] for layout, identifiers in registered.items()}
-    assert names == {
-        "wide": "ridge_kfold",
-        "long": "rdm",
-        "spikes": "spantime_ridge",
-        "choices": "error_consistency",
-    }
+    assert names == {"wide": "ridge_kfold", "long": "rdm", "spikes": "spantime_ridge", "choices": "error_consistency"}
     passed, output = run_tests(library, *made)
     assert passed, output
     assert "skipped" not in output

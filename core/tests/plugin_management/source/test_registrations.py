@@ -109,11 +109,6 @@ benchmark_registry["Lab2026.IT-pls"] = lambda: Benchmark(
     assert found(source) == [("benchmark_registry", "Lab2026.IT-pls", False)]
 
 
-def test_alias_lines_give_the_left_identifier():
-    source = "metric_registry['pls_cv'] = f\nmetric_registry['pls'] = metric_registry['pls_cv']\n"
-    assert [identifier for _, identifier, _ in found(source)] == ["pls_cv", "pls"]
-
-
 def test_lines_are_those_of_the_registration():
     registrations, computed = read("\n\nmodel_registry['a'] = 1\n\nmodel_registry[compute()] = 2\n")
     assert registrations == [Registration("model_registry", "a", 3)]

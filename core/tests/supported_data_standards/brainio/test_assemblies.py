@@ -60,10 +60,6 @@ class TestConstruction:
         assert issubclass(SpikeTimesAssembly, NeuronRecordingAssembly)
         assert issubclass(ModelFeaturesAssembly, NeuroidAssembly)
 
-    def test_coordinates_become_levels_in_order(self):
-        assert get_levels(make()) == ["stimulus_id", "repetition", "object", "neuroid_id", "region", "animal"]
-        assert isinstance(make().indexes["presentation"], pd.MultiIndex)
-
     def test_single_coordinate_keeps_its_name(self):
         assembly = DataAssembly([1.0, 2.0], {"stimulus_id": ("presentation", ["a", "b"])}, ["presentation"])
         assert assembly["stimulus_id"].values.tolist() == ["a", "b"]

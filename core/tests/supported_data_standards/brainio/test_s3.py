@@ -38,13 +38,6 @@ def put(client, key, content):
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_load_file(storage, own_homes):
-    version_id, _ = put(storage, "models/resnet/weights.pth", b"weights")
-    path = s3.load_file(bucket=BUCKET, relative_path="resnet/weights.pth", version_id=version_id)
-    assert path == own_homes / "brain-score" / "models" / "resnet" / "weights.pth"
-    assert path.read_bytes() == b"weights"
-
-
 def test_load_file_from_another_folder(storage, own_homes, monkeypatch):
     put(storage, "brainscore-vision/models/w.pth", b"named")
     put(storage, "variable/w.pth", b"from the variable")

@@ -191,6 +191,3 @@ class TestIndexEfficient:
     def test_all_positions_in_order_of_the_target(self, source, target):
         expected = [at for value in target for at, own in enumerate(source) if own == value]
         assert index_efficient(source, target) == expected
-
-    def test_text(self):
-        assert index_efficient(np.array(["b", "a"]), np.array(["a", "b", "a"])) == [1, 0, 1]
