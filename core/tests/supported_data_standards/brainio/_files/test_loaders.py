@@ -9,15 +9,12 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio import assemblies
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import (
-    BehavioralAssembly,
     DataAssembly,
     MetadataAssembly,
     NeuroidAssembly,
-    NeuronRecordingAssembly,
     PropertyAssembly,
     SpikeTimesAssembly,
     StimulusMergeAssemblyLoader,
-    StimulusReferenceAssemblyLoader,
 )
 from brainscore_core.testing.synthetic import (
     make_neuroid_assembly,
@@ -119,13 +116,6 @@ class TestSpikeTimes:
             assert assembly.attrs["stimulus_set"] is table
             assert assembly.attrs["stimulus_set_identifier"] == "S"
         read.validate()
-
-
-def test_classes_and_their_loaders():
-    assert BehavioralAssembly.get_loader_class() is StimulusMergeAssemblyLoader
-    assert NeuronRecordingAssembly.get_loader_class() is StimulusMergeAssemblyLoader
-    assert PropertyAssembly.get_loader_class() is StimulusReferenceAssemblyLoader
-    assert SpikeTimesAssembly.get_loader_class() is assemblies.GroupAppendAssemblyLoader
 
 
 @pytest.mark.parametrize("chunks", ["None", "{}", "{'presentation': 2}"])

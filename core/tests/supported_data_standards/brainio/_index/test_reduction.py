@@ -24,15 +24,6 @@ def test_reduce_rows_agrees_with_pandas(rows, how):
     np.testing.assert_allclose(actual, expected.to_numpy(), atol=1e-9)
 
 
-def test_reduce_rows_in_blocks(monkeypatch):
-    rows = np.random.default_rng(0).standard_normal((6, 5, 2))
-    groups = np.array([0, 1, 0, 2, 2, 1])
-    whole = reduce_rows(rows, groups, 3, "mean")
-    monkeypatch.setattr(reduction, "_BLOCK_BYTES", 8 * 6 * 3)
-    np.testing.assert_array_equal(reduce_rows(rows, groups, 3, "mean"), whole)
-    np.testing.assert_allclose(whole[2], rows[3:5].mean(axis=0))
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of groups without values
 @pytest.mark.parametrize("block_bytes", [1, 8 * 7 * 4, 8 * 1000])
 @pytest.mark.parametrize("how", ["mean", "max", "count", "var"])
