@@ -249,6 +249,13 @@ def test_a_run_that_is_started_again(github):
     assert "ci-passed" in github.labels(7)
 
 
+def test_the_latest_run_counts(github):
+    github.run(7, "failure")
+    github.run(7)
+    settle(github)
+    assert "ci-passed" in github.labels(7)
+
+
 @pytest.mark.parametrize("changes", [{"conclusion": "action_required"}, {"status": "waiting", "conclusion": None}])
 def test_a_run_that_waits_for_a_maintainer(github, changes):
     github.run(7, **changes)
