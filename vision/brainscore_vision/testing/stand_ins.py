@@ -20,6 +20,7 @@ them, `stand_in_s3` and `drawn_pictures`, in their ``conftest.py``. Without pyte
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -249,17 +250,27 @@ def _references(kind: str, identifier: str) -> list[Reference]:
 
 
 def _hasten_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read boto3's service definitions once, not per client, which takes longer than the transfers."""
-    from botocore.loaders import JSONFileLoader  # only for tests with stand-ins
+    """Make one session, and one client of each kind, for all transfers: making them takes longer than the transfers."""
+    import boto3.session  # only for tests with stand-ins
 
-    read, contents = JSONFileLoader.load_file, dict[str, Any]()
+    make_session = boto3.session.Session
 
-    def read_once(self: JSONFileLoader, path: str) -> Any:
-        if path not in contents:
-            contents[path] = read(self, path)
-        return contents[path]
+    @functools.cache
+    def session_in(*_environment: str | None) -> boto3.session.Session:
+        session = make_session()
+        make_client, clients = session.client, dict[tuple[str, Any], Any]()
 
-    monkeypatch.setattr(JSONFileLoader, "load_file", read_once)
+        def client(name: str, *, config: Any = None) -> Any:
+            kind = name, getattr(config, "signature_version", None)
+            if kind not in clients:
+                clients[kind] = make_client(name, config=config)  # type: ignore[call-overload]  # any service
+            return clients[kind]
+
+        monkeypatch.setattr(session, "client", client)
+        return session
+
+    names = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # other ones while stand-ins are suspended
+    monkeypatch.setattr(boto3.session, "Session", lambda: session_in(*map(os.environ.get, names)))
 
 
 @contextlib.contextmanager
