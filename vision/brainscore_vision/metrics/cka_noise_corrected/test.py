@@ -42,20 +42,6 @@ def test_another_brain_is_corrected_too():
     assert np.mean(values, axis=0)[1] == pytest.approx(1, abs=3.5 * np.std(values, axis=0)[1] / np.sqrt(40) + 0.03)
 
 
-@pytest.mark.slow
-def test_error_matches_the_spread_over_new_stimuli_and_neuroids():
-    """A model with some of the factors that neuroids respond to, so that they differ in how well it explains them."""
-    values, errors = [], []
-    for seed in range(80):
-        rng = np.random.default_rng(seed)
-        factors = rng.normal(size=(80, 10))
-        target = factors @ rng.normal(size=(10, 20)) + 2 * rng.normal(size=(4, 80, 20))
-        score = score_of(factors[None, :, :5], target)
-        values.append(float(score))
-        errors.append(score.attrs["error"])
-    assert 0.9 < np.sqrt(np.mean(np.square(errors))) / np.std(values) < 1.4
-
-
 def test_missing_presentations():
     source, target = simulated(0, 0.1, n_repetitions=6)
     one, two = assembly(source), assembly(target)

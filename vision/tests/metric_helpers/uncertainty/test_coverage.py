@@ -27,7 +27,12 @@ def test_what_leaves_the_bounds_is_explained():
 
 @pytest.mark.slow  # 60 simulated experiments for each
 @pytest.mark.parametrize(
-    ("design", "estimator"), [("A", "ridge"), ("D", "ridge"), ("E", "internal_consistency"), ("counts", "ridge")]
+    ("design", "estimator"),
+    [
+        *(("A", "ridge"), ("D", "ridge"), ("counts", "ridge")),
+        *(("D", "cka"), ("D", "rdm_whitened"), ("E", "procrustes"), ("B", "cka_noise_corrected")),
+        *(("E", "internal_consistency"), ("B", "predictor_consistency")),
+    ],
 )
 def test_intervals_hold_the_mean_about_as_often_as_they_say(coverage, design, estimator):
     cell = f"{design}: {estimator}"

@@ -46,8 +46,10 @@ def test_stored_cells_are_kept_and_others_measured(coverage, tmp_path, monkeypat
         ("error_consistency ceiling", "B"),
         ("accuracy_distance", "D"),
         ("accuracy", "E"),
+        ("i2n raw", "A"),
         ("i2n ceiled", "A"),
         ("leave_one_subject_out", "C"),
+        ("leave_one_subject_out, ten variables", "A"),
         ("threshold ceiling", "A"),
     ],
 )
