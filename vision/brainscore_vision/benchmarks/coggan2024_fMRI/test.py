@@ -92,16 +92,6 @@ def test_units_that_respond_much_are_compared(patterns):
         rdm_of_units(spread)
 
 
-@pytest.mark.slow
-def test_pixels_are_between(patterns):
-    assert 0.1 < float(load_benchmark("tong.Coggan2024_fMRI.IT-rdm")(load_model("pixels"))) < 0.7
-
-
-@pytest.mark.slow
-def test_the_gabor_bank_is_between(patterns):
-    assert 0.02 < float(load_benchmark("tong.Coggan2024_fMRI.V1-rdm")(load_model("gabor_bank"))) < 0.7
-
-
 class AsInTheTutorial(BenchmarkBase):
     """A benchmark on ready-made similarities, as a contributor writes it after the tutorial on neural benchmarks."""
 

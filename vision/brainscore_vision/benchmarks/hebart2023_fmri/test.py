@@ -74,11 +74,6 @@ def test_order_of_candidates(truth, brain):
     assert abs(of_shuffled) < 0.1
 
 
-@pytest.mark.slow
-def test_the_gabor_bank_is_between(truth):
-    assert 0.02 < float(load_benchmark("Hebart2023_fmri.V1-ridge")(load_model("gabor_bank"))) < 0.8
-
-
 @pytest.mark.private_access
 @pytest.mark.slow
 @pytest.mark.parametrize(

@@ -183,11 +183,6 @@ def test_order_of_candidates(truth, brain, kind):
     assert abs(of_shuffled) < 0.15
 
 
-@pytest.mark.slow
-def test_the_gabor_bank_is_between(truth):
-    assert 0.02 < float(load_benchmark("Zerbe2026_fmri.V1-rdm-pearson")(load_model("gabor_bank"))) < 0.9
-
-
 class TestPublishedCeilings:
     def test_squared_correlations_by_the_root_of_the_noise_ceiling(self, brain):
         benchmark = LAIONfMRI("V1", "tau", subjects=SUBJECTS[:1], published=True)

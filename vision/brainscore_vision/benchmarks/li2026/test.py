@@ -76,13 +76,6 @@ def test_geometry_is_compared_animal_by_animal(truth):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(brain), visual_degrees=11)))) < 0.15
 
 
-@pytest.mark.parametrize(
-    ("region", "model"), [("V4", "pixels"), pytest.param("V1", "gabor_bank", marks=pytest.mark.slow)]
-)
-def test_models_are_between(truth, region, model):
-    assert 0.1 < float(load_benchmark(f"Li2026.{region}-ridgecv")(load_model(model))) < 0.8
-
-
 def test_time_courses_are_for_models_that_have_one(stand_ins):
     repetitions, signal = recordings(
         draw_stimuli("Li2026", 40),

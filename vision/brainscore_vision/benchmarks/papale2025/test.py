@@ -87,11 +87,6 @@ def test_what_sees_less_scores_less(truth):
     assert nothing + 0.1 < float(benchmark(load_model("pixels"))) < brain - 0.1
 
 
-@pytest.mark.slow
-def test_the_gabor_bank_is_between(truth):
-    assert 0 < float(load_benchmark("Papale2025.V1-ridge")(load_model("gabor_bank"))) < 0.9
-
-
 def assembly_as_in_the_tutorial(region, split, average_repetitions):
     assembly = load_dataset(f"Papale2025_{split}")
     assembly = filter_reliable_neuroids(assembly, 0.3, "reliability")
