@@ -16,7 +16,7 @@ from brainscore_core.benchmarks import BenchmarkBase, explained_variance
 from brainscore_core.metrics import Score
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore, keep_lock, lock_path, read_lock_of
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import benchmark_registry, load_metric, model_registry
 from brainscore_vision.__main__ import main
 from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
@@ -130,15 +130,7 @@ class TestRescore:
         rng = np.random.default_rng(0)
         pictures = {f"s{number:02}": rng.integers(0, 256, (8, 8, 3)) for number in range(24)}
         stimuli = write_stimuli(pictures, degrees=[8.0] * 24)
-        recordings = NeuroidAssembly(
-            rng.standard_normal((24, 6)),
-            coords={
-                "stimulus_id": ("presentation", list(pictures)),
-                "neuroid_id": ("neuroid", [f"n{number}" for number in range(6)]),
-                "region": ("neuroid", ["IT"] * 6),
-            },
-            dims=["presentation", "neuroid"],
-        )
+        recordings = assembly_of(rng.standard_normal((24, 6)), stimulus_id=list(pictures))
         recordings.attrs["stimulus_set"] = stimuli
 
         def benchmark(metric):

@@ -6,26 +6,8 @@ import json
 import pandas as pd
 import pytest
 
-from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.record import ScoreRecord
 from brainscore_vision.__main__ import main
-
-
-@pytest.fixture
-def records(own_homes):
-    """Write records of two models on two benchmarks, one of which failed."""
-    folder = own_homes / "brain-score" / "scores"
-
-    def write(model, benchmark, **values):
-        record = ScoreRecord.without_score("scored", model=model, benchmark=benchmark)
-        record = dataclasses.replace(record, **{"benchmark_version": 1, **values})
-        return record.write(record_path(folder, model, benchmark))
-
-    write("a", "X.IT-pls", score=0.5, error=0.03, interval=(0.44, 0.56), layers={"IT": "late"}, simulated=True)
-    write("b", "X.IT-pls", score=0.4, error=0.04, interval=(0.32, 0.48))
-    write("a", "Y-i2n", score=0.25)
-    write("b", "Y-i2n", status="failed:DownloadError", message="\uff1dcmd()")
-    write("c", "X.IT-pls", score=0.6, benchmark_version=2)
-    return folder
 
 
 @pytest.mark.parametrize(

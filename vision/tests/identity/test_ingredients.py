@@ -12,7 +12,7 @@ from brainscore_core.metrics import Score
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import lock_path
 from brainscore_core.records.values import read_values
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import benchmark_registry, data_registry, load_dataset, model_registry, stimulus_set_registry
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.identity.ingredients import library_digest, noting_ingredients
@@ -99,15 +99,7 @@ def asking(monkeypatch):
 
     def assembly():
         values = made["scale"] * np.arange(6.0).reshape(3, 2)
-        return NeuroidAssembly(
-            values,
-            coords={
-                "stimulus_id": ("presentation", ["a", "b", "c"]),
-                "neuroid_id": ("neuroid", ["x", "y"]),
-                "region": ("neuroid", ["IT", "IT"]),
-            },
-            dims=["presentation", "neuroid"],
-        )
+        return assembly_of(values, stimulus_id=["a", "b", "c"], neuroid_id=("neuroid", ["x", "y"]))
 
     monkeypatch.setitem(benchmark_registry, "Asking-test", AskingBenchmark)
     monkeypatch.setitem(data_registry, "Asked-test", assembly)

@@ -9,7 +9,6 @@ import os
 import types
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -23,7 +22,6 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import (
     data_registry,
     load_dataset,
-    load_metric,
     load_model,
     load_stimulus_set,
     stimulus_set_registry,
@@ -175,34 +173,3 @@ def test_known_answers(experiment):
 
     accuracy = benchmarks.Geirhos2021Accuracy(experiment.name, stimuli=experiment.identifier)(model)
     assert float(accuracy.raw) == pytest.approx(known["model"], abs=0.02)
-
-
-def test_people_as_the_model(experiment):
-    """One observer's answers, shown as a model's, agree with the others as observers agree."""
-    assembly = load_dataset(experiment.identifier)
-    subjects = np.unique(assembly["subject"].values)
-    one = assembly[{"presentation": np.flatnonzero(assembly["subject"].values == subjects[0])}]
-    others = assembly[{"presentation": np.flatnonzero(assembly["subject"].values != subjects[0])}]
-    kappa = load_metric("error_consistency")(one, others)
-    expected = np.mean(
-        [_cohens_kappa(_correct(assembly, subjects[0]), _correct(assembly, subject)) for subject in subjects[1:]]
-    )
-    assert float(kappa) == pytest.approx(float(expected), abs=1e-9)
-
-
-def _correct(assembly, subject):
-    rows = np.flatnonzero(assembly["subject"].values == subject)
-    frame = pd.DataFrame(
-        {
-            "stimulus_id": assembly["stimulus_id"].values[rows],
-            "correct": assembly.values[rows] == assembly["truth"].values[rows],
-        }
-    )
-    return frame.sort_values("stimulus_id")["correct"].to_numpy()
-
-
-def _cohens_kappa(first, second):
-    """Agreement in being correct beyond chance, by scikit-learn: an oracle of its own."""
-    from sklearn.metrics import cohen_kappa_score
-
-    return cohen_kappa_score(first, second)

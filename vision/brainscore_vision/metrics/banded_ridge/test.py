@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import r2_score
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.regression.banded import banded_predict_splits
 from brainscore_vision.testing import MetricContract
@@ -11,15 +11,11 @@ from brainscore_vision.testing import MetricContract
 LAYERS = ("conv1", "conv2")
 
 
-def with_bands(values, bands, ids=None, name="layer"):
+def with_bands(values, bands, name="layer"):
     n, p = values.shape
-    coords = {
-        "stimulus_id": ("presentation", [f"s{i:03d}" for i in range(n)] if ids is None else ids),
-        "object_name": ("presentation", [f"o{i % 5}" for i in range(n)]),
-        "neuroid_id": ("neuroid", [f"n{p - i:03d}" for i in range(p)]),
-        name: ("neuroid", bands),
-    }
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    coords = {"neuroid_id": ("neuroid", [f"n{p - i:03d}" for i in range(p)]), "region": None, name: ("neuroid", bands)}
+    ids, objects = [f"s{i:03d}" for i in range(n)], [f"o{i % 5}" for i in range(n)]
+    return assembly_of(values, stimulus_id=ids, object_name=objects, **coords)
 
 
 def sides(n=100, sizes=(40, 10), q=6, noise=0.3, seed=0):

@@ -8,7 +8,8 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 
 TIMES = np.arange(70, 150, 10)
@@ -29,28 +30,12 @@ def assemblies(responses, labels, times, threshold, order=None):
     order = np.arange(len(labels)) if order is None else order
     ids = np.array([f"image{i:03d}" for i in range(len(labels))])
     names = np.array([f"object{i}" for i in labels])
-    source = NeuroidAssembly(
-        responses.transpose(1, 2, 0),
-        coords={
-            "stimulus_id": ("presentation", ids),
-            "image_label": ("presentation", names),
-            "neuroid_id": ("neuroid", np.arange(responses.shape[2])),
-            "region": ("neuroid", ["IT"] * responses.shape[2]),
-            "time_bin_start": ("time_bin", TIMES[: len(responses)]),
-            "time_bin_end": ("time_bin", TIMES[: len(responses)] + 10),
-        },
-        dims=["presentation", "neuroid", "time_bin"],
-    )
-    target = DataAssembly(
-        times[order],
-        coords={
-            "stimulus_id": ("presentation", ids[order]),
-            "image_label": ("presentation", names[order]),
-            "i1": ("presentation", threshold[order]),
-        },
-        dims=["presentation"],
-    )
-    return source, target
+    starts = TIMES[: len(responses)]
+    bins = {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", starts + 10)}
+    source = assembly_of(responses.transpose(1, 2, 0), stimulus_id=ids, image_label=names, **bins)
+    columns = {"stimulus_id": ids, "image_label": names, "i1": threshold}
+    coords = {name: ("presentation", values[order]) for name, values in columns.items()}
+    return source, DataAssembly(times[order], coords=coords, dims=["presentation"])
 
 
 def i1_by_hand(probabilities, truth):
@@ -129,17 +114,9 @@ def test_brief_training_is_the_published_one():
     threshold = np.clip(rng.normal(1.5, 0.6, size=240), 0.3, 4)
     order = np.random.default_rng(5).permutation(240)
     ids = np.array([f"im{i:04d}" for i in range(240)])
-    source = NeuroidAssembly(
-        responses.transpose(1, 2, 0),
-        coords={
-            "stimulus_id": ("presentation", ids),
-            "image_label": ("presentation", [f"obj{i}" for i in labels]),
-            "neuroid_id": ("neuroid", np.arange(60)),
-            "time_bin_start": ("time_bin", times),
-            "time_bin_end": ("time_bin", times + 10),
-        },
-        dims=["presentation", "neuroid", "time_bin"],
-    )
+    bins = {"time_bin_start": ("time_bin", times), "time_bin_end": ("time_bin", times + 10)}
+    names = [f"obj{i}" for i in labels]
+    source = assembly_of(responses.transpose(1, 2, 0), stimulus_id=ids, image_label=names, **bins)
     coords = {"stimulus_id": ("presentation", ids[order]), "i1": ("presentation", threshold[order])}
     target = DataAssembly(solved[order], coords=coords, dims=["presentation"])
     published = load_metric("ost", compat=True)(source, target)

@@ -81,14 +81,8 @@ def test_constant_pattern_gives_nan_and_is_named(pair):
 
 def test_time_bins_must_be_selected(pair):
     values = np.stack([pair[0], pair[0]], axis=2)
-    bins = {"time_bin_start": ("time_bin", [0, 10]), "time_bin_end": ("time_bin", [10, 20])}
+    given = assembly_of(values, time_bin_start=("time_bin", [0, 10]), time_bin_end=("time_bin", [10, 20]))
     flat = assembly(pair[0])
-    coords = {
-        "stimulus_id": ("presentation", flat["stimulus_id"].values),
-        "neuroid_id": ("neuroid", flat["neuroid_id"].values),
-        **bins,
-    }
-    given = NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
     with pytest.raises(AssemblyError, match="time_bin"):
         load_metric("rdm")(given, flat)
     assert float(load_metric("rdm")(given.isel(time_bin=[1]), flat)) == pytest.approx(1)

@@ -197,8 +197,3 @@ def test_agreement_with_stimuli_that_fill_the_field_of_view(people):
     model = Namer(people.values[:8])
     agreement(people, visual_degrees=None)(model)
     assert model.shown.identifier == "Named2026"
-
-
-def test_agreement_about_other_stimuli(people):
-    with pytest.raises(AssemblyError, match=r"1 only in the target \('Named2026_0007'\)"):
-        agreement(people, metric="accuracy_distance")(Namer(people.values[:7]))

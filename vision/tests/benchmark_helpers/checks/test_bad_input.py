@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError, CeilingError, StimulusError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
@@ -44,12 +44,7 @@ def benchmark(repetitions, metric="pls", **kwargs):
 def test_other_stimuli_than_were_shown(recorded, metric):
     repetitions, truth = recorded
     ids = truth["stimulus_id"].values.tolist()
-    coords = {
-        "stimulus_id": ("presentation", ["another", "stranger", *ids[2:]]),
-        "neuroid_id": ("neuroid", truth["neuroid_id"].values),
-        "region": ("neuroid", truth["region"].values),
-    }
-    other = NeuroidAssembly(truth.values, coords=coords, dims=truth.dims)
+    other = assembly_of(truth.transpose("presentation", ...).values, stimulus_id=["another", "stranger", *ids[2:]])
     with pytest.raises(AssemblyError) as raised:
         benchmark(repetitions, metric)(Answering(other))
     for part in ("2 only in the target", ids[0], ids[1], "2 only in the source", "another", "stranger"):

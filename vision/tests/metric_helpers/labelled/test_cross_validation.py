@@ -226,18 +226,6 @@ def test_other_stimuli_raise():
         CrossValidation()(assembly(39), assembly(40), apply=lambda *_: Score(1.0))
 
 
-def test_preprocess_indices_changes_the_splits():
-    def first_two(train, test, given):
-        assert len(given["stimulus_id"]) == 40
-        return train[:2], test
-
-    sizes = []
-    CrossValidation(splits=2, preprocess_indices=first_two)(
-        assembly(), assembly(), apply=lambda *parts: (sizes.append([len(p) for p in parts]), Score(0.0))[1]
-    )
-    assert sizes == [[2, 2, 4, 4]] * 2
-
-
 @pytest.mark.parametrize("repetitions", [1, 2])
 def test_preprocess_indices_is_given_positions_in_the_assembly(repetitions):
     """Whatever the order of its rows; presentations of what it returns go with it."""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.metric_helpers.labelled.slices import (
     PerNeuroid,
     PerOps,
@@ -18,17 +19,12 @@ from brainscore_vision.metric_helpers.labelled.slices import (
 
 
 def timed(n=4, q=3, bins=2, seed=0):
-    return NeuroidAssembly(
+    return assembly_of(
         np.random.default_rng(seed).normal(size=(n, q, bins)),
-        coords={
-            "stimulus_id": ("presentation", [f"s{i}" for i in range(n)]),
-            "object_name": ("presentation", [f"o{i % 2}" for i in range(n)]),
-            "neuroid_id": ("neuroid", [f"n{i}" for i in range(q)]),
-            "region": ("neuroid", ["IT"] * q),
-            "time_bin_start": ("time_bin", 10 * np.arange(bins)),
-            "time_bin_end": ("time_bin", 10 * np.arange(bins) + 10),
-        },
-        dims=["presentation", "neuroid", "time_bin"],
+        stimulus_id=[f"s{i}" for i in range(n)],
+        object_name=[f"o{i % 2}" for i in range(n)],
+        time_bin_start=("time_bin", 10 * np.arange(bins)),
+        time_bin_end=("time_bin", 10 * np.arange(bins) + 10),
     )
 
 

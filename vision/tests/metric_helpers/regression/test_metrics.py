@@ -10,7 +10,6 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import RidgeCV as ScikitRidgeCV
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
@@ -52,13 +51,8 @@ def arrays():
 
 
 def assembly(values, rows=slice(None)):
-    coords = {
-        "stimulus_id": ("presentation", IDS[rows]),
-        "object_name": ("presentation", OBJECTS[rows]),
-        "neuroid_id": ("neuroid", np.arange(values.shape[1])),
-        "region": ("neuroid", ["IT"] * values.shape[1]),
-    }
-    return NeuroidAssembly(values[rows], coords=coords, dims=["presentation", "neuroid"])
+    names = "neuroid", np.arange(values.shape[1])
+    return assembly_of(values[rows], stimulus_id=IDS[rows], object_name=OBJECTS[rows], neuroid_id=names)
 
 
 def stream(values, rows=slice(None)):

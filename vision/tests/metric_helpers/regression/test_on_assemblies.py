@@ -7,8 +7,7 @@ from sklearn.linear_model import LinearRegression
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.testing.synthetic import assembly_of
-from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR, Ridge, SplitPredictor
+from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR, Ridge
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 
 
@@ -22,15 +21,6 @@ def pair(seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(30, 6))
     return assembly(x), assembly(x @ rng.normal(size=(6, 4)) + 2)
-
-
-def test_defaults():
-    assert Defaults.expected_dims == ("presentation", "neuroid")
-    assert (Defaults.stimulus_coord, Defaults.neuroid_dim, Defaults.neuroid_coord) == (
-        "stimulus_id",
-        "neuroid",
-        "neuroid_id",
-    )
 
 
 @pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(1e-9), PLS(6)])
@@ -97,27 +87,6 @@ def test_correlation_gets_the_target_first():
     np.testing.assert_array_equal(seen[0][0], 2 * two.values[:, 0])
 
 
-def test_pearson_probability_equals_scipy():
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=15), rng.normal(size=15)
-    assert PearsonR()(x, y) == pytest.approx(tuple(pearsonr(x, y)))
-    assert np.isnan(PearsonR()(x, np.ones(15))).all()
-
-
-@pytest.mark.parametrize("estimator", [PLS(3), Ridge(0.5)])
-def test_estimators_predict_splits_like_single_fits(estimator):
-    source, target = pair()
-    assert isinstance(estimator, SplitPredictor)
-    with pytest.raises(RuntimeError, match="fitted"):
-        estimator.predict(source.values)
-    train, test = np.arange(25), np.arange(25, 30)
-    (prediction,) = estimator.predict_splits(source.values, target.values, [(train, test)])
-    estimator.fit(source.values[train], target.values[train])
-    np.testing.assert_allclose(estimator.predict(source.values[test]), prediction, atol=1e-10)
-    linear = source.values[test] @ estimator.coef_.T + estimator.intercept_
-    np.testing.assert_allclose(linear, prediction, atol=1e-10)
-
-
 def test_regressions_of_others_get_assemblies():
     class Named(LinearRegression):
         def fit(self, x, y):
@@ -137,13 +106,3 @@ def test_regressions_of_others_get_assemblies():
     assert x["stimulus_id"].values.tolist() == y["stimulus_id"].values.tolist() == source["stimulus_id"].values.tolist()
     assert x["region"].values.tolist() == ["IT"] * 6
     assert later["neuroid_id"].values.tolist() == [5, 4, 3, 2, 1, 0]
-
-
-def test_kernels_get_arrays():
-    class Watched(Ridge):
-        def fit(self, x, y):
-            assert type(x) is type(y) is np.ndarray
-            return super().fit(x, y)
-
-    source, target = pair()
-    XarrayRegression(Watched(1.0)).fit(source, target)

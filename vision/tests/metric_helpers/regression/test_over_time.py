@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.metric_helpers import temporal
 from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR, Ridge
 from brainscore_vision.metric_helpers.regression.metrics import (
@@ -31,17 +31,13 @@ def timed(values, prefix, seed=0):
     """Values of shape (bins, stimuli, neuroids)."""
     bins, n, q = values.shape
     names = [f"{prefix}{i:02d}" for i in np.random.default_rng(seed).permutation(q)]
-    return NeuroidAssembly(
+    return assembly_of(
         values.transpose(1, 2, 0),
-        coords={
-            "stimulus_id": ("presentation", [f"s{i:03d}" for i in range(n)]),
-            "object_name": ("presentation", [f"o{i % 3}" for i in range(n)]),
-            "neuroid_id": ("neuroid", names),
-            "region": ("neuroid", ["IT"] * q),
-            "time_bin_start": ("time_bin", 70 + 10 * np.arange(bins)),
-            "time_bin_end": ("time_bin", 80 + 10 * np.arange(bins)),
-        },
-        dims=["presentation", "neuroid", "time_bin"],
+        stimulus_id=[f"s{i:03d}" for i in range(n)],
+        object_name=[f"o{i % 3}" for i in range(n)],
+        neuroid_id=("neuroid", names),
+        time_bin_start=("time_bin", 70 + 10 * np.arange(bins)),
+        time_bin_end=("time_bin", 80 + 10 * np.arange(bins)),
     )
 
 
@@ -239,11 +235,6 @@ def test_average_over_presentation():
     average = average_over_presentation(score)
     np.testing.assert_array_equal(average.values, [1.5, 2.5, 3.5])
     assert average.attrs["raw"] is score
-
-
-def test_names_of_the_published_module():
-    names = {"PerOps", "SpanOps", "PerTime", "PerPresentation", "PerNeuroid", "SpanTime"}
-    assert names | {"SpanTimeRegression", "PerTimeRegression", "average_over_presentation"} <= set(dir(temporal))
 
 
 @pytest.mark.parametrize("kind", BOTH)

@@ -94,12 +94,6 @@ def test_duplicates_are_computed_once(model, stimuli):
     assert model.seen == [3]
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 3, 5, 64])
-def test_the_batch_size_does_not_matter(stimuli, batch_size):
-    activations = extractor(Model(), batch_size=batch_size)(stimuli, layers=["double"])
-    np.testing.assert_array_equal(activations.values[:, 0], [20, 40, 60, 80, 100])
-
-
 def test_without_preprocessing_the_paths_are_the_inputs(stimuli):
     def lengths(paths, layer_names):
         return OrderedDict((name, np.asarray([[len(path)] for path in paths])) for name in layer_names)
@@ -278,21 +272,6 @@ def test_overriding_from_paths_changes_stimulus_sets_too(model, stimuli):
 
 def entries():
     return sorted((settings().cache_home / "activations").rglob("entry.json"))
-
-
-def test_a_second_call_computes_nothing(model, stimuli):
-    first = cached(model)(stimuli, layers=["double", "both"])
-    again = cached(model)(stimuli, layers=["double", "both"])
-    assert model.seen == [2, 2, 1]
-    assert again.equals(first)
-    assert len(entries()) == 1
-
-
-def test_a_cached_layer_is_not_computed_again_for_other_layers(model, stimuli):
-    cached(model)(stimuli, layers=["double"])
-    both = cached(model)(stimuli, layers=["double", "both"])
-    np.testing.assert_array_equal(both.values[0], [20, 10, -10])
-    assert len(entries()) == 2
 
 
 def test_the_name_of_model_stimuli_and_files_does_not_matter(model, stimuli, tmp_path):

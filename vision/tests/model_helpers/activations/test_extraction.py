@@ -577,16 +577,6 @@ def test_what_exceeds_the_budget_lies_in_a_file(model, stimuli, monkeypatch, cac
     assert names <= {"values.npy", "entry.json", "calls.jsonl"} | {name for name in names if name.endswith(".lock")}
 
 
-@pytest.mark.parametrize("cached", [True, False])
-@pytest.mark.parametrize("budget", ["0.00000001", "1"])
-def test_stimuli_that_occur_twice_are_in_their_places(model, stimuli, monkeypatch, cached, budget):
-    monkeypatch.setenv("BRAINSCORE_MEMORY_GB", budget)
-    order = [3, 3, 0, 1, 2, 9, 0]
-    twice = stimuli.iloc[order]
-    activations = extractor(model)(twice, layers=LAYERS, stimuli_identifier=None if cached else False)
-    np.testing.assert_array_equal(activations.values, truth()[order])
-
-
 def test_a_disk_without_room_for_what_exceeds_the_memory_is_named(model, stimuli, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "0.00000001")
     monkeypatch.setattr(matrix.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 0))
@@ -602,29 +592,6 @@ def test_a_layer_whose_shape_depends_on_the_stimulus_is_refused(stimuli):
         helper = ActivationsExtractorHelper(ragged, brightness, "net", batch_size=1, model_digest=digest)
         with pytest.raises(AssemblyError, match=r"'ragged' gave float64 of shape \(11,\).*\(1,\) before"):
             helper(stimuli, layers=["ragged"])
-
-
-def test_layers_of_several_types_become_one_type_that_holds_both(stimuli):
-    def mixed(inputs, names):
-        known = {"half": inputs[:, None].astype(np.float16), "whole": inputs[:, None].astype(np.int32)}
-        return {name: known[name] for name in names}
-
-    for digest in (None, lambda: "net"):
-        helper = ActivationsExtractorHelper(mixed, brightness, "net", batch_size=4, model_digest=digest)
-        activations = helper(stimuli, layers=["half", "whole"])
-        assert activations.dtype == np.float64
-        np.testing.assert_array_equal(activations.values[:, 0], activations.values[:, 1])
-
-
-def test_units_without_any_and_without_axes(stimuli):
-    def odd(inputs, names):
-        known = {"none": np.zeros((len(inputs), 0)), "number": inputs.astype(float)}
-        return {name: known[name] for name in names}
-
-    helper = ActivationsExtractorHelper(odd, brightness, "net", batch_size=4, model_digest=lambda: "net")
-    for _ in range(2):
-        assert helper(stimuli, layers=["none"]).shape == (N, 0)
-        np.testing.assert_array_equal(helper(stimuli, layers=["number"]).values[:, 0], 10 * np.arange(N))
 
 
 def test_the_cache_is_limited(model, stimuli, monkeypatch):

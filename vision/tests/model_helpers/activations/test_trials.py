@@ -19,7 +19,6 @@ from brainscore_vision.model_helpers.activations.core import ActivationsExtracto
 from brainscore_vision.model_helpers.activations.trials import (
     EXTENT_DEGREES,
     TRIAL_COORDS,
-    Trials,
     microsaccades,
     seeded,
     shift_images,
@@ -229,12 +228,6 @@ def test_random_numbers_go_on_as_if_nothing_had_been_drawn():
     with pytest.raises(ZeroDivisionError), seeded(0):
         _ = random.random() / 0  # noqa: S311 - the global one
     assert random.getstate() == before
-
-
-def test_trials_of_one_call_are_plain_values():
-    assert Trials().key == []
-    assert Trials(5, seed=1) == Trials(5, seed=1)
-    assert Trials(2).repeat("ab") == ["a", "a", "b", "b"]
 
 
 # -- beside the published system ---------------------------------------------------------------------------------------

@@ -86,16 +86,6 @@ def test_many_neuroids_are_derivatives_by_their_weight():
     near(found, np.sqrt(70 / 69) * (moved - moved.mean()), 0.97)
 
 
-@pytest.mark.parametrize("random_ties", [False, True])
-def test_a_few_neuroids_are_left_out_one_at_a_time(random_ties):
-    x, y = pair(n=20, q=5)
-    one = correlation_distances(x)
-    found = rdm_influences(one, correlation_distances(y), y, random_ties=random_ties)[1].neuroids
-    kept = [np.delete(y, j, axis=1) for j in range(5)]
-    without = [rdm_similarity(one, correlation_distances(each), random_ties=random_ties) for each in kept]
-    np.testing.assert_allclose(found, jackknife(without), atol=1e-12)
-
-
 def test_cells_are_near_what_single_responses_move():
     """The response as it grows from the mean of its pattern."""
     x, y = pair(n=80, q=6)

@@ -10,10 +10,9 @@ from brainscore_core.errors import AssemblyError, ConfigurationError, LayerNotFo
 from brainscore_vision.model_helpers.activations.temporal.core import (
     BlockInferencer,
     CausalInferencer,
-    Inferencer,
     TemporalInferencer,
 )
-from brainscore_vision.model_helpers.activations.temporal.inputs import Image, Video
+from brainscore_vision.model_helpers.activations.temporal.inputs import Video
 
 FORMATS = {"frames": "TC", "last": "C", "map": "CHW"}
 
@@ -137,20 +136,6 @@ def test_layers_are_averaged_down(stimulus):
     ):
         result = run(make(TemporalInferencer, max_spatial_size=most), [stimulus(100)], "map")
         np.testing.assert_allclose(result[0, 0, 0], expected)
-
-
-def test_stimuli_without_time(stimulus):
-    inferencer = Inferencer(
-        lambda inputs, layers: {"map": np.stack(inputs)},
-        lambda image: image.to_numpy().transpose(2, 0, 1) + 1.0,
-        {"map": "CHW"},
-        Image,
-    )
-    assert not inferencer.has_time
-    result = run(inferencer, [stimulus(1), stimulus(2)], "map", n_bins=1)
-    assert result.shape == (2, 1, 3, 2, 2)
-    assert result.dtype == np.float16
-    assert (result == 1).all()
 
 
 def test_what_a_model_does_not_take(stimulus):
