@@ -77,16 +77,8 @@ def test_unknown_benchmark_is_found_before_the_model_is_loaded(monkeypatch):
 def test_summary_says_everything(tmp_path):
     _, record, path = score_and_record("some", "Half-test", tmp_path / "here.json")
     text = format_record(record, path)
-    for part in (
-        "some on Half-test",
-        "0.5000",
-        "0.4000",
-        "0.8000",
-        "7 stimuli",
-        "IT: last",
-        "version 3",
-        np.__version__,
-    ):
+    numbers = ("0.5000", "0.4000", "0.8000", np.__version__)
+    for part in ("some on Half-test", "7 stimuli", "IT: last", "version 3", *numbers):
         assert part in text
     assert str(tmp_path / "here.json") in text
     assert "SIMULATED" not in text

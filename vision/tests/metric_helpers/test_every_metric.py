@@ -11,8 +11,10 @@ import importlib
 import importlib.util
 import json
 import re
+import runpy
 import traceback
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args
 
 import numpy as np
@@ -35,14 +37,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 HERE = tuple(str(Path(package.__file__).parent) for package in (brainscore_core, brainscore_vision))
 
 
-def makers():
-    specification = importlib.util.spec_from_file_location("peer_data", FIXTURES / "peer_data.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-MAKERS = makers()
+MAKERS = SimpleNamespace(**runpy.run_path(str(FIXTURES / "peer_data.py")))
 PLUGINS = {
     identifier: plugin.module
     for plugin in PluginIndex(library_roots("brainscore_vision")).plugins(KINDS["metric"].folder)

@@ -1,9 +1,10 @@
 """Compare with what the published system answers to the same arrays; `fixtures/peer_cases.py` is the recipe."""
 
-import importlib.util
 import json
 import re
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,14 +19,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 RELATIVE = 1e-8  # of scores, errors and raw values
 
 
-def recipe():
-    specification = importlib.util.spec_from_file_location("peer_cases", FIXTURES / "peer_cases.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-CASES = recipe()
+CASES = SimpleNamespace(**runpy.run_path(str(FIXTURES / "peer_cases.py")))
 ANSWERS = json.loads((FIXTURES / "peer_scores.json").read_text())
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "published_differences.md"
 FAILS_THERE = sorted(name for name, answer in ANSWERS.items() if "raises" in answer)

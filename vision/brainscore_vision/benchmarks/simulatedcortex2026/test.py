@@ -131,15 +131,6 @@ def test_the_other_population_predicts_less():
     assert float(it(PrecomputedFeatures(truth("V1"), 8))) < float(it(PrecomputedFeatures(truth("IT"), 8))) - 0.1
 
 
-def test_identical_from_run_to_run():
-    first, second = (
-        load_benchmark("SimulatedCortex2026.V1-pls")(PrecomputedFeatures(truth("V1"), 8)) for _ in range(2)
-    )
-    assert float(first) == float(second)
-    assert first.attrs["interval"] == second.attrs["interval"]
-    assert float(first.ceiling) == float(second.ceiling)
-
-
 @pytest.fixture(scope="module")
 def fewer_stimuli():
     """Make the benchmarks with every fifth stimulus, for models that take long to look."""

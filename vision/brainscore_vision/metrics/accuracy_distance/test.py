@@ -80,12 +80,6 @@ def test_ceiling_compares_pairs():
     np.testing.assert_allclose(both.attrs["raw"].values, (np.array(expected) + turned) / 2)
 
 
-def test_people_who_saw_a_part_are_compared_on_it():
-    target = people().isel(presentation=[*range(9), *range(9, 13)])
-    score = load_metric("accuracy_distance")(only("C"), target)
-    assert float(score.raw.sel(subject="B")) == pytest.approx(1 - (1 - 2 / 4) / (2 / 4))
-
-
 def test_mismatches_raise():
     metric = load_metric("accuracy_distance")
     with pytest.raises(AssemblyError, match="only in the source"):

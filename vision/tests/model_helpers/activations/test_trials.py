@@ -1,10 +1,11 @@
 """Trials: where the eye looks, how images move, and models that are random by intent."""
 
-import importlib.util
 import json
 import random
+import runpy
 from collections import OrderedDict
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -234,10 +235,7 @@ def test_random_numbers_go_on_as_if_nothing_had_been_drawn():
 
 
 def test_the_published_values_are_ours_and_its_labels_are_of_others(tmp_path):
-    path = Path(__file__).parent / "fixtures/peer_trials.py"
-    spec = importlib.util.spec_from_file_location("peer_trials", path)
-    peer_trials = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(peer_trials)
+    peer_trials = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "fixtures/peer_trials.py")))
     published = json.loads(peer_trials.ANSWERS.read_text())
     ours = peer_trials.answer(tmp_path)
     assert ours["stimulus"] == published["stimulus"] == ["b"] * 3 + ["a"] * 3

@@ -31,22 +31,7 @@ def by_pairs(responses, present):
 
 def test_equals_the_mean_over_pairs_of_repetitions():
     responses = np.random.default_rng(0).normal(size=(4, 6, 5))
-    n = range(6)
-    expected = [
-        [
-            np.mean(
-                [
-                    (responses[a, i] - responses[a, j]) @ (responses[b, i] - responses[b, j])
-                    for a in range(4)
-                    for b in range(4)
-                    if a != b
-                ]
-            )
-            / 5
-            for j in n
-        ]
-        for i in n
-    ]
+    expected = by_pairs(responses, np.ones((4, 6), dtype=bool))
     np.testing.assert_allclose(unbiased_distances(responses), expected, atol=1e-12)
     np.testing.assert_allclose(unbiased_distances(responses + 1e4), expected, atol=1e-6)
 

@@ -1,6 +1,7 @@
-import importlib.util
 import json
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -61,9 +62,7 @@ def test_equals_ridge_regression_of_scaled_features(sizes):
 
 
 def test_equals_himalaya():
-    specification = importlib.util.spec_from_file_location("himalaya_banded", HIMALAYA)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    module = SimpleNamespace(**runpy.run_path(str(HIMALAYA)))
     x, bands, y = module.data()
     stored = json.loads(module.STORED.read_text())
     split = [(np.arange(45), np.arange(45, 60))]

@@ -32,14 +32,8 @@ def scikit_learn(x, y, split, n_components):
 # (stimuli, features, neuroids): the power iteration by neuroid or by feature; source or target as they are or replaced
 # by a factor of their Gram matrix.
 SHAPES = [
-    (60, 40, 5),
-    (60, 300, 5),
-    (60, 40, 50),
-    (60, 40, 100),
-    (60, 300, 100),
-    (60, 300, 1000),
-    (50, 9, 1),
-    (50, 1, 1),
+    *((60, 40, 5), (60, 300, 5), (60, 40, 50), (60, 40, 100), (60, 300, 100), (60, 300, 1000)),
+    *((50, 9, 1), (50, 1, 1)),
 ]
 
 
