@@ -1,11 +1,11 @@
-"""Measure building the leaderboard of 741 models and 289 benchmarks from made-up records.
+"""Measure building the leaderboard of 741 models and 289 benchmarks from made-up records, by its command.
 
-The records (1.5 GB) and the site are removed afterwards. The build runs in its own processes. Linux only.
+The records (1.5 GB) and the site are removed afterwards. Linux only.
 """
 
-import json
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -13,21 +13,29 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import cpu_of_tree, keep, options_of, say, size, timed
+from harness import keep, options_of, size, timed
 
 from brainscore_web.leaderboard.made_up import MadeUp
 
 
 def build(folder: Path) -> dict[str, float]:
-    command, peak = [sys.executable, __file__, "--build", str(folder)], 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+    command = [sys.executable, "-m", "brainscore_web", "leaderboard", "build", "--records", folder / "records"]
+    command += ["--catalogue", folder / "catalogue.json", "--to", folder / "site"]
+    peak, pipes = 0, {"stderr": subprocess.PIPE, "text": True}
+    with timed() as spent, subprocess.Popen(command, **pipes, start_new_session=True) as process:
         while process.poll() is None:
             peak = max(peak, memory_of_session(process.pid))
             time.sleep(0.2)
-        said = process.communicate()[0]
+        said = process.stderr.read()
     if process.returncode:
         raise SystemExit(f"The build failed: {said}")
-    return {**json.loads(said.splitlines()[-1]), "peak_gb_of_all_processes": round(peak / 1e9, 3)}
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "seconds": round(spent["wall_s"], 2),
+        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2),
+        "n_records": int(re.search(r"([\d,]+) records", said)[1].replace(",", "")),
+        "peak_gb_of_all_processes": round(peak / 1e9, 3),
+    }
 
 
 def memory_of_session(session: int) -> int:
@@ -41,26 +49,6 @@ def memory_of_session(session: int) -> int:
         except OSError:  # it has ended
             continue
     return total
-
-
-def build_here(folder: Path) -> None:
-    from brainscore_web.leaderboard import site
-    from brainscore_web.leaderboard.catalogue import Catalogue
-    from brainscore_web.leaderboard.sources import FolderSource
-
-    catalogue = Catalogue.from_json((folder / "catalogue.json").read_bytes())
-    with timed() as spent:
-        built = site.build(FolderSource(folder / "records"), catalogue, folder / "site")
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    main = usage.ru_utime + usage.ru_stime
-    say(
-        {
-            "seconds": round(spent["wall_s"], 2),
-            "cpu_seconds": round(cpu_of_tree(), 2),
-            "cpu_seconds_of_main_process": round(main, 2),
-            "n_records": built.n_records,
-        }
-    )
 
 
 def measure(size: str) -> dict[str, object]:
@@ -78,11 +66,7 @@ def measure(size: str) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    options = options_of(__doc__, size="741x289" if size(1, 0) else "20x10", build=(None, "folder, in this process"))
-    if options.build:
-        build_here(Path(options.build))
-        sys.exit()
-    numbers = measure(options.size)
+    numbers = measure(options_of(__doc__, size="741x289" if size(1, 0) else "20x10").size)
     load = ", ".join(f"{average:.1f}" for average in os.getloadavg())
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
     keep("leaderboard", {**numbers, "machine": f"{system}, load {load} at the end"})
