@@ -43,6 +43,8 @@ SURROUNDINGS = {
     "TZ": "CHA-12:45",
     "OMP_NUM_THREADS": "1",  # for each of the two test processes: more would only compete for the cores
 }
+# What needs data or more than an ordinary machine runs when it is named, wherever those are.
+DEFAULT_TESTS = "not (private_access or network or gpu or slow or memory_intense)"
 PUBLISHED_FILES = "core/tests/fixtures/peer_files.py"
 PUBLISHED_SCORES = "vision/tests/metric_helpers/fixtures/peer_cases.py"
 PUBLISHED_PROPERTIES = "vision/tests/benchmark_helpers/fixtures/peer_properties.py"
@@ -132,9 +134,7 @@ def validate(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests of all packages and of the plugins: `nox -s tests [-- pytest arguments]`."""
     python = workspace(session, "test")
-    # What needs data or more than an ordinary machine runs when it is named, wherever those are.
-    marked = "not (private_access or network or gpu or slow or memory_intense)"
-    arguments = session.posargs or ["-n", "auto", "-m", marked]
+    arguments = session.posargs or ["-n", "auto", "-m", DEFAULT_TESTS]
     session.run(python, "-m", "pytest", *arguments, external=True, env=SURROUNDINGS)
 
 
@@ -297,6 +297,14 @@ def trials(session: nox.Session) -> None:
     """Run every script of perf/ on little data, to see that it still works."""
     python = workspace(session, "test")
     session.run(python, "-m", "pytest", "-m", "slow", TRIALS, *session.posargs, external=True, env=SURROUNDINGS)
+
+
+@nox.session(python=False)
+def coverage(session: nox.Session) -> None:
+    """Run the tests and print the branch coverage of the library, without what runs in processes of its own."""
+    python = workspace(session, "test", "mutants")
+    arguments = session.posargs or ["-n", "auto", "-m", DEFAULT_TESTS]
+    session.run(python, "-m", "pytest", "--cov", "--cov-report=term", *arguments, external=True, env=SURROUNDINGS)
 
 
 @nox.session(python=False)
