@@ -27,8 +27,8 @@ LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
 # Scripts in perf/, in the order they run; what `metrics` measures on comes from made_up_data.
 MEASUREMENTS = (
     "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth",
-    "data_standards", "metrics", "gpu", "costs", "limits", "coverage", "coverage_behaviour", "bias", "activations",
-    "memory_budget", "extraction_memory", "layer_selection", "benchmarks", "screen",
+    "data_standards", "metrics", "gpu", "costs", "limits", "coverage", "coverage_behaviour", "bias", "weak_models",
+    "activations", "memory_budget", "extraction_memory", "layer_selection", "benchmarks", "screen",
     "shared_stimuli", "fmri", "isolation", "comparison", "scheduling",
     "leaderboard", "leaderboard_pages", "suite_durations",
     "system_calls",

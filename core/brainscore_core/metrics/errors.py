@@ -48,6 +48,7 @@ def attach_influence(score: Score, influence: Influence, *, scale: Scale = "iden
         "interval": influence.interval(float(score), scale=scale),
         "influence": influence,
     }
+    score.attrs.pop("error_nan_reason", None)
     if influence.why_unknown is not None:
         attrs["error_nan_reason"] = influence.why_unknown
     score.attrs.update(attrs)

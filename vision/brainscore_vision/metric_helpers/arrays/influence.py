@@ -177,7 +177,8 @@ def median_of_correlations(
     for index, (x, y, rows) in enumerate(parts):
         near, weights, _ = medians[index]
         if not len(near):
-            return OnMedians(np.full_like(cells, np.nan), columns, of_neuroids, freedom)
+            one = np.arange(min(1, correlations.shape[1]))
+            return OnMedians(np.full((n_stimuli, len(one)), np.nan), one, of_neuroids, freedom)
         _, of_rows = correlation_influence(x[:, near], y[:, near])
         weights = weights / n_parts * (1.0 if slopes is None else slopes[index, near])
         np.add.at(cells, (rows[:, None], np.searchsorted(columns, near)), np.nan_to_num(weights * of_rows))

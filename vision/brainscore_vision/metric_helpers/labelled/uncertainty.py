@@ -36,6 +36,7 @@ def attach_to_bins(score: Score, influences: Sequence[Influence]) -> Score:
     score.attrs["interval"] = type(score)(
         np.array(intervals), coords={**coords, "bound": ("bound", ["low", "high"])}, dims=["time_bin", "bound"]
     )
+    score.attrs.pop("error_nan_reason", None)
     reasons = {influence.why_unknown for influence in influences} - {None}
     if reasons:
         score.attrs["error_nan_reason"] = "; ".join(sorted(str(reason) for reason in reasons))

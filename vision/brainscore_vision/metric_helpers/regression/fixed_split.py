@@ -10,6 +10,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
+from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import Neuroids, coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
@@ -56,6 +57,13 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         sources = [Side.of(part, "source") for part in (source_train, source_test)]
         targets = [Side.of(part, "target") for part in (target_train, target_test)]
         check_same_features(*sources)
+        ids = [coordinate(part.labels, Defaults.stimulus_coord) for part in targets]
+        if len(trained := np.intersect1d(*ids)):
+            raise AssemblyError(
+                f"{len(trained)} of {len(np.unique(ids[1]))} test stimuli are in the training data too, such as "
+                f"{str(trained[0])!r}: the score would reward memory. Leave them out of one part, or name "
+                "different pictures differently."
+            )
         train, test = (part.neuroids() for part in targets)
         order = matching_order(train.names, test.names, what="neuroid_id")
         neuroids = Neuroids(used=train.used & test.used[order], names=train.names)

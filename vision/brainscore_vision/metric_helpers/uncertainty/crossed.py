@@ -43,6 +43,8 @@ __all__ = [
     "t_interval",
 ]
 
+ROUNDING = 1e-12  # of scores of about 1
+
 
 class Spread(NamedTuple):
     """Uncertainty of an estimate."""
@@ -199,10 +201,11 @@ def attach_spread(
 ) -> Score:
     """Write the uncertainty of a 0-d score, over units such as ``['stimulus', 'subject']``, into its attributes.
 
-    These are ``error`` (NaN with an ``error_nan_reason`` unless positive; `missing`, or None: the spread is zero or
-    undefined), ``error_over``, ``error_df``, ``interval`` (low, high), ``interval_level`` and ``interval_method``.
+    These are ``error`` (NaN with an ``error_nan_reason`` unless larger than rounding; `missing`, or None: the spread is
+    zero or undefined), ``error_over``, ``error_df``, ``interval`` (low, high), ``interval_level`` and
+    ``interval_method``.
     """
-    defined = bool(np.isfinite(spread.error) and spread.error > 0 and np.isfinite(score.item()))
+    defined = bool(np.isfinite(spread.error) and spread.error > ROUNDING and np.isfinite(score.item()))
     score.attrs.update(error=spread.error if defined else float("nan"), error_over=list(over), error_df=spread.df)
     if not defined:
         score.attrs["error_nan_reason"] = missing or "no spread between what there is, so that none can be estimated"

@@ -59,6 +59,11 @@ class Accuracy(Metric):
             raise AssemblyError(f"There are {len(answers)} source labels for {len(truth)} target labels.")
         if len(truth) == 0:
             raise AssemblyError("There is nothing to compare: both sides are empty.")
+        if (answers.dtype.kind == "U") != (truth.dtype.kind == "U"):
+            raise AssemblyError(
+                f"Source labels are {answers.dtype} (such as {answers[0]!r}) and target labels {truth.dtype} (such as "
+                f"{truth[0]!r}): they are never equal. Convert one side, for instance with .astype(str)."
+            )
         correct = answers == truth
         score = Score(correct.mean())
         coords = coords_along(assemblies[-1], "presentation") if assemblies else {}

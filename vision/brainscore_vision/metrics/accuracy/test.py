@@ -48,6 +48,8 @@ def test_mismatches_raise():
         metric(list("abc"), list("abcd"))
     with pytest.raises(AssemblyError, match="argmax"):
         metric(np.zeros((4, 3)), list("abcd"))
+    with pytest.raises(AssemblyError, match=r"never equal.*astype"):
+        metric([1, 2, 3], ["1", "2", "3"])
     with pytest.raises(AssemblyError, match="nothing"):
         metric([], [])
 

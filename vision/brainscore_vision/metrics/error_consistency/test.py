@@ -132,6 +132,14 @@ def test_undefined_kappas_are_left_out_and_counted():
     assert float(score) == pytest.approx(0)  # a model without errors and a person with one
 
 
+def test_a_model_that_is_always_wrong_agrees_by_chance_and_rounding_is_no_error():
+    source, target, _, _ = experiment()
+    score = load_metric("error_consistency")(source.copy(data=np.full(60, "nothing")), target)
+    assert float(score) == 0
+    assert np.isnan(score.attrs["error"])
+    assert "no spread" in score.attrs["error_nan_reason"]
+
+
 def test_mismatches_raise():
     source, target, _, _ = experiment()
     metric = load_metric("error_consistency")

@@ -205,6 +205,11 @@ class InternalConsistency(Ceiling):
         halves: NDArray[np.bool_],
     ) -> _Reliabilities:
         responses, present, stimuli = self._by_repetition(assembly, values, repetitions)
+        if len(stimuli) < 3 and not self._compat:
+            raise AssemblyError(
+                f"Halves of the repetitions of {len(stimuli)} stimuli correlate with 1 or -1 only, which tells nothing "
+                "about their reliability. Give the ceiling at least three stimuli."
+            )
         neuroids = _usable(values, responses, present, names)
         if not neuroids.used.all():
             responses = np.ascontiguousarray(responses[:, :, neuroids.used])

@@ -45,6 +45,8 @@ def test_by_hand():
     assert ceiling.attrs["split_error"] == pytest.approx(medians.std(ddof=1) / np.sqrt(10))
     expected = {"n_stimuli": 50, "n_neuroids": 4, "n_repetitions": 6, "seed": 1}
     assert {name: ceiling.attrs[name] for name in expected} == expected
+    assert ceiling.attrs["error"] > 0
+    assert "error_nan_reason" not in ceiling.attrs
     assert isinstance(ceiling, Score)
     assert ceiling.attrs["raw"].dims == ("split", "neuroid")
 
@@ -101,6 +103,8 @@ def test_faults_raise():
     ceiling = load_ceiling("internal_consistency")
     with pytest.raises(AssemblyError, match="two values of 'repetition'"):
         ceiling(assembly(recording(repetitions=1)))
+    with pytest.raises(AssemblyError, match="at least three stimuli"):  # of two, halves correlate with 1 or -1
+        ceiling(assembly(recording(n=2)))
     broken = recording()
     broken[0, 3, 1] = np.inf
     with pytest.raises(AssemblyError, match="'n1'"):

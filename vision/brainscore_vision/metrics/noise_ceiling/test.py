@@ -68,6 +68,13 @@ def test_too_little(counts):
         load_ceiling("noise_ceiling")(measured(counts, noise=1))
 
 
+def test_a_large_mean_does_not_matter():
+    given = measured([4] * 50, noise=1)
+    assert float(load_ceiling("noise_ceiling")(given + 1e7)) == pytest.approx(
+        float(load_ceiling("noise_ceiling")(given))
+    )
+
+
 def test_no_repetitions_to_average():
     with pytest.raises(ValueError, match="n_averaged"):
         load_ceiling("noise_ceiling", n_averaged=0)

@@ -30,3 +30,5 @@ def test_a_constant_source_has_no_score(target, metric, suffix, value):
         score = load_metric(metric)(source, target)
     assert np.isnan(float(score))
     assert np.isnan(score.attrs["raw"].values).all()
+    assert np.isnan([score.attrs["error"], score.attrs["stimulus_error"]]).all()
+    assert "undefined" in score.attrs["error_nan_reason"]

@@ -286,6 +286,8 @@ def test_split_refuses_other_features_for_testing():
     for other in (source_test.isel(neuroid=np.arange(P)[::-1]), source_test.isel(neuroid=np.arange(P - 1))):
         with pytest.raises(AssemblyError, match=r"training and testing have 300 and (300|299) neuroids that differ"):
             metric(TrainTestSplitCorrelation)(source_train, other, target_train, target_test)
+    with pytest.raises(AssemblyError, match=f"{len(TEST)} of {len(TEST)} test stimuli are in the training data too"):
+        metric(TrainTestSplitCorrelation)(source_test, source_test, target_test, target_test)
 
 
 def test_split_with_one_neuroid_has_no_error_and_says_why():

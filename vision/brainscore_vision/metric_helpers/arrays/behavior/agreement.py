@@ -25,6 +25,8 @@ __all__ = [
     "relative_closeness",
 ]
 
+ROUNDING = 1e-15  # of a difference of shares
+
 
 def cohens_kappa(observed: ArrayLike, expected: ArrayLike) -> Floats:
     """Compute agreement beyond chance, ``kappa = (observed - expected) / (1 - expected)``, from shares in [0, 1].
@@ -38,8 +40,9 @@ def cohens_kappa(observed: ArrayLike, expected: ArrayLike) -> Floats:
     """
     seen = np.asarray(observed, dtype=np.float64)
     chance = np.asarray(expected, dtype=np.float64)
-    room = 1.0 - chance
-    kappa: Floats = np.divide(seen - chance, room, out=np.full(np.shape(room), np.nan), where=room > 1e-12)
+    room, beyond = 1.0 - chance, seen - chance
+    beyond = np.where(np.abs(beyond) < ROUNDING, 0.0, beyond)
+    kappa: Floats = np.divide(beyond, room, out=np.full(np.shape(room), np.nan), where=room > 1e-12)
     return kappa
 
 

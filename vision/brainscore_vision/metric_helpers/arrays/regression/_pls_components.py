@@ -45,7 +45,7 @@ class Components:
         Squared lengths of the rows of `active`; 1 without a component.
     loadings, weights : ndarray, shape (n_splits, n_components, n_targets or n_sources)
     mixing : ndarray, shape (n_splits, n_components, n_components)
-        Upper triangular, with ``X weights^T = scores^T mixing``.
+        Upper triangular with a diagonal of 1, with ``X weights^T = scores^T mixing``.
     """
 
     scores: Floats
@@ -115,7 +115,7 @@ class _Lockstep:
         self.active = backend.zeros(s, n_components, n)
         self.sizes = backend.zeros(s, n_components) + 1
         self.weights = backend.zeros(s, n_components, p)
-        self.mixing = backend.zeros(s, n_components, n_components)
+        self.mixing = backend.zeros(s, n_components, n_components) + backend.asarray(np.eye(n_components))
         if not self.by_neuroid:
             self.first = y[:, :FIRST] if first is None else first
             self.first_covariance = _covariances(self.first, x, members, backend)
@@ -148,7 +148,6 @@ class _Lockstep:
             part = _apply(earlier, scores) / earlier_sizes
             scores = scores - _apply(earlier_scores.mT, part)
             self.mixing[:, :k, k] += part
-        self.mixing[:, k, k] = 1.0
         scores = self._centred(scores)
         size = _squares(scores * self.mask)
         self.going = self.going & (size > EXHAUSTED**2 * _squares(projected * self.mask))

@@ -31,6 +31,7 @@ __all__ = [
     "solve_inverted",
 ]
 
+EPSILON = float(np.finfo(np.float64).eps)
 SMALLEST_PIVOT = 1e-6  # least ratio of smallest to largest pivot of a trusted Cholesky factor
 
 
@@ -81,7 +82,8 @@ def gram_factor(gram: Array, *, backend: str | Backend | None = None) -> Array:
             factor -= factor.mean(0)
             return factor
     eigenvalues, vectors = used.xp.linalg.eigh(gram)
-    return vectors * eigenvalues.clip(0, None) ** 0.5
+    # Roots of rounding would be features of 1e-8 of the largest.
+    return vectors * (eigenvalues * (eigenvalues > n * EPSILON * eigenvalues[-1])) ** 0.5
 
 
 # Above this condition number of a Gram matrix, rounding may reach 1e-7 of a prediction.

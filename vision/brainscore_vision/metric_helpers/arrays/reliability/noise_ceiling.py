@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING, pearson_columns
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown, step_up
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def variance_components(responses: RepeatedResponses, weights: ArrayLike | None 
     w = np.ones((1, len(centred))) if weights is None else np.asarray(weights, dtype=np.float64)
     n = w.sum(axis=1, keepdims=True)
     total = (w @ centred**2 - (w @ centred) ** 2 / n) / (n - 1)
-    total[total <= 1e-13 * np.mean(responses.means**2, axis=0)] = 0.0  # rounding of a constant
+    total[total <= ROUNDING**2 * np.mean(responses.means**2, axis=0)] = 0.0
     noise_of_means = w @ responses.noise_of_means / n
     noise = w @ responses.noise / n
     parts = [total - noise_of_means, noise, total]

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
@@ -67,13 +68,19 @@ def test_fit_equals_scikit_learn_coefficients():
     np.testing.assert_allclose(fitted.predict(x[:3]), reference.predict(x[:3]), atol=1e-9)
 
 
-def test_stops_when_the_rank_is_exhausted():
+@pytest.mark.parametrize("p", [40, 80])
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_stops_when_the_rank_is_exhausted(p, noise):
+    """At least squares; also where inner products of stimuli replace more features."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 40))
-    y = x[:, :2] @ rng.normal(size=(2, 4))
+    x = rng.normal(size=(50, 10)) @ rng.normal(size=(10, p))
+    y = x[:, :2] @ rng.normal(size=(2, 4)) + noise * rng.normal(size=(50, 4))
     ((train, test),) = splits(50, 1)
     (prediction,) = pls_predict_splits(x, y, [(train, test)], n_components=25)
-    np.testing.assert_allclose(prediction, y[test], atol=1e-9)
+    fitted = pls_fit(x[train], y[train], 25).predict(x[test])
+    expected = LinearRegression().fit(x[train], y[train]).predict(x[test])
+    np.testing.assert_allclose(prediction, expected, atol=1e-9)
+    np.testing.assert_allclose(fitted, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "p"), [(20, 100), (100, 20)])
