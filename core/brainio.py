@@ -1,10 +1,9 @@
 """Older tutorials and plugins import data standards from here, under the name of the package that these come from.
 
 ``brainio.assemblies``, ``brainio.fetch``, ``brainio.packaging``, ``brainio.s3``, ``brainio.stimuli`` and
-``brainio.transform`` are the modules of `brainscore_core.supported_data_standards.brainio` themselves, not copies.
+``brainio.transform`` are the modules of `brainscore_core.supported_data_standards.brainio`.
 
-This is one module and not a package, so that it shares no file with the one on PyPI. Where somebody installs that into
-the same environment, Python finds the package first.
+This is one module, so that it shares no file with the package on PyPI, which Python finds first if both are installed.
 """
 
 import sys

@@ -38,7 +38,8 @@ autosummary_context = {
         ],
     }
 }
-autodoc_typehints = "none"
+autodoc_typehints = "signature"  # docstrings do not repeat the types
+suppress_warnings = ["ref.python"]  # a class in two modules: either description will do
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False

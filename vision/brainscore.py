@@ -1,7 +1,7 @@
 """Older tutorials import the library from here: ``brainscore`` is `brainscore_vision` under its first name.
 
 ``brainscore.benchmarks``, ``brainscore.metrics``, ``brainscore.model_interface``, ``brainscore.utils``, and below them
-the modules that these tutorials name, are the modules of today themselves, not copies.
+the modules that these tutorials name, are today's modules.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Serve every Brain-Score domain: data standards, contracts, the plugin system and scoring.
 
-This is the front door. Names are loaded when they are first used, so that importing the package stays fast.
+Names are loaded when first used, so that importing the package stays fast.
 """
 
 from __future__ import annotations

@@ -176,17 +176,17 @@ def run_app(
 
     Parameters
     ----------
-    app : Typer
+    app
         Its commands come first in the help, which is that of this app.
-    arguments : sequence of str, optional
+    arguments
         Without the program; None: those of this process.
-    program : str
+    program
         Its name, also for ``--version``.
-    further : sequence of Typer
+    further
         Apps whose commands the program also has.
-    defaults : mapping, optional
+    defaults
         Command -> option -> value where none is given.
-    completion : bool
+    completion
         Whether ``--install-completion`` is offered.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)

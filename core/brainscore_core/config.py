@@ -1,7 +1,6 @@
 """Hold the settings of the library; the only reader of its environment variables.
 
-Variables of others (credentials, proxies, GitHub's) are read where they are used. Settings are read when needed
-(`settings()`), never at import, so that changes take effect at once.
+Others' variables (credentials, proxies, GitHub's) are read where they are used; settings when needed (`settings()`).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Settings:
         ``BRAINIO_HOME``, default ``~/.brainio``: downloaded stimulus sets and assemblies.
     cache_home
         ``BRAINSCORE_HOME/cache`` if that variable is set, else the platform's cache folder for ``brainscore``:
-        everything that can be remade (plugin index, activations, ceilings, generated data).
+        everything that can be remade.
     install_dependencies : {'yes', 'no', 'newenv'}
         ``BS_INSTALL_DEPENDENCIES``: whether requirements of plugins are installed, and where.
     caching_disabled
@@ -45,27 +44,23 @@ class Settings:
     installer_offline
         ``BRAINSCORE_OFFLINE`` is ``1``: never use the network, not even to install requirements.
     mirror
-        ``BRAINSCORE_MIRROR``: a folder with copies of files in S3 as ``<bucket>/<key>``, asked before S3; digests are
-        verified all the same. Together with ``BRAINSCORE_OFFLINE=1`` it serves machines without network.
+        ``BRAINSCORE_MIRROR``: a folder with copies of files in S3 as ``<bucket>/<key>``, asked before S3.
     images
-        ``BRAINSCORE_IMAGES``: a folder with images that may not be passed on, each stimulus set in a folder of its
-        identifier.
+        ``BRAINSCORE_IMAGES``: a folder of images that may not be passed on, by stimulus set.
     memory_map
-        ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on disk, uncompressed, and are read on demand, for
-        assemblies larger than memory.
+        ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on disk and are read on demand.
     array_backend
-        ``BRAINSCORE_ARRAY_BACKEND``, default ``numpy``: library that computes the metrics; ``torch``, ``torch:cuda`` or
-        ``torch:mps`` where a domain offers them. An argument of a metric takes precedence.
+        ``BRAINSCORE_ARRAY_BACKEND``, default ``numpy``: library that computes the metrics, such as ``torch:cuda``; a
+        metric's argument takes precedence.
     memory_gb
-        ``BRAINSCORE_MEMORY_GB``: arrays of activations of this size or more lie in a file, not in memory; GB (10^9
-        bytes), greater than 0. None: see `memory_budget`.
+        ``BRAINSCORE_MEMORY_GB``: larger activations lie in a file; GB (10^9 bytes), greater than 0. None: see
+        `memory_budget`.
     cache_gb
-        ``BRAINSCORE_CACHE_GB``: limit of cached activations on the disk, in GB (10^9 bytes), greater than 0; those not
-        used for the longest time go. Kept answers of models in boxes may take as much again. None: a quarter of the
-        disk.
+        ``BRAINSCORE_CACHE_GB``: limit of cached activations, and again of kept answers of models in boxes, in GB (10^9
+        bytes), greater than 0. None: a quarter of the disk.
     device
-        ``BRAINSCORE_DEVICE``: where networks run, such as ``cpu``, ``cuda:1`` or ``mps``. None: a GPU if CUDA has one,
-        else the CPU. An argument of a model takes precedence.
+        ``BRAINSCORE_DEVICE``: where networks run, such as ``cuda:1``. None: a GPU if CUDA has one, else the CPU. A
+        model's argument takes precedence.
     """
 
     home: Path

@@ -125,7 +125,7 @@ class OfflineError(DownloadError):
 
     Attributes
     ----------
-    absent : str
+    absent
         The missing file and its place, such as ``"s3://... is not at /home/..."``; may be empty.
     """
 
@@ -147,10 +147,7 @@ class IsolationError(BrainScoreError, RuntimeError):
 
 
 class NotApplicableError(BrainScoreError):
-    """A model cannot take a benchmark by its nature; its record says why and is not a failure.
-
-    Models without the region or the task raise it, and benchmarks without a usable stimulus for the model.
-    """
+    """A model cannot take a benchmark by its nature; its record says why and is not a failure."""
 
 
 class LayerNotFoundError(BrainScoreError, KeyError, AssertionError):

@@ -36,8 +36,7 @@ def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
 def atomic_path(target: str | Path) -> Iterator[Path]:
     """Give a temporary path to write to and rename it to ``target`` if the block ends without an error.
 
-    The path is in the same folder, which is made if absent, with the same suffix; it is removed on any error, Ctrl-C
-    included.
+    It is in the same folder, made if absent, with the same suffix, and removed on any error, Ctrl-C included.
     """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)

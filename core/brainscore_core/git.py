@@ -27,7 +27,7 @@ def run_git(
 
     Parameters
     ----------
-    repository : Path or None
+    repository
         Folder of a checkout; None: where this process is.
     stdin, environment
         As for `run_captured`; see `environment_of_git`.
@@ -93,13 +93,13 @@ def environment_of_git(
 
     Parameters
     ----------
-    environment : mapping of str to str
+    environment
         Variables of this process that git may see.
-    author : (str, str)
+    author
         Name and e-mail address.
-    settings : mapping of str to str
+    settings
         Configuration beside.
-    token : str
+    token
         Sent in a header to addresses that start with `address`, so that it is in no argument (which anybody on the
         machine can read), address or file.
     """

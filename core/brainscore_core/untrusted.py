@@ -1,7 +1,6 @@
 """Read JSON that anybody may have written: bounded before it is parsed, strict, and refused in a few harmless words.
 
-Frozen dataclasses state the expected types of fields, with bounds. Code that makes such an object
-is trusted; outside data only becomes an object through `read`.
+Frozen dataclasses state the types and bounds of fields; `read` makes them from outside data.
 """
 
 from __future__ import annotations

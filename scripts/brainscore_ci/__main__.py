@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Parameters
     ----------
-    arguments : sequence of str, optional
+    arguments
         Command line without the program; None: that of this process.
     """
     return command_line.run_app(app, arguments, program="brainscore_ci")

@@ -79,7 +79,7 @@ class BrainModel:
 
         Parameters
         ----------
-        task : str
+        task
             One of `BrainModel.Task`.
         fitting_stimuli : str, list of str or StimulusSet
             Argument of the task: for ``label`` either ``'imagenet'`` or the list of labels to choose from; for
@@ -92,9 +92,9 @@ class BrainModel:
 
         Parameters
         ----------
-        recording_target : str
+        recording_target
             The region, such as one of `BrainModel.RecordingTarget`.
-        time_bins : sequence of (float, float)
+        time_bins
             Start and end of each bin in ms after stimulus onset, such as ``[(70, 170)]``.
         """
         raise NotImplementedError(_missing(self, "start_recording"))
@@ -104,9 +104,9 @@ class BrainModel:
 
         Parameters
         ----------
-        stimuli : StimulusSet
+        stimuli
             One row per stimulus; for ``odd_one_out`` three rows per trial.
-        number_of_trials : int
+        number_of_trials
             Presentations of each stimulus. A deterministic model may answer once.
 
         Returns

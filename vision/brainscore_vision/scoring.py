@@ -47,10 +47,10 @@ def score(
     ----------
     model_identifier : str or object
         A registered model, such as ``'pixels'``, or one that `model_helpers.adapters.as_brain_model` wraps.
-    benchmark_identifier : str or sequence of str
+    benchmark_identifier
         A registered benchmark, such as ``'SimulatedCortex2026.V1-pls'``. Several are scored in turn with one model,
         which answers each question once, unless environments of their own separate them.
-    conda_active : bool
+    conda_active
         Whether the environment is already prepared, so that ``BS_INSTALL_DEPENDENCIES=newenv`` makes no other one.
     record : path, optional
         File; for several benchmarks, a folder for ``<benchmark>/<model>.json``. None: ``scores`` in the Brain-Score

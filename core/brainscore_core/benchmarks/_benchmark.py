@@ -71,10 +71,10 @@ class BenchmarkBase(Benchmark):
 
     Parameters
     ----------
-    ceiling_func : callable, Score or number
+    ceiling_func
         Called without arguments when `ceiling` is first read; numbers, such as the 1 of ``lambda: 1``, become a
         `Score`. May also be the ceiling itself.
-    parent : str, optional
+    parent
         Node of the hierarchy: ``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``, ``'behavior'``, or a name of your own. None:
         directly below the root.
     ceiling : Score or number, optional

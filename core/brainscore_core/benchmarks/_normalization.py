@@ -168,9 +168,9 @@ def validate_pair(metric: Any, ceiling: Any, normalization: Callable[..., Any], 
     ceiling : Score, Ceiling, callable or number
         Likewise, or with ``attrs['quantity']``. Undeclared, it counts as a ``reliability`` for `explained_variance` and
         as lawful for `ceil_score`.
-    normalization : callable
+    normalization
         `ceil_score`, `explained_variance`, or another one, which is not checked.
-    of : str
+    of
         Name of the object being built, for the message.
 
     Raises
@@ -264,11 +264,11 @@ def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
 
     Parameters
     ----------
-    score : Score
+    score
         Raw score, 0-d or with dimensions that the ceiling shares.
     ceiling : Score or number
         Above chance.
-    chance : float
+    chance
         Score of guessing, in [0, 1): 0 for correlations and kappa, 1 / n for accuracy among n equally frequent answers.
         It counts as exact.
 
@@ -311,7 +311,7 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
 
     Parameters
     ----------
-    score : Score
+    score
         Pearson correlation, 0-d or with dimensions that the ceiling shares.
     ceiling : Score or number
         Reliability of the measurement (split-half consistency after the Spearman-Brown correction, share of signal

@@ -34,7 +34,7 @@ def content_digest(*parts: object) -> str:
 
     Parameters
     ----------
-    *parts : object
+    *parts
         ``None``, bool, int, float, str, bytes, `Path` (the *content* of that file counts, not its name), NumPy
         arrays (dtype, shape and bytes), and mappings, sequences and sets of these. Mappings and sets count without
         their order.

@@ -53,7 +53,7 @@ def installed(environment: Path | None = None) -> str:
 
     Parameters
     ----------
-    environment : Path, optional
+    environment
         Folder of an environment on top of this one (`plugin_management.environment`), whose distributions hide those
         here. It is untrusted: only the names of its files are read.
     """

@@ -20,8 +20,7 @@ UNREGISTERED = "unregistered"
 def source_revision() -> str | None:
     """Return the git commit of the checkout this package runs from, with ``+changes`` if files differ from it.
 
-    New Python files in its folders, such as those of an uncommitted plugin, are changes too; files beside the folders
-    and ignored files are not. None without a checkout or git.
+    New Python files in its folders are changes too, unless ignored. None without a checkout or git.
     """
     here = Path(__file__).parent
     if _git(here, "ls-files", "--error-unmatch", Path(__file__).name) is None:

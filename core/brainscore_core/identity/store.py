@@ -1,6 +1,6 @@
 """Cache results in folders of bounded size, under keys that digest everything that changes the result.
 
-An entry is renamed into place, so that it is absent or whole; a lock lets one process compute while others wait.
+Entries are absent or whole; a lock lets one process compute while others wait.
 
 Three caches evict nothing: environments may be running, the plugin index has one file per plugin folder, and a mirror
 belongs to the user.
@@ -85,7 +85,7 @@ class Store:
     ) -> list[CacheEntry]:
         """Remove the least recently used entries until the rest and `incoming_bytes` fit into the limit; return them.
 
-        ``remove(path)`` removes an entry and returns True, or keeps one that is in use and returns False.
+        ``remove(path)`` removes an entry, or returns False for one in use.
         """
         limit_bytes = cache_limit_bytes() if self._limit_bytes is None else self._limit_bytes
         entries = self.entries()
@@ -151,21 +151,21 @@ def cached_file(
 ) -> Result:
     """Return the cached result of a key; compute and store it the first time.
 
-    A full or read-only disk costs time and a warning, never the result.
+    A full or read-only disk only costs time and a warning.
 
     Parameters
     ----------
-    kind : str
+    kind
         Folder below the cache home, such as ``'activations'``.
-    key : str
-        A `content_digest` of everything that changes the result.
-    suffix : str
+    key
+        A `content_digest`.
+    suffix
         File name ending, such as ``'.nc'``.
-    write : callable
+    write
         ``write(result, path)`` stores a result.
-    read : callable
+    read
         ``read(path)`` restores it; an entry that raises `OSError` or `ValueError` is computed again.
-    compute : callable
+    compute
         Computes the result, in one process at a time for each key if the disk has locks.
     """
     current = settings()

@@ -51,12 +51,12 @@ def check_path(path: Path, *, nans_expected: bool = False, class_name: str | Non
 
     Parameters
     ----------
-    path : Path
+    path
         A table ``.csv`` (beside an archive of the same name, or a folder that its file names are relative to), an
         archive ``.zip`` (beside its table), an assembly ``.nc``, or a folder with such files.
-    nans_expected : bool
+    nans_expected
         Whether missing values of assemblies are part of the data.
-    class_name : str, optional
+    class_name
         Class of the assemblies; None is guessed from their dims.
 
     Raises

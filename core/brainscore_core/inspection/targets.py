@@ -39,9 +39,9 @@ def check_target(
 
     Parameters
     ----------
-    target : str
+    target
         A file, a folder with packaged files, a plugin folder (by path or name), or an identifier of a data plugin.
-    library : str, optional
+    library
         Package of the data plugins; files need none.
     nans_expected, class_name
         See `check_path`; ``class_name`` is for files only.

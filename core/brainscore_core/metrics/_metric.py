@@ -66,7 +66,7 @@ class Ceiling:
     ----------
     quantity : str or None
         As for `Metric`.
-    estimator : str or None
+    estimator
         Method in a few words, also written to ``attrs['estimator']``. None: not stated.
     """
 

@@ -60,7 +60,7 @@ def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Sc
 
     Parameters
     ----------
-    scores : mapping of str to Score
+    scores
         0-d scores of units; only the stimuli of their ``attrs['influence']`` count. If ``attrs['stimulus_set']``
         differs, equal names are different stimuli.
 
@@ -116,9 +116,9 @@ def propagate(raw: Score, ceiling: Score, normalized: Score, *, squared: bool, c
 
     Parameters
     ----------
-    squared : bool
+    squared
         Whether the normalised score is ``raw * abs(raw) / ceiling`` instead of ``raw / ceiling``.
-    chance : float
+    chance
         Subtracted from raw score and ceiling.
 
     Returns

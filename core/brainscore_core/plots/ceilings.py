@@ -35,8 +35,7 @@ _UNITS = ("neuroid", "subject")
 def highest_raw(ceiling: float, normalization: str | None) -> float:
     """Return the raw score whose normalised score is 1.
 
-    A correlation whose square is divided by a reliability (``'explained_variance'``) reaches its root; other raw scores
-    reach the ceiling itself.
+    For ``'explained_variance'`` it is the root of the ceiling, else the ceiling itself.
 
     Examples
     --------

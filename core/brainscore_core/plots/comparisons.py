@@ -41,9 +41,9 @@ def compare(
 
     Parameters
     ----------
-    benchmarks : sequence of str, optional
+    benchmarks
         None: all with a record of one of the models, and their averages.
-    reference : str, optional
+    reference
         Model to subtract; None: the first.
 
     Returns

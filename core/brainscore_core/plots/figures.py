@@ -137,7 +137,7 @@ def save(figure: Figure, path: str | Path) -> Path:
 
     Parameters
     ----------
-    path : path-like
+    path
         Ends in ``.svg`` (with text as text), ``.png`` or ``.pdf``.
 
     Raises

@@ -44,11 +44,11 @@ def atlas(
     ----------
     score, interval : array-like, shapes (n_regions, n_layers) and (n_regions, n_layers, 2)
         Normalised by the ceiling, and 95 % intervals; NaN: none.
-    layers : sequence of str
+    layers
         Early to late.
     chosen, honest : sequences of length n_regions, optional
         The chosen layer (None: none), and its score corrected for the bias of choosing the best (NaN: unknown).
-    notes : sequence of str, optional
+    notes
         Below the names of regions, such as benchmarks.
 
     Returns

@@ -46,9 +46,9 @@ def scores(
 
     Parameters
     ----------
-    benchmark : str, optional
+    benchmark
         A benchmark or a node of `parents`. None: the average of all benchmarks with a score.
-    parents : mapping of str to str, optional
+    parents
         Parent of each benchmark and inner node, except roots. None: all benchmarks are below ``'average'``.
     missing : {'zero', 'left out', 'undefined'}
         Treatment of missing scores, see `brainscore_core.statistics.averages.average_tree`.

@@ -1,8 +1,8 @@
 """Build environments that keep the requirements of plugins apart.
 
 A virtual environment of the running interpreter sees everything importable here, through a ``.pth`` file, behind its
-own packages. The requirements of a plugin are installed into it and hide the versions from here. It is cheap and
-isolates additions and other versions, but does not hide installed packages that a plugin forgot to require.
+own packages. The requirements of a plugin are installed into it and hide the versions from here. It does not hide
+installed packages that a plugin forgot to require.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def environment_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> 
 
     Parameters
     ----------
-    bounded : bool
-        Whether the requirements of the library hold there too. If not, and they conflict, shared distributions get the
-        versions that the plugins allow, such as NumPy 1: enough for a candidate, which only answers a judge elsewhere.
+    bounded
+        Whether the requirements of the library hold there too. If not, conflicting shared distributions get the
+        plugins' versions, such as NumPy 1: enough for a candidate in a box.
 
     Raises
     ------

@@ -43,13 +43,13 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
 
     Parameters
     ----------
-    library : str
+    library
         Name of the package that has the registries, such as ``'mylibrary'``.
-    kind : str
+    kind
         ``'data'``, ``'stimulus_set'``, ``'metric'``, ``'benchmark'`` or ``'model'``, or the name of a folder.
-    identifier : str
+    identifier
         Key in the registry. Keys assigned at run time need no plugin.
-    index : PluginIndex, optional
+    index
         Plugins to search; None stands for those of the library.
 
     Raises
@@ -83,15 +83,15 @@ def find_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex 
 
 
 class ImportPlugin:
-    """Find the plugin that registers an identifier, as published code does; `find_plugin` under another signature.
+    """Find the plugin that registers an identifier: `find_plugin` under its published signature.
 
     Parameters
     ----------
-    library_root : str
+    library_root
         See ``library`` of `import_plugin`.
-    plugin_type : str
+    plugin_type
         Folder of the plugins: ``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``.
-    registry_prefix : str, optional
+    registry_prefix
         Kind, if the folder does not determine it: ``'stimulus_set'``.
 
     Attributes

@@ -44,7 +44,7 @@ class PluginRoot:
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """A plugin, the folder ``name`` in ``root``, as its source describes it, without importing it.
+    """A plugin, the folder ``name`` in ``root``, as its source describes it.
 
     ``computed`` are registrations whose identifiers it computes; ``problem`` says why its ``__init__.py`` cannot be
     read, with path and line.
@@ -100,8 +100,7 @@ def owners(library: str, kind: str) -> dict[str, list[Path]]:
 class PluginIndex:
     """The registrations of all plugins below some folders, see `library_roots`; absent folders hold no plugins.
 
-    Every query compares stamps first, so that added, changed and removed plugins count at once; only these are parsed
-    again.
+    Every query compares stamps first; only changed plugins are parsed again.
     """
 
     def __init__(self, roots: Sequence[PluginRoot]) -> None:

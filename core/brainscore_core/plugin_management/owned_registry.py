@@ -28,13 +28,12 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
 
     Parameters
     ----------
-    library : str
+    library
         Name of the package whose plugins register here, such as ``'mylibrary'``.
-    kind : str
+    kind
         Kind of the factories, such as ``'model'``.
-    owners : callable
-        ``owners(library, kind)`` returns identifier -> ``__init__.py`` of the plugins that register it. It is called
-        when another plugin than the last one changes an identifier, and before a change is refused.
+    owners
+        ``owners(library, kind)`` returns identifier -> ``__init__.py`` of the plugins that register it.
     """
 
     def __init__(self, library: str, kind: str, owners: Callable[[str, str], Owners]) -> None:

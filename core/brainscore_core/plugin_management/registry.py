@@ -17,11 +17,11 @@ class Kind:
 
     Attributes
     ----------
-    label : str
+    label
         The name in a message, such as ``'stimulus set'``.
-    folder : str
+    folder
         Folder of the library that holds its plugins, such as ``'models'``.
-    registry : str
+    registry
         Name of the dictionary that plugins assign to, such as ``'model_registry'``.
     """
 

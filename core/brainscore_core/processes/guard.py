@@ -1,8 +1,8 @@
 """End the programs that this process started even if it is killed itself.
 
-A second process, the guard, learns of every program through a pipe. The system closes the pipe when this process dies,
-and the guard ends the remaining programs and their descendants. ``PR_SET_PDEATHSIG`` is no substitute: it is tied to
-the starting thread, ends only that program, and misses programs that have not yet asked for it.
+A second process, the guard, learns of every program through a pipe. The pipe closes when this process dies; the guard
+then ends the remaining programs and their descendants. ``PR_SET_PDEATHSIG`` is no substitute: it is tied to the
+starting thread, ends only that program, and misses programs that have not yet asked for it.
 """
 
 from __future__ import annotations

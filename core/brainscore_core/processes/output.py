@@ -47,7 +47,7 @@ class Listener:
 
     Attributes
     ----------
-    errors : list of Exception
+    errors
         Errors of forwarding; the first one stops it.
     """
 

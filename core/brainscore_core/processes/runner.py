@@ -1,8 +1,8 @@
 """Run other programs with bounds on time, memory and output, and end all their descendants.
 
 A program gets no shell, no input and its own session, which ends with it even if this process is interrupted or killed
-(`processes.guard`). Standard output and standard error share one pipe, so that lines interleave as flushed: Python,
-like most programs, buffers standard output outside a terminal.
+(`processes.guard`). Standard output and error share one pipe; most programs, like Python, buffer the former outside a
+terminal.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Ended:
 
     Attributes
     ----------
-    status : int
+    status
         Exit status; a negative number is the signal that ended it.
     stopped : 'Timeout', 'MemoryLimit', 'ProcessLimit' or None
         Bound at which it was ended; None if it ended by itself.
-    output : str
+    output
         Start and end of its standard output and standard error together.
-    peak_memory_bytes : int, optional
+    peak_memory_bytes
         As in `RunOptions`; None if unmeasured.
     """
 
@@ -90,26 +90,26 @@ class RunOptions(TypedDict, total=False):
 
     Attributes
     ----------
-    environment, folder : optional
+    environment, folder
         All of its environment variables, and its working directory; None: those of this process.
-    timeout_s, most_processes : float, optional
+    timeout_s, most_processes
         Longest duration and largest number of processes including descendants; None: unlimited.
-    memory_bytes : float, optional
-        Largest resident memory of the program and its descendants together, checked five times a second; unlimited if
-        None or without ``/proc`` (macOS, Windows).
-    secrets : sequence of str
+    memory_bytes
+        Largest resident memory of the program and its descendants together, checked five times a second; None, or no
+        ``/proc`` (macOS, Windows): unlimited.
+    secrets
         Texts to remove from the collected output.
-    show : callable, optional
+    show
         Receives each line of output, without its end, while the program runs. A carriage return also ends a line.
-    most_shown : float
+    most_shown
         Bytes of output forwarded to `show`, which then receives a note that more was cut.
-    pass_fds : sequence of int
+    pass_fds
         Open files to inherit, under the same numbers.
-    reports_signals : bool
+    reports_signals
         Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
-    memory_folders : sequence of str
+    memory_folders
         Folders of a root of its own that lie in memory, such as ``/tmp``; their files count as memory, also empty ones.
-    memory_events : Path, optional
+    memory_events
         File of the program's control group where the kernel counts processes that it ended for their memory.
     """
 

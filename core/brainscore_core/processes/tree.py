@@ -31,12 +31,12 @@ class _Process(NamedTuple):
 class ProcessTree:
     """A session leader, given by its process id, and its descendants.
 
-    A process once seen as a descendant stays one after its parents have ended. One that leaves the session *and* loses
-    its parents between two looks is missed: only a PID namespace prevents that.
+    One that leaves the session *and* loses its parents between two looks is missed: only a PID namespace prevents
+    that.
 
     Parameters
     ----------
-    started : int, optional
+    started
         Start of the root, which no later process with its number has; None: read now, before the root is waited for.
     """
 

@@ -144,11 +144,11 @@ def compare_on_average(
 ) -> ComparedModels:
     """Compare the averages of models over all benchmarks below a node of a tree, as the leaderboard does.
 
-    Benchmarks without any score do not count, nor do simulated ones unless all below the node are simulated.
+    Benchmarks without any score do not count, nor simulated ones unless all are.
 
     Parameters
     ----------
-    records : iterable of ScoreRecord
+    records
         At most one of a model and a benchmark.
     parents, missing
         As for `average_tree`.

@@ -65,14 +65,13 @@ def renormalise(
 
     Parameters
     ----------
-    ceiling : Score
+    ceiling
         0-d, the benchmark's present ceiling.
-    version : int, optional
+    version
         Present version of the benchmark. None: as in the records.
-    revision : str, optional
-        Present revision of the benchmark's plugin, for records that name its folder alone: only the ceiling has
-        changed. Others keep theirs.
-    dry_run : bool
+    revision
+        Present revision of the benchmark's plugin, for records that name its folder alone; others keep theirs.
+    dry_run
         Write nothing.
 
     Returns
@@ -128,7 +127,7 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
 
     Parameters
     ----------
-    ceiling : Score
+    ceiling
         0-d; uncertain if it has attrs ``influence``, otherwise exact, as in scoring.
 
     Raises

@@ -109,9 +109,9 @@ class ScoreRecord(Untrusted):
     benchmark_version
         The benchmark's own version.
     score
-        Ceiling-normalised score; None if the model cannot be scored on this benchmark (NaN).
+        Ceiling-normalised score; None for NaN.
     raw, ceiling
-        Score before normalisation, and ceiling.
+        Parts of the score.
     error
         Standard error of the score over new samples of the sources in `error_over`.
     interval
@@ -121,9 +121,9 @@ class ScoreRecord(Untrusted):
     layers
         Region -> recorded layer or layers of the model.
     simulated
-        True if the measurements are simulated, not biological.
+        Whether the measurements are simulated.
     seed
-        Seed stated by the benchmark, such as that of simulated measurements.
+        Seed stated by the benchmark.
     duration_s
         Wall-clock time from loading the model to the score.
     created
@@ -135,10 +135,9 @@ class ScoreRecord(Untrusted):
     source_revision
         Commit of the checkout.
     status
-        'scored'; 'not_applicable' if the model by its nature cannot be scored on this benchmark; 'failed:<class of the
-        error>' or 'skipped:<reason>'.
+        'scored', 'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
     message
-        Message of the error, or why the model cannot be scored on this benchmark.
+        Message of the error, or why the benchmark is not applicable.
     model_revision, benchmark_revision
         Digest of the code of the plugin and its dependencies if computed by planning, otherwise of its folder alone
         (`sources.folder_revision`); ``'unregistered'`` without a plugin. None only in old or hand-written records.
@@ -154,11 +153,11 @@ class ScoreRecord(Untrusted):
     stimulus_error
         Part of `error` over new stimuli alone.
     split_error
-        Standard error of the mean over splits of these data: the effect of the draw of splits.
+        Standard error of the mean over splits of these data.
     error_nan_reason, interval_nan_reason
         Why there is no error or no interval.
     influence
-        Influence of stimuli and units on the score (`InfluenceSketch.to_text`), for averages and differences of models.
+        Influences on the score (`InfluenceSketch.to_text`).
     stimulus_set, assembly
         Identifiers of the stimuli and units in `influence`; None: they belong to this benchmark alone.
     normalization
@@ -193,7 +192,7 @@ class ScoreRecord(Untrusted):
     values
         Digest of the file with the values of single neuroids or subjects, see `brainscore_core.records.values`.
     tail
-        Last lines of output before a failure.
+        Last lines of output.
     peak_memory_bytes
         Peak memory.
     schema_version
@@ -270,14 +269,10 @@ class ScoreRecord(Untrusted):
 
         Parameters
         ----------
-        score : Score
-            0-d; if it is NaN, the status is 'not_applicable'. Attributes that the record takes over: ``raw``,
-            ``ceiling``, ``error``, ``interval``, ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``n_subjects``,
-            ``layers``, ``layer_origin``, ``simulated``, ``seed``, ``seeds``, ``normalization`` and ``chance``;
-            ``not_applicable``, why the model cannot be scored, becomes the message. About the error also
-            ``error_over``, ``stimulus_error``, ``split_error``, ``error_nan_reason``, ``interval_nan_reason`` and
-            ``influence``, with the ``stimulus_set`` and the ``assembly`` that its names belong to. The ceiling, a
-            `Score`, may have ``error``, ``interval``, ``error_over``, reasons why there is none, and ``estimator``.
+        score
+            0-d; if it is NaN, the status is 'not_applicable'. Attributes named like a field become that field;
+            ``not_applicable``, why the model cannot be scored, the message; those of the ceiling, a `Score`, such as
+            ``error`` and ``estimator``, the fields ``ceiling_...``.
         **fields
             Further fields, such as ``benchmark_version`` (None unless it is an integer) and ``duration_s``.
         """
@@ -307,11 +302,11 @@ class ScoreRecord(Untrusted):
 
         Parameters
         ----------
-        status : str
+        status
             'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
-        message : str
+        message
             Message of the error; its first 1,000 characters are kept.
-        tail : str
+        tail
             Output before the failure; its last 4,000 characters are kept.
         **fields
             Further fields, such as ``duration_s``.
@@ -355,7 +350,7 @@ class ScoreRecord(Untrusted):
 
         Parameters
         ----------
-        of_same_benchmark : bool
+        of_same_benchmark
             Whether it is compared with records of the same benchmark only. Otherwise influences of a record that names
             no stimulus set and assembly are omitted: others may share them under other names.
         """

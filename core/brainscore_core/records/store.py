@@ -43,9 +43,9 @@ def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", c
 
     Parameters
     ----------
-    values : bytes
+    values
         Values of single neuroids and subjects, see `brainscore_core.records.values`.
-    lock, candidate_lock : str
+    lock, candidate_lock
         Installed names and versions (`software.installed`), and those of the model's environment, if it had its own;
         written once in each folder.
 
@@ -220,13 +220,13 @@ def why_not_again(
 
     Parameters
     ----------
-    record : ScoreRecord or None
+    record
         Existing record.
-    model_revision, benchmark_revision : str or None
+    model_revision, benchmark_revision
         Present revisions of the plugins.
-    with_private : bool
+    with_private
         Whether private data are available, so that pairs skipped without them are tried again.
-    version_class : str, optional
+    version_class
         Version class of the library; None: of the running one.
     """
     if record is None or not _is_current(record, (model_revision, benchmark_revision), version_class):

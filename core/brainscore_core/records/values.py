@@ -1,7 +1,6 @@
 """Store the values of single neuroids and subjects beside a record: one compressed file of plain arrays.
 
-The file, ``<model>.values.npz``, can be opened by `numpy.load`. The record names its digest, so that values of another
-run are never taken for its own.
+`numpy.load` opens the file, ``<model>.values.npz``. The record names its digest.
 """
 
 from __future__ import annotations

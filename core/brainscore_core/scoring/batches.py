@@ -79,14 +79,14 @@ def make_batches(
 ) -> list[Batch]:
     """Group pairs into batches and order them, whatever the order of the pairs.
 
-    Pairs of one model stay together, and in them those with the same stimuli. The longest batch comes first, so that it
-    doesn't delay the end; within a batch short pairs come first, so that a broken model shows early.
+    Pairs of one model stay together, and in them those with the same stimuli. The longest batch comes first; within a
+    batch short pairs, so that a broken model shows early.
 
     Parameters
     ----------
-    stimuli_of : callable
+    stimuli_of
         Benchmark -> a key that benchmarks with the same stimuli share; by default each has its own.
-    most_minutes : float
+    most_minutes
         Longer batches are divided, between sets of stimuli if possible. A longer pair has a batch of its own.
     """
     of_model: dict[tuple[str, bool], list[Pair]] = {}
@@ -144,18 +144,17 @@ def run_batch(
 ) -> Iterator[Outcome]:
     """Score the pairs of a batch in a process of its own, and yield each outcome at once.
 
-    If a pair crashes the process or exceeds its limits, another continues: every pair gets an outcome. Closing the
-    iterator ends the process.
+    If a pair ends the process, another continues. Closing the iterator ends the process.
 
     Parameters
     ----------
-    library : str
+    library
         Package with the commands ``judge`` and ``prepare``, for models of private pairs, whose judge has no network.
     isolation : 'auto', 'box' or 'none'
         Where the model runs, see `Judge`; a box with private data, unless 'none' says that it is the caller's own.
     minutes, is_over : float, callable
         Time limit, and a function called several times a second: when either is over, pairs not reached get no outcome.
-    environment : mapping of str to str
+    environment
         Environment variables to select from, without credentials.
 
     Yields

@@ -107,11 +107,11 @@ def run_pairs(
 
     Parameters
     ----------
-    revision_of : callable
+    revision_of
         ``revision_of('model' or 'benchmark', identifier)`` returns the revision for the record.
-    why_no_private : str, optional
+    why_no_private
         Why private pairs are skipped, for their records; None: they are scored.
-    tell : callable
+    tell
         Called with each pair and outcome after its record is written.
 
     Returns

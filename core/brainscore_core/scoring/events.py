@@ -1,7 +1,7 @@
 """Report, line by line in a file, which pair of a batch has started and which has ended.
 
-The process that scores a batch appends, its parent reads. A model in that process may write anything: other lines are
-skipped, and reading is bounded.
+The scoring process appends, its parent reads, within bounds: a model there may write anything; other lines are
+skipped.
 """
 
 from __future__ import annotations

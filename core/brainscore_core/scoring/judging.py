@@ -1,7 +1,7 @@
 """Run the process that scores pairs of one model, watch it, and return the outcome of each pair.
 
-The process, the judge, writes a record of each pair and reports which pair it is at (`brainscore_core.scoring.events`).
-It and its children are ended when a pair exceeds its limits or the caller stops iterating.
+This process, the judge, reports which pair it is at (`brainscore_core.scoring.events`). It and its children end when a
+pair exceeds its limits or the caller stops iterating.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ class Judge:
 
         Parameters
         ----------
-        pairs : sequence of Pair
+        pairs
             At least one; those after the one that ended the process have no outcome.
-        no_time_left : callable
+        no_time_left
             Called several times a second; True ends the process, and the pair in progress has no outcome.
-        is_second : bool
+        is_second
             Whether an earlier process for the same pairs was killed before its first pair: a second one fails all
             pairs, a first one counts as an accident without outcome.
         """

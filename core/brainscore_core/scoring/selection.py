@@ -29,10 +29,10 @@ def select(wanted: Sequence[str], known: Sequence[str], what: str) -> list[str]:
 
     Parameters
     ----------
-    wanted : sequence of str
+    wanted
         Each a name; ``'all'``; a pattern as in a shell, such as ``'Recordings2030*'``; or ``'@names.txt'``, a file
         with a name or a pattern on each line, where ``#`` starts a comment.
-    what : str
+    what
         Noun for messages, such as ``'model'``.
 
     Raises

@@ -1,7 +1,6 @@
 """Give a temporary folder; if its owner is killed, the next owner of one removes it.
 
-The owner locks a file beside the folder; the lock ends with the process. So a folder is removed only if no living
-process owns it, even if containers share the temporary folder.
+The owner's lock on a file beside the folder ends with its process, also if containers share the temporary folder.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ _LOCK = ".lock"
 def work_folder(prefix: str) -> Iterator[Path]:
     """Give an empty temporary folder, removed after the block; see the module.
 
-    This user's folders with the same prefix and without a living owner are removed first. Without file locks (Windows,
-    some network file systems) those stay.
+    This user's folders of this prefix without a living owner are removed first, if the system has file locks.
     """
     parent = Path(tempfile.gettempdir())
     for lock in parent.glob(f"{prefix}*{_LOCK}"):

@@ -46,7 +46,7 @@ class Estimate:
         Why there is no value or no error.
     df
         Degrees of freedom of the error.
-    influence : Influence, InfluenceSketch or None
+    influence
         None: correlations with other scores are unknown.
     unmatched
         Part of the error beyond `influence`, with unknown correlations; ignored without influences.
@@ -80,7 +80,7 @@ def combined(
 
     Parameters
     ----------
-    weights : mapping of str to float
+    weights
         Weights of the scores that count, none of them missing.
     correlation : callable or None
         ``correlation(a, b)``, in [-1, 1], of the errors of two scores, at least one without influences. None: unknown.
@@ -150,9 +150,9 @@ def average_tree(
 
     Parameters
     ----------
-    scores : mapping of str to Estimate
+    scores
         Of leaves; absent and NaN ones are missing.
-    parents : mapping of str to str
+    parents
         Parent of every leaf and inner node, except roots.
     missing : {'zero', 'left out', 'undefined'}
         A missing child counts as 0 without error, is left out of the mean, or makes its parent missing. If all children

@@ -41,9 +41,9 @@ def correlation_over_models(
     ----------
     x, y : array-like, shape (n_models,)
         NaN: no score.
-    ranked : bool
+    ranked
         Whether to correlate ranks; equal scores share the mean of their ranks.
-    level : float
+    level
         Coverage of the interval, in (0, 1).
 
     Returns

@@ -284,7 +284,7 @@ class Influence:
         ----------
         scale : {'identity', 'fisher'}
             Scale of a symmetric interval: the score, or Fisher's z for scores in [-1, 1].
-        level : float
+        level
             Coverage, in (0, 1); else `ValueError`.
         """
         margin = self.margin(level)

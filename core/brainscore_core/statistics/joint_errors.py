@@ -178,7 +178,7 @@ class JointErrors:
 
         Parameters
         ----------
-        statistic : callable
+        statistic
             ``statistic(stimuli, units)`` returns the scores of all models, shape (n_models,), for places of stimuli and
             units, which may repeat.
         over : {'both', 'stimuli', 'units'}

@@ -7,8 +7,8 @@ names, plus noise of mean 0 from shared buckets (Charikar, Chen & Farach-Colton 
 of those of its stimulus and unit (Pham & Pagh 2013). A variance from a sketch has a standard deviation of
 :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of 2.2 %, for measurements of any size.
 
-Sketches add and scale as influences do. They reveal neither names nor single influences. Degrees of freedom are stored
-beside: a difference has fewer if only few units remain in it.
+Sketches add and scale as influences do. Degrees of freedom are stored beside: a difference has fewer if few units
+remain in it.
 
 References
 ----------
@@ -55,7 +55,7 @@ class InfluenceSketch:
     ----------
     buckets : ndarray, shape (3, WIDTH)
         Influences of stimuli, of units, and of cells.
-    freedom : (float, float)
+    freedom
         Degrees of freedom over stimuli and over units; infinite: unknown.
 
     Examples
@@ -79,7 +79,7 @@ class InfluenceSketch:
 
         Parameters
         ----------
-        stimuli, units : str
+        stimuli, units
             Identifiers of the stimulus set and of the measurement. In all sketches, equal names of the same one are the
             same stimulus or unit.
         """

@@ -253,7 +253,7 @@ def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
         Symmetric; False on the diagonal.
     scores : ndarray, shape (n_models,)
         NaN: in no group.
-    exact : bool
+    exact
         Whether models that do not differ always share a group. If not, groups are runs in the order of scores, so that
         such a pair shares none if a model between differs from one.
     """

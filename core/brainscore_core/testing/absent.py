@@ -30,9 +30,9 @@ def reason_of_absence(
 
     Parameters
     ----------
-    private : bool
+    private
         Whether the test marks its data as private.
-    why : str
+    why
         Reason why downloads are off.
     """
     if isinstance(error, PrivateDataError):

@@ -1,7 +1,7 @@
 """Let a plugin inherit the tests that every plugin of its kind must pass.
 
-A domain derives one class per kind of plugin from `Contract`; a plugin's ``test.py`` derives from that and names an
-identifier. Testing a whole plugin also tests the identifiers that no class names.
+A domain derives a class per kind from `Contract`, a plugin's ``test.py`` one per identifier from that. Testing a whole
+plugin also tests the other identifiers.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class Contract:
 
     Attributes
     ----------
-    identifier : str
+    identifier
         Identifier under test. Set it in a derived class; a class without it is not collected.
-    left_out : mapping of str to str
+    left_out
         Contract tests that do not apply to this plugin -> reason; reported as skipped with that reason.
-    registered_at : str
+    registered_at
         ``path:line`` of the registration, if known.
-    kind, base : str
+    kind, base
         Kind of plugin and name of the class to derive from, for messages. Set by the domain.
 
     Examples

@@ -38,11 +38,11 @@ class Conditions:
 
     Attributes
     ----------
-    private : bool
+    private
         Whether tests may try private data; access is only known when a test asks for them.
-    slow, gpu : bool
+    slow, gpu
         Whether to run tests with these markers.
-    memory_gb : float or None
+    memory_gb
         Free memory; None: unknown.
     """
 

@@ -47,11 +47,11 @@ class TestOutcome(Untrusted):
         Whether it belongs to the contract of the plugin's kind or to the plugin's own tests.
     outcome : str
         'error' if it could not run, 'deselected' by ``-k`` or ``-m``.
-    seconds : float
+    seconds
         Duration, including set-up.
     reason : str
         Reason of the skip, or text of the error.
-    traceback : str
+    traceback
         As printed by pytest, for the first failures.
     """
 

@@ -96,15 +96,15 @@ def make_neuroid_assembly(
 
     Parameters
     ----------
-    n_repetitions : int
+    n_repetitions
         Each repetition shows all stimuli once.
     time_bins : sequence of (start, end), optional
         Edges in ms; None leaves the dimension out.
-    noise : float
+    noise
         Standard deviation of the noise; that of the signal is 1.
-    regions : sequence of str
+    regions
         Assigned to the neuroids in turn.
-    identifier : str
+    identifier
         Becomes ``attrs['identifier']`` and ``attrs['stimulus_set_identifier']``.
 
     Returns
@@ -182,9 +182,9 @@ def make_behavioral_assembly(
 
     Parameters
     ----------
-    accuracy : float
+    accuracy
         Probability of the right choice; the wrong ones are equally likely.
-    probabilities : bool
+    probabilities
         Whether the values are probabilities (then there are no subjects).
 
     Returns

@@ -31,14 +31,13 @@ _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, zlib.erro
 def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_ratio: float = _RATIO_MOST) -> Path:
     """Extract ``<folder>/<name>.zip`` into ``<folder>/<name>/``, once, and return that folder.
 
-    A new folder appears only when it is complete. If the folder exists, absent members and those of another size are
-    extracted into it; everything else in it is left alone.
+    A new folder appears when complete. Into an existing one, absent members and those of another size are extracted.
 
     Parameters
     ----------
-    most_bytes : int
+    most_bytes
         Refuse an archive whose members have more bytes than this in total.
-    most_ratio : float
+    most_ratio
         Refuse an archive of more than 1 GiB unpacked that unpacks to more than this many times its own size.
 
     Raises

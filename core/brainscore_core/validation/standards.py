@@ -61,11 +61,11 @@ class AssemblyStandard:
 
     Attributes
     ----------
-    dims, optional_dims : tuple of str
+    dims, optional_dims
         Required dimensions, in any order, and further allowed ones; ``dims`` of None allows any.
-    coords : mapping of str to tuple of str
+    coords
         Dimension -> coordinates that it must carry if the assembly has the dimension.
-    unique : tuple of str
+    unique
         Coordinates whose values must not repeat (together, per dimension, if there are several on one).
     """
 

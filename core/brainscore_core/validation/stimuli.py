@@ -43,8 +43,8 @@ _TO_TEXT = "convert them: stimulus_set['stimulus_id'] = stimulus_set['stimulus_i
 def check_identifier(identifier: object, where: str = "identifier") -> list[Problem]:
     """Check that an identifier can name files and objects, and (a hint) that it follows the naming convention.
 
-    It is a text without spaces, slashes or control characters; by convention ``AuthorYear`` or a descriptive word,
-    sub-sets after a ``.``, words joined by ``_``. ``where`` names the kind of object.
+    Spaces, slashes and control characters are forbidden; by convention ``AuthorYear`` or a word, sub-sets after a
+    ``.``, words joined by ``_``. ``where`` names the kind of object.
     """
     if not isinstance(identifier, str) or not identifier:
         fix = "give a text such as 'Mine2026.IT', or set stimulus_set.name = 'Mine2026'"
@@ -162,8 +162,7 @@ def _check_case(names: Sequence[str], where: str) -> list[Problem]:
 def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
     """Look for stimuli of different identifiers whose files are the same, byte by byte; one hint names them.
 
-    Cross-validation divides identifiers, so a picture under two of them may be in training and in test. Only files of
-    the same size are read and compared by their SHA-256.
+    Cross-validation divides identifiers, so a picture under two of them may be in training and in test.
     """
     paths: Mapping[Hashable, str | Path] = getattr(stimulus_set, "stimulus_paths", None) or {}
     identifiers = [name for name in dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()) if name in paths]

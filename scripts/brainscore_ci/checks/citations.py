@@ -111,7 +111,7 @@ class MalformedBibtexError(ValueError):
 
     Parameters
     ----------
-    line : int
+    line
         Line in the text, from 0.
     """
 
@@ -126,11 +126,11 @@ class BibtexEntry:
 
     Attributes
     ----------
-    type : str
+    type
         In lower case, such as ``'article'``.
-    fields : mapping of str to str
+    fields
         Names in lower case.
-    line : int
+    line
         First line, from 0.
     """
 

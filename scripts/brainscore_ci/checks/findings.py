@@ -23,11 +23,11 @@ class Finding:
 
     Attributes
     ----------
-    path : str
+    path
         File or folder, with ``/``; relative to its repository, if it is in one.
-    line : int
+    line
         Counted from 1.
-    rule : str
+    rule
         Name of the rule, such as ``'literal-registration'``.
     severity : {'error', 'hint'}
         Errors prevent a merge; hints may be intended.
@@ -67,7 +67,7 @@ def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
 
     Parameters
     ----------
-    checked : sequence of str
+    checked
         Names of the checked plugins.
     """
     errors = [str(finding) for finding in in_order(findings) if finding.is_error]

@@ -26,9 +26,9 @@ class CheckedPlugin(PluginSource):
 
     Attributes
     ----------
-    location : str
+    location
         Its folder for people, relative to its repository, if it is in one.
-    earlier : mapping of str to bytes, optional
+    earlier
         Its Python files before the change; empty if it is new, None if nothing can be compared.
     """
 
@@ -69,15 +69,15 @@ class Surroundings:
 
     Attributes
     ----------
-    identifiers : mapping of str to mapping
+    identifiers
         Kind -> identifier -> places that register it, such as ``models/pixels/__init__.py:9``.
-    computing : frozenset of str
+    computing
         Kinds with computed identifiers, so that not all are known.
-    dependencies : mapping of str to SpecifierSet
+    dependencies
         Normalised name of each distribution that the libraries require -> versions.
-    plugins : frozenset of str
+    plugins
         Such as ``'metrics/rdm'``.
-    nodes : frozenset of str
+    nodes
         Parents of benchmarks in the libraries' ``hierarchy.toml``.
     """
 

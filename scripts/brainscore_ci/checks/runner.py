@@ -64,9 +64,9 @@ class Checked:
 
     Attributes
     ----------
-    plugins : tuple of str
+    plugins
         Such as ``'models/pixels'``.
-    fixed : tuple of str
+    fixed
         Files fixed beforehand.
     """
 
@@ -87,9 +87,9 @@ class Workplace:
 
     Attributes
     ----------
-    repository : Path or None
+    repository
         Top of the checkout; None: only the installed library.
-    libraries : tuple of str
+    libraries
         Folders of packages with plugins, relative to the repository; or the name of the installed package.
     """
 
@@ -205,9 +205,9 @@ def check_named(place: Workplace, names: Sequence[str], base: str | None = None,
 
     Parameters
     ----------
-    base : str, optional
+    base
         Branch or commit to compare benchmark versions with.
-    fix : bool
+    fix
         Whether to fix mechanical problems first, see `fix_plugin`.
 
     Raises

@@ -75,7 +75,7 @@ def code_changed(before: bytes, now: bytes) -> bool:
 
     Parameters
     ----------
-    before, now : bytes
+    before, now
         Source of one file; compared as bytes if it cannot be parsed.
     """
     try:

@@ -111,10 +111,7 @@ class NewPluginOptions:
 
 
 def new_plugin(options: NewPluginOptions) -> int:
-    """Start a plugin: write its folder, with tests that pass.
-
-    Several kinds of one name, such as data and benchmark, are written together.
-    """
+    """Start a plugin: write its folder, with tests that pass."""
     from brainscore_ci.scaffold import make
 
     *kinds, name = options.kinds_and_name

@@ -63,9 +63,9 @@ class WorkflowRun:
     ----------
     number, attempt : int
         Number among the workflow's runs, and number of starts.
-    status : str
+    status
         Such as 'queued', 'in_progress' or 'completed'.
-    conclusion : str or None
+    conclusion
         Such as 'success' or 'failure'; None until completed.
     """
 
@@ -109,16 +109,16 @@ class _ChangedFile:
 class HttpGitHub:
     """Access one repository on GitHub.
 
-    Server errors and rate limits are retried up to four times, waiting at most a minute each. Unsafe requests are
-    repeated only if they certainly had no effect. Only the API's host gets the token, not hosts of artifacts.
+    Server errors and rate limits are retried up to four times, waiting at most a minute each; unsafe requests only if
+    they certainly had no effect. Only the API's host gets the token.
 
     Parameters
     ----------
-    token : str
+    token
         Empty: only read public data.
-    api : str
+    api
         URL of the REST interface, ``GITHUB_API_URL``.
-    pause_s : float
+    pause_s
         Pause before each change; GitHub asks for a second.
 
     Raises

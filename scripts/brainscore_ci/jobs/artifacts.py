@@ -34,11 +34,11 @@ def read_records(
 
     Parameters
     ----------
-    folder : Path
+    folder
         Holds a folder ``records-<i>`` per job, with records at `record_path`; everything else is ignored.
     plan, policy : Plan, Policy
         Pairs asked of each job, so that none can forge the result of another.
-    revision_of : callable
+    revision_of
         ``revision_of('model' or 'benchmark', identifier)``; records of other revisions are refused.
 
     Returns

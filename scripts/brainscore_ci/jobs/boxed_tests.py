@@ -31,14 +31,14 @@ def box_of_tests(
 
     Parameters
     ----------
-    repository : Path
+    repository
         Top folder of the checkout, read-only.
-    own : Path
+    own
         Temporary folder for their home, files and outcomes.
-    data : Path
+    data
         Public data, or a copy of the private data they need. They see links to these files in a folder of their own,
         where they may add others.
-    network : bool
+    network
         Whether they have network; never with private data.
     """
     own, data = own.resolve(), data.resolve()

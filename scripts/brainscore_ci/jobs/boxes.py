@@ -33,7 +33,7 @@ def steps_to_boxes(*, profile_needed: bool, has_bubblewrap: bool | None = None) 
 
     Parameters
     ----------
-    has_bubblewrap : bool, optional
+    has_bubblewrap
         None: look for it.
     """
     if has_bubblewrap is None:

@@ -61,9 +61,9 @@ class Collected:
 
     Attributes
     ----------
-    problems : tuple of str
+    problems
         Problems with other files; safe in a log.
-    outdated : tuple of ScoreRecord
+    outdated
         Unpublished records of code that the branch of the plugins no longer has.
     """
 
@@ -92,7 +92,7 @@ def collect(
 
     Parameters
     ----------
-    code_branch : str
+    code_branch
         Remote branch with the plugins. Only records of its current code are published, so that a late run replaces
         nothing newer. Empty: all are published.
 
@@ -161,13 +161,13 @@ def publish(
 
     Parameters
     ----------
-    records : sequence of ScoreRecord, or callable
+    records
         Those that do not replace the existing record (`replaces`) are skipped. A callable is called at each attempt.
-    repository : Path
+    repository
         A checkout; its files, index and branches stay unchanged.
-    beside : mapping of str to bytes
+    beside
         Path -> content of files beside records, see `artifacts.read_beside`.
-    run : callable, optional
+    run
         Parent commit, or None -> the run to write; written only together with records.
 
     Returns

@@ -36,8 +36,8 @@ def without_credentials(environment: Mapping[str, str]) -> dict[str, str]:
 def start_again_without_credentials() -> None:
     """Remove credentials from this process before it runs or installs a plugin.
 
-    A deleted variable stays readable in ``/proc/<pid>/environ``, so the program replaces itself in the same process. If
-    another program calls this, variables are deleted and nothing restarts.
+    A deleted variable stays readable in ``/proc/<pid>/environ``, so the program replaces itself; called from another
+    program, it only deletes variables.
     """
     harmless = without_credentials(os.environ)
     if harmless.keys() == os.environ.keys():

@@ -51,7 +51,7 @@ def fetch(plan_file: Path, archive: Path, recipient: str) -> int:
 
     Parameters
     ----------
-    recipient : str
+    recipient
         Public key of age; only its private key opens the file.
 
     Raises

@@ -35,9 +35,9 @@ def run(
 
     Parameters
     ----------
-    base : str
+    base
         Branch or commit to compare with; empty: origin/main or main.
-    missing : Path, optional
+    missing
         File to write the pairs without a record to; then nothing is planned.
     """
     with _without_garbage_collection():

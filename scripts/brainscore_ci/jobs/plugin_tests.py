@@ -61,9 +61,9 @@ class TestOptions:
 
     Attributes
     ----------
-    private : bool
+    private
         Whether to run tests with private data; if not, no test gets credentials.
-    pytest_arguments : tuple of str
+    pytest_arguments
         Further arguments for pytest, such as ``('-k', 'ceiling')``.
     """
 
@@ -89,7 +89,7 @@ class PluginRun:
 
     Attributes
     ----------
-    outcomes : tuple of TestOutcome or None
+    outcomes
         Outcome of each test; None if the process ended too early.
     """
 
@@ -137,13 +137,13 @@ def run_plugin(
 
     Parameters
     ----------
-    folder : Path
+    folder
         Working folder of the process; paths are printed relative to it.
-    environment : mapping of str to str
+    environment
         All its environment variables, see `environment_of_tests`.
-    show : callable, optional
+    show
         Takes each line of output; None: inherit this process's output.
-    box_of : callable, optional
+    box_of
         ``box_of(python, own)`` returns the box to run in, which can write into `own`; None: no box.
 
     Raises
@@ -198,8 +198,8 @@ def _pytest_arguments(plugin: Plugin, options: TestOptions, workers: int) -> lis
 def environment_of_tests(options: TestOptions, *, network: bool = True) -> dict[str, str]:
     """Return the environment variables for tests.
 
-    Their home is a folder below the cache, so that tests neither see nor change anybody's scores; they share data and
-    weights with the caller. Without network, offline mode is set once instead of each test trying.
+    Their home is a folder below the cache; they share data and weights with the caller. Without network, they are
+    offline.
     """
     return _for_pytest(dict(os.environ) if options.private else without_credentials(os.environ), network=network)
 
@@ -248,11 +248,11 @@ def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | 
 
     Parameters
     ----------
-    library : str
+    library
         Package with the plugins, such as ``'mylibrary'``.
-    names : sequence of str
+    names
         See `plugins_named`; or paths of plugin folders, possibly outside the library.
-    options : TestOptions, optional
+    options
         None: all tests except slow ones.
 
     Raises

@@ -60,7 +60,7 @@ def known_error(name: str) -> str:
 
     Parameters
     ----------
-    name : str
+    name
         Such as ``'ValueError'``, ``'Timeout'`` or ``'SIGSEGV'``, or any name a plugin chose.
     """
     is_known = name in _NAMED or name in signal.Signals.__members__ or _ENDED.fullmatch(name)
@@ -70,14 +70,13 @@ def known_error(name: str) -> str:
 def public_record(record: ScoreRecord, revision_of: Callable[[str, str], str | None]) -> ScoreRecord:
     """Return a record of a private pair with its numbers, and no text but what this process knows or a list names.
 
-    The judge that wrote it ran the benchmark, which could put data into any text and every digest. Time is rounded to
-    10 s, memory to 100 MB.
+    Any text and digest could hold data. Time is rounded to 10 s, memory to 100 MB.
 
     Parameters
     ----------
-    record : ScoreRecord
+    record
         Record of a planned pair.
-    revision_of : callable
+    revision_of
         ``revision_of('model' or 'benchmark', identifier)`` returns the revision in this checkout.
     """
     memory = record.peak_memory_bytes
@@ -127,7 +126,7 @@ def public_result(result: PluginResult, tests: Mapping[str, tuple[str, int]]) ->
 
     Parameters
     ----------
-    tests : mapping of str to (str, int)
+    tests
         Names from the sources, see `written_tests`; other names are replaced.
     """
     return dataclasses.replace(

@@ -50,7 +50,7 @@ class ShardRequest:
 
     Attributes
     ----------
-    results : Path
+    results
         Folder for the results: one JSON file per plugin, see `Results`.
     """
 
@@ -176,8 +176,7 @@ def _run(
 def result_of(task: TestTask, run: PluginRun) -> PluginResult:
     """Return the test results of a plugin.
 
-    A process is trusted only if it ended well: the tests are a stranger's code and run in the process that writes the
-    outcomes.
+    A process is trusted only if it ended well: a stranger's tests run in it.
     """
     result = from_outcomes(run.outcomes or (), task.plugin, reproduce=_reproduce(task), duration_s=run.seconds)
     problem = run.problem

@@ -94,9 +94,9 @@ def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: fl
 
     Parameters
     ----------
-    batches : sequence of Batch
+    batches
         Divided further, so that one process has the requirements of all its benchmarks.
-    minutes : float
+    minutes
         Time limit for running batches, too.
     """
     deadline = time.monotonic() + 60 * minutes

@@ -23,7 +23,7 @@ def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
 
     Parameters
     ----------
-    results : mapping of str to sequence of TestOutcome
+    results
         Keyed by plugin, such as ``'models/network'``.
     """
     rows = [("plugin", "part", "passed", "failed", "skipped", "time")]

@@ -61,7 +61,7 @@ class Area:
     kind : str
         'plugin'; 'refused' (plugin folder with a forbidden name); 'documentation'; 'library tests'; 'measurements' (of
         speed); 'tooling' (workflows, configuration); 'library'; 'web' (pages that only show scores); or 'unknown'.
-    plugin : PluginName or None
+    plugin
         Set if the kind is 'plugin'.
     """
 
@@ -99,9 +99,9 @@ def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
 
     Parameters
     ----------
-    path : str
+    path
         Relative to the repository, with ``/``.
-    libraries : sequence of str
+    libraries
         Folders of packages with plugins.
     """
     for library in libraries:

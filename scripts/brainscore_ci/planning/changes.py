@@ -47,16 +47,16 @@ class FileChange:
 
     Attributes
     ----------
-    path : str
+    path
         Current path, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
         UTF-8 are surrogates.
-    old_path : str or None
+    old_path
         Previous path of a renamed or copied file.
     special : 'symlink', 'submodule' or None
         None for a plain file.
-    before, after : str
+    before, after
         Digests of the contents in git's store; empty if there is none, as in the working tree.
-    same_code : bool
+    same_code
         Whether only comments, docstrings and layout of a Python file differ.
     """
 
@@ -80,9 +80,9 @@ class ChangeSet:
 
     Attributes
     ----------
-    base : str or None
+    base
         Commit of the earlier state; None if nothing can be compared and every file counts as added.
-    head : str or None
+    head
         Commit of the later state; None: the working tree.
     """
 
@@ -130,11 +130,11 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
 
     Parameters
     ----------
-    before : str
+    before
         Target branch of a pull request, or the commit before a push. Zeros (first push of a branch) and a commit that
         no longer exists (forced push) mean `default_branch`; without one, or if it is the same commit, every file
         counts as added.
-    default_branch : str
+    default_branch
         Such as ``'origin/main'``.
 
     Raises

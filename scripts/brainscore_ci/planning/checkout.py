@@ -29,7 +29,7 @@ class Checkout:
 
     Attributes
     ----------
-    repository : Path
+    repository
         Its top folder.
     """
 

@@ -35,9 +35,9 @@ class PluginCard:
 
     Attributes
     ----------
-    private : bool
+    private
         Whether scoring on it, or loading its data, needs private data.
-    minutes, memory_gb : float or None
+    minutes, memory_gb
         Cost of a test run or a score according to its metadata; None: usual for its kind.
     """
 
@@ -101,15 +101,15 @@ def make_plan(
     ----------
     dependencies, cards
         Those of all plugins of the later state.
-    refused : iterable of Refusal
+    refused
         Files that the later state must not hold, even if the change does not touch them.
-    labels : iterable of str
+    labels
         ``ci-full`` tests everything, ``ci-no-score`` scores nothing.
-    library : LibraryEffect, optional
+    library
         Plugins that the change of the library concerns; None: it may concern all.
-    is_scored : callable
+    is_scored
         ``is_scored(model, benchmark)`` returns why a pair need not be scored again, or None.
-    stored : callable
+    stored
         Returns the (model, benchmark) of all records; called only if some may be stale.
     """
     draft = _Draft(changes, dependencies, cards, policy, event, frozenset(labels), refused=list(refused))

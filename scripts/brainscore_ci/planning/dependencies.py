@@ -34,11 +34,11 @@ class Use:
 
     Attributes
     ----------
-    how : str
+    how
         For people, such as ``"load_metric('rdm') in benchmark.py:12"``.
-    file : str
+    file
         File of the user, such as ``'benchmark.py'``.
-    reach : Reach or None
+    reach
         Which of the user's files change its scores; None: all except tests.
     """
 
@@ -61,9 +61,9 @@ class Dependencies:
 
     Attributes
     ----------
-    unresolved : tuple of (PluginName, str, Load)
+    unresolved
         Plugin, file and load of each identifier that no plugin registers; the change may have removed it.
-    reach : mapping of PluginName to Reach
+    reach
         Which files of each plugin can change scores.
     """
 
@@ -79,9 +79,9 @@ class Dependencies:
 
         Parameters
         ----------
-        changed : mapping of PluginName to str
+        changed
             Changed or deleted plugins, with the last reason of a chain, such as ``'changed: metric.py'``.
-        tests : bool
+        tests
             Whether to include plugins whose tests alone use a changed plugin; their own users stay out.
         """
         users: dict[PluginName, list[Use]] = {}

@@ -38,15 +38,15 @@ class PluginFacts:
 
     Attributes
     ----------
-    identifiers : mapping of str to tuple of str
+    identifiers
         Kind -> identifiers it registers.
-    computed : tuple of str
+    computed
         Kinds with identifiers that only running the plugin reveals.
-    files : mapping of str to SourceFacts
+    files
         Path inside the folder -> facts; only files that load or import a plugin.
-    sources : mapping of str to SourceFile
+    sources
         Path inside the folder -> file; all files.
-    has_tests : bool
+    has_tests
         Whether there is a ``test*.py``.
     access, minutes, memory_gb
         As in ``metadata.yml``; None if it does not say.
@@ -70,9 +70,9 @@ class TreeFacts:
 
     Attributes
     ----------
-    plugins : mapping of PluginName to PluginFacts
+    plugins
         Sorted by name; without folders with forbidden names.
-    helpers : mapping of str to SourceFacts
+    helpers
         Dotted name -> facts, of library modules that load a plugin, directly or not.
     """
 

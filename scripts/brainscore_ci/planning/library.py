@@ -35,9 +35,9 @@ class LibraryEffect:
 
     Attributes
     ----------
-    users, test_users : mapping of PluginName to str
+    users, test_users
         Plugins that import an altered name, with the reason, and those whose tests alone do; the nearest first.
-    general : frozenset of str
+    general
         Changed files that may concern every plugin: none imports from them, so they may run plugins.
     """
 
@@ -67,11 +67,11 @@ def follow_changes(
 
     Parameters
     ----------
-    before : mapping of str to SourceFile
+    before
         Path of each changed file of the library -> its earlier content.
-    library : mapping of str to SourceFile
+    library
         Present content, see `read_library`.
-    reach : mapping of PluginName to Reach
+    reach
         Which files of plugins can change scores.
     """
     modules = {path: _Module(_dotted(path), file) for path, file in library.items()}

@@ -178,7 +178,7 @@ class Plan(Untrusted):
         Compared commits, see `ChangeSet`.
     changed : tuple of str
         Every path that differs.
-    tests : tuple of TestTask
+    tests
         Sorted by plugin; each plugin once.
     pairs : tuple of Pair
         To score after the merge, or now on a push; each pair once.
@@ -186,7 +186,7 @@ class Plan(Untrusted):
         To score on a pull request: its plugins with the reference models or benchmarks, public data only.
     stale : tuple of Pair
         With a stored record that the change may make stale and that nothing scores again.
-    refused : tuple of Refusal
+    refused
         If there is any, nothing may run.
     """
 

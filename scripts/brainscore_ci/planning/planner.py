@@ -58,7 +58,7 @@ def plan_work_tree(
 
     Parameters
     ----------
-    base : str
+    base
         Branch or commit to compare with; empty: see `default_base`.
     """
     changes = changes_since(checkout.repository, base or default_base(checkout.repository))
@@ -79,9 +79,9 @@ def plan_change(
 
     Parameters
     ----------
-    records : str
+    records
         Branch with the records; after a merge, pairs with a valid record are skipped.
-    with_private : bool
+    with_private
         Whether private data are available; if so, pairs skipped for lack of them are planned again.
     """
     changes = changes_between(checkout.repository, base, head, default_branch=_DEFAULT_BRANCH)
@@ -97,10 +97,7 @@ def plan_change(
 
 
 def missing_pairs(checkout: Checkout, records: str = RECORDS) -> list[tuple[str, str]]:
-    """Return every (model, benchmark) without a record of the current code and library; failed ones have a record.
-
-    A person decides whether to retry a failed pair: the cause is most often in the code.
-    """
+    """Return every (model, benchmark) without a record of the current code and library; failed ones have a record."""
     with BranchStore(checkout.repository, records) as store:
         has_record = is_recorded(store, checkout.revision_of)
         models = sorted(identifier for kind, identifier in checkout.owners if kind == "model")

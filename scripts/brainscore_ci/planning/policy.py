@@ -21,26 +21,26 @@ class Policy:
 
     Attributes
     ----------
-    libraries : tuple of str
+    libraries
         Folders of packages with plugins, relative to the repository.
-    representatives : tuple of PluginName
+    representatives
         Plugins to test if a change may concern all of them; at least one of each kind.
-    most_library_tests : int
+    most_library_tests
         Most plugins to test since they use what a change of the library alters; at night all are tested.
-    reference_models, reference_benchmarks : tuple of str
+    reference_models, reference_benchmarks
         A pull request shows its new benchmark with these models, and its new model on these benchmarks, whose data are
         all public.
-    leaderboard : tuple of str
+    leaderboard
         Files and folders that the leaderboard depends on; a pull request that touches one gets a preview.
-    minutes : mapping of str to float
+    minutes
         Plugin folder -> usual minutes of its tests.
-    pair_minutes, memory_gb : float
+    pair_minutes, memory_gb
         Usual cost of a pair, and usual memory of a test or a score.
-    shard_minutes : float
+    shard_minutes
         Intended minutes of one job of a matrix.
-    most_shards : int
+    most_shards
         Most jobs of a matrix; GitHub allows 256.
-    most_previews : int
+    most_previews
         Most pairs that a pull request scores.
     """
 

@@ -57,7 +57,7 @@ class Reach:
 
     Parameters
     ----------
-    imported : frozenset of str
+    imported
         Dotted names inside the plugin that other plugins import, such as ``'tests.helper'``.
     """
 

@@ -42,11 +42,11 @@ def divide(
 
     Parameters
     ----------
-    shard_minutes : float
+    shard_minutes
         Intended minutes of one job; a longer task gets its own job.
-    most : int
+    most
         Most jobs, at least 1; beyond that, jobs take longer.
-    together : callable, optional
+    together
         Task -> key; tasks with the same key share a job if they fit into `shard_minutes` (pairs of one model load it
         once).
 
@@ -102,7 +102,7 @@ def tasks_of(shards: Sequence[Shard[Task]], number: int) -> tuple[Task, ...]:
 def test_shards(plan: Plan, policy: Policy) -> list[Shard[TestTask]]:
     """Return the test jobs of a plan, deterministically.
 
-    At night each runs twice in one matrix, with the newest and the oldest dependencies, so half as many are allowed.
+    At night each runs with the newest and the oldest dependencies, so half as many are allowed.
     """
     most = max(1, policy.most_shards // 2) if plan.event == "schedule" else policy.most_shards
     return divide(plan.tests, lambda task: task.minutes, shard_minutes=policy.shard_minutes, most=most)
@@ -111,7 +111,7 @@ def test_shards(plan: Plan, policy: Policy) -> list[Shard[TestTask]]:
 def pair_shards(pairs: Sequence[Pair], policy: Policy) -> list[Shard[Pair]]:
     """Return the jobs that score pairs of a plan or its previews; pairs of one model stay together.
 
-    No job mixes private and public pairs, so that model code meets credentials only if necessary.
+    No job mixes private and public pairs.
     """
     groups = [[pair for pair in pairs if pair.private is private] for private in (False, True)]
     total = sum(pair.minutes for pair in pairs)

@@ -25,9 +25,9 @@ class TrackedFile:
 
     Attributes
     ----------
-    path : str
+    path
         Relative to the repository, with ``/``. Bytes that are not UTF-8 are surrogates.
-    mode : str
+    mode
         Six digits, such as ``'100644'``; empty for untracked files.
     """
 
@@ -56,7 +56,7 @@ def tracked_files(repository: Path, commit: str | None = None) -> list[TrackedFi
 
     Parameters
     ----------
-    commit : str, optional
+    commit
         None: tracked and untracked files of the working tree, except ignored ones.
 
     Raises

@@ -20,7 +20,7 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
 
     Parameters
     ----------
-    most : int
+    most
         Most plugins and groups of pairs to list; the JSON form has all.
     """
     title = f"{count(len(plan.changed), 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"

@@ -33,7 +33,7 @@ def plain(text: str, most: int = 300) -> str:
 
     Parameters
     ----------
-    most : int
+    most
         Most characters, including the ``…`` that marks a cut.
     """
     line = " ".join(_visible(text[: 4 * most + 100]).split())

@@ -51,7 +51,7 @@ def from_outcomes(
 
     Parameters
     ----------
-    outcomes : sequence of TestOutcome
+    outcomes
         All are counted; the first 100 failures and 500 skipped tests are kept in full.
     """
     failures = [outcome for outcome in outcomes if outcome.outcome in {"failed", "error"}]

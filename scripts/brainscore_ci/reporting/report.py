@@ -39,7 +39,7 @@ def render(plan: Plan, results: Results, verdict: Verdict, *, most_bytes: int = 
 
     Parameters
     ----------
-    most_bytes : int
+    most_bytes
         Most bytes in UTF-8, at least 4,096. Beyond it, the least important parts are shortened first, and the end of
         the report names them.
     """

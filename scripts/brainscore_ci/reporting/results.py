@@ -94,7 +94,7 @@ class PluginResult(Untrusted):
     ----------
     status : str
         'passed', 'failed', 'error' (a test could not run), or 'skipped' (none ran).
-    failures, skipped : tuple
+    failures, skipped
         The first of them, see `from_outcomes`.
     reproduce : str
         Command line that reproduces the result on another machine.
@@ -185,7 +185,7 @@ class CheckResult(Untrusted):
 
     Attributes
     ----------
-    findings : tuple of FoundProblem
+    findings
         The first of them, errors before hints.
     """
 

@@ -17,11 +17,11 @@ class Section:
 
     Attributes
     ----------
-    name : str
+    name
         Name of its items, for people.
-    importance : int
+    importance
         Lower numbers are shortened first.
-    items : iterable of str
+    items
         Lines, dropped from the end; generated only as far as needed.
     """
 
@@ -61,7 +61,7 @@ def folded(name: str, title: str, items: Iterable[str], total: int, importance: 
 def fit(sections: Sequence[Section], most: int) -> tuple[list[Section], list[str]]:
     """Shorten sections until they fit, the least important first.
 
-    Each keeps its first few items as long as possible, so that no long section hides the others.
+    Each keeps its first few items as long as possible.
     """
     shortened = list(sections)
     excess = sum(section.size() for section in shortened) - most

@@ -38,7 +38,7 @@ def judge(plan: Plan, results: Results, *, whole: bool = False) -> Verdict:
 
     Parameters
     ----------
-    whole : bool
+    whole
         Whether the run includes the static checks.
     """
     if plan.refused:
@@ -94,11 +94,11 @@ def verdict(
 
     Parameters
     ----------
-    results : mapping of str to str
+    results
         Job -> 'success', 'failure', 'cancelled' or 'skipped'.
-    required : collection of str
+    required
         Jobs that must have a result.
-    may_skip : mapping of str to bool, optional
+    may_skip
         Job -> whether it may be skipped, as the plan has no work for it.
     """
     allowed = may_skip or {}

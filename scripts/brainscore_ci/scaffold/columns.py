@@ -54,11 +54,11 @@ class TextTable:
 
     Attributes
     ----------
-    rows : pandas.DataFrame
+    rows
         Its index counts the lines of the file from 1, so the first row is at 2.
-    chosen : mapping of str to str
+    chosen
         Role -> column, as the person said.
-    ignored : frozenset of str
+    ignored
         Columns to leave out.
     """
 
@@ -154,7 +154,7 @@ def read_table(file: Path, said: Sequence[str]) -> TextTable:
 
     Parameters
     ----------
-    said : sequence of str
+    said
         ``role=column`` for columns with other names than `NAMES` has; ``ignore=column`` leaves one out.
 
     Raises

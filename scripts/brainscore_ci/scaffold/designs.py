@@ -31,11 +31,11 @@ def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin:
 
     Parameters
     ----------
-    metric : str
+    metric
         Identifier; empty for a task that counts answers.
-    task : str or None
+    task
         Requested task; None: that of the metric.
-    plugin : Plugin or None
+    plugin
         Plugin of the metric; None: it is started with the benchmark, from the templates.
 
     Raises
@@ -119,7 +119,7 @@ def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateD
 
     Parameters
     ----------
-    is_named : bool
+    is_named
         Whether the request names the data, so that several regions need a choice.
 
     Raises

@@ -26,7 +26,7 @@ class WrittenPlugin:
 
     Attributes
     ----------
-    notes : tuple of (str, str)
+    notes
         How the tables of an experiment were read, see `Experiment`.
     """
 
@@ -56,7 +56,7 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
 
     Parameters
     ----------
-    library : str, optional
+    library
         Package of the plugin; None: the checkout's first.
 
     Raises

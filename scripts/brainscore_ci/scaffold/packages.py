@@ -36,15 +36,15 @@ class Assembly:
 
     Attributes
     ----------
-    class_name : str
+    class_name
         Such as ``'NeuroidAssembly'``.
-    sizes : tuple of (str, int)
+    sizes
         Dimensions, in order.
-    repetitions : int
+    repetitions
         Presentations of each stimulus; 1 if unknown.
-    n_stimuli : int
+    n_stimuli
         Different stimuli.
-    n_subjects : int
+    n_subjects
         Different subjects; 0 if unknown.
     """
 

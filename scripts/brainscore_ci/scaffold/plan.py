@@ -43,13 +43,13 @@ class PluginRequest:
 
     Attributes
     ----------
-    name : str
+    name
         As in a paper, ``'MyExperiment2024'``, or as a folder, ``'myexperiment2024'``.
-    identifier : str or None
+    identifier
         Identifier to register; for a benchmark without region and metric.
-    package : Path or None
+    package
         Folder of packaged files to register.
-    tables : TablesRequest or None
+    tables
         Tables to package and register.
     """
 

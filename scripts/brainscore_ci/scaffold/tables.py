@@ -48,13 +48,13 @@ class TablesRequest:
 
     Attributes
     ----------
-    columns : tuple of str
+    columns
         See `read_table`.
-    window : tuple of float or None
+    window
         Start and end in ms after onset within which spike times are counted.
-    bins : int
+    bins
         Time bins that the window is divided into.
-    region : str or None
+    region
         Region of all neurons if no column says it.
     """
 
@@ -295,7 +295,7 @@ def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -
 
     Parameters
     ----------
-    what : list of str
+    what
         Columns that name the thing repeated: stimulus, or stimulus and neuron.
     """
     table = reading.responses

@@ -23,13 +23,13 @@ class Recordings:
 
     Attributes
     ----------
-    regions : tuple of str
+    regions
         Recorded regions; empty if unknown or none.
-    trials : int or None
+    trials
         Presentations of each stimulus; None if unknown.
-    is_here : bool
+    is_here
         Whether code makes them, so that tests need no network.
-    fitting : str
+    fitting
         Stimulus set that models learn from; empty if there is none.
     """
 
@@ -46,27 +46,27 @@ class TemplateDefaults:
 
     Attributes
     ----------
-    metric_of_few : str
+    metric_of_few
         Usual metric of data with fewer stimuli than ``metric`` accepts.
-    metric_over_time : str
+    metric_over_time
         Usual metric of data with several time bins.
-    parent : str
+    parent
         Applies if the region of the benchmark is no category.
-    tasks : mapping of str to str
+    tasks
         Behavioural task -> usual metric; empty if there is none.
-    designs : mapping of str to str
+    designs
         Metric -> benchmark design, the name of a template folder after ``benchmark_``.
-    quantities : mapping of str to str
+    quantities
         Quantity of other metrics -> design.
-    least_stimuli : mapping of str to int
+    least_stimuli
         Metric -> fewest stimuli it accepts; others accept three.
-    no_design : mapping of str to str
+    no_design
         Metric -> why it has no design.
-    simulated : mapping of str to Recordings
+    simulated
         Design -> data for a benchmark without its own; ``''`` for other neural designs.
-    trials : int
+    trials
         Repetitions of each stimulus in synthetic data.
-    time_bins : tuple of (int, int)
+    time_bins
         Time bins of synthetic data over time, ms.
     """
 

@@ -45,13 +45,13 @@ class ArchivePolicy:
 
     Attributes
     ----------
-    libraries : tuple of str
+    libraries
         Folders of packages with plugins, relative to the repository. Paths that name none belong to the first.
-    most_archive_bytes, most_total_bytes, most_file_bytes : int
+    most_archive_bytes, most_total_bytes, most_file_bytes
         Size of the zip file, of its unpacked content, and of one unpacked file.
-    most_ratio : float
+    most_ratio
         Largest compression ratio of members over 2 MiB.
-    most_path : int
+    most_path
         Characters of a path in the repository; longer ones fail on some systems.
     """
 
@@ -70,9 +70,9 @@ class Fault:
 
     Attributes
     ----------
-    what : str
+    what
         A sentence, or the end of one that starts with file names: 'is a link'. May quote untrusted text.
-    names : tuple of str
+    names
         The first of the files, as the archive names them (untrusted text). Empty: it concerns the whole archive.
     """
 
@@ -110,11 +110,11 @@ class Archive:
 
     Attributes
     ----------
-    library : str
+    library
         Folder of its package, such as 'domain/mylibrary'.
-    files : mapping of str to bytes
+    files
         Path inside the plugin's folder -> content; sorted by path.
-    rest : tuple of Archive
+    rest
         Further plugins of the zip file, to be submitted after this one: data come first.
     """
 
@@ -143,8 +143,8 @@ def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy) -> Archive |
     """Extract the plugin from a zip file, in memory, or one of each kind.
 
     The zip file holds ``<folder>/<name>/...``, where folder is data, metrics, benchmarks or models; optionally below
-    the library's path, its end, or one more folder. Without ``<name>``, as in the tutorial on benchmarks, the folder
-    around it or the zip file names the plugin: ``MyBenchmark2024_stimuli_and_data/benchmarks/benchmark.py``.
+    the library's path, its end, or one more folder. Without ``<name>``, the folder around it or the zip file names the
+    plugin: ``MyBenchmark2024_stimuli_and_data/benchmarks/benchmark.py``.
     """
     try:
         content = _content(source, policy.most_archive_bytes)

@@ -40,9 +40,9 @@ class Owner:
 
     Attributes
     ----------
-    login : str
+    login
         Login at GitHub; empty if unknown.
-    account : int
+    account
         Number of the account; 0 if unknown.
     """
 
@@ -85,7 +85,7 @@ def ask_owners(owners: Sequence[Owner], submitter: Submitter, contact: str = "")
 
     Parameters
     ----------
-    contact : str
+    contact
         Contact in the metadata of the existing plugin.
     """
     others = [owner for owner in owners if not owner.is_of(submitter)]

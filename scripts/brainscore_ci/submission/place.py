@@ -22,7 +22,7 @@ class Placement:
 
     Attributes
     ----------
-    added, changed, removed : tuple of str
+    added, changed, removed
         Paths inside the plugin's folder.
     """
 
@@ -43,7 +43,7 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
 
     Parameters
     ----------
-    update : bool
+    update
         Whether the submission states that it replaces a plugin.
     """
     target = repository / archive.path

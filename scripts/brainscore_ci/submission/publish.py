@@ -41,11 +41,11 @@ class Remote:
 
     Attributes
     ----------
-    url : str
+    url
         URL or folder, without credentials.
-    base : str
+    base
         Target branch of the pull request.
-    token : str
+    token
         Sent in a header, so that no argument, address or file holds it. Empty: none is needed.
     """
 
@@ -62,7 +62,7 @@ class Publication:
     ----------
     state : str
         'opened' (new pull request), 'updated' (new commit on its branch), 'unchanged' or 'refused'.
-    before : tuple of Publication
+    before
         Those of earlier plugins of the same zip file; after a refusal the others are not tried.
     """
 
@@ -104,9 +104,9 @@ def submit(
 
     Parameters
     ----------
-    url : str
+    url
         Attachment to use; empty: the newest.
-    file : Path, optional
+    file
         A local zip file.
 
     Raises

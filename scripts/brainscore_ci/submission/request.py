@@ -62,9 +62,9 @@ class Issue:
 
     Attributes
     ----------
-    author_id : int
+    author_id
         Number of that account; unlike the login it never changes.
-    is_pull_request : bool
+    is_pull_request
         GitHub numbers both together.
     """
 
@@ -81,7 +81,7 @@ class Submission:
 
     Attributes
     ----------
-    url : str
+    url
         URL of the zip file; empty for a local file.
     """
 
@@ -127,9 +127,9 @@ def read_request(
 
     Parameters
     ----------
-    url : str
+    url
         Attachment to use; empty: the one in the newest text with any.
-    is_local : bool
+    is_local
         Whether the file is local, so that no attachment is needed.
     """
     form = read_form(issue.body)

@@ -26,9 +26,9 @@ class Bucket:
 
     Parameters
     ----------
-    path : str
+    path
         Bucket and folder, ``'brainscore-storage/brainio-brainscore'``.
-    cls : type, optional
+    cls
         Class of the assemblies, such as `NeuroidAssembly`. None: `DataAssembly`.
 
     Examples
@@ -95,11 +95,11 @@ class Bucket:
 
         Parameters
         ----------
-        stimuli : str, optional
+        stimuli
             Registered identifier of the stimulus set, possibly of another plugin. None: no stimuli.
-        merge_stimulus_set_meta : bool
+        merge_stimulus_set_meta
             Whether columns of the stimulus set become coordinates of ``presentation``.
-        memory_map : bool, optional
+        memory_map
             Whether values stay on disk. None: the setting ``BRAINSCORE_MEMORY_MAP``.
         """
 

@@ -45,9 +45,9 @@ def load_image_folder(identifier: str, levels: Sequence[str], n_images: int) -> 
 
     Parameters
     ----------
-    identifier : str
+    identifier
         Identifier of the stimulus set, and name of its folder in ``BRAINSCORE_IMAGES``.
-    levels : sequence of str
+    levels
         Meaning of the nested folder names, from the outermost: each becomes a column; whole numbers become integers.
 
     Raises

@@ -64,14 +64,14 @@ def build(
 
     Parameters
     ----------
-    catalogue : Catalogue
+    catalogue
         Models and benchmarks that only have records are added.
-    gone : collection of str or None
+    gone
         Scores of the site at `target` that may be missing now: models, benchmarks, or pairs ``'model benchmark'``;
         None: any.
-    pictures : Path, optional
+    pictures
         Folder that the paths of stimuli in the catalogue start from.
-    processes : int, optional
+    processes
         None: one per processor.
 
     Raises

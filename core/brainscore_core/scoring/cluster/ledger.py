@@ -40,18 +40,18 @@ class Piece:
 class Ledger:
     """Track which pairs have an outcome and which pieces are with workers.
 
-    Long work comes first and pieces get shorter towards the end, so that workers finish together: a piece is cut from
-    the end, with the long pairs, of the batch with the most work left.
+    Pieces get shorter towards the end, so that workers finish together: each is cut from the end, with the long pairs,
+    of the batch with the most work left.
 
     Parameters
     ----------
-    batches : iterable of Batch
+    batches
         No pair is in two of them.
-    slots : int
+    slots
         Number of pieces worked on at a time; may change during the campaign.
-    least_minutes, most_minutes : float
+    least_minutes, most_minutes
         Bounds of a piece, in planned minutes. A longer pair is a piece of its own.
-    most_losses : int
+    most_losses
         See `MOST_LOSSES`.
     """
 
@@ -126,8 +126,7 @@ class Ledger:
     def lost(self, key: str, *, begun: bool) -> Pair | None:
         """Note that a worker was lost; its unfinished pairs are scheduled again. Return the pair that is given up.
 
-        If the worker had `begun` the piece, the first pair without an outcome was in progress and becomes its own
-        piece. If another pair was the cause, because an outcome in between got lost, the next loss finds it.
+        If the worker had `begun` the piece, the first pair without an outcome becomes its own piece.
         """
         open_pairs = list(self.ended(key))
         given_up = None

@@ -69,13 +69,13 @@ class Cluster:
     ----------
     name
         Name as given by the user.
-    connect : callable
+    connect
         Returns a new client; raises `ClusterError` if the scheduler cannot be reached.
     most_minutes
         Maximum length of a piece.
     slots
         Number of pieces worked on at a time with all workers present; None: the number of workers.
-    tend : callable
+    tend
         Restarts lost workers, unless something else does.
     patience_s
         Longest time without any worker.

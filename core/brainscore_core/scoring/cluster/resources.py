@@ -33,7 +33,7 @@ def wanted(batch: Batch, offers: Sequence[Mapping[str, float]]) -> dict[str, flo
 
     Parameters
     ----------
-    offers : sequence of mapping
+    offers
         Resources of each worker. Memory counts only if every worker states its own; a worker that states no GPUs or
         licence for private data has none.
     """

@@ -45,22 +45,21 @@ def run_on_cluster(
 ) -> Iterator[Outcome]:
     """Score the pairs of batches on a cluster, and yield each outcome at once.
 
-    Batches are cut into pieces, long ones first. The scheduler holds one piece per worker, however many pairs there
-    are. Another worker repeats the unfinished pairs of a lost one; a pair that lost its worker `most_losses` times gets
-    a record with status 'failed:LostWorker', one needing more than any worker has 'failed:NoWorker'. Closing the
+    Another worker repeats the unfinished pairs of a lost one; a pair that lost its worker `most_losses` times gets a
+    record with status 'failed:LostWorker', one needing more than any worker has 'failed:NoWorker'. Closing the
     iterator ends the campaign; running the pairs without record again continues it.
 
     Parameters
     ----------
-    batches : sequence of Batch
+    batches
         No pair is in two of them.
     library, limits, isolation, minutes
         As for `brainscore_core.scoring.batches.run_batch`, which scores them on the workers.
-    cluster : str
+    cluster
         See `brainscore_core.scoring.cluster.places`.
-    tell : callable
+    tell
         Receives messages about the cluster.
-    score : callable
+    score
         Run by a worker with the JSON text of a `Task`.
 
     Raises

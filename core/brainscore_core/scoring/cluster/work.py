@@ -95,8 +95,7 @@ _OUTCOME = TypeAdapter(Outcome)
 def score_task(data: str) -> list[str]:
     """Score the pairs of a `Task` in a worker of dask; return the `outcome_text` of each pair that was reached.
 
-    Each outcome is logged as an event at once, so that a lost worker costs only the pair in progress. Events may get
-    lost, so all outcomes are returned too.
+    Each outcome is also logged as an event at once; events may get lost.
     """
     from distributed import get_worker  # optional dependency
 

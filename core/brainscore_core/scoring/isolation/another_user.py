@@ -1,8 +1,7 @@
 """Start a box of root as a user whom nothing belongs to; run as a program, with the standard library alone.
 
-The paths of the box may be root's alone, or lie below a folder that only root may enter. So they are mounted a second
-time, at ``/tmp/0``, ``/tmp/1`` ... of a mount namespace, where root's files belong to that user (idmapped mounts), who
-starts bubblewrap.
+Its paths may be closed to all but root. So they are mounted a second time, at ``/tmp/0``, ``/tmp/1`` ... of a mount
+namespace, where root's files belong to that user (idmapped mounts), who starts bubblewrap.
 """
 
 from __future__ import annotations

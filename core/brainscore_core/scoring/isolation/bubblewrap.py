@@ -39,8 +39,8 @@ _SURROUNDINGS = MappingProxyType({"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/u
 class Box:
     """Files, devices and resources of a program.
 
-    It also sees ``/usr`` (read-only; nothing secret belongs there) and what programs need of ``/etc``, and has a
-    ``/proc``, ``/dev``, ``/dev/shm`` and ``/tmp`` of its own. Nothing else exists for it.
+    It also sees ``/usr`` and what programs need of ``/etc``, read-only, and has its own ``/proc``, ``/dev``,
+    ``/dev/shm`` and ``/tmp``.
 
     Attributes
     ----------
@@ -61,8 +61,7 @@ class Box:
     private_bytes
         Limit of ``/tmp``, and of ``/dev/shm``. It is memory.
     most_processes
-        Processes and threads at a time. The kernel counts those of an ordinary user; for root, processes are counted
-        five times a second, and too many end the box.
+        Processes and threads at a time; for root, processes are counted five times a second.
     most_file_bytes
         Limit of each file that it writes.
     most_open_files
@@ -112,13 +111,13 @@ def arguments_of(
 
     Parameters
     ----------
-    files : mapping of str to int
+    files
         Path in the box -> number of the open file with its content, see `files_of`.
-    filter_fd : int
+    filter_fd
         Number of the open file with the `filter_of_calls`.
-    sources : mapping of Path to Path
+    sources
         Readable or writable path -> where it is for bubblewrap, if elsewhere.
-    root : Path
+    root
         Root of the machine.
     """
     return [

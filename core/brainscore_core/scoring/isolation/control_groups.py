@@ -1,7 +1,7 @@
 """Give a box a control group of the kernel (cgroup v2), which limits its memory and processes.
 
-The kernel charges to a group also what belongs to no process: files in memory, queues, inodes, buffers. A group is made
-beside that of this process, which is never moved itself. Where this user may not make one, there is none.
+The kernel charges to a group also what belongs to no process: files in memory, queues, inodes, buffers. A group is
+made beside that of this process, if this user may make one.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def parent_group(own: str, mounts: str) -> Path | None:
 
     Parameters
     ----------
-    own : str
+    own
         ``/proc/self/cgroup``.
-    mounts : str
+    mounts
         ``/proc/self/mountinfo``.
     """
     path = next((PurePosixPath(line[3:]) for line in own.splitlines() if line.startswith("0::/")), None)

@@ -1,7 +1,7 @@
 """Copy a stranger's files into a folder that only we write, so that no later box is given a stranger's path.
 
-Everything is opened relative to an open folder without following links, so that nothing left behind leads elsewhere.
-Only regular files arrive, as plain copies; sockets, pipes, devices and set-user-id bits stay behind.
+Everything is opened relative to an open folder without following links. Only regular files arrive, as copies; sockets,
+pipes, devices and set-user-id bits stay behind.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _logger = logging.getLogger(__name__)
 def take_over(source: Path, target: Path, *, most_bytes: int = _MOST_BYTES, most_files: int = _MOST_FILES) -> list[str]:
     """Copy the regular files below a folder that a stranger wrote, remove that folder, and return what was left out.
 
-    A link to a regular file within the folder becomes that file, as in the cache of Hugging Face; other links and
-    special files are left out, and the log names them.
+    A link to a regular file within the folder becomes that file; other links and special files are left out and
+    logged.
 
     Parameters
     ----------
-    source : Path
+    source
         Nothing may write to it any more.
-    target : Path
+    target
         Does not exist yet; its parent is ours. Folders get mode 0700, files 0600, or 0700 if they are programs.
-    most_bytes, most_files : int
+    most_bytes, most_files
         Limits of all files together.
 
     Raises

@@ -1,10 +1,8 @@
 """Send values between two processes that don't trust each other: typed, and bounded before anything is allocated.
 
-A stored message is read back with no more trust than from a socket.
-
 A message is one frame: eight bytes (a mark and the length of the header), the header as JSON, and the bytes of the
-arrays that the header announces, little-endian, one after the other. `brainscore_core.scoring.isolation.values` defines
-the values. Nothing is unpickled: received bytes become such a value or raise `ProtocolError`.
+arrays that the header announces, little-endian, one after the other. `brainscore_core.scoring.isolation.values`
+defines the values. Received or stored bytes become such a value or raise `ProtocolError`.
 """
 
 from __future__ import annotations

@@ -77,9 +77,9 @@ _FEW_VALUES = 6  # shown in ``repr``
 class DataAssembly(xr.DataArray):
     """A labelled array whose coordinates can all be selected, grouped and sorted by name.
 
-    All coordinates along a dimension become levels of one index (a single one keeps its name) when assigned, as in
-    ``assembly['x'] = 'neuroid', values``. Arithmetic, comparison and reductions drop ``attrs``, which need not hold for
-    the result; selecting, ordering and masking keep them.
+    All coordinates along a dimension become levels of one index (a single one keeps its name), as in ``assembly['x'] =
+    'neuroid', values``. Arithmetic, comparison and reductions drop ``attrs``; selecting, ordering and masking keep
+    them.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class DataAssembly(xr.DataArray):
             selects in the assembly's order. For a dimension: a boolean mask, or any indexer of xarray.
         method, tolerance
             For inexact matches, see `xarray.DataArray.sel`; the values of a coordinate must be sorted and unique.
-        drop : bool
+        drop
             Whether scalar coordinates of dimensions that vanish are dropped.
 
         Returns
@@ -360,9 +360,9 @@ class DataAssembly(xr.DataArray):
 
         Parameters
         ----------
-        groups : sequence of str
+        groups
             Coordinates or dimensions; together they name every dimension exactly once, else a `GroupbyError` is raised.
-        apply : callable
+        apply
             ``apply(cells, **coords)``: ``cells`` is an array with one axis per group (a scalar if it is one value),
             ``coords`` the coordinates of these cells (scalars where there is one value). Its result is broadcast to
             the cells.

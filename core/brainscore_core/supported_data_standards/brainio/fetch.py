@@ -114,9 +114,9 @@ def fetch_file(location_type: str, location: str, sha1: str, version_id: str | N
 
     Parameters
     ----------
-    location_type : str
+    location_type
         ``'S3'``.
-    location : str
+    location
         ``https://<bucket>.s3.amazonaws.com/<key>``, with or without a region after ``s3.``.
 
     Raises

@@ -80,17 +80,17 @@ def package_stimulus_set_locally(
 ) -> dict[str, str]:
     """Write a stimulus set to a table and an archive: the same bytes for the same stimuli and columns, in any order.
 
-    Plugins on this machine find both by their digests before anything is uploaded (see `fetch.place_in_data_home`).
+    Plugins on this machine find both before an upload (see `fetch.place_in_data_home`).
 
     Parameters
     ----------
-    proto_stimulus_set : StimulusSet
+    proto_stimulus_set
         One row per stimulus, with `stimulus_paths` (files of any kind) and the column ``stimulus_id`` (unique texts;
         integers become texts, with a warning). An optional column ``stimulus_path_within_store`` names the files within
         the archive (without their ending); otherwise the ``stimulus_id`` does. The set is not changed.
-    stimulus_set_identifier : str, optional
+    stimulus_set_identifier
         Unique name, such as ``'Mine2026'``. None is ``proto_stimulus_set.identifier``.
-    downloads_path : path-like, optional
+    downloads_path
         Folder to write to. None is ``~/Downloads/brainscore_packages``.
 
     Returns
@@ -129,24 +129,24 @@ def package_data_assembly_locally(
 
     Parameters
     ----------
-    proto_data_assembly : xarray.DataArray
+    proto_data_assembly
         With the dims and coordinates that the class requires. It is not changed.
-    assembly_identifier : str, optional
+    assembly_identifier
         Unique name, such as ``'Mine2026.IT'``. None is ``attrs['identifier']``, or the ``name`` of the assembly, or the
         identifier of its stimulus set.
-    stimulus_set_identifier : str, optional
+    stimulus_set_identifier
         Stimulus set that was shown; None for an assembly without stimuli. If omitted, that of ``stimulus_set`` or
         ``attrs['stimulus_set_identifier']``.
-    assembly_class_name : str
+    assembly_class_name
         See `fetch.resolve_assembly_class`.
-    downloads_path : path-like, optional
+    downloads_path
         As for `package_stimulus_set_locally`.
-    extras : mapping of str to xarray.DataArray, optional
+    extras
         More arrays, each written to the netCDF group of its name.
-    stimulus_set : pandas.DataFrame, optional
+    stimulus_set
         Must include every ``stimulus_id`` of the assembly. None is ``attrs['stimulus_set']``, or the set of that
         identifier packaged in ``downloads_path``; without either, this is not checked.
-    nans_expected : bool
+    nans_expected
         Accept missing values, and set ``attrs['nans_expected']`` in the file.
 
     Returns

@@ -60,15 +60,15 @@ def get_path(
 
     Parameters
     ----------
-    identifier : str
+    identifier
         Identifier of the stimulus set or assembly; in the file name each ``.`` becomes ``_``.
     file_type : {'csv', 'zip', 'nc'}
         Ending of the file.
     bucket, version_id, sha1, sha256
         As for `S3Object`.
-    filename_prefix : str, optional
+    filename_prefix
         None is ``'stimulus_'`` for csv and zip files and ``'assy_'`` for others.
-    folder_name : str, optional
+    folder_name
         Folder within the bucket, below those in ``bucket``.
 
     Returns
@@ -124,17 +124,17 @@ def load_assembly_from_s3(
 
     Parameters
     ----------
-    identifier : str
+    identifier
         Identifier it was packaged under; becomes ``attrs['identifier']``.
     version_id, sha1, bucket, sha256
         See `get_path`.
-    cls : type
+    cls
         Class of the assembly, such as `NeuroidAssembly`.
-    stimulus_set_loader : callable, optional
+    stimulus_set_loader
         Returns the stimulus set that was shown, for ``attrs['stimulus_set']``. None leaves the assembly without.
-    merge_stimulus_set_meta : bool
+    merge_stimulus_set_meta
         Whether the columns of the stimulus set become coordinates of ``presentation``.
-    memory_map : bool, optional
+    memory_map
         Whether values stay on disk, for assemblies larger than memory: they are written uncompressed to the cache once
         and read on demand. None is the setting ``BRAINSCORE_MEMORY_MAP``.
 
@@ -222,11 +222,11 @@ def load_file(bucket: str, relative_path: str, version_id: str | None, folder_na
 
     Parameters
     ----------
-    relative_path : str
+    relative_path
         Path of the file below ``folder_name``.
-    version_id : str, optional
+    version_id
         None or ``''`` is the newest. A copy that is known to be another version is replaced.
-    folder_name : str, optional
+    folder_name
         Folder in the bucket and in ``BRAINSCORE_HOME``; None is ``BRAINSCORE_S3_WEIGHT_FOLDER`` or ``'models'``.
     """
     return load_weight_file(bucket, relative_path, version_id, None, folder_name)

@@ -58,9 +58,9 @@ class _SideAttribute:
 class StimulusSet(pd.DataFrame):
     """A table of stimuli with an identifier and the path of every stimulus file.
 
-    The attributes below follow the table through masks, column subsets, copies, sorting, merging, concatenation,
-    groups, pickling and ``StimulusSet(other)``; unset ones raise `AttributeError`. Joined tables join their paths;
-    where they contradict each other (two identifiers, or two files for one stimulus), the attribute is unset.
+    The attributes below follow the table through all operations of pandas, pickling and ``StimulusSet(other)``; unset
+    ones raise `AttributeError`. Joined tables join their paths; where they contradict each other (two identifiers, or
+    two files for one stimulus), the attribute is unset.
 
     Attributes
     ----------
@@ -189,11 +189,9 @@ class StimulusSetLoader:
 
     Parameters
     ----------
-    csv_path : path-like
-        Table with the columns ``stimulus_id`` (or ``image_id`` in older files) and ``filename``; see `read_table`. A
-        million rows of five columns take a few seconds.
-    stimuli_directory : path-like
-        Folder that the file names are relative to.
+    csv_path
+        Table with the columns ``stimulus_id`` (or ``image_id`` in older files) and ``filename``; see `read_table`.
+        stimuli_directory Folder that the file names are relative to.
     """
 
     def __init__(self, cls: type[StimulusSet], csv_path: str | Path, stimuli_directory: str | Path) -> None:

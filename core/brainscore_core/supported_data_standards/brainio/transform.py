@@ -99,12 +99,12 @@ def subset(
     ----------
     source_assembly : xr.DataArray
         A dimension may occur twice, as in a dissimilarity matrix.
-    subset_dims : sequence of str, optional
+    subset_dims
         Dimensions (all coordinates along them that both have) or coordinates of the target to match on; None takes all
         its dimensions.
-    dims_must_match : bool
+    dims_must_match
         Raise unless the result has as many entries along the dimension as the target.
-    repeat : bool
+    repeat
         Repeat entries of the source as often as the target has their values, in the target's order. Otherwise the
         result has each matching source entry once, in source order.
 

@@ -100,9 +100,9 @@ def body_of(view: View, url: str, report: str) -> str:
 
     Parameters
     ----------
-    url : str
+    url
         URL of the run; empty if there is none.
-    report : str
+    report
         Output of `render`.
     """
     return "\n".join([view.to_line(), _notice(view, url), "", _REPORT, report]).rstrip() + "\n"

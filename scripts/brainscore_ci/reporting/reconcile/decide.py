@@ -99,13 +99,13 @@ class ReconcilePolicy:
 
     Attributes
     ----------
-    workflow, scoring : str
+    workflow, scoring
         Workflow files that test pull requests and that score merged plugins.
-    author : str
+    author
         Author of the comments; names of people cannot contain brackets.
-    libraries : tuple of str
+    libraries
         Folders of packages with plugins.
-    most_starts : int
+    most_starts
         Most scoring runs of one commit; then a person has to look.
     """
 
@@ -125,11 +125,11 @@ class Facts:
 
     Attributes
     ----------
-    runs : tuple of WorkflowRun
+    runs
         Test runs at the head of the pull request.
-    paths : tuple of str or None
+    paths
         Changed paths according to GitHub; None if not requested or too many to list.
-    bundle : bytes or None
+    bundle
         Untrusted artifact of the run; None if there is none.
     """
 
@@ -146,8 +146,7 @@ def view_of(
 ) -> View | None:
     """Return the content of the comment; None if none is needed yet.
 
-    Runs of other commits, branches or repositories do not count: anybody can open a pull request with somebody else's
-    commit.
+    Runs of other commits, branches or repositories do not count.
     """
     own = [
         run
@@ -199,7 +198,7 @@ def decide_scoring(
 
     Parameters
     ----------
-    runs : iterable of WorkflowRun
+    runs
         Latest scoring runs on the branch.
 
     Returns

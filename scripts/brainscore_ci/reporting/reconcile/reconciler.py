@@ -32,7 +32,7 @@ class Reconciled:
 
     Attributes
     ----------
-    problems : tuple of str
+    problems
         Failed actions; the next run tries again.
     """
 
@@ -76,7 +76,7 @@ def reconcile(
     ----------
     missing : sequence of (model, benchmark)
         Pairs that should have a record and have none.
-    do : callable
+    do
         Performs an action; a dry run passes one that does nothing.
     """
     done: list[Action] = []

@@ -34,19 +34,19 @@ class LabelAccuracy(BenchmarkBase):
 
     Parameters
     ----------
-    truth : str
+    truth
         Column with the correct label.
     choices : 'imagenet' or None
         Labels to choose from. ``'imagenet'``: the WordNet ids of ImageNet. None: those in `truth`, at least two.
-    conditions : sequence of str
+    conditions
         Columns: the score is the mean over their combinations, equally weighted. Empty: over stimuli.
-    unit : str
+    unit
         Column that groups dependent stimuli, such as images of one origin; the error is over these groups.
-    number_of_trials : int
+    number_of_trials
         A deterministic model may answer once.
-    load_fitting_stimuli : callable, optional
+    load_fitting_stimuli
         As for `AgreementWithPeople`.
-    chance : float
+    chance
         Accuracy of guessing, 1 / n with n equally frequent labels: the score is then 0 at chance and 1 at the ceiling,
         see `ceil_score`. The published benchmarks use 0, so guessing among two labels scores .5.
     """
@@ -166,11 +166,11 @@ class AgreementWithPeople(BenchmarkBase):
     ----------
     metric : Metric
         Compares answers and has a ceiling of its own, such as ``load_metric('error_consistency')``.
-    load_choices : callable
+    load_choices
         Returns the answers of people, dims (presentation), with ``truth`` and ``attrs['stimulus_set']``.
-    load_fitting_stimuli : callable, optional
+    load_fitting_stimuli
         Returns the stimuli to learn ``image_label`` from: the task ``probabilities``. None: the task ``label``.
-    bounded : bool
+    bounded
         Clip scores to [0, 1].
     """
 

@@ -26,10 +26,10 @@ class MatchToSampleBenchmark(BenchmarkBase):
     ----------
     metric : Metric
         Compares probabilities and trials, with its own ``ceiling`` and ``ceil_score``, such as ``load_metric('i2n')``.
-    load_trials : callable
+    load_trials
         Returns single trials of people, dims (presentation), values the chosen object, with ``truth``, ``sample_obj``,
         ``dist_obj`` and the attribute ``stimulus_set``.
-    load_fitting_stimuli : callable
+    load_fitting_stimuli
         Returns the stimuli to learn from, with the column ``image_label``; no tested image is among them.
     """
 

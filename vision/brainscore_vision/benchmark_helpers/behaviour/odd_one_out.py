@@ -40,12 +40,12 @@ class OddOneOutBenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    load_judgements : callable
+    load_judgements
         Returns the judgements of people, dims (presentation), with the coordinates ``image_1``, ``image_2`` and
         ``image_3`` (the odd one), and the attribute ``stimulus_set``.
-    ceiling : float, optional
+    ceiling
         Highest possible share of agreement, above 1/3; None: `highest_agreement`.
-    n_triplets : int, optional
+    n_triplets
         Use only the first judgements, for a trial.
     """
 

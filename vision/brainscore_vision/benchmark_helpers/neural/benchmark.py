@@ -62,17 +62,17 @@ class NeuralBenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    assembly : NeuroidAssembly
+    assembly
         Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``region`` of a single value
         and the attribute ``stimulus_set``.
     similarity_metric : Metric
         ``metric(model_assembly, assembly)`` returns a correlation, or another input of `normalization`.
     timebins : list of (int, int), optional
         Windows to record, ms after stimulus onset. None: those of the assembly, or `DEFAULT_TIMEBINS`.
-    normalization : callable
+    normalization
         ``normalization(raw, ceiling)``: `explained_variance` for correlations and a reliability, `ceil_score` for a
         ceiling of the metric's quantity (see `geometry_ceiling`).
-    static_models : bool
+    static_models
         For recordings with several time bins: whether to score models that answer alike in all of them.
     **kwargs
         ``ceiling_func`` (a `LazyCeiling` announces its quantity) and others of `BenchmarkBase`.
@@ -149,14 +149,14 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    train_assembly, test_assembly : NeuroidAssembly
+    train_assembly, test_assembly
         As in `NeuralBenchmark`, of the same region.
     similarity_metric : Metric
         Called with the keywords ``source_train``, ``target_train``, ``source_test``, ``target_test``.
-    alpha_coord : str, optional
+    alpha_coord
         Coordinate of neuroid, such as ``'subject'``: fit and normalise each of its values separately, then average. For
         each value, stimuli with NaN for all its neuroids are excluded: subjects may have seen different ones.
-    per_voxel_ceilings : bool
+    per_voxel_ceilings
         Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`), not all by one.
     """
 

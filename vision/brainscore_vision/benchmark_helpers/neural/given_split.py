@@ -93,7 +93,7 @@ def of_region(assembly: Array, region: str, *, above: tuple[str, float] | None =
 
     Parameters
     ----------
-    above : (str, float), optional
+    above
         Coordinate of neuroid, such as a reliability, and the number it must exceed.
     """
     regions = coordinate(assembly, "region").astype(str)

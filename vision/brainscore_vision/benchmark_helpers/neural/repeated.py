@@ -59,15 +59,15 @@ def benchmark_of_repetitions(
 
     Parameters
     ----------
-    load : callable
+    load
         Returns single repetitions of one region.
     similarity_metric : Metric or str
         Compares a model with the average; or its identifier.
-    crossvalidation_kwargs : mapping, optional
+    crossvalidation_kwargs
         For a regression given by its identifier, such as ``{'stratification_coord': 'object_name'}``.
-    average, ceiler : callable
+    average, ceiler
         Map the repetitions to the target of the comparison, and to a `Score`; None: the one of the table.
-    compat : bool
+    compat
         For a metric given by its identifier: draw splits as published, from the stimuli in the order of the average
         (see `labelled.splits`).
     """

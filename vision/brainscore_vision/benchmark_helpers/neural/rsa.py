@@ -45,17 +45,17 @@ class RSABenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    assembly : NeuroidAssembly or LazyLoad
+    assembly
         Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``subject`` on neuroid and
         the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject). All
         subjects have responses to all stimuli (see `neuroid_concat`).
-    ceiler : callable, optional
+    ceiler
         Maps the assembly to a `Score`; None: `RSACeiling`, whose upper bound no model exceeds.
-    parent : str, optional
+    parent
         None: the region.
-    rdm : callable, optional
+    rdm
         Maps responses to the inputs of `similarity`; None: `RDM`. Not applied to dissimilarities.
-    similarity : callable, optional
+    similarity
         ``similarity(model, subject)`` returns a Score; None: `RDMSimilarity`.
     """
 

@@ -48,10 +48,10 @@ class PropertiesBenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    assembly : PropertyAssembly
+    assembly
         Dims (neuroid, neuronal_property), with the coordinate ``region`` of a single value, the attribute
         ``number_of_trials``, and ``stimulus_set`` with the columns ``degrees``, ``position_x``, ``position_y``.
-    neuronal_property : callable
+    neuronal_property
         ``neuronal_property(model_identifier=, responses=, baseline=)`` returns a PropertyAssembly; responses to the
         stimuli and to the blank are firing rates, dims (neuroid, presentation).
     timebins : list of (int, int)

@@ -26,7 +26,7 @@ def block_diagonal_concat(
 
     Parameters
     ----------
-    presentation_coords, neuroid_coords : sequence of str or None
+    presentation_coords, neuroid_coords
         Coordinates to keep, as far as every slice has them. None: all that every slice has.
 
     Returns

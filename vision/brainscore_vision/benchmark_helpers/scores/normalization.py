@@ -58,10 +58,10 @@ def neuroid_wise_explained_var(
 
     Parameters
     ----------
-    score, ceiling : Score
+    score, ceiling
         With an attribute ``raw`` of dims (neuroid[, split]): correlation and reliability of each neuroid; NaN for
         excluded ones. Splits are averaged.
-    aggregate_func : callable
+    aggregate_func
         Maps an array of shape (n_neuroids,) to a number.
 
     Returns

@@ -40,7 +40,7 @@ class SharedCandidate(BrainModel):
 
     Parameters
     ----------
-    most_bytes : int, optional
+    most_bytes
         Memory for answers; beyond it, the oldest is dropped. Memory-mapped answers take none. None: the memory budget.
     """
 

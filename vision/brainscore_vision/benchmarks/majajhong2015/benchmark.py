@@ -52,7 +52,7 @@ def load_assembly(average_repetitions: bool, region: str, access: str = "private
     ----------
     access : {'private', 'public'}
         Set of images.
-    time_interval : int, optional
+    time_interval
         Width of consecutive time bins from onset, ms. None: one bin.
     """
     if time_interval is None:

@@ -30,26 +30,26 @@ class PopulationParameters:
 
     Attributes
     ----------
-    n_orientations : int
+    n_orientations
         Preferred orientations, evenly spaced over 180 degrees.
-    frequencies : tuple of float
+    frequencies
         Preferred spatial frequencies in cycles per patch width.
-    bandwidth : float
+    bandwidth
         Standard deviation of the Gabor envelope in cycles of its carrier; 0.5 gives about 1.3 octaves.
-    grid : int
+    grid
         Receptive-field centres lie on a ``grid x grid`` lattice.
-    exponent, semi_saturation : float
+    exponent, semi_saturation
         ``n`` and ``sigma`` of the divisive normalisation, on amplitudes, in units of that of a typical patch.
-    pool_width : float
+    pool_width
         Standard deviation of the spatial pools in patch widths.
-    v1_per_type : int
+    v1_per_type
         V1 neuroids for each pair of orientation and frequency.
-    it_neuroids, it_subunits, it_inputs : int
+    it_neuroids, it_subunits, it_inputs
         IT neuroids; second-stage features; how many inputs a subunit and a neuroid each draw.
-    it_subunit_threshold, it_threshold : float
+    it_subunit_threshold, it_threshold
         Thresholds in standard deviations of the drive, of a subunit over positions and stimuli, of a neuroid over
         stimuli.
-    spontaneous_count, evoked_count : float
+    spontaneous_count, evoked_count
         Expected spikes in the window without drive; their mean increase over the stimuli.
     """
 

@@ -174,7 +174,7 @@ def resolve(backend: str | Backend | None = None) -> Backend:
 
     Parameters
     ----------
-    backend : str, Backend or None
+    backend
         ``'numpy'``; ``'torch'`` or ``'torch:cpu'``; ``'torch:cuda'``, ``'torch:cuda:1'``; ``'torch:mps'``, which
         computes on the CPU, since Metal has no float64. None: the setting ``BRAINSCORE_ARRAY_BACKEND``, ``'numpy'`` if
         unset. ConfigurationError, also a ValueError, if the name is unknown, or torch or the device is missing.

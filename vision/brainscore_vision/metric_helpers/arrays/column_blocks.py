@@ -25,11 +25,11 @@ class ColumnBlocks:
 
     Parameters
     ----------
-    blocks : callable
+    blocks
         ``blocks()`` returns an iterable of arrays of shape (n_stimuli, any width), from left to right.
-    shape : (int, int)
+    shape
         Numbers of stimuli and of all columns.
-    width : int or None
+    width
         Most columns of a block in iteration; None: 32 MiB in float64.
 
     Examples

@@ -86,15 +86,15 @@ class Split:
     ----------
     train_size, test_size : float, int or None
         Share or number of values; 90 % train by default.
-    stratification_coord : str or None
+    stratification_coord
         Coordinate whose classes are kept in proportion. If it is missing or classes are too small, values are shuffled
         plainly, with the reason in ``Score.attrs['stratification']``.
-    kfold : bool
+    kfold
         Use every value once for testing, in `splits` folds.
-    preprocess_indices : callable or None
+    preprocess_indices
         ``f(train, test, assembly) -> (train, test)``, changes every split: positions in the assembly of each value's
         first presentation.
-    compat : bool
+    compat
         Divide values in the order of the assembly, as published; with `unique_split_values`, distinct ones in sorted
         order.
     """

@@ -113,7 +113,7 @@ class XarrayCorrelation:
 
     Parameters
     ----------
-    correlation : callable
+    correlation
         ``correlation(x, y)`` of two arrays of shape (n_stimuli,) returns ``(r, p)``, as in scipy. Its attribute
         ``columns``, if any, is called instead: ``columns(x, y)`` takes arrays of shape (n_stimuli, n_neuroids) and
         returns r of shape (n_neuroids,).

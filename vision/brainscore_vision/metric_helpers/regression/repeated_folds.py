@@ -61,9 +61,9 @@ class PooledFolds(Metric):
 
     Parameters
     ----------
-    folds : int
+    folds
         Number of folds; fewer where a fold would have less than four stimuli.
-    repeats : int
+    repeats
         Number of divisions into folds.
     split_kwargs : dict or None
         Further arguments of `Split`: ``stratification_coord``.

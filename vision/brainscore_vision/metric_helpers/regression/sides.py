@@ -57,7 +57,7 @@ class StreamedFeatures:
     ----------
     features : ColumnBlocks, memory map or array, shape (n_stimuli, n_features)
         Finite. A memory map is read block by block; `ColumnBlocks` can also compute blocks.
-    coords : dict or None
+    coords
         Further coordinates of the stimuli, name -> values, such as `object_name`, which stratify the splits of reverse
         metrics.
 

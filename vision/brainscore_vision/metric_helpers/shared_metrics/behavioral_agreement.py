@@ -52,10 +52,10 @@ class _Agreement(Metric):
 
     Parameters
     ----------
-    omitted_answers : collection of str or None
+    omitted_answers
         Answers that count as none, such as ''; None: the default of the class. Stimuli without an answer on either side
         are not compared.
-    compat : bool
+    compat
         Report the standard deviation over all values as ``error``, as published scores do.
     """
 
@@ -167,7 +167,7 @@ class AccuracyDistance(_Agreement):
 
     Parameters
     ----------
-    symmetric : bool
+    symmetric
         For `ceiling`: either subject of a pair replaces the model in turn, so that names do not matter. Otherwise the
         first one by name does, as published.
     """

@@ -51,12 +51,12 @@ class RSACeiling(Ceiling):
 
     Parameters
     ----------
-    rdm : callable or None
+    rdm
         Turns responses into dissimilarities; None: `RDM`. Ready-made dissimilarities are used directly.
-    similarity_func : callable or None
+    similarity_func
         ``f(dissimilarities, mean_dissimilarities)`` of two arrays, shape (n_pairs,), returns a correlation, or a tuple
         that begins with it; None: Spearman's.
-    compat : bool
+    compat
         Average dissimilarities, as published, not ranks: a model can exceed the upper bound.
     """
 

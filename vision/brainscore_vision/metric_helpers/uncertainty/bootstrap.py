@@ -28,11 +28,11 @@ def bootstrap_error(
 
     Parameters
     ----------
-    over : sequence of str
+    over
         Sampled dimensions, drawn independently; entries along each stay together. ValueError if empty or absent.
-    aggregate : callable or None
+    aggregate
         ``aggregate(drawn values) -> number``, the summary; None: the mean without NaN.
-    seed : int
+    seed
         Seed of ``numpy.random.default_rng``, which draws ``over`` in the given order, as in the published system.
     """
     absent = [dim for dim in over if dim not in values.dims]

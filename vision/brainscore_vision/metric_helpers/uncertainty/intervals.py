@@ -85,19 +85,19 @@ def half_sample_interval(
 
     Parameters
     ----------
-    statistic : callable
+    statistic
         ``statistic(source, target, *others)`` returns a number or a 0-d Score, such as a ceiled score: ``lambda source,
         target, repetitions: explained_variance(metric(source, target), ceiling(repetitions))``.
     source, target, *others : DataAssembly
         Model features, whose stimuli are drawn, and measurements. A stimulus or neuroid omitted from `target` is
         omitted from all.
-    over : sequence of str or None
+    over
         Units that a new experiment would sample: ``'presentation'`` (stimuli), ``'neuroid'`` (of measurements), or a
         coordinate of the target such as ``'subject'``, of at least four values (otherwise AssemblyError). None:
         presentation and neuroid. More than two overestimate the error, counting variation between cells several times.
-    n_resamples : int
+    n_resamples
         Draws; each computes the statistic once, or three times for two entries of `over`.
-    level : float
+    level
         Intended coverage, in (0, 1).
 
     Returns

@@ -56,11 +56,11 @@ class BandedRidgeCorrelation(CrossRegressedCorrelation):
 
     Parameters
     ----------
-    band_coord : str
+    band_coord
         Coordinate of the source's neuroids whose values are the bands.
     alphas : array-like
         Penalties to choose from, in units of the mean squared size of a stimulus in a band.
-    n_draws, seed : int
+    n_draws, seed
         Random candidates for the weights of the bands, and their seed.
     """
 

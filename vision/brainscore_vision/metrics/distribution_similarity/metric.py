@@ -138,10 +138,10 @@ class NeuronalPropertyCeiling(Ceiling):
 
     Parameters
     ----------
-    similarity_metric : Metric or None
+    similarity_metric
         Such as `BootstrapDistributionSimilarity`. A metric without a method `ceiling` compares the recordings with
         themselves.
-    property_name : str or None
+    property_name
         In its place: the ceiling of `BootstrapDistributionSimilarity(property_name)`.
     """
 

@@ -80,11 +80,11 @@ class BehavioralPatterns(Metric):
     ----------
     level : 'image' or 'object'
         Whether patterns are of single images or averaged over those of each object.
-    normalize : bool
+    normalize
         Subtract the mean over the images of each object, for patterns of images.
-    repetitions : int
+    repetitions
         How often the trials are divided into halves.
-    seed : int
+    seed
         0 gives the halves of the published scores; the same for score and ceiling.
     """
 

@@ -86,14 +86,14 @@ class InternalConsistency(Ceiling):
 
     Parameters
     ----------
-    consistency_metric : callable or None
+    consistency_metric
         ``f(half1, half2)`` of two assemblies, averaged over their repetitions, returns a Score; None correlates per
         neuroid. Where it correlates dissimilarities, the ``quantity`` is a ``dissimilarity_reliability``.
-    aggregate : callable or None
+    aggregate
         Score with dims (split, ...) -> Score with dims (split); None takes the median over neuroids.
-    compat : bool
+    compat
         Apply ``2 r / (1 + r)`` to halves of unequal size too, as published ceilings do.
-    n_bootstrap : int
+    n_bootstrap
         Has no effect: nothing is drawn.
     """
 

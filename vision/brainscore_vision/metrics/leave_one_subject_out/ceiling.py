@@ -79,7 +79,7 @@ class LeaveOneSubjectOut(Ceiling):
         Which value the score is. None: corrected if there is no `metric`, else lower.
     scored : 'subject' or 'mean'
         What models are compared with: single subjects, or the mean over subjects (always corrected, no `metric`).
-    metric : callable or None
+    metric
         ``metric(others, subject)`` returns a Score; None correlates. ``others`` is the mean of the others where
         subjects share the variables, else their pooled neuroids.
     """

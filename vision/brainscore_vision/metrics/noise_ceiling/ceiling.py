@@ -70,9 +70,9 @@ class NoiseCeiling(Ceiling):
 
     Parameters
     ----------
-    n_averaged : int or None
+    n_averaged
         Number of repetitions averaged; None: those that each stimulus has in the assembly.
-    n_resamples, random_state : int
+    n_resamples, random_state
         Accepted for those who state them; nothing is drawn.
     """
 

@@ -71,13 +71,13 @@ class OSTCorrelation(Metric):
 
     Parameters
     ----------
-    crossvalidation_kwargs : dict or None
+    crossvalidation_kwargs
         By default 10 splits with 10 % test stimuli, not stratified.
-    label_coord : str
+    label_coord
         Coordinate of the object in an image, of the source or else of the target.
-    compat : bool
+    compat
         Train decoders as briefly as the published metric, and draw the published splits, see `Split`.
-    seed : int
+    seed
         Seed of the initial weights with `compat`.
     """
 

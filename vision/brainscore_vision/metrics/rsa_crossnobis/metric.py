@@ -73,9 +73,9 @@ class CrossnobisSimilarity(Metric):
         How to weight neuroids of the target: alike, by the inverse variance of their noise, or by the inverse of its
         shrunk covariance, over differences between repetitions. With weights, distances are unbiased only up to the
         error of the weights.
-    correct_norm : bool
+    correct_norm
         Use the length of the target's distances without noise.
-    splits : int
+    splits
         How many divisions into halves at most.
     """
 

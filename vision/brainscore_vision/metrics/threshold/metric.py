@@ -67,15 +67,15 @@ class Threshold(ClosenessToPeople):
 
     Parameters
     ----------
-    independent_variable : str
+    independent_variable
         Coordinate that holds the strength of the stimulus.
-    fit_function, fit_inverse_function : callable
+    fit_function, fit_inverse_function
         ``f(x, slope, mean, lapse)``, the psychometric function at the fitted parameters; ``f(accuracy, slope, mean,
         lapse)``.
     threshold_accuracy : float or 'inflection'
         Share of right answers at the threshold; ``'inflection'`` takes the middle between the function's shares for the
         weakest and the strongest stimulus.
-    required_accuracy : float
+    required_accuracy
         Share of right answers over all trials below which there is no threshold.
     """
 

@@ -75,7 +75,7 @@ def extract(work: Extraction, *, use_cache: bool, rows: Sequence[int] | None = N
 
     Parameters
     ----------
-    rows : sequence of int or None
+    rows
         Positions of the stimuli to return; None is each stimulus once.
     """
     if use_cache:

@@ -97,7 +97,7 @@ class ActivationsExtractorHelper:
 
     Attributes
     ----------
-    deviation_between_passes : dict of str to float
+    deviation_between_passes
         By layer, the deviation between two passes of the first stimuli of the latest recording, relative to the largest
         absolute value. Deviating activations are not cached, with a warning, and have the largest deviation in their
         attribute of this name.

@@ -66,7 +66,7 @@ class LayerPCA:
     ----------
     n_components
         Largest number; fewer if a layer has fewer units or there are fewer images.
-    fitting_stimuli : sequence of path-like, optional
+    fitting_stimuli
         None: the first `N_NOISE_IMAGES` of `noise_images`, with `seed`.
 
     References

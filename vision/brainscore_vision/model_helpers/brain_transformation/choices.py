@@ -35,7 +35,7 @@ def category_probabilities(
     Parameters
     ----------
     logits : array (stimulus, class)
-    indices : sequence of sequence of int
+    indices
         Classes of each category.
 
     References

@@ -33,7 +33,7 @@ class LabelMap:
         None: any number that includes all listed ones.
     outputs
         Outputs, from 0, of each label; keys in lower case, without spaces and underscores.
-    imagenet : tuple of (int, str)
+    imagenet
         Outputs that are classes of ImageNet (ILSVRC 2012), with their WordNet ids.
     what
         Name of the classes for messages.

@@ -47,13 +47,13 @@ def write_netcdf(
 
     Parameters
     ----------
-    assembly : xr.DataArray
+    assembly
         Left alone. Attrs that are None, data frames, arrays with labels or assemblies are left out.
-    append : bool
+    append
         Add to an existing file instead of replacing it.
-    group : str, optional
+    group
         Group to write to; None is the root.
-    compress : bool
+    compress
         Whether numbers are compressed (zlib, level 4, shuffled).
 
     Raises
@@ -79,11 +79,11 @@ def read_netcdf(
 
     Parameters
     ----------
-    path : path-like
+    path
         A netCDF4 file, or one in the classic format, with exactly one variable that is not a coordinate.
-    group : str, optional
+    group
         Group to read; None is the root.
-    memory_map : Path, optional
+    memory_map
         File of the uncompressed values, written once and read on demand, so that they can exceed the memory. Its name
         must identify the content. Changes of such values stay in memory. Text is always read into memory.
 

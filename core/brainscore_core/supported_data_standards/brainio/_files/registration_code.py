@@ -32,15 +32,15 @@ def registration_code(
 
     Parameters
     ----------
-    stimulus_set_package, assembly_package : mapping, optional
+    stimulus_set_package, assembly_package
         Results of packaging, with or without upload.
-    bucket, csv_version_id, zip_version_id, version_id : str, optional
-        Place of the files and versions of table, archive and assembly. None is that of the packages; else the code
-        holds ``"..."`` to fill in for the bucket, and the newest version.
-    stimulus_set_identifier : str, optional
+    bucket, csv_version_id, zip_version_id, version_id
+        Place of the files and versions of table, archive and assembly. None: as in the packages; else ``"..."`` to
+        fill in, and the newest version.
+    stimulus_set_identifier
         Key of the stimulus set that the assembly is linked to. None is that of ``stimulus_set_package``; without
         either, the assembly is registered without stimuli.
-    bibtex, library : str
+    bibtex, library
         Citation of the data; package of the domain, which has the registries.
 
     Examples

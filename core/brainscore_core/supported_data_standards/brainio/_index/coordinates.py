@@ -128,9 +128,9 @@ def get_metadata(
     ----------
     dims : tuple of str, or sequence of such tuples, optional
         Only coordinates with (one of) these dimensions; None takes all.
-    names_only : bool
+    names_only
         Yield names instead of (name, dims, values).
-    include_coords, include_indexes, include_multi_indexes, include_levels : bool
+    include_coords, include_indexes, include_multi_indexes, include_levels
         Which kinds: ordinary coordinates; ordinary indexes, and coordinates that are alone along their dimension;
         multi-indexes as a whole; their levels.
     """

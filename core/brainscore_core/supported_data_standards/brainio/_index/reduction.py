@@ -38,9 +38,9 @@ def reduce_groups(
     ----------
     how : str or callable
         A `Reduction`, or ``how(values, axis=0)`` that reduces an array of shape (entries of the group, ...).
-    skipna : bool
+    skipna
         Whether NaN is left out. Callables decide for themselves.
-    every_dim : bool
+    every_dim
         Whether the other dimensions are reduced too, so that all values of a group become one.
     """
     dims = {array.coords[name].dims for name in names}

@@ -128,7 +128,7 @@ def fit_cumulative_gaussian(
         At least two different stimulus levels, and the share of right answers at each; finite, otherwise ValueError.
     n_trials : array-like, shape (n_levels,), or None
         None: equal weights.
-    near : (float, float, float) or None
+    near
         Slope, mean and lapse of a fit to similar data: the only start, ten times as fast.
 
     Returns

@@ -33,9 +33,9 @@ class CorrectedAlignment:
 
     Attributes
     ----------
-    value : float
+    value
         About 1 for the true geometry; NaN if a noise-free length is not positive.
-    uncorrected : float
+    uncorrected
         With the lengths of the noisy sides; in [-1, 1].
     reliabilities : list of ndarray, shape (n_divisions,)
         For each side, the length from each division relative to that of the noisy side; empty without halves.

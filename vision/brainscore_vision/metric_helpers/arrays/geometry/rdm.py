@@ -127,7 +127,7 @@ def rdm_similarity(
     labels : array-like, shape (n_stimuli,), or None
         Pairs of stimuli with equal labels do not count, such as copies in a bootstrap sample, whose dissimilarity is
         zero by construction.
-    random_ties : bool
+    random_ties
         Compute rho-a instead: the mean correlation over all ways to break ties (Schuett et al. 2023). With N pairs and
         mean ranks R for equal dissimilarities, it is ``12 / (N^3 - N) sum_k (R(x_k) - mean) (R(y_k) - mean)``: the
         denominator is that without ties.

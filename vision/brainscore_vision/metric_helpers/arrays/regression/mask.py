@@ -39,13 +39,13 @@ class MaskSettings:
 
     Attributes
     ----------
-    learning_rate : float
+    learning_rate
         Step size of Adam; divided by 10 after every `decay_epochs` (None: five eighths of all) epochs.
-    n_epochs : int or None
+    n_epochs
         Passes over the training stimuli, in a new random order each. None: 40, or enough for 4000 steps.
-    tolerance : float
+    tolerance
         Training ends after an epoch whose last batch has a smaller norm of residuals.
-    seed : int
+    seed
         Draws the initial masks and weights (standard normal; offsets are 0) and the order of stimuli, for each split.
     """
 
@@ -89,7 +89,7 @@ def mask_fit(source: ArrayLike, target: ArrayLike, settings: MaskSettings | None
     ----------
     source : array-like, shape (n_stimuli, n_channels, height, width)
         Features, finite.
-    draw : int
+    draw
         Number of the seed's draw; that of split ``i`` in `mask_predict_splits` is ``i``.
     """
     x, y = _arrays(source, target)

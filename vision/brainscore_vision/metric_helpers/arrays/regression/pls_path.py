@@ -66,9 +66,9 @@ def pls_path_predict_splits(
 
     Parameters
     ----------
-    n_components : int
+    n_components
         Largest number; less with fewer features, or fewer training stimuli in an inner fit.
-    n_folds : int
+    n_folds
         See `inner_folds`.
 
     Returns

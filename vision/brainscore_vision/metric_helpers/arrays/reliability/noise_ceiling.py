@@ -49,7 +49,7 @@ class RepeatedResponses:
         Means over repetitions, and the unbiased variance of a single one; the pooled variance for stimuli shown once.
     counts : ndarray, shape (n_stimuli,)
         Repetitions of each stimulus.
-    crossed : bool
+    crossed
         Whether differences between whole repetitions were removed from the noise.
     """
 

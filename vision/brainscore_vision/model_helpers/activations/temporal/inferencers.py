@@ -241,9 +241,9 @@ class TemporalInferencer(Inferencer):
     ----------
     fps
         Frames per second of the input and of the time bins.
-    num_frames : int, (int, int) or None
+    num_frames
         Number of frames that the model takes, or its smallest and largest number (``np.inf``).
-    duration : float, (float, float) or None
+    duration
         Duration of a video that the model takes, ms, or the shortest and the longest.
     time_alignment : {'evenly_spaced', 'ignore_time', 'estimate_layer_fps', 'per_frame_aligned'}
         Times of the steps of a layer; see `alignment`. A layer without T has one step.

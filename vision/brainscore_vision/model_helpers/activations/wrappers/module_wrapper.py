@@ -86,7 +86,7 @@ class PytorchWrapper:
         precision on a GPU, bfloat16 on a CPU); the others run a copy of the module with weights of that type. The first
         batch of each layer is computed in float32 too, and its deviation is logged. The precision is part of the cache
         key.
-    device : str, torch.device or None
+    device
         Such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: ``BRAINSCORE_DEVICE``, else the GPU if CUDA has one, else
         the CPU.
     **kwargs

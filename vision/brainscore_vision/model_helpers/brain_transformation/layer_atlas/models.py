@@ -33,7 +33,7 @@ def layer_atlas(
     ----------
     model
         With `layers` and `activations_model`, such as a `ModelCommitment`.
-    benchmarks : sequence of str, or mapping of str to Benchmark, optional
+    benchmarks
         Identifiers, or benchmarks by region. None: the available ones of `declared.REGION_BENCHMARKS`.
     layers
         From early to late. None: those of the model.
