@@ -1,7 +1,7 @@
 """Enable boxes, which isolate plugins, on a GitHub runner; fail on Linux if none can be made.
 
-Installs bubblewrap if it is missing, and its AppArmor profile, without which Ubuntu keeps ordinary users from making
-namespaces; the restriction stays for all other programs. Needs nothing installed.
+Installs bubblewrap if missing, and its AppArmor profile, which Ubuntu needs for ordinary users. Needs nothing
+installed.
 """
 
 import shutil

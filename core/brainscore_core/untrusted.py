@@ -114,10 +114,7 @@ def adapter_of(kind: type[Read]) -> TypeAdapter[Read]:
 def read(kind: TypeAdapter[Read], data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> Read:
     """Make an object of JSON text; `what` names the content in messages.
 
-    Raises
-    ------
-    CorruptFileError
-        If it is too large, no JSON, or a key, type, number or length is not as expected.
+    Raises `CorruptFileError` if it is too large, no JSON, or a key, type, number or length is not as expected.
     """
     return checked(kind, parse(data, what, most_bytes), what)
 

@@ -3,9 +3,8 @@
 Each function finds the plugin that registers the identifier, installs its requirements if requested
 (``BS_INSTALL_DEPENDENCIES``), imports it and calls the registered factory. Every call builds a new object.
 
-All raise `UnknownIdentifierError` if no plugin in the folder of its kind registers the identifier, and `PluginError` if
-the plugin cannot be imported. The plugin system is imported at the first load, so that importing this module is cheap
-for plugins.
+All raise `UnknownIdentifierError` if no plugin of its kind registers the identifier, and `PluginError` if the plugin
+cannot be imported. The plugin system is imported at the first load.
 """
 
 from __future__ import annotations

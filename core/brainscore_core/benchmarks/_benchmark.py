@@ -137,10 +137,7 @@ class BenchmarkBase(Benchmark):
     def ceiling(self) -> Score:
         """See `Benchmark.ceiling`; computed on the first read.
 
-        Raises
-        ------
-        CeilingError
-            If ``ceiling_func`` returned anything but a number above 0 and at most 1.
+        Raises `CeilingError` if ``ceiling_func`` returned anything but a number above 0 and at most 1.
         """
         if self.__ceiling is None:
             self.__ceiling = as_ceiling(self._ceiling_func(), of=f"benchmark {self.identifier!r}")
@@ -155,13 +152,8 @@ def not_applicable(reason: str) -> Score:
 def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = None) -> Score:
     """Score a candidate, after `Benchmark.preallocate_memory`, and check the result.
 
-    ``name`` replaces the identifier in messages. If the score is NaN, or `NotApplicableError` was raised, the reason is
-    in ``attrs['not_applicable']``.
-
-    Raises
-    ------
-    ContractError
-        If the benchmark did not return one finite or NaN score.
+    ``name`` replaces the identifier in messages. If the score is NaN, or `NotApplicableError` was raised, the reason
+    is in ``attrs['not_applicable']``. Raises `ContractError` if the benchmark did not return one finite or NaN score.
     """
     if hasattr(benchmark, "preallocate_memory"):  # callers may pass other objects
         benchmark.preallocate_memory(candidate)

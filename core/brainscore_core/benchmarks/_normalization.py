@@ -89,12 +89,8 @@ def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
 def as_ceiling(value: Any, *, of: str = "this benchmark") -> Score:
     """Return a ceiling (Score, labelled array, array or number) as a `Score`, the same object if it is one.
 
-    ``of`` names its owner in messages. Values with dimensions are checked later, when they divide a score.
-
-    Raises
-    ------
-    CeilingError
-        If it is not a number above 0 and at most 1, the score of a perfect match.
+    ``of`` names its owner in messages. Values with dimensions are checked later, when they divide a score. Raises
+    `CeilingError` if it is not a number above 0 and at most 1, the score of a perfect match.
     """
     if isinstance(value, Score):
         ceiling = value
@@ -147,10 +143,8 @@ def validate_quantities(
     any                            the same                       `ceil_score`, :math:`s / c`
     =============================  =============================  ===========================================
 
-    Raises
-    ------
-    CeilingError
-        If both declare a `brainscore_core.metrics.Quantity` in ``attrs`` and the combination is none of the table.
+    Raises `CeilingError` if both declare a `brainscore_core.metrics.Quantity` in ``attrs`` and the combination is none
+    of the table.
     """
     of_score, of_ceiling = (str(getattr(side, "attrs", {}).get("quantity")) for side in (score, ceiling))
     problem = _problem(of_score, of_ceiling, normalization)

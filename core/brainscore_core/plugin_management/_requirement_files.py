@@ -50,13 +50,10 @@ class RequirementLine:
 def read_requirements(directory: Path) -> list[RequirementLine]:
     """Return the requirements of a plugin in the order of its files, each line once.
 
-    ``requirements.txt`` and ``install_requires`` in ``setup.py`` count. Excluded are the Brain-Score libraries, modules
-    of the standard library, the plugin folder itself, and lines whose markers exclude this interpreter.
-
-    Raises
-    ------
-    RequirementsError
-        If a file cannot be read, or an installer would read a line in another way than it is read here.
+    ``requirements.txt`` and ``install_requires`` in ``setup.py`` count. Excluded are the Brain-Score libraries,
+    modules of the standard library, the plugin folder itself, and lines whose markers exclude this interpreter. Raises
+    `RequirementsError` if a file cannot be read, or an installer would read a line in another way than it is read
+    here.
     """
     lines = {line.text: line for line in reversed(expanded_requirements(directory))}
     return [line for line in reversed(lines.values()) if not _needless(line)]

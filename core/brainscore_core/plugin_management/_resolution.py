@@ -24,7 +24,6 @@ _PLANNED_BY_UV = re.compile(r"^\s*\+ ([\w.-]+)==(\S+)", re.MULTILINE)
 
 
 def installed_version(name: str) -> str | None:
-    """Return the version of an installed distribution; None if it is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -377,10 +377,8 @@ class ScoreRecord(Untrusted):
     def read(cls, path: str | Path) -> ScoreRecord:
         """Read a record.
 
-        Raises
-        ------
-        CorruptFileError
-            If the file is too large or not JSON, lacks a field, or has a wrong type or another schema version.
+        Raises `CorruptFileError` if the file is too large or not JSON, lacks a field, or has a wrong type or another
+        schema version.
         """
         return cls.from_json(read_start(Path(path), MOST_BYTES), str(path))
 

@@ -97,10 +97,7 @@ class Run(Untrusted):
     def from_json(cls, data: str | bytes) -> Run:
         """Read what `to_json` wrote.
 
-        Raises
-        ------
-        CorruptFileError
-            If it is anything else.
+        Raises `CorruptFileError` if it is anything else.
         """
         return read(_RUN, data, "run", MOST_BYTES)
 

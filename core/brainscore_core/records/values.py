@@ -115,10 +115,7 @@ def write_values(record: Path, values: Mapping[str, npt.NDArray[Any]]) -> str:
 def read_values(record: Path, digest: str) -> Values:
     """Read the values of the record at a path, with the digest `ScoreRecord.values`.
 
-    Raises
-    ------
-    CorruptFileError
-        If the file is missing, too large, of another run, or holds anything but plain arrays.
+    Raises `CorruptFileError` if the file is missing, too large, of another run, or holds anything but plain arrays.
     """
     file = values_path(record)
     try:

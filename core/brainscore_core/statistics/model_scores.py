@@ -62,12 +62,7 @@ class ModelScores:
     def of_scores(cls, value: Floats, error: Floats, df: Floats, sketches: Sequence[str | None]) -> ModelScores:
         """Take scores on one benchmark, with the texts of the sketches of their influences.
 
-        Each sketch is scaled to its error, which is exact.
-
-        Raises
-        ------
-        CorruptFileError
-            If a text is not a sketch.
+        Each sketch is scaled to its error, which is exact. Raises `CorruptFileError` if a text is not a sketch.
         """
         n = len(value)
         steps, scale = np.zeros((n, 3, WIDTH), np.int8), np.zeros((n, 3))

@@ -56,7 +56,6 @@ def _of_phases(phases: list[pytest.TestReport]) -> TestOutcome:
 
 
 def _of_report(report: pytest.TestReport | pytest.CollectReport, outcome: Outcome, seconds: float = 0.0) -> TestOutcome:
-    """Return the outcome of a test that did not pass."""
     file, line, _ = report.location or (None, None, "")
     return replace(
         _outcome(report.nodeid, outcome, seconds, getattr(report, "keywords", ())),

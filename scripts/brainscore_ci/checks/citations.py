@@ -143,10 +143,8 @@ class BibtexEntry:
 def read_bibtex(text: str) -> list[BibtexEntry]:
     """Return the citations in a text, ignoring everything between them.
 
-    Raises
-    ------
-    MalformedBibtexError
-        If a brace or quote is not closed, a key or value is missing, or there is no citation.
+    Raises `MalformedBibtexError` if a brace or quote is not closed, a key or value is missing, or there is no
+    citation.
     """
     entries, position = [], 0
     while (at := text.find("@", position)) >= 0:

@@ -124,10 +124,7 @@ def check_source(source: CheckedPlugin, surroundings: Surroundings) -> list[Find
 def workplace(start: Path, library: str | None = None) -> Workplace:
     """Return where to look for plugins: the checkout around a folder, else an installed library.
 
-    Raises
-    ------
-    ConfigurationError
-        If there is neither.
+    Raises `ConfigurationError` if there is neither.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "pyproject.toml").is_file():
@@ -232,10 +229,7 @@ def check_named(place: Workplace, names: Sequence[str], base: str | None = None,
 def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
     """Check every plugin that differs from the merge base with a branch; `fix` as in `check_named`.
 
-    Raises
-    ------
-    ConfigurationError
-        If the repository or the branch does not exist.
+    Raises `ConfigurationError` if the repository or the branch does not exist.
     """
     changes = _changes(place, base)
     areas = [area_of(path, place.libraries) for change in changes.changes for path in change.paths]

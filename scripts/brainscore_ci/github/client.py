@@ -181,10 +181,7 @@ class HttpGitHub:
     def download(self, artifact: int, most_bytes: int) -> bytes:
         """Return the zip file of an artifact.
 
-        Raises
-        ------
-        DownloadError
-            If it cannot be fetched or is larger than allowed.
+        Raises `DownloadError` if it cannot be fetched or is larger than allowed.
         """
         answer = self._send("GET", f"{self._base}/actions/artifacts/{artifact}/zip", most_bytes=most_bytes)
         if answer.location:

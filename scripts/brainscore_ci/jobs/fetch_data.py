@@ -1,7 +1,7 @@
 """Fetch the data of a plan in the one job with credentials, and open them in jobs without.
 
-Data plugins register their files literally, so that the library reads the addresses from the sources and runs no
-plugin. Between the jobs the files are an artifact, which anybody may download, encrypted with age.
+The library reads the addresses from the sources and runs no plugin. Between the jobs the files are a public artifact,
+encrypted with age.
 """
 
 from __future__ import annotations
@@ -84,10 +84,8 @@ def fetch(plan_file: Path, archive: Path, recipient: str) -> int:
 def open_for_tests(plan_file: Path, archive: Path, shard: int, key: str) -> None:
     """Open the data of one job's private tests, one copy per plugin.
 
-    Raises
-    ------
-    ConfigurationError
-        If the plan cannot be read or has no such job, or the private key of age does not open the file.
+    Raises `ConfigurationError` if the plan cannot be read or has no such job, or the private key of age does not open
+    the file.
     """
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
     users = _tested(tasks_of(test_shards(plan, checkout.policy), shard))

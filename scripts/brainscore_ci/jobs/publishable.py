@@ -1,8 +1,7 @@
 """Reduce results of jobs with private data to the public part: nothing that a plugin wrote.
 
-Logs and artifacts of a public repository are public. Searching a plugin's output for secrets does not help, since it
-can encode them; so only these remain: status, counts, error classes of the library or Python, names from the sources,
-and scores.
+Logs and artifacts of a public repository are public. Only these remain: status, counts, error classes of the library
+or Python, names from the sources, and scores.
 """
 
 from __future__ import annotations

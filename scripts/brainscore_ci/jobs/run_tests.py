@@ -69,12 +69,8 @@ def run_shard(
 ) -> int:
     """Test all plugins of one job of a plan in sequence; none stops the others.
 
-    The plan overrides `options.private`. Return 0 if all plugins passed, else 1.
-
-    Raises
-    ------
-    ConfigurationError
-        If the plan or job does not exist, or the plan refuses a file.
+    The plan overrides `options.private`. Return 0 if all plugins passed, else 1. Raises `ConfigurationError` if the
+    plan or job does not exist, or the plan refuses a file.
     """
     plan, tasks = _tasks(request, repository)
     index = PluginIndex(library_roots(library))

@@ -46,12 +46,7 @@ def run(
 ) -> int:
     """Score; exit code 0 if every pair has a score or was skipped on purpose, 1 if one failed or was not reached.
 
-    Nothing is scored without boxes.
-
-    Raises
-    ------
-    ConfigurationError
-        If the plan cannot be read or has no such job.
+    Nothing is scored without boxes. Raises `ConfigurationError` if the plan cannot be read or has no such job.
     """
     if why := why_no_box():
         say(f"Nothing is scored: public scores need boxes. {why}")
@@ -122,12 +117,8 @@ def _run_batch(checkout: Checkout, batch: Batch, deadline: float) -> Iterator[Ou
 def python_of(checkout: Checkout, pair: Pair) -> Path:
     """Return the interpreter that judges a pair, with the requirements of the benchmark and the plugins it uses.
 
-    The model, in its box, has its own environment. The running interpreter stays unchanged.
-
-    Raises
-    ------
-    RequirementsError
-        If the requirements cannot be installed, or conflict.
+    The model, in its box, has its own environment. The running interpreter stays unchanged. Raises `RequirementsError`
+    if the requirements cannot be installed, or conflict.
     """
     if settings().install_dependencies == "no":
         return Path(sys.executable)

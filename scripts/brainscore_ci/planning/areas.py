@@ -41,10 +41,7 @@ class PluginName:
     def parse(cls, text: str) -> PluginName:
         """Read the form that `str` gives.
 
-        Raises
-        ------
-        ValueError
-            If it is not folder/name with a plugin folder.
+        Raises `ValueError` if it is not folder/name with a plugin folder.
         """
         folder, _, name = text.partition("/")
         if folder not in FOLDERS or not is_plugin_folder_name(name):

@@ -95,10 +95,7 @@ class ChangeSet:
 def parse_raw_diff(output: bytes) -> tuple[FileChange, ...]:
     """Parse the output of ``git diff --raw -z``.
 
-    Raises
-    ------
-    ValueError
-        If the output has another form.
+    Raises `ValueError` if the output has another form.
     """
     fields = output.decode("utf-8", "surrogateescape").split("\0")
     if fields.pop() != "":

@@ -117,10 +117,7 @@ class Checkout:
     def library_of(self, kind: str, identifier: str) -> str:
         """Return the package with the plugin of a 'model' or 'benchmark', such as 'mylibrary'.
 
-        Raises
-        ------
-        UnknownIdentifierError
-            If no plugin registers it.
+        Raises `UnknownIdentifierError` if no plugin registers it.
         """
         name = self.owners.get((kind, identifier))
         if name is None:
@@ -174,10 +171,7 @@ def read_checkout(repository: Path) -> Checkout:
 def read_own_checkout(repository: Path) -> Checkout:
     """Return a checkout that must hold plugins.
 
-    Raises
-    ------
-    ConfigurationError
-        If it holds none: every plan would be empty.
+    Raises `ConfigurationError` if it holds none: every plan would be empty.
     """
     checkout = read_checkout(repository)
     if not any(checkout.index.plugins(folder) for folder in FOLDERS):

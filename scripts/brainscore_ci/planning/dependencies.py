@@ -2,8 +2,7 @@
 
 A plugin uses another if it loads one of its identifiers, imports it, or reaches it through a helper of the library. If
 the source does not state the identifier, every text of the plugin that is an identifier, or composes one from its
-words, counts; without any, every plugin of that kind. The result may hold too many uses, but too few only if an
-identifier is composed from words that are not in the source.
+words, counts; without any, every plugin of that kind.
 """
 
 from __future__ import annotations

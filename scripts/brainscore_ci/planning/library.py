@@ -111,7 +111,6 @@ def _dotted(path: str) -> str:
 
 
 def _follow(start: _Module, names: set[str], modules: Iterable[_Module]) -> Altered:
-    """Return the altered names of all modules."""
     altered = {start.name: start.closure(names, {})} if names else {}
     latest = set(altered)
     while latest:

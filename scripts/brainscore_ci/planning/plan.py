@@ -213,10 +213,7 @@ class Plan(Untrusted):
     def from_json(cls, data: str | bytes) -> Plan:
         """Read the form that `to_json` writes, and no other.
 
-        Raises
-        ------
-        NoPlanError
-            If it is too large, no JSON, or a key, type, number or length is unexpected.
+        Raises `NoPlanError` if it is too large, no JSON, or a key, type, number or length is unexpected.
         """
         try:
             return read(adapter_of(Plan), data, "plan")
@@ -227,10 +224,7 @@ class Plan(Untrusted):
     def read(cls, path: Path) -> Plan:
         """Read a file, see `from_json`.
 
-        Raises
-        ------
-        NoPlanError
-            If the file is missing or holds no plan.
+        Raises `NoPlanError` if the file is missing or holds no plan.
         """
         try:
             return cls.from_json(read_start(path))

@@ -164,10 +164,7 @@ def _library_effect(checkout: Checkout, changes: ChangeSet, before: Mapping[str,
 def default_base(repository: Path) -> str:
     """Return the likely target branch: origin/main, else main.
 
-    Raises
-    ------
-    ConfigurationError
-        If neither exists.
+    Raises `ConfigurationError` if neither exists.
     """
     for name in (_DEFAULT_BRANCH, "main"):
         if commit_named(repository, name) is not None:
@@ -197,10 +194,7 @@ def read_event(text: str) -> Event:
 def read_labels(text: str) -> frozenset[str]:
     """Return labels from a JSON list, as ``toJSON`` gives it, or from comma-separated names.
 
-    Raises
-    ------
-    ConfigurationError
-        If it looks like JSON but is no list of texts.
+    Raises `ConfigurationError` if it looks like JSON but is no list of texts.
     """
     if not text.strip().startswith(("[", "{", '"', "null")):
         return frozenset(name.strip() for name in text.split(",") if name.strip())

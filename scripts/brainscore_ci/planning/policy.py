@@ -67,10 +67,7 @@ class Policy:
 def read_policy(repository: Path) -> Policy:
     """Read the policy of a repository; use the defaults if it has no ``[tool.brainscore.ci]``.
 
-    Raises
-    ------
-    ConfigurationError
-        If the table has an unknown key or a value of the wrong type.
+    Raises `ConfigurationError` if the table has an unknown key or a value of the wrong type.
     """
     file = repository / "pyproject.toml"
     try:

@@ -1,7 +1,7 @@
 """Decide which files of a plugin can change its scores: all except unused tests, descriptions and packaging.
 
-A file's name states intent, not content: a model may import ``testing_utils.py`` or read a table from ``tests/``. So a
-file is ignored only if no relevant file can name it. If the source locates files by unwritten names, every file counts.
+A model may import ``testing_utils.py`` or read a table from ``tests/``, so a file is ignored only if no relevant file
+can name it; if the source locates files by unwritten names, none is.
 """
 
 from __future__ import annotations

@@ -89,10 +89,7 @@ def _blocks(
 def tasks_of(shards: Sequence[Shard[Task]], number: int) -> tuple[Task, ...]:
     """Return the tasks of a job.
 
-    Raises
-    ------
-    ConfigurationError
-        If there is no job of this number.
+    Raises `ConfigurationError` if there is no job of this number.
     """
     if not 0 <= number < len(shards):
         raise ConfigurationError(f"The plan has {len(shards)} jobs, numbered from 0; there is no job {number}.")

@@ -76,10 +76,7 @@ def _numbered(shards: Sequence[Shard[Any]]) -> list[dict[str, Any]]:
 def write_outputs(values: Mapping[str, str], file: Path) -> None:
     """Append outputs to the file in ``GITHUB_OUTPUT``.
 
-    Raises
-    ------
-    ValueError
-        If a name or value could be read as several outputs.
+    Raises `ValueError` if a name or value could be read as several outputs.
     """
     for name, value in values.items():
         if not re.fullmatch(r"[a-z_]+", name) or re.search(r"[\x00-\x1f\x7f\x85\u2028\u2029]", value):

@@ -1,8 +1,8 @@
 """Write untrusted text into Markdown so that it stays text.
 
 Text on GitHub can act in three ways: by Markdown and HTML syntax, by GitHub's own links (@mentions, #1, GH-1, commits,
-addresses, :emoji:), and by characters that change how their neighbours look. These functions neutralise all three.
-GitHub links nothing inside code, so use `code` for identifiers and paths, and `escape` for sentences.
+addresses, :emoji:), and by characters that change how their neighbours look. Use `code` for identifiers and paths, and
+`escape` for sentences.
 """
 
 from __future__ import annotations

@@ -223,10 +223,7 @@ class Results:
     def from_json(cls, data: str | bytes) -> Results:
         """Read the form that `to_json` writes, and no other.
 
-        Raises
-        ------
-        CorruptFileError
-            If it is too large, no JSON, or a key, type, number or length is unexpected.
+        Raises `CorruptFileError` if it is too large, no JSON, or a key, type, number or length is unexpected.
         """
         content = read(_FILE, data, "results")
         return cls(content.plugins, content.pairs, content.check)

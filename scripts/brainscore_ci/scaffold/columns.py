@@ -75,10 +75,7 @@ class TextTable:
     def column(self, role: str) -> str | None:
         """Return the column with a role, chosen or recognised; None if there is none.
 
-        Raises
-        ------
-        ConfigurationError
-            If several columns may have the role.
+        Raises `ConfigurationError` if several columns may have the role.
         """
         if self.chosen.get(role) in self.names:
             return self.chosen[role]
@@ -101,10 +98,7 @@ class TextTable:
     def texts(self, role: str) -> pd.Series[str]:
         """Return a column without spaces around its texts.
 
-        Raises
-        ------
-        ConfigurationError
-            If no column has the role, or cells are empty.
+        Raises `ConfigurationError` if no column has the role, or cells are empty.
         """
         column = self.column(role)
         if column is None:

@@ -18,10 +18,7 @@ _LONGEST = 60
 def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return kinds in order of dependence, each once; plurals are accepted.
 
-    Raises
-    ------
-    ConfigurationError
-        For a word that is no kind.
+    Raises `ConfigurationError` for a word that is no kind.
     """
     names = set()
     for word in words:

@@ -96,10 +96,8 @@ class _Reading:
 def read_experiment(request: TablesRequest) -> Experiment:
     """Read tables of stimuli and measurements.
 
-    Raises
-    ------
-    ConfigurationError
-        If columns are unclear, the tables contradict each other, or a file of a stimulus is absent.
+    Raises `ConfigurationError` if columns are unclear, the tables contradict each other, or a file of a stimulus is
+    absent.
     """
     files = request.stimuli.expanduser(), request.responses.expanduser()
     reading = _Reading(request, *(read_table(file, request.columns) for file in files))
@@ -216,10 +214,7 @@ def _known_stimuli(table: TextTable, names: dict[str, str], of: str) -> pd.Serie
 def layout_of(table: TextTable) -> str:
     """Return how a table of measurements is laid out: a key of the layouts.
 
-    Raises
-    ------
-    ConfigurationError
-        If some of its columns belong to one layout and some to another.
+    Raises `ConfigurationError` if some of its columns belong to one layout and some to another.
     """
     columns = table.columns
     if "choice" in columns:

@@ -90,10 +90,7 @@ class TemplateDefaults:
 def read_defaults(library: Path) -> TemplateDefaults:
     """Read the settings beside a library's templates.
 
-    Raises
-    ------
-    ConfigurationError
-        If it has no templates, or their settings are incomplete.
+    Raises `ConfigurationError` if it has no templates, or their settings are incomplete.
     """
     file = library / FOLDER / "settings.toml"
     try:

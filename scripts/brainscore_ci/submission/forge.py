@@ -73,10 +73,7 @@ class HttpForge(HttpGitHub):
     def open_pull_request(self, *, branch: str, base: str, title: str, body: str) -> int:
         """Open a pull request and return its number.
 
-        Raises
-        ------
-        UploadError
-            If GitHub refuses it.
+        Raises `UploadError` if GitHub refuses it.
         """
         content = {"title": title, "head": branch, "base": base, "body": body, "maintainer_can_modify": False}
         return int(self._object("POST", "/pulls", content)["number"])

@@ -1,7 +1,6 @@
 """Read a submission from an issue, and phrase its pull request.
 
-All functions are pure functions of text. An issue's text is untrusted: names are checked before they reach a commit,
-and escaped before they reach a page.
+An issue's text is untrusted: names are checked before a commit, and escaped before a page.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Facts about models and benchmarks for the leaderboard, besides scores; no model is run.
 
 Plain JSON in the format of `brainscore_web.leaderboard.catalogue`, which finds this module by an entry point of the
-group ``brainscore.catalogues``, so that neither package imports the other.
+group ``brainscore.catalogues``.
 """
 
 from __future__ import annotations

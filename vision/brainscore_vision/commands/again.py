@@ -24,8 +24,8 @@ def renormalise(
 ) -> int:
     """Divide the raw scores of all records of a benchmark by its present ceiling, without running any model.
 
-    Errors and intervals are carried over. Use it where only the ceiling has changed: the records then count as scored
-    with the present benchmark. Scores composed of parts with ceilings of their own stay as they are, with exit code 1.
+    Use it where only the ceiling has changed: the records then count as scored with the present benchmark. Scores
+    composed of parts with ceilings of their own stay, with exit code 1.
     """
     from brainscore_vision.commands.work import recomputing
 
@@ -52,8 +52,8 @@ def rescore(
 ) -> int:
     """Score models whose activations are stored on other benchmarks or with another metric, without a forward pass.
 
-    Answers kept from a model in a box are used without any of its code; other models use the cache of activations. For
-    a pair that lacks something, the message names it, and the exit code is 1.
+    Uses kept answers of models in boxes, without their code, and cached activations of others. Exit code 1 if a pair
+    lacks something, which is named.
     """
     if (metric is None) == (not benchmark):
         raise ConfigurationError("Say either with which metric (--metric NAME) or on what (--benchmark NAME...).")
@@ -68,9 +68,8 @@ def reproduce(
 ) -> int:
     """Score the pair of a record again, in an environment with the packages of its lock, and compare.
 
-    If other packages are installed here, the environment is built from the lock beside the record; use only a record
-    and lock from somebody you trust, as their packages are installed and run. The library is the one installed here; a
-    difference is reported. Nothing is taken from a cache.
+    If other packages are installed here, the environment is built from the lock beside the record: trust its author,
+    as the packages are installed and run. The library is the one installed here. Nothing is taken from a cache.
 
     Exit codes: 0 equal, 1 something differs: the first difference is named, causes before effects (data, weights,
     plugins, library, environments, then numbers); 2 no such record; 3 data, weights or requirements are not available.

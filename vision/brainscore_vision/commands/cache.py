@@ -51,8 +51,8 @@ def clean(
 ) -> int:
     """Remove cached activations: one of --to-gb, --all and --damaged says which.
 
-    The least recently used go first; entries that a process reads or fills stay. All can be computed again. --to-gb and
-    --all likewise remove kept answers of models in boxes, which may take as much.
+    The least recently used go first; entries in use stay. --to-gb and --all likewise remove kept answers of models in
+    boxes.
     """
     if (to_gb is not None) + everything + damaged != 1:
         raise ConfigurationError("Say what may go: one of --to-gb GB, --all and --damaged.")

@@ -28,13 +28,12 @@ def compare(
 ) -> int:
     """Compare models by their recorded scores: which is better, and how sure that is.
 
-    Prints scores with 95 % intervals, ranks (also as intervals) and groups of models that do not differ significantly
-    (they share a letter); then the difference of each pair with its error over new stimuli and new neuroids (or
-    subjects), its 95 % interval, and its P value with Holm's correction for all pairs; for three models and more also
-    how well the benchmark separates them. The average is over the benchmarks on which all models have a score.
+    Prints scores with 95 % intervals, ranks and groups (models that share a letter do not differ significantly); the
+    difference of each pair with its error over new stimuli and new neuroids (or subjects), 95 % interval, and P value
+    with Holm's correction for all pairs; for three models and more also how well the benchmark separates them.
+    Averages are over the benchmarks on which all models have a score.
 
-    Where both records keep how stimuli and neuroids move their scores, what moves both cancels in the difference.
-    Otherwise the two scores are taken as independent, marked with ~, and the error is usually too large.
+    Records without influences count as independent, marked with ~, usually with too large an error.
     """
     from brainscore_vision.commands.work import comparing
 

@@ -21,8 +21,8 @@ Prepare = Callable[[Any], Any]  # plugins annotate their own functions more narr
 class Bucket:
     """A folder in S3 with packaged stimuli and assemblies.
 
-    Both methods return a function for a registry, and fetch nothing. Their arguments are also read from the source,
-    without running the plugin (``brainscore data list``), so write digests and versions as literals.
+    Both methods return a function for a registry, and fetch nothing. Write digests and versions as literals:
+    ``brainscore data list`` reads them from the source.
 
     Parameters
     ----------

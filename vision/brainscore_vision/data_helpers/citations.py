@@ -30,10 +30,7 @@ def cite_data(folder: str) -> str:
 def cite_plugin(folder: str, constant: str = "BIBTEX") -> str:
     """Return a citation of a plugin, such as ``'metrics/rsa_ceiling'``, without running it.
 
-    Raises
-    ------
-    PluginError
-        If the plugin does not exist or assigns no text to the constant.
+    Raises `PluginError` if the plugin does not exist or assigns no text to the constant.
     """
     init = _PLUGINS / folder / "__init__.py"
     try:

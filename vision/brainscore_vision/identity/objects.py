@@ -1,8 +1,7 @@
 """Digest what changes activations: weights, and structure and code of modules and functions.
 
-Every part either counts or raises `NotDigestibleError`: a key that misses a part would give wrong activations from the
-cache. The code of users is followed from module to module, with the values that it finds there, the files that it names
-and the environment variables that it reads. For installed packages, version and files count; for the standard library,
+Every part either counts or raises `NotDigestibleError`. User code is followed from module to module, with values,
+named files and environment variables. For installed packages, version and files count; for the standard library,
 NumPy, SciPy, Pillow and PyTorch, the version and replaced functions.
 """
 

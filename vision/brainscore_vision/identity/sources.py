@@ -93,9 +93,8 @@ def source_digest(file: str | Path) -> str:
 def describe_sources(names: Iterable[str]) -> list[list[Any]]:  # plain values
     """Describe imported modules of users and all modules of users that they import, now or later.
 
-    For each, its name, the digest of its file, and names and digests of the neighbouring files that it names. If a
-    module reads the environment, then also the environment variables named in any module, or all variables if it
-    computes their names.
+    For each, its name, the digest of its file, and names and digests of the neighbouring files that it names. Also the
+    environment variables named, or all if a module computes names.
     """
     files = _follow(names)
     sources = {name: _read(str(file), _package(name, file), *_stamp(file)) for name, file in files.items()}

@@ -1,7 +1,4 @@
-"""Score one model on several benchmarks in turn, and write the record of each, also of failures.
-
-The model is asked through a `RemoteModel`: a lost candidate doesn't cost the next benchmark its score.
-"""
+"""Score one model on several benchmarks in turn, and write the record of each, also of failures."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Store the answers of candidates, so that a new metric or benchmark on the same stimuli needs no candidate.
 
-The judge stores them in its own folder under keys that it computes itself, from everything that the candidate sees and
-nothing that it says. So an answer is found only for the same question to the same revision of the same model. It is
-read back with no more trust than from the candidate.
+The judge computes the keys, from everything that the candidate sees and nothing that it says, and reads answers back
+with no more trust than from the candidate.
 
 Answers of processes that may have other weights are never mixed: each answer belongs to a *state*, the digest of
 weights that the candidate reports, or its process if it reports none.
@@ -127,8 +126,7 @@ class KeptAnswers:
     def begin(self, reported: str | None) -> bool:
         """Note that the candidate runs, and return whether stored answers belong to the same state of the model.
 
-        If not, answers found before must not be combined with new ones. `reported` is a digest of the candidate's
-        weights; None: each of its processes may be another model.
+        `reported` is a digest of the candidate's weights; None: each of its processes may be another model.
         """
         self._looked = -_LOOK_EVERY_S
         self._look_again()

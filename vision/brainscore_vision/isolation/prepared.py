@@ -1,7 +1,6 @@
 """Prepare a candidate before it is asked anything: its environment, and a home of its own with its weights.
 
-This phase has the network and no private data. Afterwards the home is read-only to the candidate: nothing it sees in
-the next phase, without the network, can be carried into a later one.
+This phase has the network and no private data. Afterwards, without the network, the home is read-only.
 """
 
 from __future__ import annotations

@@ -98,9 +98,7 @@ class Shown:
 def hand_out(stimuli: StimulusSet, folder: Path, *columns: str) -> tuple[dict[str, object], Shown]:
     """Put stimulus files into a new folder, under neutral names, and return the description for the candidate.
 
-    A file is linked if that is possible and everybody may read it, otherwise copied. Of the table, the candidate gets
-    `columns` and a ``stimulus_id`` from the file's content: the same for a stimulus in all sets, so that a model may
-    keep its results.
+    Of the table, the candidate gets `columns` and a ``stimulus_id`` from the file's content.
     """
     folder.mkdir(parents=True)
     paths = getattr(stimuli, "stimulus_paths", None)

@@ -22,8 +22,7 @@ _BESIDE = re.compile(r"(?:models\.)?([\w-]+)")  # from ..other import x
 def readable_plugins(folder: Path) -> list[Path]:
     """Return the folder of a model's plugin, and those of the models that it loads or imports, directly or not.
 
-    Texts anywhere in the sources count, so the result may hold too many models but never too few; it holds
-    no plugin of another kind.
+    Texts anywhere in the sources count; there is no plugin of another kind.
     """
     roots = [root for root in library_roots(_LIBRARY) if root.folder == KINDS["model"].folder]
     plugins = {each.name: each for each in PluginIndex(roots).plugins(KINDS["model"].folder)}

@@ -72,8 +72,7 @@ def draw_stimuli(
 def stimuli_folder() -> Path:
     """Return the folder of all pictures without one of their own, which lasts as long as this process.
 
-    Tests have it below pytest's temporary folder (see `stand_ins.drawn_pictures`), since nothing that a process does at
-    its end is certain to happen.
+    Tests have it below pytest's temporary folder (see `stand_ins.drawn_pictures`).
     """
     folder = tempfile.mkdtemp(prefix="stand-in-stimuli-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -222,10 +221,7 @@ def of_stimuli(assembly: Array, stimuli: StimulusSet, *, n_repetitions: int | No
 
 
 def as_features(recordings: Array, *, at_least: int = 30, seed: int = 0) -> Array:
-    """Return recordings as the features of a model, copied with a little noise up to a number of neuroids.
-
-    Regressions with 25 components need more features than a small population has neurons.
-    """
+    """Return recordings as the features of a model, copied with a little noise up to a number of neuroids."""
     n_neuroids = recordings.sizes["neuroid"]
     if n_neuroids >= at_least:
         return recordings

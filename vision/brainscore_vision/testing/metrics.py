@@ -29,8 +29,7 @@ _Given = tuple[DataAssembly, ...]
 class MetricContract(Contract):
     """It gives a finite, deterministic score and does not change its arguments.
 
-    The first of the usual kinds of `inputs` that the metric accepts is used; a metric that accepts none is untested
-    until its plugin derives from this class and overrides `inputs`.
+    The first kind of `inputs` that the metric accepts is used; override `inputs` if it accepts none.
     """
 
     kind = "metric"

@@ -167,10 +167,7 @@ class Catalogue(Untrusted):
     def from_json(cls, data: str | bytes) -> Catalogue:
         """Read JSON from `to_json`.
 
-        Raises
-        ------
-        CorruptFileError
-            If the JSON has another form, a duplicate identifier or an unknown parent.
+        Raises `CorruptFileError` if the JSON has another form, a duplicate identifier or an unknown parent.
         """
         catalogue = read(_CATALOGUE, data, "catalogue", _MOST_BYTES)
         catalogue.validate()
@@ -252,10 +249,7 @@ _CATALOGUE = TypeAdapter(Catalogue)
 def catalogues() -> Catalogue:
     """Return the catalogues of all installed domains, which declare functions in the group ``brainscore.catalogues``.
 
-    Raises
-    ------
-    ConfigurationError
-        If no domain is installed.
+    Raises `ConfigurationError` if no domain is installed.
     """
     declared = {entry.value: entry for entry in entry_points(group="brainscore.catalogues")}
     if not declared:

@@ -1,6 +1,6 @@
 """Make up records and their catalogue from a seed, realistic in number, size, gaps and shared errors.
 
-Models have an ability; benchmarks have a difficulty and a slope. No number says anything about a real model.
+Models have an ability; benchmarks have a difficulty and a slope.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Encode the error of the difference of each pair of models in two bytes, so that pages can compare any models.
 
-To compare models, a page needs the error of each difference and its degrees of freedom, on every node. For 741 models,
-two bytes per pair are a fourth of the size of the sketches of influences, and the browser need not compute them. Errors
-are rounded by at most 0.7 %, a third of the uncertainty of the sketches; degrees of freedom are rounded down.
+For 741 models, this is a fourth of the size of the sketches of influences. Errors are rounded by at most 0.7 %, a
+third of the uncertainty of the sketches; degrees of freedom are rounded down.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Format numbers and the rows of score tables as HTML.
 
-A site of 741 models and 289 benchmarks has 570,000 of these rows: macros of templates took ten times as long.
+For these 570,000 rows, macros of templates took ten times as long.
 """
 
 from __future__ import annotations

@@ -61,12 +61,8 @@ class _Handler(SimpleHTTPRequestHandler):
 def make_server(folder: Path, port: int | None = 0) -> ThreadingHTTPServer:
     """Return a server of a folder, which may be created later; it is not yet running.
 
-    The port (``server_port``) is 0 for any free one; None: 8000, or any free one if that is taken.
-
-    Raises
-    ------
-    ConfigurationError
-        If the port is not available.
+    The port (``server_port``) is 0 for any free one; None: 8000, or any free one if that is taken. Raises
+    `ConfigurationError` if the port is not available.
     """
     answer = partial(_Handler, directory=str(folder))
     try:

@@ -67,10 +67,7 @@ class FolderSource:
     def paths(self) -> list[str]:
         """Return the path of each record below the folder, sorted.
 
-        Raises
-        ------
-        ConfigurationError
-            If the folder does not exist.
+        Raises `ConfigurationError` if the folder does not exist.
         """
         if not self.folder.is_dir():
             raise ConfigurationError(f"{self.folder} is no folder. Make records with: brainscore score --records")
@@ -109,10 +106,7 @@ class CommitSource:
     def of(cls, repository: Path, name: str, day: dt.date | None = None) -> CommitSource:
         """Take a branch, tag or commit by its name, now or at the end of a day (UTC).
 
-        Raises
-        ------
-        ConfigurationError
-            If the name is unknown, or its first commit is later.
+        Raises `ConfigurationError` if the name is unknown, or its first commit is later.
         """
         commit = commit_named(repository, name)
         if commit is None:

@@ -98,10 +98,7 @@ class Cluster:
 def parse_place(name: str) -> tuple[str, str]:
     """Return the kind of a cluster's name and the rest of the name.
 
-    Raises
-    ------
-    ConfigurationError
-        If there is no such kind, or the rest is invalid.
+    Raises `ConfigurationError` if there is no such kind, or the rest is invalid.
     """
     kind, colon, rest = name.partition(":")
     good = {
@@ -211,7 +208,6 @@ def _ssh(name: str, rest: str) -> Iterator[Cluster]:
 
 @contextmanager
 def _slurm(name: str, rest: str) -> Iterator[Cluster]:
-    """Start Slurm jobs, one for each worker."""
     profile = read_profile(Path(rest))
     jobqueue = import_or_say("dask_jobqueue", "dask-jobqueue")
     folder = Path(profile.folder) if profile.folder else settings().home / "slurm"

@@ -69,10 +69,7 @@ class Task(Untrusted):
     def from_json(cls, data: str) -> Task:
         """Read a task.
 
-        Raises
-        ------
-        CorruptFileError
-            If it is no task, or one of another version of the library.
+        Raises `CorruptFileError` if it is no task, or one of another version of the library.
         """
         return read(_TASK, data, "task")
 
@@ -131,10 +128,7 @@ def outcome_text(outcome: Outcome) -> str:
 def outcome_of(data: object) -> Outcome:
     """Read what `outcome_text` made.
 
-    Raises
-    ------
-    CorruptFileError
-        If it is anything else.
+    Raises `CorruptFileError` if it is anything else.
     """
     if not isinstance(data, str):
         raise CorruptFileError("An outcome is expected as text.")

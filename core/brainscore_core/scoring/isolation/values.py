@@ -224,12 +224,8 @@ def planned(tree: object, announced: Sequence[Announced], most_bytes: int) -> Ma
     """Return what makes the value that `pack` converted, before any of its arrays is there.
 
     Each array is named exactly once, shapes, names and sizes fit together, and arrays and values made of them take at
-    most `most_bytes`.
-
-    Raises
-    ------
-    ProtocolError
-        For any other value, also later, if xarray or pandas refuse a value that has passed these checks.
+    most `most_bytes`. Raises `ProtocolError` for any other value, also later, if xarray or pandas refuse a value that
+    has passed these checks.
     """
     plan = _Plan(announced, most_bytes)
     make = plan.value(tree, 0)
@@ -372,7 +368,6 @@ class _Plan:
         return made
 
     def _along(self, what: str, tree: object, shape: tuple[int, ...]) -> Made:
-        """Check the shape of labels."""
         array, make = self._array(tree)
         if array.shape != shape:
             raise ProtocolError(f"{what} has shape {array.shape}; expected {shape}.")

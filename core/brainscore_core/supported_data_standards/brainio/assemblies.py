@@ -172,10 +172,7 @@ class DataAssembly(xr.DataArray):
     def assign_coords(self, coords: Mapping[Any, Any] | None = None, **coords_kwargs: Any) -> Self:
         """Return an assembly with coordinates added or replaced, each given as (dimension, values), array or scalar.
 
-        Raises
-        ------
-        AssemblyError
-            If the values come from an assembly whose entries are in another order.
+        Raises `AssemblyError` if the values come from an assembly whose entries are in another order.
         """
         if isinstance(coords, xr.Coordinates):
             result = super().assign_coords(coords, **coords_kwargs)

@@ -275,7 +275,6 @@ def _upload_folder(prefix: str, identifier: object) -> Path:
 
 
 def _write_stimulus_set(proto_stimulus_set: StimulusSet, identifier: Any, folder: Path) -> dict[str, str]:
-    """Check and write a stimulus set; return its package."""
     stimulus_set = _with_stimulus_id(proto_stimulus_set)
     problems = check_stimulus_set(stimulus_set)
     headline = f"Stimulus set {identifier!r} cannot be packaged"
@@ -349,7 +348,6 @@ def _write_assembly(
     stimulus_set: pd.DataFrame | None,
     nans_expected: bool,
 ) -> dict[str, str]:
-    """Check and write an assembly; return its package."""
     stimuli = proto_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
     if identifier is None:
         identifier = _assembly_identifier(proto_assembly, stimuli)

@@ -29,10 +29,7 @@ def write_bundle(folder: Path, plan: Plan, results: Results) -> None:
 def read_bundle(data: bytes) -> tuple[Plan, Results]:
     """Read the artifact of a run, a zip file from anybody.
 
-    Raises
-    ------
-    CorruptFileError
-        If it is no such zip file, holds anything else, or the files are too large or malformed.
+    Raises `CorruptFileError` if it is no such zip file, holds anything else, or the files are too large or malformed.
     """
     content = {}
     try:

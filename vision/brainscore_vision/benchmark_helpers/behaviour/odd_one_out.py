@@ -105,8 +105,7 @@ class OddOneOutBenchmark(BenchmarkBase):
 def highest_agreement(judgements: DataAssembly) -> Score:
     """Return the share of judgements that match the most frequent answer to their triplet, in [1/3, 1].
 
-    No model with one answer per triplet exceeds it on these judgements. With few judgements per triplet it is biased
-    upwards; `CeilingError` if no triplet was judged twice.
+    With few judgements per triplet it is biased upwards; `CeilingError` if no triplet was judged twice.
     """
     triplets = _triplets(judgements)
     _, triplet = np.unique(np.sort(triplets, axis=1), axis=0, return_inverse=True)

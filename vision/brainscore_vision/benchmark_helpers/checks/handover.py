@@ -115,8 +115,7 @@ def answer_of(candidate: BrainModel, answer: Any, dims: Sequence[str]) -> Any:
 def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataArray) -> Score | None:
     """Return NaN, with the reason, for a model that answers the same to all stimuli; None for any other.
 
-    It would compare rounding errors: regression predictions from constant sources differ in their last digits only,
-    which correlate with anything.
+    Rounding errors of its predictions correlate with anything.
     """
     rows_of = [np.moveaxis(source.values, source.get_axis_num("presentation"), 0) for source in sources]
     # Comparing stops at the first difference.

@@ -139,9 +139,9 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
 class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
     """The mean over subjects, each with a benchmark of its own stimuli and neuroids.
 
-    Use it if subjects saw different stimuli; if all saw the same, ``TrainTestNeuralBenchmark(alpha_coord='subject')``
-    records the model once. ``per_subject_factory(subject)`` builds the benchmark of a subject; the first is built at
-    once, to read version, parent (its region if it has none) and reference. `peak_aggregation` has no effect.
+    If all saw the same stimuli, ``TrainTestNeuralBenchmark(alpha_coord='subject')`` records the model once.
+    ``per_subject_factory(subject)`` builds the benchmark of a subject; the first is built at once, to read version,
+    parent (its region if it has none) and reference. `peak_aggregation` has no effect.
     """
 
     _dim = "subject"

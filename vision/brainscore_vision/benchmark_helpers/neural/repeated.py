@@ -54,8 +54,7 @@ def benchmark_of_repetitions(
     ``takes_repetitions``          none: 1                                             `ceil_score`
     =============================  ==================================================  ====================
 
-    Metrics with the attribute ``takes_repetitions``, such as ``ridgecv_signal``, compare a model with single
-    repetitions and account for their noise.
+    Those that take repetitions, such as ``ridgecv_signal``, account for their noise.
 
     Parameters
     ----------

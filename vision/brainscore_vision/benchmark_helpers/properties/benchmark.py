@@ -1,8 +1,8 @@
 """The design of benchmarks on single-neuron properties.
 
-A model is treated like an experiment: receptive fields are mapped, units that cover the stimuli are selected, their
-activations become firing rates (see `single_units`), and a property is computed from responses to the experiment's
-stimuli. Its distribution over units is compared with the published distribution over neurons.
+Receptive fields are mapped, units that cover the stimuli are selected, their activations become firing rates (see
+`single_units`), and a property is computed from responses to the experiment's stimuli. Its distribution over units is
+compared with the published distribution over neurons.
 
 References
 ----------

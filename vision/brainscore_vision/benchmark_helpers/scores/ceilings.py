@@ -32,8 +32,8 @@ def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly)
     r"""Return the score that the true geometry of a population reaches: :math:`\sqrt{\rho}`.
 
     The reliability :math:`\rho` is the metric between random halves of the single `repetitions`, stepped up to all of
-    them (Spearman-Brown). This holds for metrics that correlate geometries, such as ``rdm``, and for unbiased ``cka``,
-    the cosine between Gram matrices: independent noise adds to one side only. Attributes also hold the ``reliability``.
+    them (Spearman-Brown). This holds for metrics that correlate geometries, such as ``rdm``, and for unbiased ``cka``.
+    Attributes also hold the ``reliability``.
     """
     reliability = load_ceiling("internal_consistency", consistency_metric=metric)(repetitions)
     ceiling = Score(np.sqrt(max(float(reliability), 0.0)))
@@ -50,9 +50,8 @@ def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly)
 def over_time(metric: Callable[..., Score]) -> Callable[[xr.DataArray, xr.DataArray], Score]:
     r"""Combine the correlations of all time bins into one: the root of their mean square, with its sign.
 
-    With `ceiling_over_time`, `explained_variance` gives the explained part of the explainable variance of all bins,
-    :math:`\sum_t \operatorname{sign}(r_t) r_t^2 / \sum_t \rho_t`: bins weigh by their reliability, those before the
-    response nothing.
+    With `ceiling_over_time`, `explained_variance` gives :math:`\sum_t \operatorname{sign}(r_t) r_t^2 / \sum_t \rho_t`:
+    bins weigh by their reliability.
 
     The `metric`, such as ``spantime_pls``, returns correlations, dims (time_bin), which are kept as ``per_time_bin``.
     Bins with a constant target are excluded; one that the source does not predict counts as 0.

@@ -149,8 +149,8 @@ def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = No
 def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) -> Score:
     """Attach the error of a mean over sampled units, such as subjects, to that mean.
 
-    If all scores state how single stimuli influence them, it is over new stimuli and new units (`mean_over_units`);
-    otherwise the standard error over the units, without the effect of shared stimuli. For a single unit it is NaN.
+    It is over new stimuli and new units if all scores have influences (`mean_over_units`), otherwise over the units
+    alone; NaN for a single unit.
     """
     if len(scores) > 1 and all(
         isinstance(unit_score.attrs.get("influence"), Influence) for unit_score in scores.values()
@@ -164,8 +164,8 @@ def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) 
 def note_error_over_folds(score: Score, scores: Sequence[Score]) -> Score:
     """Attach the error of a mean over folds of one data set to that mean.
 
-    If all scores state how single stimuli and units influence them, ``error`` and ``interval`` follow from the mean
-    influence; otherwise ``error`` is NaN: folds share their data. ``split_error`` is over folds.
+    ``error`` and ``interval`` follow from the mean influence, if all scores have influences; otherwise ``error`` is
+    NaN. ``split_error`` is over folds.
     """
     attach_split_error(score, np.array([float(fold_score) for fold_score in scores]))
     influences = [fold_score.attrs.get("influence") for fold_score in scores]

@@ -1,7 +1,7 @@
 """Write PNG files faster than Pillow and about as small, from several threads at once.
 
-Rows are stored as differences to the row above (filter 2), not by the best of five filters, and compressed by ISA-L,
-four to six times as fast as zlib. Pillow holds the GIL while encoding; ISA-L and NumPy release it.
+Rows are stored as differences to the row above (filter 2) and compressed by ISA-L, four to six times as fast as zlib.
+Unlike Pillow, ISA-L and NumPy release the GIL.
 """
 
 from __future__ import annotations

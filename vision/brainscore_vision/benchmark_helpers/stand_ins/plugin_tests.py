@@ -1,7 +1,7 @@
 """Ready-made tests of benchmark plugins: ceilings, scores, trials and visual degrees.
 
-Class names do not start with ``Test``, so that pytest does not collect them: a plugin's ``test.py`` creates one and
-calls its methods with a registered benchmark and the expected number, a float or `pytest.approx`.
+A plugin's ``test.py`` creates one and calls its methods with a registered benchmark and the expected number, a float
+or `pytest.approx`.
 """
 
 from __future__ import annotations

@@ -35,8 +35,7 @@ class SharedCandidate(BrainModel):
     """A model that repeats its earlier answer to a question it has been asked before.
 
     A question consists of a region and its time bins, or a task and its fitting stimuli; the stimuli, with all columns
-    and the content of their files; and the number of trials. A model that answers each trial differently is thus
-    recorded once, like a subject. All other attributes are those of the model, which must not change meanwhile.
+    and files; and the number of trials. All other attributes are those of the model, which must not change.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 """Compare the geometry of models with human fMRI of animals, objects, and objects like animals (Bracci et al. 2019).
 
 The mean pattern over conditions is subtracted from the voxels of each subject. A model is compared with each subject,
-and the mean is divided by the highest value that any model can reach. The published benchmark averages the n-th voxels
-of all subjects, compares once, and divides by the agreement of a subject with the others: a mean has less noise than
-one subject, so a model may exceed it. ``published=True`` gives its number.
+and the mean is divided by the highest value that any model can reach. ``published=True`` gives the published number,
+of the average of all subjects' n-th voxels.
 """
 
 from functools import cache

@@ -2,8 +2,7 @@
 
 Like voxels, units of a model are selected by a large mean response and standardised over the 24 conditions; the
 correlations of their patterns are correlated (Pearson) with those of each person. The mean is divided by the highest
-value that any model can reach. The published benchmark divides by the agreement of a person with the others, squares
-the ratio, so that opposite geometries score well, and clips it at 1; ``published=True`` gives its number.
+value that any model can reach. ``published=True`` gives the published number, a squared ratio.
 """
 
 import numpy as np

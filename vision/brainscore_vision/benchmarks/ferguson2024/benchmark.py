@@ -70,12 +70,10 @@ EXPERIMENTS = {
 class ValueDelta(BenchmarkBase):
     """Similarity of a model's search asymmetry to that of people.
 
-    The ceiling is the expected score of a model with the true asymmetry over samples of as many people. Halves of the
-    people differ by the sampling error of both; the mean of all differs from the truth by a known part of that, half of
-    it for equal halves.
+    The ceiling is the expected score of a model with the true asymmetry over samples of as many people.
 
     With `published`, the model's accuracies are corrected for lapses too, and the ceiling is the score of one half of
-    the trials against the other, as if people had been asked half as often.
+    the trials against the other.
     """
 
     def __init__(self, experiment: str, *, published: bool = False) -> None:

@@ -3,8 +3,6 @@
 Gifford et al. (2022) showed 16,540 training objects four times and 200 test objects 80 times, for 100 ms each. Each
 electrode in each bin of 10 ms from 0 to 600 ms after onset is a neuroid, predicted separately for each person. EEG
 covers the whole head and has no region; it is compared with IT.
-
-The published benchmark records models from 0 to .6 ms, taking the seconds of the data for ms.
 """
 
 from typing import Literal

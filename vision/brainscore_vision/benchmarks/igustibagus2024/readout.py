@@ -102,7 +102,7 @@ def splits_of(
 ) -> Iterator[tuple[Positions, dict[str, Positions]]]:
     """Yield training images, all of HvM, and test images of each domain.
 
-    Silhouettes and the like share the split of their photograph, so that no background is known from training.
+    Silhouettes and the like share the split of their photograph.
     """
     rows, backgrounds = domains_of(stimuli), stimuli["background_id"].to_numpy()
     for _ in range(n_splits):

@@ -5,10 +5,9 @@ images, or non-photographs such as shapes and illusions. ``Zerbe2026_fmri_persub
 ``Zerbe2026_fmri`` those that all five saw; with these, ``-rdm-pearson`` and ``-cka`` compare geometries. Voxels with a
 noise ceiling of 30 % or less are excluded.
 
-The published ceilings derive from the noise ceiling of the mean over twelve repetitions, although most images were
-shown four times, and squared correlations are divided by its root. Here they are divided by the reliability of the test
-images over their actual repetitions, and geometries by the best that one geometry reaches for all subjects. The
-published window for models of time is 0 to 0 ms, here 70 to 170 ms.
+Correlations are divided by the reliability of the test images over their actual repetitions, geometries by the best
+that one geometry reaches for all subjects; ``docs/explanation/published_differences.md`` lists the published ceilings
+and window.
 """
 
 from __future__ import annotations

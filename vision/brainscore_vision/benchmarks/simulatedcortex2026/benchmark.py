@@ -1,17 +1,9 @@
 """Compare models with SIMULATED populations, people and cells, normalised by their noise ceilings.
 
-The benchmarks need no download and check the whole chain, because the truth is known: the population that generated the
-spikes reaches 1 within the stated interval, shuffled stimuli about 0. The same holds for choices of people and
-preferred orientations of cells.
+The truth is known: what generated the data reaches 1 within the stated interval, shuffled stimuli about 0.
+``docs/explanation/simulated_cortex.md`` explains the design and its limits.
 
-Two populations of few dimensions (V1: the cells of one hypercolumn, 12 orientations x 3 frequencies, two cells each;
-IT: mixtures of 10 features), because a regression with 25 components, learned from 450 stimuli, always loses about
-25/450 of the noise variance and cannot predict many more dimensions. With 20 repetitions of about 5 spikes, the
-split-half reliability is .96 (V1) and .94 (IT), and the loss, at most .004, stays within the interval. No model's score
-was used. With 16 other seeds, the interval includes 1 for the generating population in 16 (V1) and 15 (IT) cases: see
-perf/simulated_truth.py.
-
-A score measures how well a model spans Gabor energy and random combinations of it, NOT how brain-like it is.
+Scores do NOT say how brain-like a model is.
 """
 
 from typing import Any

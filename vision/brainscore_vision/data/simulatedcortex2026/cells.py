@@ -1,8 +1,7 @@
 """Show gratings to simulated cells of V1, and find their preferred orientations.
 
-A cell is the energy of a quadrature pair, divided by its semi-saturation (see `population`). Most cells at the place of
-the gratings prefer orientations near 30 degrees, those elsewhere near 120. A wrong distribution, an even one, and cells
-of another place thus differ from the right ones.
+A cell is the energy of a quadrature pair, divided by its semi-saturation (see `population`). Most cells at the place
+of the gratings prefer orientations near 30 degrees, those elsewhere near 120, so that wrong cells differ.
 """
 
 from __future__ import annotations

@@ -74,8 +74,7 @@ def luminance(pixels: np.ndarray) -> np.ndarray:
 def cut_patches(photograph: str, pixels: np.ndarray, count: int = PATCHES_PER_PHOTOGRAPH) -> list[Patch]:
     """Cut the tiles of highest contrast from the centred lattice of tiles that fit into a photograph.
 
-    Tiles do not overlap. Tiles of low contrast (sky, backdrop) drive no population and are dropped first. Patches are
-    in reading order; ``pixels`` is a uint8 array of shape (height, width, 3).
+    Patches are in reading order; ``pixels`` is a uint8 array of shape (height, width, 3).
     """
     n_rows, n_columns = (length // PATCH_PX for length in pixels.shape[:2])
     top, left = ((length % PATCH_PX) // 2 for length in pixels.shape[:2])

@@ -101,8 +101,8 @@ def quadrature_energy(images: np.ndarray, parameters: PopulationParameters) -> n
     r"""Return the energy of every quadrature pair, :math:`E = (g_{even} \cdot I)^2 + (g_{odd} \cdot I)^2`.
 
     Images have shape (n_images, size, size) and luminance 0 to 1; energies have shape (n_images, n_orientations,
-    n_frequencies, grid, grid). They are weighted by the squared frequency, because the amplitude of natural images
-    falls with frequency and cells of all frequencies respond alike (Field 1987).
+    n_frequencies, grid, grid). They are weighted by the squared frequency, as natural images' amplitude falls with it
+    (Field 1987).
 
     References
     ----------
@@ -223,8 +223,7 @@ def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndar
 def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Generator) -> np.ndarray:
     """Draw independent Poisson counts by inverting the distribution function; shape (repetitions, *expected.shape).
 
-    This uses exactly one random number per count, so that a difference in the last digit of one expected count (another
-    BLAS) cannot shift later draws. Expected counts are below about 700.
+    Exactly one random number per count: another BLAS cannot shift later draws. Expected counts are below about 700.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Register fixations of people who searched for an object among others (Zhang et al. 2018).
 
-Dims (presentation, fixation, position): 15 people, 300 searches, up to 8 fixations, x and y. The published system omits
-these data, as its archive lacks files that its table lists; loading them raises an error that says so.
+Dims (presentation, fixation, position): 15 people, 300 searches, up to 8 fixations, x and y. Loading raises an error:
+the published archive lacks files that its table lists.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly

@@ -21,7 +21,7 @@ _PIECE_BYTES = 64 * 2**20  # rows of larger ones are read in such pieces
 class ColumnBlocks:
     """A matrix whose columns come in blocks, with only one block in memory at a time.
 
-    Every pass over the matrix (metrics take one to three) requests the same blocks again.
+    Every pass over the matrix requests the blocks again.
 
     Parameters
     ----------

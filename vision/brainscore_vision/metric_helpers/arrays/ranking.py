@@ -20,8 +20,8 @@ _SIGN = np.uint64(1 << 63)
 def sort_order(values: ArrayLike) -> Indices:
     """Return the positions of numbers, shape (n,) without NaN, from the smallest to the largest, exactly.
 
-    Twice as fast as sorting positions: 64-bit keys of leading bits and position are sorted, and the few numbers that
-    differ only in the bits cut off are corrected. Equal numbers have an arbitrary but reproducible order.
+    Twice as fast as sorting positions: 64-bit keys of leading bits and position are sorted, then the bits cut off.
+    Equal numbers have a reproducible order.
     """
     array = np.ascontiguousarray(values, dtype=np.float64)
     if len(array) < _SMALL:

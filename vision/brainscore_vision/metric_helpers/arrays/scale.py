@@ -1,7 +1,6 @@
 """Rescale numbers of extreme size, so that their squares neither overflow nor vanish.
 
-Dividing by a power of two changes no digits: a unit-free score is the same for responses of 1e-300 and 1e300, and
-bitwise unchanged for ordinary responses, which are not rescaled.
+Dividing by a power of two changes no digits; ordinary responses are not rescaled.
 """
 
 from __future__ import annotations

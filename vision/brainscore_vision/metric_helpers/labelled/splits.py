@@ -1,8 +1,8 @@
 """Divide the values of a coordinate into training and test values.
 
 Distinct values are divided in sorted order, with their classes, so that splits do not depend on the presentations. The
-published system divides positions of presentations, so that order matters; so does ``compat=True``, but divides
-repeated values once, so that no stimulus both trains and tests.
+published system divides positions of presentations, as does ``compat=True``, but with repeated values once, so that no
+stimulus both trains and tests.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Predict responses by a regression on training stimuli, correlate on others, and summarise.
 
-These metrics split the stimuli themselves; those of `fixed_split` take the split as given. Reverse metrics predict the
-source from the target; those over time score each time bin. Metric plugins supply the regression.
+These metrics split the stimuli themselves; those of `fixed_split` take the split as given.
 """
 
 from __future__ import annotations
@@ -108,9 +107,7 @@ class RegressedCorrelation(Metric):
 class CrossRegressedCorrelation(RegressedCorrelation):
     """Cross-validated regression, then correlation per neuroid.
 
-    Override `apply` (one split) or `aggregate` (over neuroids) for other metrics. `crossvalidation_kwargs` are
-    arguments of `CrossValidation`; by default there are 10 splits with 90 % training stimuli, stratified by
-    `object_name`.
+    Override `apply` (one split) or `aggregate` (over neuroids) for other metrics.
 
     If a test set has fewer than ten stimuli, predictions of all test sets are correlated together (see
     `RegressionProblem.is_pooled`), unless splits are `compat`, predictions have no common unit (``neuron_to_neuron``)
@@ -241,8 +238,7 @@ class ReverseCrossRegressedCorrelation(CrossRegressedCorrelation):
     """Cross-validated regression from measurements to features: how well the neuroids predict a model.
 
     Called like `CrossRegressedCorrelation`, with the model's features as source. Splits depend on the features, the
-    median is over features, and constant features do not count. Many features are read in blocks; predictions and
-    coefficients are never wholly in memory.
+    median is over features, and constant features do not count.
     """
 
     def __call__(self, source: Features, target: Features) -> Score:

@@ -104,9 +104,8 @@ class Engine:
 class RegressionProblem:
     """Aligned source and target, shape ([n_bins,] n_stimuli, n_columns), with splits as positions of their rows.
 
-    If `is_pooled`, predictions of all (small) test sets are correlated together, less their mean, which is low where
-    test responses are high, and divided by their spread (`in_own_spread`): predictions from noise would correlate
-    negatively.
+    If `is_pooled`, predictions of all (small) test sets are correlated together, less their mean and divided by their
+    spread (`in_own_spread`).
     """
 
     engine: Engine

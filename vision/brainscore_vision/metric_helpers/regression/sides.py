@@ -246,8 +246,7 @@ def in_ordinary_units(
     """Rescale parts of one side and unit to ordinary numbers (see `arrays.scale`), if the unit changes no score.
 
     These sides are listed in ``of_any_unit`` of the estimator. For others, numbers whose squares overflow are refused
-    and, unless `allow_small`, numbers too small beside a penalty, whose scores would be about 0 rather than NaN. Blocks
-    are not rescaled: most are single precision, with finite squares.
+    and, unless `allow_small`, numbers too small beside a penalty. Blocks are not rescaled.
     """
     arrays = [part for part in parts if not isinstance(part, ColumnBlocks)]
     if len(arrays) < len(parts):

@@ -4,11 +4,9 @@ Most metrics report it from influences (`statistics.influence`). For all other s
 recomputes them on halves of stimuli and neuroids, drawn *without* replacement (Politis, Romano & Wolf 1999,
 doi:10.1007/978-1-4612-1554-7). A half varies around the whole as much as a bootstrap sample, because :math:`(1/m -
 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2` (Friedman & Hall 2007, doi:10.1016/j.jspi.2006.06.002, section 3), but
-holds every stimulus once: none is in both training and test, or puts zeros into a dissimilarity matrix. Only the spread
-is used, around the score on all data.
+holds every stimulus once. Only the spread is used.
 
-Halves of stimuli vary with stimuli and with the noise of cells, halves of neuroids with neuroids and the same noise,
-halves of both hold that noise three times (Owen 2007, doi:10.1214/07-AOAS122). Draws of each kind give
+As halves of both hold the noise of cells three times (Owen 2007, doi:10.1214/07-AOAS122), draws of each kind give
 
 .. math:: V = V_{stimuli} + V_{neuroids} - V_{interaction},
 

@@ -12,8 +12,7 @@ categories, and that of people, ``h``, the mean over random halves of the subjec
 - Invariances: order of trials; names of subjects and categories.
 - Error: the standard deviation over halves, which for half of a sample, drawn without replacement, estimates the
   standard error of the mean over all subjects.
-- Published differences: the published halves are drawn from 1 to n - 1, so that subject n never takes part, and need
-  numbered subjects.
+- Published differences: the published halves never draw the last subject, and need numbered ones.
 - When: experiments like that of Baker & Elder, where the cost for people is clearly not zero.
 
 References
@@ -96,9 +95,8 @@ class BakerAccuracyDelta(Metric):
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Score a model whose disturbance costs exactly as much as that of all people (the target of the metric).
 
-        This is below 1, and no model can score much more: the closeness to halves is greatest near their middle. The
-        published ceiling is the median closeness of the published halves to the other subjects, stepped up like a
-        correlation.
+        This is below 1, and no model can score much more. The published ceiling is the median closeness of halves to
+        the other subjects, stepped up.
         """
         subjects, deltas = _human_deltas(assembly, self._image_types)
         if len(subjects) < 2:

@@ -6,8 +6,8 @@ stimulus out, so that a useless band is not used, however large:
 
 .. math:: \min_{W, c} \|y - \sum_b X_b w_b - c\|^2 + \alpha \sum_b (s_b / \omega_b) \|w_b\|^2
 
-where s_b is the mean squared size of a training stimulus in the band, and the weights :math:`\omega_b` sum to 1. They
-are the best of some candidates: all equal, each band alone, and ``n_draws`` at random. Scores are those of `ridge`.
+where s_b is the mean squared size of a training stimulus in the band, and the weights :math:`\omega_b` sum to 1.
+Candidates are all equal, each band alone, and ``n_draws`` at random.
 
 Variance is partitioned by the product measure: ``attrs['variance_by_band']``, dims (band, split, neuroid), holds
 :math:`R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2` of the test stimuli, with means removed. Over bands

@@ -16,9 +16,8 @@ the plain one, ``tr(K H L H)``, which grows towards 1 with the number of neuroid
 - When: to compare geometry without fitting anything, where large distances shall count more than small ones (`rdm`
   counts ranks).
 
-Published differences: the published unbiased `cka` adds 1e-12 to the denominator, so that it tends to 0 for small
-responses (below about 1e-3), and is 0 where undefined. The parts of `cka_cv` there depend on the order of rows, see
-`labelled.splits`.
+Published differences: the published unbiased `cka` tends to 0 for small responses (below about 1e-3), and is 0 where
+undefined; the parts of `cka_cv` depend on the order of rows.
 
 References
 ----------

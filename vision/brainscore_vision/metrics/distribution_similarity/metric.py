@@ -12,9 +12,8 @@ As many units as there are recorded neurons are drawn from the model with replac
 - When: for single-neuron properties, where models and recordings share no stimuli or the published data are the
   distributions alone.
 
-Published differences: draws are seeded, so numbers agree to the error of the mean over draws (about .001 for 1000). The
-published ceiling compares draws with the very data they are drawn from, and is too high: a model with the right
-distribution differs from the recorded neurons by its own draw and theirs.
+Published differences: draws are seeded, so numbers agree to the error of the mean over draws (about .001 for 1000).
+The published ceiling, of draws compared with their own data, is too high.
 
 References
 ----------
@@ -133,8 +132,7 @@ class BootstrapDistributionSimilarity(Metric):
 class NeuronalPropertyCeiling(Ceiling):
     """The score of a model whose units are distributed like the recorded neurons.
 
-    Two groups of neurons are drawn from the recorded ones with replacement, many times, in place of the model and of
-    the recordings; their similarity is the ceiling.
+    It is the similarity of two groups drawn from the recorded neurons with replacement, many times.
 
     Parameters
     ----------

@@ -130,8 +130,8 @@ class BehavioralPatterns(Metric):
     def ceiling(self, assembly: DataAssembly, skipna: bool = False) -> Score:
         """Correlate the patterns of two halves of the trials, which is the reliability of half of them.
 
-        With `skipna`, entries without trials in either half are left out. Without it, only those that the second half
-        lacks are; if the first half lacks others, this is an error.
+        With `skipna`, entries without trials in either half are left out; without, only those of the second, and
+        others of the first are an error.
         """
         trials = _read_trials(assembly)
         patterns = self._pattern(self._halves(trials), trials)

@@ -14,8 +14,8 @@ over tasks (kinds of disturbed images):
   halves, whose correlations are its ``raw``.
 - Invariances: order of trials; names of objects.
 - Error: jackknife over people; NaN without `subject_id`, or for one person.
-- Published differences: the published ceilings are the mean correlation of halves, not stepped up; those of tasks come
-  from overlapping, unseeded parts of the trials.
+- Published differences: the published ceilings are not stepped up; those of tasks come from overlapping, unseeded
+  parts.
 - When: experiments with several disturbances of the same objects.
 
 References

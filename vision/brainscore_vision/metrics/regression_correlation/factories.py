@@ -3,8 +3,8 @@
 `regression_kwargs` are the arguments of the regression, see `regressions`; ``compat=True`` draws the published splits,
 which depend on the order of the target's presentations (see `Split`).
 
-Metrics named ``*_split`` are given training and test stimuli. Benchmarks put their names together (``f'{name}_split'``)
-and hand `alphas` to all of them alike, so that all accept it; only the two that choose a penalty heed it.
+Metrics named ``*_split`` are given training and test stimuli; all accept `alphas`, but only the two that choose a
+penalty heed it.
 
 ``spantime_*`` have weights that all time bins share: when the model's features are to explain the time course itself,
 as those of video models. ``*_pertime`` have weights for each bin, with the same splits: when the mapping may change

@@ -1,4 +1,4 @@
-"""Hold what exists for callers of the published system alone, who import it from `metric`.
+"""Serve callers of the published system, who import from `metric`.
 
 The published "dual" form of ridge regression, over stimuli, is the one that `Ridge` and `RidgeCV` take by themselves
 where features outnumber stimuli. `chunk_size` has no effect: blocks of neuroids have a fixed size in memory.

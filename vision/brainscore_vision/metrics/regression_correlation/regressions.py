@@ -1,4 +1,4 @@
-"""Make the regressions and the correlation, on assemblies, that the metrics of this plugin are put together from.
+"""Make the regressions and the correlation of this plugin's metrics.
 
 `regression_kwargs` are arguments of scikit-learn's class of that name; our own class computes where it can, else
 scikit-learn's. `xarray_kwargs` are arguments of `XarrayRegression` or `XarrayCorrelation`.

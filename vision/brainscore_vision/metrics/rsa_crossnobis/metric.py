@@ -67,8 +67,8 @@ class CrossnobisSimilarity(Metric):
     Parameters
     ----------
     comparison : {'cosine', 'pearson', 'whitened_cosine', 'whitened_pearson'}
-        Distances have a meaningful zero, so their cosine is the default; Pearson's correlation disregards a constant.
-        The whitened ones take into account that errors of pairs with a common stimulus are correlated.
+        By default the cosine; Pearson's correlation disregards a constant, the whitened ones correlated errors of
+        pairs with a common stimulus.
     noise : {'none', 'diagonal', 'shrinkage'}
         How to weight neuroids of the target: alike, by the inverse variance of their noise, or by the inverse of its
         shrunk covariance, over differences between repetitions. With weights, distances are unbiased only up to the

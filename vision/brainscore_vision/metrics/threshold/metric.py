@@ -16,9 +16,8 @@ at the levels of the independent variable; the threshold ``s`` is where it reach
 - Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
 - Error: over new people and new stimuli of the model, whose threshold is refitted without each twentieth of them (over
   people alone, if the threshold is given).
-- Published differences: the accuracy at the inflection is found for each model (the published metric keeps that of its
-  first model); levels weigh by their numbers of trials, and the ceiling leaves out every person once (`compat=True`:
-  levels weigh alike, persons are drawn with replacement).
+- Published differences: the published accuracy at the inflection is that of the first model; with `compat=True` levels
+  weigh alike, and persons are drawn with replacement for the ceiling.
 - When: a task with a stimulus strength, and thresholds known of people.
 
 References

@@ -71,7 +71,7 @@ def extract(work: Extraction, *, use_cache: bool, rows: Sequence[int] | None = N
     """Return the activations of all layers side by side.
 
     Missing layers are computed and stored together, batch by batch: an interrupted extraction resumes after its last
-    finished batch. Reading takes no lock. Activations that cannot be stored are returned all the same.
+    finished batch.
 
     Parameters
     ----------

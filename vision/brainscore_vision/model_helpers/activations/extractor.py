@@ -70,8 +70,7 @@ class ActivationsExtractorHelper:
     """Call a model's own function in batches and return labelled activations.
 
     Activations are cached by content if everything that changes them has a digest: stimulus files, preprocessing,
-    layers and, through `model_digest`, the model. Otherwise every call computes them. A random model that does not
-    declare it is answered from the cache; see `stochastic`.
+    layers and, through `model_digest`, the model.
 
     Parameters
     ----------

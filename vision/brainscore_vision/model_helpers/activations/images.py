@@ -1,8 +1,7 @@
 """Turn image files into the arrays that networks take, with Pillow and NumPy alone.
 
 Results equal those of the usual torchvision pipeline on Pillow images (``Resize``, bilinear with antialiasing,
-``CenterCrop``, ``ToTensor``, ``Normalize``) bit by bit, so that published numbers carry over. One thread for each
-processor decodes and resizes.
+``CenterCrop``, ``ToTensor``, ``Normalize``) bit by bit. One thread for each processor decodes and resizes.
 """
 
 from __future__ import annotations

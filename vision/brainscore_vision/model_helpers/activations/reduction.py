@@ -55,12 +55,10 @@ class LayerPCA:
     """Replace the activations of each layer by their projections on principal components.
 
     y = (x - m) W^T, with mean m and components W, orthonormal and ordered by variance, of the layer's activations for
-    other images. They are fitted incrementally (Ross et al. 2008), at least `n_components` images at a time, for the
-    first recording of a layer, and cached. A new digest of the model triggers a new fit; a model without a digest has
-    to be hooked again after a change.
+    other images. They are fitted incrementally (Ross et al. 2008) for the first recording of a layer, and cached by
+    the digest of the model; a model without one has to be hooked again after a change.
 
-    The published class fits on 1,000 validation images of ImageNet, which may not be redistributed; the default,
-    `noise_images`, has only second-order statistics of natural images.
+    The published class fits on 1,000 validation images of ImageNet.
 
     Parameters
     ----------

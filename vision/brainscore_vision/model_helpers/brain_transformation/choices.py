@@ -76,9 +76,8 @@ class ProbabilitiesClassifier:
     """Multinomial logistic regression with an L2 penalty on standardised features.
 
     Minimises C * sum of the cross entropy + 1/2 * sum of the squared weights (one weight vector per label);
-    `classifier_c` is C. The best weights are in the span of the stimuli, so that with more features than stimuli the
-    search has only as many dimensions as stimuli (representer theorem, Kimeldorf & Wahba 1971, J. Math. Anal. Appl.
-    33:82-95).
+    `classifier_c` is C. The best weights are in the span of the stimuli (representer theorem, Kimeldorf & Wahba 1971,
+    J. Math. Anal. Appl. 33:82-95).
     """
 
     def __init__(self, classifier_c: float = 1e-3) -> None:

@@ -19,8 +19,8 @@ __all__ = ["ModelCheckError", "check_base_models", "check_brain_models", "check_
 def check_base_models(module: str | ModuleType) -> None:
     """Check the base models of a module and print the verdict.
 
-    Every listed layer must exist and give finite activations that depend on the stimulus. The last is scored on 24
-    gratings against simulated neurons, and must learn the task ``probabilities`` on them. Nothing is cached.
+    Every listed layer must give finite activations that depend on the stimulus; the last is scored on 24 gratings
+    against simulated neurons, and must learn the task ``probabilities``. Nothing is cached.
 
     Parameters
     ----------

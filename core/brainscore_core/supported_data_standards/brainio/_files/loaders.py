@@ -93,12 +93,8 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
         """Return the assembly with the columns of a stimulus set joined to its presentations by ``stimulus_id``.
 
         Presentations stay in their order. Existing coordinates keep their values; stimuli that the set lacks get
-        missing values.
-
-        Raises
-        ------
-        AssemblyError
-            If there is no ``stimulus_id`` to join by, or it repeats in the stimulus set.
+        missing values. Raises `AssemblyError` if there is no ``stimulus_id`` to join by, or it repeats in the stimulus
+        set.
         """
         if STIMULUS_ID not in assy.coords or assy.coords[STIMULUS_ID].dims != (PRESENTATION,):
             raise AssemblyError(

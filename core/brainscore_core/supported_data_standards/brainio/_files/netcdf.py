@@ -345,15 +345,10 @@ _CLAIM_MOST = 2000  # deflate shrinks a file at most 1032 times
 def check_self_contained(path: str | Path) -> None:
     """Refuse a netCDF4 (HDF5) file whose values lie in other files, or that would fill the memory with nothing.
 
-    HDF5 can link to data sets of other files, take values from raw bytes of any file, and assemble virtual data sets. A
-    file from outside could thus make us read files of this machine, even if something else precedes its signature.
-    Files of the classic format are left alone.
-
-    Raises
-    ------
-    CorruptFileError
-        If there is any such data set, all together claim more than a file of this size can hold, or the file is
-        damaged.
+    HDF5 can link to data sets of other files, take values from raw bytes of any file, and assemble virtual data sets.
+    A file from outside could thus make us read files of this machine, even if something else precedes its signature.
+    Files of the classic format are left alone. Raises `CorruptFileError` if there is any such data set, all together
+    claim more than a file of this size can hold, or the file is damaged.
     """
     import h5py  # not needed to fetch
 

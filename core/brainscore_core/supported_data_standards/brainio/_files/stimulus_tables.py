@@ -66,12 +66,8 @@ def read_table(path: Path) -> pd.DataFrame:
     """Read the table of a stimulus set.
 
     In a table whose header is quoted, as `create_stimulus_csv` writes it, quoted values are text (``"007"`` stays
-    ``'007'``); in any other table pandas infers the types.
-
-    Raises
-    ------
-    StimulusError
-        If the table is damaged: a NUL byte, not UTF-8, rows of different lengths, an essential column twice.
+    ``'007'``); in any other table pandas infers the types. Raises `StimulusError` if the table is damaged: a NUL byte,
+    not UTF-8, rows of different lengths, an essential column twice.
     """
     text = _read_text(path)
     records = _csv_records(text)

@@ -32,8 +32,8 @@ def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | N
 
     ``x[i] = (n - 1) / n (mean_j(kappa without j) - kappa without i)``
 
-    The derivative would not do: kappa is far from linear in the few stimuli that only one observer gets wrong. Rows sum
-    to 0. 0 for stimuli that do not count or without which kappa is undefined.
+    Kappa is too far from linear for the derivative. Rows sum to 0. 0 for stimuli that do not count or without which
+    kappa is undefined.
 
     Examples
     --------
@@ -89,9 +89,8 @@ def subject_influences(values: ArrayLike, by_stimulus: ArrayLike, counted: Array
 def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike) -> Floats:
     """Differentiate a mean over pairs of subjects by the weight of each answer, as `subject_influences`.
 
-    A subject moves the mean by twice its pairs' deviation, a stimulus by its mean influence on all pairs. Each subject
-    is part of the mean that it deviates from, hence the factor ``(n - 1) / (n - 2)`` on its own part, as in the
-    jackknife. NaN for fewer than three subjects.
+    A subject moves the mean by twice its pairs' deviation, a stimulus by its mean influence on all pairs. Its own part
+    has the factor ``(n - 1) / (n - 2)`` of the jackknife. NaN for fewer than three subjects.
 
     The symmetric table holds the values of pairs; NaN and the diagonal do not count. `by_stimulus` holds the influences
     of stimuli on the mean over the pairs of each subject.

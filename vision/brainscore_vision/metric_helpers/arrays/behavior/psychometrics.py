@@ -134,8 +134,8 @@ def fit_cumulative_gaussian(
     Returns
     -------
     PsychometricFit
-        Slope not negative, mean within two ranges of the measured one. All steep functions fit a step alike: the slope
-        is then 20 standard deviations per smallest gap, the mean mid-gap.
+        Slope not negative, mean within two ranges of the measured one. For a step the slope is 20 standard deviations
+        per smallest gap, the mean mid-gap.
     """
     order = np.argsort(x, kind="stable")
     levels, observed = np.asarray(x, dtype=np.float64)[order], np.asarray(shares, dtype=np.float64)[order]

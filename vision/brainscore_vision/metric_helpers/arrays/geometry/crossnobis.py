@@ -56,10 +56,9 @@ def noise_covariance(
 ) -> tuple[Floats, float]:
     """Estimate the covariance of the noise from deviations of repetitions (see `unbiased_distances`) from their mean.
 
-    With N residuals z in units of their standard deviation and f degrees of freedom, the variance of a correlation r_ij
-    is estimated by ``N / f^3 (sum_k (z_ki z_kj)^2 - f^2 r_ij^2 / N)``: for f = N - 1 the formula of Schaefer & Strimmer
-    (rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage). N independent residuals would halve it for two
-    repetitions, whose residuals copy each other.
+    With N residuals z in units of their standard deviation and f degrees of freedom, the variance of a correlation
+    r_ij is estimated by ``N / f^3 (sum_k (z_ki z_kj)^2 - f^2 r_ij^2 / N)``: for f = N - 1 the formula of Schaefer &
+    Strimmer (rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage).
 
     Correlations between neuroids shrink by the amount of least expected squared error or, kind 'diagonal', to zero. The
     share removed, in [0, 1], is returned too.

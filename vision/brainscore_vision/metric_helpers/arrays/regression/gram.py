@@ -70,8 +70,7 @@ def gram_of_split(gram: Floats, train: Indices, test: Indices) -> tuple[Floats, 
 def gram_factor(gram: Array, *, backend: str | Backend | None = None) -> Array:
     """Return F of shape (n, n), columns centred, such that ``F F^T`` is `gram`, the Gram matrix of centred columns.
 
-    Where only inner products matter, the rows of F serve as features. A multiple of ``1 1^T``, a constant feature that
-    centring removes, makes the Gram matrix definite; with equal stimuli, eigenvectors give a factor.
+    Where only inner products matter, the rows of F serve as features.
     """
     used = resolve(backend)
     n = len(gram)
@@ -131,8 +130,8 @@ def lifted_inverse_factor(
 ) -> tuple[Floats, float] | None:
     """Factorise ``G + alpha I`` of a centred Gram matrix with the constant direction lifted from zero.
 
-    The constant is an eigenvector of the centred G with eigenvalue zero; a multiple of ``1 1^T`` raises it alone, so
-    that ``alpha`` may be zero. `gram`, an array of the backend, is overwritten. None as for `factorise`.
+    A multiple of ``1 1^T`` raises the constant's zero eigenvalue alone, so that ``alpha`` may be zero. `gram`, an
+    array of the backend, is overwritten. None as for `factorise`.
 
     Returns
     -------

@@ -8,8 +8,8 @@ hence the same number of power iterations for every component. It is fast becaus
 * All splits share matrix products with ``X``.
 * Many features, or neuroids, are replaced by a factor of their Gram matrix: PLS depends only on inner products.
 
-The stop rule (a squared change of the weight vector below 1e-6) precedes convergence, so that results depend, around
-the third to fifth digit, on the first neuroid, as in scikit-learn.
+The stop rule (a squared change of the weight vector below 1e-6) precedes convergence: the third to fifth digit depends
+on the first neuroid.
 
 References
 ----------

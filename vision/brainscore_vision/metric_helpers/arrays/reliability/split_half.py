@@ -117,9 +117,8 @@ def correlation_slopes(function: Callable[[Floats], Floats], correlation: Floats
 def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: ArrayLike | None = None) -> Floats:
     """Correlate, per neuroid, the mean over some repetitions with the mean over the others; NaN for constant responses.
 
-    The sums over first halves and over all repetitions are one matrix product; second halves are the difference. With
-    the centred sums ``f`` of a half and ``t`` of all repetitions, ``r = (f.t - f.f) / sqrt(f.f (t.t - 2 f.t + f.f))``,
-    of shape (n_splits, n_neuroids).
+    With the centred sums ``f`` of a half and ``t`` of all repetitions, ``r = (f.t - f.f) / sqrt(f.f (t.t - 2 f.t +
+    f.f))``, of shape (n_splits, n_neuroids).
 
     Parameters
     ----------
@@ -149,8 +148,7 @@ def half_means(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield the means over both halves of every split that `split_half_correlations` correlates.
 
-    They have the shape (n_stimuli, n_neuroids). Stimuli that do not count get the mean of the others, which leaves
-    correlations unchanged.
+    They have the shape (n_stimuli, n_neuroids). Stimuli that do not count get the mean of the others.
     """
     values = np.asarray(responses, dtype=np.float64)
     if present is None or np.all(present):

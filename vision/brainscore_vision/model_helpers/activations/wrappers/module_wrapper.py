@@ -65,9 +65,9 @@ _NOT_SETTINGS = frozenset(
 class PytorchWrapper:
     """Make a PyTorch module callable with stimuli and layer names.
 
-    The output of each layer is copied before later operations can change it in place; if it runs several times in one
-    forward pass, the last run counts. A call, even one that raises, restores hooks and training modes of the module; an
-    exception also restores the random numbers of Python, NumPy and PyTorch.
+    The output of each layer is copied before later operations can change it in place; of several runs in one forward
+    pass, the last counts. A call restores hooks and training modes of the module; an exception also restores random
+    numbers.
 
     Parameters
     ----------

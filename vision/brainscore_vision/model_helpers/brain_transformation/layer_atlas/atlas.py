@@ -70,10 +70,9 @@ def make_atlas(
 ) -> LayerAtlas:
     """Score layers on regions, and choose the layer of each region.
 
-    The model sees every stimulus once. The score of a layer is that of the benchmark for a model with this layer. For a
-    `NeuralBenchmark` with a linear regression, inner products are computed once for each layer and set of stimuli,
-    splits and draws once for each region; such regions also get a nested cross-validation (see `nested`) and an
-    interval of the margin. Other benchmarks, and those for models whose trials differ, are called for every layer.
+    The model sees every stimulus once. The score of a layer is that of the benchmark for a model with this layer. A
+    `NeuralBenchmark` with a linear regression also gets a nested cross-validation (see `nested`) and an interval of
+    the margin; others are called for every layer.
 
     Parameters
     ----------

@@ -65,11 +65,10 @@ class RegionChoice:
     margin_interval
         95 % interval of the margin over stimuli and neuroids, with common draws.
     nested_score, nested_error
-        Score by nested cross-validation, where no stimulus both chooses a layer and scores it; standard error over
-        stimuli and neuroids. None if the benchmark does not declare its comparison.
+        Score by nested cross-validation; standard error over stimuli and neuroids. None if the benchmark does not
+        declare its comparison.
     fold_score
-        Score of the chosen layer in the same folds, which took part in the choice. With fewer stimuli for fitting, both
-        are lower than the benchmark's score; their difference is the `optimism`.
+        Score of the chosen layer in the same folds, which took part in the choice; see `optimism`.
     n_folds, n_same
         Number of folds of the nested cross-validation, and of those with the same choice.
     """
