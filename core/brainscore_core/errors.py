@@ -123,10 +123,7 @@ class PrivateDataError(DownloadError):
 class OfflineError(DownloadError):
     """A file is not here, and ``BRAINSCORE_OFFLINE=1`` forbids to download it.
 
-    Attributes
-    ----------
-    absent
-        The missing file and its place, such as ``"s3://... is not at /home/..."``; may be empty.
+    `absent` is the missing file and its place, such as ``"s3://... is not at /home/..."``; may be empty.
     """
 
     def __init__(self, message: str = "", absent: str = "") -> None:

@@ -15,13 +15,7 @@ __all__ = ["app", "main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code.
-
-    Parameters
-    ----------
-    arguments
-        Command line without the program; None: that of this process.
-    """
+    """Run one command and return its exit code."""
     return command_line.run_app(app, arguments, program="brainscore_ci")
 
 

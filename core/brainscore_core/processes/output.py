@@ -45,10 +45,7 @@ def _read(stream: IO[bytes] | None, takers: list[Callable[[bytes], object]], err
 class Listener:
     """Collects the output of a program, keeping its start and end, and forwards its lines.
 
-    Attributes
-    ----------
-    errors
-        Errors of forwarding; the first one stops it.
+    `errors` are those of forwarding; the first one stops it.
     """
 
     def __init__(self, secrets: Sequence[str], show: Callable[[str], object] | None, most_shown: float) -> None:

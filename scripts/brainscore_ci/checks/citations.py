@@ -109,10 +109,7 @@ _SPACE = re.compile(r"\s*")
 class MalformedBibtexError(ValueError):
     """A text is not BibTeX.
 
-    Parameters
-    ----------
-    line
-        Line in the text, from 0.
+    `line` counts from 0.
     """
 
     def __init__(self, message: str, line: int) -> None:

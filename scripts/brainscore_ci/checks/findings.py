@@ -63,13 +63,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
-    """Return errors, then hints, each on one line, and a summary.
-
-    Parameters
-    ----------
-    checked
-        Names of the checked plugins.
-    """
+    """Return errors, then hints, each on one line, and a summary."""
     errors = [str(finding) for finding in in_order(findings) if finding.is_error]
     hints = [str(finding) for finding in in_order(findings) if not finding.is_error]
     blocks = [

@@ -24,13 +24,7 @@ _Edit = tuple[int, int, int, str]  # line from 0, first byte, end byte, new text
 
 
 def fix_plugin(source: CheckedPlugin) -> list[str]:
-    """Fix the files of a plugin on disk.
-
-    Returns
-    -------
-    list of str
-        Changed files, as printed paths.
-    """
+    """Fix the files of a plugin on disk."""
     library = source.plugin.root.package.partition(".")[0]
     changed: dict[str, bytes] = {}
     for path, file in source.files.items():

@@ -73,10 +73,7 @@ def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
 def code_changed(before: bytes, now: bytes) -> bool:
     """Return whether existing code changed; comments, docstrings, citations and additions do not count.
 
-    Parameters
-    ----------
-    before, now
-        Source of one file; compared as bytes if it cannot be parsed.
+    Files that cannot be parsed are compared as bytes.
     """
     try:
         return bool(_statements(before) - _statements(now))

@@ -74,10 +74,7 @@ def read_beside(
 ) -> dict[str, bytes]:
     """Read the values and locks that the result of `read_records` names by the digest of their content.
 
-    Returns
-    -------
-    dict of str to bytes
-        Path relative to the folder of all records -> content; nothing for private pairs.
+    Returns path relative to the folder of all records -> content; nothing for private pairs.
     """
     contents: dict[str, bytes] = {}
     for number, shard in enumerate(pair_shards(plan.pairs, policy)):

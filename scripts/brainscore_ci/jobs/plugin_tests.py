@@ -87,10 +87,7 @@ def files_with_tests(plugin: Plugin) -> list[Path]:
 class PluginRun:
     """Result of testing a plugin.
 
-    Attributes
-    ----------
-    outcomes
-        Outcome of each test; None if the process ended too early.
+    `outcomes` are those of all tests; None if the process ended too early.
     """
 
     plugin: Plugin

@@ -57,10 +57,7 @@ _VERSION = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}((a|b|rc|\.dev|\.post)\d{1,3})?(\
 def known_error(name: str) -> str:
     """Return the class of an error if its name reveals only what happened, else `OTHER_ERROR`.
 
-    Parameters
-    ----------
-    name
-        Such as ``'ValueError'``, ``'Timeout'`` or ``'SIGSEGV'``, or any name a plugin chose.
+    The name, such as ``'Timeout'`` or ``'SIGSEGV'``, may be one that a plugin chose.
     """
     is_known = name in _NAMED or name in signal.Signals.__members__ or _ENDED.fullmatch(name)
     return name if is_known else OTHER_ERROR
@@ -123,10 +120,7 @@ def _known_sources(sources: Sequence[str]) -> tuple[str, ...]:
 def public_result(result: PluginResult, tests: Mapping[str, tuple[str, int]]) -> PluginResult:
     """Return results of tests with private data without their output.
 
-    Parameters
-    ----------
-    tests
-        Names from the sources, see `written_tests`; other names are replaced.
+    Names that are not in `tests`, see `written_tests`, are replaced.
     """
     return dataclasses.replace(
         result,

@@ -48,10 +48,7 @@ _LEAST_MINUTES, _FACTOR = 15.0, 4.0  # the planned minutes are a guess
 class ShardRequest:
     """One job of a plan to test.
 
-    Attributes
-    ----------
-    results
-        Folder for the results: one JSON file per plugin, see `Results`.
+    `results` is the folder for one JSON file per plugin, see `Results`.
     """
 
     plan: Path

@@ -19,13 +19,7 @@ def is_untested(outcomes: Sequence[TestOutcome]) -> bool:
 
 
 def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
-    """Return a row for each plugin and part, the reasons of skipped tests, and the slowest tests.
-
-    Parameters
-    ----------
-    results
-        Keyed by plugin, such as ``'models/network'``.
-    """
+    """Return a row for each plugin and part, the reasons of skipped tests, and the slowest tests."""
     rows = [("plugin", "part", "passed", "failed", "skipped", "time")]
     for plugin, outcomes in results.items():
         for part in get_args(Part):

@@ -25,13 +25,7 @@ __all__ = ["Checkout", "read_checkout", "read_own_checkout"]
 
 @dataclass(frozen=True)
 class Checkout:
-    """A checkout with its policy and the index of its plugins.
-
-    Attributes
-    ----------
-    repository
-        Its top folder.
-    """
+    """A checkout with its policy and the index of its plugins."""
 
     repository: Path
     policy: Policy

@@ -110,13 +110,7 @@ _Reason = tuple[tuple[str, ...], float, float, bool]  # common to the pairs of a
 
 @dataclass(frozen=True)
 class PairGroup(Untrusted):
-    """Every one of some models on every one of some benchmarks, planned for the same reasons.
-
-    Attributes
-    ----------
-    reasons, minutes, memory_gb, private
-        Those of each `Pair`.
-    """
+    """Every one of some models on every one of some benchmarks, planned for the same reasons."""
 
     models: Annotated[tuple[Name, ...], at_most(MOST_PAIRS)]
     benchmarks: Annotated[tuple[Name, ...], at_most(MOST_PAIRS)]

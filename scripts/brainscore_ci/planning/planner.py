@@ -56,10 +56,7 @@ def plan_work_tree(
 ) -> Plan:
     """Plan for the working tree.
 
-    Parameters
-    ----------
-    base
-        Branch or commit to compare with; empty: see `default_base`.
+    An empty `base` is the `default_base`.
     """
     changes = changes_since(checkout.repository, base or default_base(checkout.repository))
     return _planned(checkout, changes, event, labels)

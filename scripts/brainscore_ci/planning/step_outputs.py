@@ -25,12 +25,7 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
     ``public_shards`` and ``private_shards`` split ``pair_shards`` into jobs without and with credentials;
     ``public_pairs`` and ``private_pairs`` count their pairs. ``leaderboard`` is the number of changed leaderboard
     files; ``records`` is ``'1'`` if there are records, else ``'0'``. Jobs that score are numbered: identifiers are
-    unsafe in job names.
-
-    Parameters
-    ----------
-    with_private
-        Whether some jobs have credentials for private data. If not, all pairs are tried without.
+    unsafe in job names. Without credentials for private data, `with_private`, all pairs are tried without.
     """
     tests = [] if plan.refused else test_shards(plan, policy)
     pairs = [] if plan.refused else pair_shards(plan.pairs, policy)

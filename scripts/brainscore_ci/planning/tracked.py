@@ -94,10 +94,7 @@ def is_byte_code(path: str) -> bool:
 def find_unwanted(files: Iterable[TrackedFile]) -> list[Unwanted]:
     """Return unwanted files: byte code, shared objects, links, submodules, and names that differ by case alone.
 
-    Returns
-    -------
-    list of Unwanted
-        Each path once, in the order of the files.
+    Each path is named once, in the order of the files.
     """
     unwanted: list[Unwanted] = []
     first: dict[str, str] = {}

@@ -18,10 +18,7 @@ _FEW = 3  # names of models or benchmarks
 def format_plan(plan: Plan, *, most: int = 50) -> str:
     """Return a plan as text: tests and scores with reasons and costs, omissions and refusals.
 
-    Parameters
-    ----------
-    most
-        Most plugins and groups of pairs to list; the JSON form has all.
+    At most `most` plugins and groups of pairs are listed; the JSON form has all.
     """
     title = f"{count(len(plan.changed), 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"
     sections: list[tuple[str, Iterable[str]]] = [(title, [plain(note) for note in plan.notes])]

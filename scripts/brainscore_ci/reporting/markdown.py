@@ -31,10 +31,7 @@ _START_OF_BLOCK = re.compile(r"^(\d*)([-+=.)])")
 def plain(text: str, most: int = 300) -> str:
     """Return text on one line, without invisible or changing characters, cut to a length.
 
-    Parameters
-    ----------
-    most
-        Most characters, including the ``…`` that marks a cut.
+    The length includes the ``…`` that marks a cut.
     """
     line = " ".join(_visible(text[: 4 * most + 100]).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"

@@ -49,10 +49,7 @@ def from_outcomes(
 ) -> PluginResult:
     """Return the result of a plugin.
 
-    Parameters
-    ----------
-    outcomes
-        All are counted; the first 100 failures and 500 skipped tests are kept in full.
+    The first 100 failures and 500 skipped tests are kept in full.
     """
     failures = [outcome for outcome in outcomes if outcome.outcome in {"failed", "error"}]
     skipped = [outcome for outcome in outcomes if outcome.outcome in {"skipped", "deselected"}]

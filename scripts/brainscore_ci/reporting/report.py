@@ -37,11 +37,8 @@ _REPRODUCE = "nox -s test_plugin -- {name}"
 def render(plan: Plan, results: Results, verdict: Verdict, *, most_bytes: int = SUMMARY_BYTES) -> str:
     """Write the report; results that were not planned are skipped.
 
-    Parameters
-    ----------
-    most_bytes
-        Most bytes in UTF-8, at least 4,096. Beyond it, the least important parts are shortened first, and the end of
-        the report names them.
+    Beyond `most_bytes` in UTF-8, at least 4,096, the least important parts are shortened first, and the end of the
+    report names them.
     """
     opening = [f"## Checks {'passed' if verdict.passed else 'failed'}", "", _opening(plan, results), ""]
     sections = [

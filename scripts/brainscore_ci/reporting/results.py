@@ -183,10 +183,7 @@ class AddedPlugin(Untrusted):
 class CheckResult(Untrusted):
     """Findings of the static checks.
 
-    Attributes
-    ----------
-    findings
-        The first of them, errors before hints.
+    `findings` are the first of them, errors before hints.
     """
 
     n_errors: Count = 0

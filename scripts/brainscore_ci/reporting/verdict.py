@@ -36,10 +36,7 @@ class Verdict:
 def judge(plan: Plan, results: Results, *, whole: bool = False) -> Verdict:
     """Judge a run; a missing result is a failure.
 
-    Parameters
-    ----------
-    whole
-        Whether the run includes the static checks.
+    A `whole` run includes the static checks.
     """
     if plan.refused:
         names = ", ".join(ascii(refusal.path[:100]) for refusal in plan.refused[:3])

@@ -24,10 +24,7 @@ __all__ = ["PluginRequest", "TablesRequest", "WrittenPlugin", "new_plugin"]
 class WrittenPlugin:
     """Written files of a new plugin.
 
-    Attributes
-    ----------
-    notes
-        How the tables of an experiment were read, see `Experiment`.
+    `notes` say how the tables of an experiment were read, see `Experiment`.
     """
 
     files: tuple[Path, ...]

@@ -288,10 +288,7 @@ def _edges(table: TextTable) -> npt.NDArray[np.float64]:
 def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -> pd.DataFrame:
     """Add the column ``repetition``, numbered from 0 for each stimulus unless the table numbers it alike for all.
 
-    Parameters
-    ----------
-    what
-        Columns that name the thing repeated: stimulus, or stimulus and neuron.
+    `what` are the columns that name the thing repeated: stimulus, or stimulus and neuron.
     """
     table = reading.responses
     key = [*what, *_BIN_COLUMNS]

@@ -81,12 +81,8 @@ def read_owners(log: str) -> list[Owner]:
 def ask_owners(owners: Sequence[Owner], submitter: Submitter, contact: str = "") -> list[str]:
     """Return Markdown lines that name the owners of a plugin and ask them to agree to its replacement.
 
-    GitHub notifies the mentioned accounts, which exclude the submitter's.
-
-    Parameters
-    ----------
-    contact
-        Contact in the metadata of the existing plugin.
+    GitHub notifies the mentioned accounts, which exclude the submitter's. `contact` is that in the metadata of the
+    existing plugin.
     """
     others = [owner for owner in owners if not owner.is_of(submitter)]
     mentions = [

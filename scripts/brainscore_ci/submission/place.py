@@ -20,10 +20,7 @@ __all__ = ["Placement", "compare", "extract"]
 class Placement:
     """Changes of a checkout by adding a plugin.
 
-    Attributes
-    ----------
-    added, changed, removed
-        Paths inside the plugin's folder.
+    Paths are inside the plugin's folder.
     """
 
     exists: bool
@@ -41,10 +38,7 @@ class Placement:
 def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
     """Return the changes that `extract` would make.
 
-    Parameters
-    ----------
-    update
-        Whether the submission states that it replaces a plugin.
+    `update` says that the submission states to replace a plugin.
     """
     target = repository / archive.path
     plugin = str(archive.plugin)

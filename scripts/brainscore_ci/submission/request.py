@@ -78,10 +78,7 @@ class Issue:
 class Submission:
     """A submitted plugin.
 
-    Attributes
-    ----------
-    url
-        URL of the zip file; empty for a local file.
+    `url` is that of the zip file; empty for a local file.
     """
 
     issue: int

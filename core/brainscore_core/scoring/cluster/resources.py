@@ -31,11 +31,8 @@ def offer(memory_gb: float, *, gpus: int = 0, private: bool = False) -> dict[str
 def wanted(batch: Batch, offers: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the free resources that a worker must have for a batch.
 
-    Parameters
-    ----------
-    offers
-        Resources of each worker. Memory counts only if every worker states its own; a worker that states no GPUs or
-        licence for private data has none.
+    Memory counts only if every worker in `offers` states its own; a worker that states no GPUs or licence for private
+    data has none.
     """
     resources: dict[str, float] = {}
     if offers and all("memory_gb" in worker for worker in offers):

@@ -30,10 +30,7 @@ __all__ = ["Reconciled", "look", "reconcile"]
 class Reconciled:
     """Result of a reconciler run.
 
-    Attributes
-    ----------
-    problems
-        Failed actions; the next run tries again.
+    `problems` are failed actions; the next run tries again.
     """
 
     actions: tuple[Action, ...]

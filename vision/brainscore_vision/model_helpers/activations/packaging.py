@@ -174,13 +174,7 @@ def _as_text_sorts(count: int) -> Array:
 
 
 def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayLike]) -> Assembly:
-    """Replace the coordinates of the presentations; all others stay, attributes don't.
-
-    Parameters
-    ----------
-    columns
-        One value for each presentation.
-    """
+    """Replace the coordinates of the presentations; all others stay, attributes don't."""
     # Variables, because coordinates create their values: half a million names for the units.
     replaced = [name for name, variable in assembly.coords.variables.items() if "presentation" in variable.dims]
     new = {name: ("presentation", np.asarray(values)) for name, values in columns.items()}

@@ -30,10 +30,7 @@ __all__ = ["whitened_influences", "whitened_similarity", "whitened_stimulus_infl
 def whitened_similarity(first: ArrayLike, second: ArrayLike, *, centred: bool) -> float:
     """Compute the whitened cosine or, if `centred`, correlation of two sets of squared distances.
 
-    Returns
-    -------
-    float
-        In [-1, 1]; NaN where either side is zero, or constant for the correlation.
+    In [-1, 1]; NaN where either side is zero, or constant for the correlation.
     """
     products = [
         distance_product(*pair, whitened=True, centred=centred)

@@ -31,10 +31,7 @@ PAIRS_BYTES = 512 * 2**20  # correlations of all pairs, for as many splits at a 
 def best_source(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
     """Find the source neuroid with the largest correlation for each target neuroid.
 
-    Returns
-    -------
-    ndarray of int, shape (n_neuroids,)
-        Position in the source, the first of ties; -1 where no correlation is defined.
+    Returns its position in the source, shape (n_neuroids,), the first of ties; -1 where no correlation is defined.
     """
     blocks = ColumnBlocks.of(source)
     everything = np.arange(len(blocks), dtype=np.intp)

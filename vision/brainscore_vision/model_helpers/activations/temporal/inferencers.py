@@ -38,10 +38,7 @@ Range = tuple[float, float]
 class PreparedStimulus:
     """The preprocessed clips of one stimulus.
 
-    Attributes
-    ----------
-    duration, covered
-        Duration of the stimulus, and of its clips together, ms.
+    `duration` is that of the stimulus, `covered` that of its clips together, ms.
     """
 
     clips: list[Any]  # of the executor

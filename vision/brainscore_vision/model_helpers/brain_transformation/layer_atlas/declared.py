@@ -33,10 +33,7 @@ _NOT_HERE = (UnknownIdentifierError, DownloadError, RequirementsError)
 class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
     """The benchmark of each region, loaded on first access.
 
-    Parameters
-    ----------
-    declared
-        Identifiers for each region, in order of preference. None: `REGION_BENCHMARKS`.
+    `declared` are identifiers for each region, in order of preference. None: `REGION_BENCHMARKS`.
     """
 
     def __init__(self, declared: Mapping[str, tuple[str, ...]] | None = None) -> None:
