@@ -84,25 +84,20 @@ def renormalise(
         if record.benchmark != benchmark:
             continue
         try:
-            after = _as_now(renormalised(record, ceiling), version, revision)
+            after = renormalised(record, ceiling)
         except CeilingError as error:
             changes.append(Renormalisation(record, record, str(error)))
             continue
+        if version is not None:
+            after = dataclasses.replace(after, benchmark_version=version)
+        if revision and (record.benchmark_revision or "").startswith("folder-"):
+            after = dataclasses.replace(after, benchmark_revision=revision)
         change = Renormalisation(record, after)
         if change.is_new and not dry_run:
             after = _written(after, record_path(folder, after.model, after.benchmark), ceiling)
             change = Renormalisation(record, after)
         changes.append(change)
     return sorted(changes, key=lambda change: change.before.model)
-
-
-def _as_now(record: ScoreRecord, version: int | None, revision: str | None) -> ScoreRecord:
-    is_of_folder = (record.benchmark_revision or "").startswith("folder-")
-    return dataclasses.replace(
-        record,
-        benchmark_version=record.benchmark_version if version is None else version,
-        benchmark_revision=revision if revision and is_of_folder else record.benchmark_revision,
-    )
 
 
 def _written(record: ScoreRecord, path: Path, ceiling: Score) -> ScoreRecord:

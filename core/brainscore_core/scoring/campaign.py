@@ -103,7 +103,7 @@ def run_pairs(
     """Score pairs, each (model, benchmark) once, and write each record at once, see `record_path`.
 
     A pair that fails doesn't hold up another. If no record can be written, such as on a full disk, running pairs are
-    ended and `RecordsError` raised.
+    ended and `RecordsError` raised. Returns the new records, and the pairs without one with the reason.
 
     Parameters
     ----------
@@ -113,11 +113,6 @@ def run_pairs(
         Why private pairs are skipped, for their records; None: they are scored.
     tell
         Called with each pair and outcome after its record is written.
-
-    Returns
-    -------
-    list of ScoreRecord, dict of Pair to str
-        The new records; the pairs without one, and why.
     """
     made: list[ScoreRecord] = []
     unscored: dict[Pair, str] = {}
@@ -141,7 +136,11 @@ def run_pairs(
             del pending[pair.model, pair.benchmark]
     if not pending:
         return made, unscored
-    _check_writable(records)
+    try:  # before hours have been spent
+        records.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=records).close()
+    except OSError as error:
+        raise _no_place(records, error) from error
     outcomes = run(batches_of(list(pending.values())), minutes=minutes)
     # An error's traceback would keep a generator, and its processes, alive.
     with closing(outcomes) if isinstance(outcomes, Generator) else nullcontext():
@@ -149,15 +148,6 @@ def run_pairs(
             write(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
     unscored.update((pair, "no time was left for it") for pair in pending.values())
     return made, unscored
-
-
-def _check_writable(records: Path) -> None:
-    """Make the folder and write a file, before hours have been spent."""
-    try:
-        records.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=records).close()
-    except OSError as error:
-        raise _no_place(records, error) from error
 
 
 def _kept(

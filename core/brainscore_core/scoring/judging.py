@@ -208,10 +208,9 @@ class _Watch:
         path = record_path(self.records, record.model, record.benchmark)
         values = b""
         if record.values:
-            from brainscore_core.records.values import MOST_BYTES as MOST_VALUES  # heavy: NumPy, which planning lacks
-            from brainscore_core.records.values import values_path  # heavy: the same
+            from brainscore_core.records import values as files  # heavy: NumPy, which planning lacks
 
-            values = _content(values_path(path), MOST_VALUES)
+            values = _content(files.values_path(path), files.MOST_BYTES)
         digests = record.environment, record.candidate_environment
         locks = [_content(lock_path(path, digest), MOST_BYTES) if digest else b"" for digest in digests]
         return values, locks[0].decode("utf-8", "replace"), locks[1].decode("utf-8", "replace")

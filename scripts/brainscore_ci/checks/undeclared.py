@@ -88,7 +88,10 @@ def _imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             yield statement
         elif isinstance(statement, ast.Try):
-            if not any(_catches_imports(handler) for handler in statement.handlers):
+            caught = " ".join(
+                ast.unparse(handler.type) if handler.type else "Exception" for handler in statement.handlers
+            )
+            if not any(name in caught for name in ("ImportError", "ModuleNotFoundError", "Exception")):
                 yield from _imports(statement.body)
             for handler in statement.handlers:
                 yield from _imports(handler.body)
@@ -99,11 +102,6 @@ def _imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
             for _, value in ast.iter_fields(statement):
                 if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
                     yield from _imports(value)
-
-
-def _catches_imports(handler: ast.ExceptHandler) -> bool:
-    caught = "" if handler.type is None else ast.unparse(handler.type)
-    return handler.type is None or any(name in caught for name in ("ImportError", "ModuleNotFoundError", "Exception"))
 
 
 def _modules(node: ast.Import | ast.ImportFrom) -> Iterator[str]:

@@ -59,12 +59,12 @@ def fetch(plan_file: Path, archive: Path, recipient: str) -> int:
     ConfigurationError
         If the plan cannot be read, or `recipient` is none.
     """
-    from pyrage import RecipientError, encrypt_file, x25519  # who only tests plugins has none
+    import pyrage  # not installed to test plugins
 
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
     try:
-        recipients = [x25519.Recipient.from_str(recipient)]
-    except RecipientError as error:
+        recipients = [pyrage.x25519.Recipient.from_str(recipient)]
+    except pyrage.RecipientError as error:
         raise ConfigurationError(f"The recipient is no recipient of age, such as age1...: {error}. {_KEYS}") from error
     users = [*_tested(plan.tests), *_benchmarks(checkout, plan.pairs)]
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +77,7 @@ def fetch(plan_file: Path, archive: Path, recipient: str) -> int:
                     if file.is_file() and not (file.is_symlink() or file.name.startswith(".")):
                         tar.add(file, file.relative_to(folder).as_posix(), recursive=False)
         with atomic_path(archive) as temporary:
-            encrypt_file(str(packed), str(temporary), recipients)
+            pyrage.encrypt_file(str(packed), str(temporary), recipients)
     return max(statuses, default=0)
 
 
@@ -125,13 +125,13 @@ def _fetch(checkout: Checkout, plugin: Plugin, home: Path) -> int:
 
 
 def _open(archive: Path, key: str, homes: Mapping[Path, Sequence[Plugin]]) -> None:
-    from pyrage import DecryptError, IdentityError, decrypt_file, x25519  # see `fetch`
+    import pyrage  # see `fetch`
 
     with tempfile.TemporaryDirectory() as folder:
         packed = Path(folder, "packed.tar")
         try:
-            decrypt_file(str(archive), str(packed), [x25519.Identity.from_str(key.strip())])
-        except (IdentityError, DecryptError, OSError) as error:
+            pyrage.decrypt_file(str(archive), str(packed), [pyrage.x25519.Identity.from_str(key.strip())])
+        except (pyrage.IdentityError, pyrage.DecryptError, OSError) as error:
             raise ConfigurationError(f"The key of the environment does not open {archive}: {error}. {_KEYS}") from error
         with tarfile.open(packed) as tar:
             members = [(*member.name.partition("/")[::2], member) for member in tar]

@@ -78,7 +78,10 @@ def run(
         if reason is not None:
             say(f"{pair.model} on {pair.benchmark}: no new record, {reason}")
     if results is not None:
-        _write_results(results, shard, pairs, FolderStore(records))
+        of_pairs = (FolderStore(records).get(pair.model, pair.benchmark) for pair in pairs)
+        content = Results(pairs=tuple(PairResult.of_record(record) for record in of_pairs if record is not None))
+        with atomic_path(results / f"pairs-{shard or 0}.json") as temporary:
+            temporary.write_text(content.to_json(), encoding="utf-8")
     failed = [record for record in made if record.status.startswith("failed:")]
     say(f"{count(len(made), 'new record')}, {len(failed)} of failures; {count(len(unscored), 'pair')} not reached.")
     return FAILED if failed or unscored else 0
@@ -143,11 +146,3 @@ def _tell(pair: Pair, ran: Outcome) -> None:
     if record.status.startswith("failed:"):
         lines = [record.message, *ran.output.splitlines()[-_LOG_LINES:]]
         say(for_log("\n".join(f"    {line}" for line in lines)))
-
-
-def _write_results(folder: Path, shard: int | None, pairs: tuple[Pair, ...], store: FolderStore) -> None:
-
-    records = [store.get(pair.model, pair.benchmark) for pair in pairs]
-    results = Results(pairs=tuple(PairResult.of_record(record) for record in records if record is not None))
-    with atomic_path(folder / f"pairs-{0 if shard is None else shard}.json") as temporary:
-        temporary.write_text(results.to_json(), encoding="utf-8")

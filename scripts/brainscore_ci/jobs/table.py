@@ -28,7 +28,13 @@ def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
                 rows.append((plugin, part, *_numbers(group)))
     lines = _aligned(rows)
     for plugin, outcomes in results.items():
-        lines += [f"{plugin}: {line}" for line in (*_skips(outcomes), *_slowest(outcomes))]
+        lines += [f"{plugin}: {line}" for line in _skips(outcomes)]
+        slow = sorted(
+            (outcome for outcome in outcomes if outcome.seconds >= _NOTABLE_S), key=lambda each: -each.seconds
+        )
+        if slow:
+            slowest = ", ".join(f"{outcome.test} {outcome.seconds:.1f} s" for outcome in slow[:_N_SLOWEST])
+            lines.append(f"{plugin}: slowest: {slowest}")
     return "\n".join(lines)
 
 
@@ -68,10 +74,3 @@ def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
         n_tests, plural = sum(len(tests) for _, tests in rest), "s" if len(rest) > 1 else ""
         lines.append(f"skipped {n_tests}, for {len(rest)} more reason{plural}")
     return lines
-
-
-def _slowest(outcomes: Sequence[TestOutcome]) -> list[str]:
-    slow = sorted((outcome for outcome in outcomes if outcome.seconds >= _NOTABLE_S), key=lambda each: -each.seconds)
-    if not slow:
-        return []
-    return [f"slowest: {', '.join(f'{outcome.test} {outcome.seconds:.1f} s' for outcome in slow[:_N_SLOWEST])}"]

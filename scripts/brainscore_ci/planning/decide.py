@@ -264,8 +264,9 @@ def _pairs(
         if card is not None:
             note(card.models, draft.benchmarks, (str(name), *chain))
             note(draft.models, card.benchmarks, (str(name), *chain))
-    for model, benchmark, reasons in _reference_pairs(draft, everything, library):
-        note([model], [benchmark], reasons)
+    reference = itertools.product(draft.policy.reference_models, draft.policy.reference_benchmarks)
+    for model, benchmark, reasons in _depending(draft, reference, everything, library):
+        note([model], [benchmark], ("reference pair", *reasons))
     if reasons_of and NO_SCORE in draft.labels:
         draft.skipped.append(Skip(f"scores of {count(len(reasons_of), 'pair')}", f"label {NO_SCORE}"))
         return []
@@ -281,14 +282,6 @@ def _not_yet_scored(
             yield pair
         else:
             draft.skipped.append(Skip(f"{pair.model} on {pair.benchmark}", reason))
-
-
-def _reference_pairs(
-    draft: _Draft, everything: Sequence[str], library: LibraryEffect
-) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    pairs = itertools.product(draft.policy.reference_models, draft.policy.reference_benchmarks)
-    for model, benchmark, reasons in _depending(draft, pairs, everything, library):
-        yield model, benchmark, ("reference pair", *reasons)
 
 
 def _stale(

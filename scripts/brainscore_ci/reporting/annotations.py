@@ -38,7 +38,9 @@ def annotate(plan: Plan, results: Results, verdict: Verdict, *, most: int = 10) 
     for result in results.plugins:
         for failure in result.failures if result.plugin in planned else ():
             message = failure.message + (f"\nFix: {failure.fix}" if failure.fix else "")
-            place = {"file": failure.file, "line": failure.line} if _is_inside(failure.file) else {}
+            file = failure.file or "/"
+            is_inside = not file.startswith(("/", "\\")) and ".." not in re.split(r"[/\\]", file)
+            place = {"file": file, "line": failure.line} if is_inside else {}
             annotations.append(annotation("error", message, title=f"{result.plugin}: {failure.test}", **place))  # type: ignore[arg-type] # file and line
     annotations += [annotation("error", problem) for problem in verdict.problems]
     if len(annotations) > most:
@@ -55,10 +57,6 @@ def for_log(text: str) -> str:
     text = "\n".join(text.splitlines()) + ("\n" if text.endswith("\n") else "")
     text = re.sub(r"^(\s*):(?=:)", "\\1:\u2060", text, flags=re.MULTILINE)
     return text.replace("##[", "##\u2060[")
-
-
-def _is_inside(file: str | None) -> bool:
-    return file is not None and not file.startswith(("/", "\\")) and ".." not in re.split(r"[/\\]", file)
 
 
 def _data(text: str) -> str:

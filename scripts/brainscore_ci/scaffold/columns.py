@@ -80,9 +80,11 @@ class TextTable:
         if self.chosen.get(role) in self.names:
             return self.chosen[role]
         taken = {*self.chosen.values(), *self.ignored}
-        names = [name for name in self.names if name not in taken and _folded(name) in NAMES[role]]
+        folded = {name: re.sub(r"[\s.-]+", "_", name.strip().lower()) for name in self.names if name not in taken}
+        names = [name for name, plain in folded.items() if plain in NAMES[role]]
         if len(names) > 1:
-            raise self.error(f"{_quoted(names)} may each be the {role}. Say which: --column {role}={_shell(names[0])}")
+            first = names[0] if re.fullmatch(r"\w+", names[0]) else f"'{names[0]}'"
+            raise self.error(f"{_quoted(names)} may each be the {role}. Say which: --column {role}={first}")
         return names[0] if names else None
 
     @cached_property
@@ -220,13 +222,5 @@ def examples(values: Iterable[object], separator: str = ", ") -> str:
     return separator.join(map(str, values[:_SHOWN])) + more
 
 
-def _folded(name: str) -> str:
-    return re.sub(r"[\s.-]+", "_", name.strip().lower())
-
-
 def _quoted(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))
-
-
-def _shell(name: str) -> str:
-    return name if re.fullmatch(r"\w+", name) else f"'{name}'"

@@ -167,7 +167,8 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
             return Publication(state="unchanged", branch=branch)
         if placement.problems:
             return Publication(state="refused", problems=placement.problems, branch=branch)
-        contact = _contact(git.folder / archive.path)  # contact of the existing plugin, not of the submitted one
+        file = git.folder / archive.path / "metadata.yml"  # of the existing plugin, not of the submitted one
+        contact = read_values(file.read_bytes()).get("contact") if file.is_file() else None
         pull = forge.pull_request_of(branch)
         pushed = git.fetch(branch)
         if pull is not None and pushed is not None:
@@ -186,19 +187,20 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
             )
             return Publication(state="refused", problems=problems, branch=branch)
         hints = [f"{finding.path}: {finding.message}. {finding.fix}" for finding in findings]
-        text = draft(archive, placement, request, hints, owners=git.owners(archive.path), contact=contact)
+        text = draft(
+            archive,
+            placement,
+            request,
+            hints,
+            owners=git.owners(archive.path),
+            contact=contact if isinstance(contact, str) else "",
+        )
         git.commit(archive.path, text)
         git.push(branch, pushed)
     if pull is not None:
         return Publication(state="updated", pull=pull, branch=branch)
     pull = forge.open_pull_request(branch=branch, base=remote.base, title=text.title, body=text.body)
     return Publication(state="opened", pull=pull, branch=branch)
-
-
-def _contact(folder: Path) -> str:
-    file = folder / "metadata.yml"
-    contact = read_values(file.read_bytes()).get("contact") if file.is_file() else None
-    return contact if isinstance(contact, str) else ""
 
 
 class _Git:

@@ -66,7 +66,12 @@ def fetch_data(
 ) -> int:
     """Fetch data for ``brainscore data fetch`` and return its exit code; data named by identifiers are loaded too."""
     named = [entry for identifier in identifiers for entry in entries(identifier)]  # raises before anything is fetched
-    requested = [*named, *_of_benchmarks(benchmarks)]
+    requested = list(named)
+    if benchmarks:
+        from brainscore_vision.catalogue.needs import data_of  # heavy: xarray
+
+        command_line.say(f"Looking up the data of {', '.join(benchmarks)} ...")
+        requested += [entry for name in benchmarks for entry in data_of(name)]
     requested += [entry for name in plugins for entry in entries_of(name) if entry.files]
     requested += [entry for entry in entries() if entry.is_public and entry.files] if public else []
     plans = plan_of(list({(entry.kind, entry.identifier): entry for entry in requested}.values()))
@@ -91,12 +96,3 @@ def fetch_data(
     if failed:
         command_line.say(f"{failed} of {len(plans)} could not be fetched. Finished files stay; try again later.")
     return command_line.NOT_AVAILABLE if failed else 0
-
-
-def _of_benchmarks(benchmarks: Sequence[str]) -> list[Entry]:
-    if not benchmarks:
-        return []
-    from brainscore_vision.catalogue.needs import data_of  # heavy: xarray
-
-    command_line.say(f"Looking up the data of {', '.join(benchmarks)} ...")
-    return [entry for name in benchmarks for entry in data_of(name)]

@@ -255,6 +255,8 @@ def _key_of(prepared: Prepared) -> str | None:
     if settings().caching_disabled:
         return None
     try:
+        nvidia = Path("/proc/driver/nvidia")
+        gpus = [file for file in (nvidia / "version", *sorted(nvidia.glob("gpus/*/information"))) if file.is_file()]
         folder = plugin_folder(prepared.model)
         return content_digest(
             _FORMAT,
@@ -267,7 +269,7 @@ def _key_of(prepared: Prepared) -> str | None:
                 "modules": _loose_modules(),
                 "variables": {name: value for name, value in variables_of(prepared).items() if name != _ROOM},
                 "files": [_stamps(path) for path in (prepared.home, weights_of(prepared)) if path and path.is_dir()],
-                "machine": [platform.machine(), _processor(), _gpus()],
+                "machine": [platform.machine(), _processor(), [gpu.read_text("utf-8", "replace") for gpu in gpus]],
             },
         )
     except (BrainScoreError, OSError, _UnknownError) as error:
@@ -307,12 +309,6 @@ def _processor() -> str:
         return platform.processor()
     keys = ("model name", "flags", "Features", "CPU part")
     return "\n".join(sorted({line for line in lines if line.partition("\t")[0].rstrip(" :") in keys}))
-
-
-def _gpus() -> list[str]:
-    place = Path("/proc/driver/nvidia")
-    files = [place / "version", *sorted(place.glob("gpus/*/information"))]
-    return [file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file()]
 
 
 @contextmanager

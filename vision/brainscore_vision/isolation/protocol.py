@@ -272,7 +272,8 @@ def read_answer(
     claimed = next((coordinate.values for coordinate in answered.coords if coordinate.name == "stimulus_id"), None)
     rows = _rows(shown, sizes, claimed, number_of_trials, in_threes=in_threes)
     if in_threes:
-        values = _own_ids(values, shown)
+        own = dict(zip(shown.ids.tolist(), shown.columns["stimulus_id"].tolist(), strict=True))
+        values = np.array([own.get(name, name) for name in values.ravel().tolist()]).reshape(values.shape)
     coords = _coordinates(answered.coords, shown, rows, sizes, in_threes=in_threes)
     try:
         answer = _KINDS[answered.kind](values, coords=coords, dims=answered.dims, name=answered.name)
@@ -316,12 +317,6 @@ def _coordinates(
             raise InvalidAnswerError(f"The candidate answered with a coordinate {coordinate.name!r} that does not fit.")
         coords[coordinate.name] = dims, values
     return coords
-
-
-def _own_ids(chosen: npt.NDArray[Any], shown: Shown) -> npt.NDArray[Any]:
-    """Return the judge's identifiers of the chosen stimuli; a benchmark refuses others, which stay."""
-    own = dict(zip(shown.ids.tolist(), shown.columns["stimulus_id"].tolist(), strict=True))
-    return np.array([own.get(name, name) for name in chosen.ravel().tolist()]).reshape(chosen.shape)
 
 
 def _rows(

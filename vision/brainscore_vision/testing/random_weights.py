@@ -30,7 +30,6 @@ def build_random(build: Callable[[], Network], seed: int = 0) -> Network:
     around 0, variances and factors around 1. The global random state is unchanged.
     """
     import torch  # slow to import, and most tests do without
-    from torch import nn  # as above
 
     with torch.device("meta"):
         network = build()
@@ -38,12 +37,12 @@ def build_random(build: Callable[[], Network], seed: int = 0) -> Network:
     random = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for module in network.modules():
-            if isinstance(module, (nn.Conv2d, nn.Linear)):
+            if isinstance(module, (torch.nn.Conv2d, torch.nn.Linear)):
                 fan_in = module.weight[0].numel()
                 module.weight.normal_(std=(2 / fan_in) ** 0.5, generator=random)
                 if module.bias is not None:
                     module.bias.normal_(std=0.01, generator=random)
-            elif isinstance(module, nn.BatchNorm2d):
+            elif isinstance(module, torch.nn.BatchNorm2d):
                 for positive in (module.weight, module.running_var):
                     positive.uniform_(0.5, 1.5, generator=random)  # type: ignore[union-attr]  # affine, with statistics
                 for either in (module.bias, module.running_mean):

@@ -305,8 +305,7 @@ def standing_in(url: str, folder: Path) -> Iterator[StandIns]:
 def serve_s3() -> Iterator[str]:
     """Run a local S3 server with a versioned bucket; yield its address."""
     import boto3  # only for tests with stand-ins
-    from botocore import UNSIGNED  # only for tests with stand-ins
-    from botocore.config import Config  # only for tests with stand-ins
+    import botocore.config  # only for tests with stand-ins
     from moto.server import ThreadedMotoServer  # only for tests with stand-ins
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -314,7 +313,7 @@ def serve_s3() -> Iterator[str]:
         server.start()
     host, port = server.get_host_and_port()
     url = f"http://{host}:{port}"
-    anonymous = Config(signature_version=UNSIGNED)
+    anonymous = botocore.config.Config(signature_version=botocore.UNSIGNED)
     client = boto3.client("s3", endpoint_url=url, region_name="us-east-1", config=anonymous)
     client.create_bucket(Bucket=_BUCKET)
     client.put_bucket_versioning(Bucket=_BUCKET, VersioningConfiguration={"Status": "Enabled"})

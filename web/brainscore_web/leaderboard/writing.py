@@ -118,7 +118,11 @@ def write_site(
         shutil.copyfile(static, folder / "static" / static.name)
     if pictures is not None:
         for picture in sorted({name for entry in catalogue.benchmarks for name in entry.stimuli}):
-            _copy(pictures / picture, folder / "stimuli" / picture)
+            source, target = pictures / picture, folder / "stimuli" / picture
+            if not source.is_file():
+                raise ConfigurationError(f"The catalogue names the picture {source}, which does not exist.")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
     site.write(".nojekyll", "")  # else GitHub's pages leave out some files
     similarity.result()
     _site.cache_clear()
@@ -249,10 +253,3 @@ def _write_some_tiles(share: tuple[Path, range, dict[int, str]]) -> None:
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace")
-
-
-def _copy(source: Path, target: Path) -> None:
-    if not source.is_file():
-        raise ConfigurationError(f"The catalogue names the picture {source}, which does not exist.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)

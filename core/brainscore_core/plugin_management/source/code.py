@@ -34,16 +34,15 @@ def tree_digest(nodes: Iterable[ast.AST]) -> str:
                 if value is None or value == [] or name in _IGNORED:
                     continue
                 if isinstance(value, list):
-                    waiting += ["]", *(_element(one) for one in reversed(value) if not _is_docstring(one)), "["]
+                    elements = [
+                        one if isinstance(one, ast.AST) else repr(one) for one in value if not _is_docstring(one)
+                    ]
+                    waiting += ["]", *reversed(elements), "["]
                 else:
                     waiting.append(value if isinstance(value, ast.AST) else repr(value))
                 waiting.append(f"{name}=")
             parts.append(f"({type(part).__name__}")
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _element(value: object) -> object:
-    return value if isinstance(value, ast.AST) else repr(value)
 
 
 def _is_docstring(node: object) -> bool:

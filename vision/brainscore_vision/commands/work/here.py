@@ -27,7 +27,8 @@ def score_one(options: ScoreOptions) -> int:
     command_line.say(f"Scoring {model} on {benchmark} ...")
     try:
         is_active = options.conda_active.lower() in ("true", "1", "yes")
-        if _needs_other_versions(model) and not is_active:
+        is_new = not is_active and not is_file(model) and settings().install_dependencies == "newenv"
+        if is_new and conflicts_of([find_plugin_directory("model", model)]):  # not with the library's, such as NumPy 2
             with started(model) as candidate:
                 result, record, path = scoring.score_and_record(
                     model, benchmark, options.record, loaded=SharedCandidate(candidate), isolation="box"
@@ -84,13 +85,6 @@ def _scored(model: str, benchmarks: Sequence[str], options: ScoreOptions) -> Ite
             )
         else:
             yield record, command_line.NO_SCORE if record.score is None else 0
-
-
-def _needs_other_versions(model: str) -> bool:
-    """Return whether a new environment for a model cannot hold the library's versions too, such as NumPy 2."""
-    if is_file(model) or settings().install_dependencies != "newenv":
-        return False
-    return bool(conflicts_of([find_plugin_directory("model", model)]))
 
 
 def _loaded(model: str) -> object:

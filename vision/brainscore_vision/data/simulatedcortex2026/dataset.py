@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -142,12 +143,10 @@ def _write_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    import zipfile  # only for its error
-
     try:
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name].astype(float) for name in stored.files}
-    except (zipfile.BadZipFile, EOFError) as error:
+    except (BadZipFile, EOFError) as error:
         raise ValueError(f"{path} is not a whole archive of arrays: {error}") from error
 
 

@@ -191,7 +191,10 @@ class LabelBehavior(_TaskModel):
             raise ValueError(f"aggregation is {aggregation!r}; expected 'mean' or 'max'.")
         if hasattr(getattr(self.activations_model, "_extractor", self.activations_model), "from_paths"):
             with tempfile.TemporaryDirectory() as folder:
-                self._need_classifier(_grey(Path(folder)))
+                grey = StimulusSet({"stimulus_id": ["grey"]})
+                grey.stimulus_paths = {"grey": Path(folder, "grey.png")}
+                Image.new("RGB", (64, 64), (128, 128, 128)).save(Path(folder, "grey.png"))
+                self._need_classifier(grey)
         self._begin(task)
         self.choice_labels, self._indices, self._aggregation = labels, indices, aggregation
 
@@ -259,13 +262,6 @@ class LabelBehavior(_TaskModel):
             probabilities, coords={**coords, "choice": ("choice", labels)}, dims=["presentation", "choice"]
         )
         return answer
-
-
-def _grey(folder: Path) -> StimulusSet:
-    stimuli = StimulusSet({"stimulus_id": ["grey"]})
-    stimuli.stimulus_paths = {"grey": folder / "grey.png"}
-    Image.new("RGB", (64, 64), (128, 128, 128)).save(folder / "grey.png")
-    return stimuli
 
 
 LogitsBehavior = LabelBehavior

@@ -229,13 +229,12 @@ def find_region_layer_map(identifier: str) -> LayerMap | None:
 
 
 def _read_map(path: Path) -> dict[str, Layers]:
-    from pydantic import Field, TypeAdapter, ValidationError  # slow for start-up
+    import pydantic  # slow for start-up
 
     try:
-        return TypeAdapter(dict[str, str | Annotated[list[str], Field(min_length=1)]]).validate_json(
-            path.read_bytes(), strict=True
-        )
-    except ValidationError as error:
+        layers = Annotated[list[str], pydantic.Field(min_length=1)]
+        return pydantic.TypeAdapter(dict[str, str | layers]).validate_json(path.read_bytes(), strict=True)
+    except pydantic.ValidationError as error:
         raise ConfigurationError(
             f"{path} is not a map of regions to layers: {error.errors()[0]['msg']}. Expected is such as "
             '{"V1": "layer1", "IT": ["layer4"]}.'

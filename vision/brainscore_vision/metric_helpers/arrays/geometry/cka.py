@@ -25,7 +25,17 @@ from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
 
-__all__ = ["GramPair", "GramSide", "centre_columns", "cka", "cka_parts", "evenly", "linear_hsic", "paired_sides"]
+__all__ = [
+    "GramPair",
+    "GramSide",
+    "centre_columns",
+    "cka",
+    "cka_parts",
+    "column_hsic",
+    "evenly",
+    "linear_hsic",
+    "paired_sides",
+]
 
 _COLUMNS = 4096
 """Columns centred at a time."""
@@ -226,6 +236,20 @@ def centre_columns(values: NDArray[np.number]) -> Floats:
         block -= means
         block[:, np.maximum(block.max(axis=0), -block.min(axis=0)) <= ROUNDING * np.abs(means)] = 0.0
     return block
+
+
+def column_hsic(first: Floats, second: Floats, *, unbiased: bool) -> Floats:
+    """Return HSIC of each column of two centred sides with the same column of the other, up to the factor `n (n - 3)`.
+
+    The biased estimate has no factor.
+    """
+    n, products = len(first), np.einsum("ij,ij->j", first, second)
+    values: Floats = products**2
+    if unbiased:
+        own, other = first**2, second**2
+        values -= n / (n - 2) * np.einsum("ij,ij->j", own, other)
+        values += own.sum(axis=0) * other.sum(axis=0) / ((n - 1) * (n - 2))
+    return values
 
 
 def evenly(sizes: Floats, most: int) -> Indices:

@@ -15,6 +15,7 @@ from brainscore_vision.metric_helpers.arrays.geometry.cka import (
     GramPair,
     GramSide,
     centre_columns,
+    column_hsic,
     evenly,
     paired_sides,
 )
@@ -63,7 +64,7 @@ def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True
     if unbiased:
         applied = [side.apply_unbiased(columns, term) for side, term in zip((one, two), applied, strict=True)]
     product, length = (columns * term for term in applied)
-    parts = product.sum(axis=0), length.sum(axis=0), _alone(columns, unbiased=unbiased)
+    parts = product.sum(axis=0), length.sum(axis=0), column_hsic(columns, columns, unbiased=unbiased)
     cells = 2.0 * (product / np.sqrt(sizes[1]) / np.sqrt(sizes[2]) - value * length / sizes[2])
     together = _of_pairs(one, two, value, sizes[1:], unbiased=unbiased)
     return value, Influences(
@@ -110,16 +111,6 @@ def _of_stimuli(
     if not ((xx > 0) & (yy > 0)).all():
         return None
     return left_out_influences(xy / np.sqrt(xx) / np.sqrt(yy))
-
-
-def _alone(columns: Floats, *, unbiased: bool) -> Floats:
-    """Return the length of each column's Gram matrix, as in `apply_unbiased`."""
-    n, squares = len(columns), columns**2
-    sums = squares.sum(axis=0)
-    if not unbiased:
-        return np.asarray(sums**2)
-    fourth = np.einsum("ij,ij->j", squares, squares)
-    return np.asarray(sums**2 - n / (n - 2) * fourth + sums**2 / ((n - 1) * (n - 2)))
 
 
 def _of_pairs(one: GramSide, two: GramSide, value: float, lengths: tuple[float, ...], *, unbiased: bool) -> float:

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.geometry.cka import GramPair, GramSide, centre_columns, paired_sides
+from brainscore_vision.metric_helpers.arrays.geometry.cka import (
+    GramPair,
+    GramSide,
+    centre_columns,
+    column_hsic,
+    paired_sides,
+)
 from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences
 from brainscore_vision.metric_helpers.arrays.influence import left_out_influences
 
@@ -107,7 +113,7 @@ class _Length:
         cells, alone = np.zeros(columns.shape), np.zeros(columns.shape[1])
         for (a, b), (u, v) in zip(self.sides, self.columns or [(columns, columns)], strict=True):
             cells += 0.5 * u * b.apply_unbiased(u) + 0.5 * v * a.apply_unbiased(v)
-            alone += _of_single_columns(u, v)
+            alone += column_hsic(u, v, unbiased=True)
         return cells / len(self.sides), alone / len(self.sides)
 
 
@@ -140,15 +146,6 @@ def _influences(
         neuroids=left_out_influences(without_neuroids),
         cells=together,
     )
-
-
-def _of_single_columns(u: Floats, v: Floats) -> Floats:
-    """Return ``n (n - 3)`` times the unbiased HSIC of each column of two centred sides."""
-    n = len(u)
-    products, own, other = np.einsum("ij,ij->j", u, v), u**2, v**2
-    values: Floats = products**2 - n / (n - 2) * np.einsum("ij,ij->j", own, other)
-    values += own.sum(axis=0) * other.sum(axis=0) / ((n - 1) * (n - 2))
-    return values
 
 
 def _ratio(product: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
