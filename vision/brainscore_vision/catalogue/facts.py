@@ -1,7 +1,6 @@
 """Region, kind, access and data of each benchmark, cached until its plugin or the library changes.
 
-To find its data, a benchmark is built once without data (see `needs`). Nothing is installed: if a plugin cannot be
-imported, its data are unknown.
+A benchmark is built once without data (see `needs`). Nothing is installed: data may be unknown.
 """
 
 from __future__ import annotations

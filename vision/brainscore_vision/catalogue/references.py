@@ -1,7 +1,7 @@
 """Read the S3 files that the registrations of a data plugin name from its source, without running it.
 
-Followed are the methods of a `Bucket`, literals, constants, f-strings, and functions of the plugin that pass their
-arguments on. Anything else stays unknown.
+Anything but methods of a `Bucket`, literals, constants, f-strings, and functions that pass their arguments on stays
+unknown.
 """
 
 from __future__ import annotations

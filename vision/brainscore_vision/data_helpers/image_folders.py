@@ -1,7 +1,7 @@
 """Read stimulus sets from image folders of the user, for images whose licence forbids redistribution.
 
-Images lie as they are distributed, below the folder ``BRAINSCORE_IMAGES`` and a folder named after the stimulus set,
-in folders named after their content: ``imagenet_val/n01440764/ILSVRC2012_val_1.JPEG``.
+Images lie as they are distributed, below the folder ``BRAINSCORE_IMAGES`` and a folder named after the stimulus set:
+``imagenet_val/n01440764/ILSVRC2012_val_1.JPEG``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Share one model among several benchmarks, without asking it anything twice.
 
-Answers are stored while they fit the memory, as are results that benchmarks compute from them (see `once`), until the
-`SharedCandidate` is deleted.
+Answers, and results computed from them (see `once`), are stored while they fit the memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Compare models with EEG of people who looked at objects of THINGS, for each electrode and time bin.
 
-Gifford et al. (2022) showed 16,540 training objects four times and 200 test objects 80 times, for 100 ms each. Each
-electrode in each bin of 10 ms from 0 to 600 ms after onset is a neuroid, predicted separately for each person. EEG
-covers the whole head and has no region; it is compared with IT.
+Each electrode in each bin of 10 ms from 0 to 600 ms after onset is a neuroid, predicted separately for each person.
+EEG covers the whole head and has no region; it is compared with IT.
 """
 
 from typing import Literal

@@ -1,8 +1,7 @@
 """Compare models with fMRI of people who looked at objects of THINGS, voxel by voxel (Hebart et al. 2023).
 
-A mapping from the model to each subject is fitted on 8,640 objects shown once, tested on 100 others, and normalised by
-the split-half reliability over twelve repetitions. Voxels with a noise ceiling of 30 % or less in the test objects are
-excluded.
+A mapping to each subject is normalised by the split-half reliability over twelve repetitions. Voxels with a noise
+ceiling of 30 % or less in the test objects are excluded.
 """
 
 from brainscore_vision import load_metric

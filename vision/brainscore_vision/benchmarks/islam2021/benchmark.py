@@ -1,8 +1,7 @@
 """Record a region of a model while it sees pairs of images that share shape or texture (Islam et al., 2021).
 
 Each image is the first of one pair: the second shows the same picture in another texture, or another shape in the same
-texture. The metric ``factor_dimensionality`` derives the number of units of each factor from the agreement within
-pairs. The ceiling is 1.
+texture. The metric is ``factor_dimensionality``, the ceiling 1.
 """
 
 import random

@@ -1,8 +1,7 @@
 """Compare models with Neuropixels recordings of macaques that see natural scenes of NSD (Li et al. 2026).
 
-Recordings are mean rates from 70 to 170 ms, averaged over repetitions, with each unit's reliability: units above .4
-count, and the median is the ceiling. ``ridgecv`` and ``rdm`` belong to the node ``Li2026.<region>``; ``pls`` to none.
-`Li2026Temporal` is not registered, as published.
+Units with a reliability above .4 count, and their median is the ceiling. ``ridgecv`` and ``rdm`` belong to the node
+``Li2026.<region>``; ``pls`` to none. `Li2026Temporal` is not registered, as published.
 """
 
 from functools import cache

@@ -1,7 +1,6 @@
 """Compare models with V4 and IT of macaques that saw 64 objects on natural backgrounds (Majaj, Hong et al. 2015).
 
-Images of 8 degrees for 100 ms; spikes 70 to 170 ms after onset, mean over some 50 repetitions. The 2,560 images with
-the largest changes of view are private, the 3,200 others public. Cross-validation keeps every object in every fold;
+Images of 8 degrees for 100 ms, some 50 repetitions. Cross-validation keeps every object in every fold;
 `benchmark_of_repetitions` defines ceilings and normalisation.
 """
 

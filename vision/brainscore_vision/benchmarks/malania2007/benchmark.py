@@ -4,8 +4,8 @@ Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1: the two bars of a vernie
 Flanking lines raise the offset that people need for 75 % right answers, less so if they form a separate group. Compared
 are the ratios of thresholds with and without flankers, for each kind, and the threshold without any.
 
-A model learns left and right from drawings of its own, 500 for each kind of flankers. Each drawing is shown ten times
-with small eye movements, as single answers of a deterministic model say little about thresholds.
+A model learns left and right from 500 other drawings for each kind of flankers. Each drawing is shown ten times with
+small eye movements.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Compare models with multi-unit activity of V1, V4 and IT of two macaques that see THINGS (Papale et al. 2025).
 
-A mapping is fitted to each monkey on images shown once, and tested on images shown 30 times. Sites have a reliability
-above .3.
+A mapping is fitted to each monkey. Sites have a reliability above .3.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly

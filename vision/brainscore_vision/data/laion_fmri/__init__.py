@@ -6,7 +6,6 @@ redistributed, so both stimulus sets are read from a folder of the user.
 
 Recordings have dims (presentation = stimulus x repetition, neuroid): GLMsingle betas, z-scored within each session.
 Neuroids have ``subject_id``, ``region`` and, in percent of the variance, ``nc_4rep``, ``nc_12rep``, ``nc_allrep``.
-Trial numbers in the files are dropped.
 """
 
 from functools import partial

@@ -5,9 +5,9 @@ With the influence :math:`x_{si}` of each answer (see `arrays.behavior.influence
 .. math:: V = \frac{S}{S-1} \sum_s x_{s\cdot}^2 + \frac{N}{N-1} \sum_i x_{\cdot i}^2 - I, \qquad
     I = \frac{\sum_{si} x_{si}^2 - \sum_s x_{s\cdot}^2 / n - \sum_i x_{\cdot i}^2 / m}{(1 - 1/n)(1 - 1/m)},
 
-where a subject gives :math:`n` answers and a stimulus gets :math:`m`: the two-way cluster formula with the expectations
-of the analysis of variance, which matter for few subjects. :math:`I`, the squares of single answers without subject and
-stimulus effects, is in both sums and counts once.
+where a subject gives :math:`n` answers and a stimulus gets :math:`m`: the two-way cluster formula with the
+expectations of the analysis of variance. :math:`I`, the squares of single answers without subject and stimulus
+effects, counts once.
 
 References
 ----------

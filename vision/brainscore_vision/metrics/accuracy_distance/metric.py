@@ -5,8 +5,7 @@ greatest possible distances:
 
     ``score = mean_i (1 - |s - t_i| / max(t_i, 1 - t_i))``
 
-With `variables` the distance is computed within each combination of their values, then averaged: a model has to find
-the same conditions hard as people do.
+With `variables` the distance is computed within each combination of their values, then averaged.
 
 - Input: source, one answer for each stimulus; target, one answer for each trial, with `stimulus_id`, `subject` and
   `truth`. An answer that is no label counts as wrong.

@@ -10,8 +10,8 @@ where s_b is the mean squared size of a training stimulus in the band, and the w
 Candidates are all equal, each band alone, and ``n_draws`` at random.
 
 Variance is partitioned by the product measure: ``attrs['variance_by_band']``, dims (band, split, neuroid), holds
-:math:`R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2` of the test stimuli, with means removed. Over bands
-they sum to R^2. It is below 0 for a misleading band, and bands that say the same share it.
+:math:`R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2` of the test stimuli, with means removed. Over
+bands they sum to R^2.
 
 - Input: as of `ridge`, and on the source's neuroids the coordinate that names their band.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid).

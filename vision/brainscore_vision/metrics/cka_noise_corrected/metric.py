@@ -4,9 +4,8 @@ With Gram matrices K and L of source and target over the same stimuli and the un
 
     ``CKA = HSIC(K, L) / sqrt(HSIC(K, K) N)``, ``N = mean over divisions HSIC(L_half, L_other half)``
 
-L is that of the average over repetitions, ``L_half`` that of half of them. Noise that is independent between stimuli
-and repetitions leaves both on average as they are. With the length of the noisy target, ``HSIC(L, L)``, it lowers the
-score, as that of `cka`; this one is in ``attrs['uncorrected']``.
+L is that of the average over repetitions, ``L_half`` that of half of them. Independent noise leaves both on average as
+they are. The score with the length of the noisy target, ``HSIC(L, L)``, is in ``attrs['uncorrected']``.
 
 - Input: source; target with its single repetitions (`repetition`), at least two of each stimulus, at least four
   stimuli. A source with several repetitions of its own, such as another brain, is corrected likewise; without, it is

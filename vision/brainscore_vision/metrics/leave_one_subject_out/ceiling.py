@@ -20,8 +20,7 @@ The first is the highest correlation with single subjects, the second the reliab
 - Error: over new stimuli, new subjects and, of several, new variables; with a metric over subjects; NaN for two
   subjects.
 - When: measurements from several subjects, where the score is the mean correlation with each (``scored='subject'``,
-  with `ceil_score`) or the correlation with their mean (``scored='mean'``, with `explained_variance`). What subjects do
-  not share counts as noise.
+  with `ceil_score`) or the correlation with their mean (``scored='mean'``, with `explained_variance`).
 
 References
 ----------

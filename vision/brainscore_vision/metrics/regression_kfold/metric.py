@@ -18,17 +18,16 @@ with stimuli i, neuroids j, divisions d.
     {\sum_j w_j \sum_i y_{Aij} y_{Bij}}
 
 A and B are halves of the repetitions, others in each division, :math:`f_A` is predicted from responses in A, and
-:math:`w_j` is one over the variance of the mean responses of a neuroid, so that neuroids weigh by their reliability. No
-noise meets itself in any product, so that a regression that can express the signal reaches 1 on average. A jackknife
-over stimuli removes the bias of the ratio (`explained_share`).
+:math:`w_j` is one over the variance of the mean responses of a neuroid, so that neuroids weigh by their reliability. A
+regression that can express the signal reaches 1 on average. A jackknife over stimuli removes the bias of the ratio
+(`explained_share`).
 
 ``*_r2er``: the squared correlation with expected responses (Pospisil and Bair 2021), median over neuroids.
 
 .. math:: r^2_{ER,j} = \frac{(\sum_i f_{ij} y_{ij})^2 - \sum_i f_{ij}^2 v_{ij}}
     {\sum_i f_{ij}^2 \, \bigl(\sum_i y_{ij}^2 - \sum_i (1 - 1/m_i) v_{ij}\bigr)}
 
-with the variance v of the noise in the mean responses. Unlike the share of signal, it contains what noise does to the
-fit.
+with the variance v of the noise in the mean responses.
 
 - Input: source, each stimulus once; target. ``*_signal`` and ``*_r2er`` take single repetitions with `repetition`, each
   stimulus at least twice. At least eight stimuli.

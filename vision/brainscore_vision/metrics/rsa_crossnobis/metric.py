@@ -7,8 +7,7 @@ of stimuli:
     ``score = <d_source, d_target> / sqrt(<d_source, d_source> N)``
 
 ``N`` is the squared length of the target's noise-free distances, estimated from products of distances of two halves of
-the repetitions. With that of the noisy distances, ``<d_target, d_target>``, noise would still lower the score: that one
-is in ``attrs['uncorrected']``.
+the repetitions. The score with that of the noisy distances, ``<d_target, d_target>``, is in ``attrs['uncorrected']``.
 
 - Input: source, taken to be free of noise, presentations of one stimulus are averaged; target with the single
   repetitions (`repetition`), at least four, or two without the correction; a stimulus may lack some.

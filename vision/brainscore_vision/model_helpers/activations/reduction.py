@@ -1,7 +1,6 @@
 """Reduce the activations of layers to principal components or random projections during recording.
 
-Both are batch hooks, so that activations of all units never exist together, and part of the cache key. Reduced units
-have no positions.
+Both are batch hooks, part of the cache key. Reduced units have no positions.
 """
 
 from __future__ import annotations

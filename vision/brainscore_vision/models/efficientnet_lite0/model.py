@@ -13,9 +13,7 @@ LAYERS = ["_bn0", *(f"_blocks.{number}" for number in range(N_BLOCKS)), "_bn1", 
 # The last module is an activation function registered after the classifier.
 READOUT_LAYER = "_fc"
 
-# Chosen before any score was seen, by the size of the receptive fields: resolution halves at blocks 1, 3, 5 and 11
-# (56, 28, 14 and 7 pixels a side). V1 is the last layer at a quarter of the resolution, V2 the last at an eighth, V4
-# the last at a sixteenth, IT the last block, before the classifier's features.
+# Chosen before any score was seen, see docs/reference/models.md.
 REGION_LAYER_MAP = {"V1": "_blocks.2", "V2": "_blocks.4", "V4": "_blocks.10", "IT": "_blocks.15"}
 
 WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"

@@ -13,9 +13,7 @@ LAYERS = ["_bn0", *(f"_blocks.{number}" for number in range(N_BLOCKS)), "_bn1", 
 # The last module is an activation function registered after the classifier.
 READOUT_LAYER = "_fc"
 
-# Chosen before any score was seen, by the size of the receptive fields: resolution halves at blocks 1, 4, 7 and 15
-# (60, 30, 15 and 8 pixels a side). V1 is the last layer at a quarter of the resolution, V2 the last at an eighth, V4
-# the last at a sixteenth, IT the last block, before the classifier's features.
+# Chosen before any score was seen, see docs/reference/models.md.
 REGION_LAYER_MAP = {"V1": "_blocks.3", "V2": "_blocks.6", "V4": "_blocks.14", "IT": "_blocks.20"}
 
 WEIGHTS_SHA256 = "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850"

@@ -9,8 +9,7 @@ IMAGE_SIZE = 224
 VISUAL_DEGREES = 8
 READOUT_LAYER = "avgpool"
 
-# Chosen before any score was seen, by resolution: the last layer at a quarter of it (56 pixels a side), at an eighth,
-# at a sixteenth, and the last before the classifier.
+# Chosen before any score was seen, see docs/reference/models.md.
 REGION_LAYER_MAP = {"V1": "layer1", "V2": "layer2", "V4": "layer3", "IT": "layer4"}
 
 N_BLOCKS = {"resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3), "resnet50": (3, 4, 6, 3)}

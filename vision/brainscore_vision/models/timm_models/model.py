@@ -20,8 +20,7 @@ VISUAL_DEGREES = 8
 BLOCKS = [f"blocks.{number}" for number in range(12)]
 STAGES = [f"stages.{number}" for number in range(4)]
 
-# Chosen before any score was seen. Transformers keep their resolution, so that depth decides: the last block of each
-# quarter. ConvNeXt halves it from stage to stage (56, 28, 14 and 7 pixels a side): a stage for each region.
+# Chosen before any score was seen, see docs/reference/models.md.
 BY_DEPTH = {"V1": "blocks.2", "V2": "blocks.5", "V4": "blocks.8", "IT": "blocks.11"}
 BY_RESOLUTION = {"V1": "stages.0", "V2": "stages.1", "V4": "stages.2", "IT": "stages.3"}
 

@@ -11,8 +11,7 @@ VISUAL_DEGREES = 8
 LAYERS = ["features.4", "features.9", "features.16", "features.23", "features.30", "classifier.1", "classifier.4"]
 READOUT_LAYER = "classifier.4"
 
-# Chosen before any score was seen, by resolution: the last layer at a quarter of it (56 pixels a side), at an eighth,
-# at a sixteenth, and the last before the classifier.
+# Chosen before any score was seen, see docs/reference/models.md.
 REGION_LAYER_MAP = {"V1": "features.9", "V2": "features.16", "V4": "features.23", "IT": "features.30"}
 
 WEIGHTS = PublishedWeights(

@@ -1,7 +1,7 @@
 """Compare models with V1 and V2 of macaques that saw textures and noise of equal spectra (Freeman, Ziemba et al. 2013).
 
-Images of 4 degrees in a soft aperture, 20 times each; spikes 50 to 200 ms after onset. 315 images are private, 135
-public. Textures and noise are in every fold of the cross-validation.
+Images of 4 degrees in a soft aperture, 20 times each; spikes 50 to 200 ms after onset. Textures and noise are in every
+fold.
 """
 
 from functools import partial

@@ -9,8 +9,8 @@ by ``g(y_k) (u_k - u(y_k)) / N``: the density of dissimilarities times the dista
 y, estimated from neighbours in the order. A dissimilarity ``1 - r`` moves with the weight of neuroid j by ``-(z_i z_i'
 - r (z_i^2 + z_i'^2) / 2)`` (Devlin, Gnanadesikan & Kettenring 1975, doi:10.1093/biomet/62.3.531).
 
-The correlation is far from linear in a few neuroids: up to 64 are left out one at a time instead, on up to 128 stimuli.
-With derivatives, intervals for four neuroids cover the score's mean in 83 % instead of 95.
+Up to 64 neuroids are left out one at a time instead, on up to 128 stimuli: with derivatives, intervals for four
+neuroids cover the score's mean in 83 % instead of 95.
 """
 
 from __future__ import annotations

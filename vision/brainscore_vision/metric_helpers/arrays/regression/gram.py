@@ -1,7 +1,7 @@
 """Compute inner products of stimuli, block by block of features, and factorise such matrices.
 
 Linear regression depends on features only through the Gram matrix ``X X^T`` of the centred features. Where features
-outnumber stimuli it is smaller, shared by all splits, and computed without holding all features.
+outnumber stimuli it is smaller, and shared by all splits.
 """
 
 from __future__ import annotations

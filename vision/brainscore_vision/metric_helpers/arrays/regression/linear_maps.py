@@ -1,7 +1,4 @@
-"""Represent fitted linear regressions by coefficients or by weights of training responses, whichever are fewer.
-
-All neuroids share the weights, so that only a block of targets and predictions need be in memory.
-"""
+"""Represent fitted linear regressions by coefficients or by weights of training responses, whichever are fewer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Find, for every neuroid of a target, the source neuroid with the largest correlation.
 
 ``best_j = argmax_i r(x_i, y_j)`` over the training stimuli; the response of that source neuroid is the prediction
-(Arend et al. 2018, Center for Brains, Minds and Machines memo 93). Correlations of all pairs are one matrix product.
-For many splits, sums over left-out stimuli are subtracted from those over all.
+(Arend et al. 2018, Center for Brains, Minds and Machines memo 93). For many splits, sums over left-out stimuli are
+subtracted from those over all.
 """
 
 from __future__ import annotations

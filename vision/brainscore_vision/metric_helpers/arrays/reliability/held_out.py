@@ -1,10 +1,9 @@
 r"""Compare predictions of held-out responses with the responses, unbiased by few stimuli and much noise.
 
-Each of k folds is predicted from the others. The higher the mean over test stimuli, the lower that over training
-stimuli, so that without signal, predictions and responses of different folds correlate negatively (by -1 for folds of
-one stimulus). Removing every fold's mean from both sides gives :math:`E[\sum_i f_i y_i] = 0` without signal. Dividing
-by :math:`\sqrt{\sum_i f_i^2}` keeps that only if folds predict alike widely (see `in_own_spread`). Arrays have the
-shape (n_stimuli, n_neuroids).
+Each of k folds is predicted from the others. Without signal, predictions and responses of different folds correlate
+negatively (by -1 for folds of one stimulus). Removing every fold's mean from both sides gives :math:`E[\sum_i f_i y_i]
+= 0` without signal. Dividing by :math:`\sqrt{\sum_i f_i^2}` keeps that only if folds predict alike widely (see
+`in_own_spread`). Arrays have the shape (n_stimuli, n_neuroids).
 
 References
 ----------
