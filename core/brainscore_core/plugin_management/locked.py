@@ -1,7 +1,6 @@
 """Build the environment of a lock, see `brainscore_core.identity.software.installed`, to reproduce results.
 
-Distributions of the same version are taken from here, the others from an index, as wheels: no code runs while it is
-installed.
+Distributions of the same version are taken from here, the others as wheels from an index: installing runs no code.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compare models by their records: on each benchmark, and on average over benchmarks that all have a score on.
 
-Only scores of the newest version of a benchmark with a score count. Simulated benchmarks are averaged separately.
+Only scores of the newest scored version count. Simulated benchmarks are averaged separately.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ As on brain-score.org, a node is the mean of its children, and a missing score c
 (``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of
 github.com/brain-score/brain-score.web). `model_scores` does the same for many models at once.
 
-Subjects are a sample, so the error of their mean includes their variance (`metrics.errors.mean_over_units`); benchmarks
-are fixed, so that of `combined` and `average_tree` does not.
+Unlike subjects (`metrics.errors.mean_over_units`), benchmarks are no sample: errors exclude the variance between them.
 """
 
 from __future__ import annotations

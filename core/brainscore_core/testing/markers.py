@@ -1,7 +1,7 @@
 """Run a marked test where its requirements are met; skip it with the reason elsewhere.
 
-Required data and weights (`private_access`, `network`) are taken from the caller's homes, verified by digest, or
-downloaded where that is allowed.
+Required data and weights (`private_access`, `network`) are taken from the caller's homes, or downloaded where that is
+allowed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Collect the records of all jobs, commit them to a branch, and report missing pairs.
 
-The branch has its own history (records only), one commit per collection, and is never forced: after a concurrent push,
-the records go on top of it.
+The branch has records only, one commit per collection, and is never forced: after a concurrent push, the records go on
+top.
 """
 
 from __future__ import annotations

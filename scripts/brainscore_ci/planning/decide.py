@@ -1,7 +1,6 @@
 """Decide what to test and score after a change, and say why.
 
-`make_plan` is the one place for this decision: at the terminal, for a pull request, and after a merge. It maps values
-to values; `brainscore_ci.planning.checkout` collects its input.
+`make_plan` maps values to values; `brainscore_ci.planning.checkout` collects its input.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Turn a submission into a pull request: a fresh clone, one commit on its own branch, and calls to GitHub.
 
-Repeating it with the same files changes nothing. New files from the same issue become another commit on the branch, so
-that reviewers' changes stay.
+Repeating it with the same files changes nothing. New files from the same issue become another commit on the branch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Define what judge and candidate may send: questions, stimuli, answers, errors.
 
 The judge asks, the candidate answers or reports an error; `brainscore_core.scoring.isolation.wire` defines the
-transport. Only values are taken from the candidate: the judge itself knows the stimuli of an answer and their columns.
+transport. Only values are taken from the candidate.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compute the columns of the board: the scores of all models on a benchmark or on average, with intervals and ranks.
 
-A benchmark without any score is in no average, since it would add the same zero for every model.
+A benchmark without any score is in no average.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compute all columns of the board: read each record once, and compute each average once its parts are complete.
 
-Details of scores and errors of pairs of models, which only later steps need, go to files in a scratch folder.
+Details and errors of pairs of models go to files in a scratch folder.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Decide which comments, labels and scores to update, and update them.
 
-`decide` and `decide_scoring` compare the actual with the intended state and remember nothing, so a lost or repeated run
-does no harm. GitHub identifies a pull request by its head. A pull request's own report is checked, escaped and shown,
-and decides nothing else.
+`decide` and `decide_scoring` compare the actual with the intended state, so a lost or repeated run does no harm.
+GitHub identifies a pull request by its head. A pull request's own report is checked, escaped and shown.
 """
 
 from __future__ import annotations

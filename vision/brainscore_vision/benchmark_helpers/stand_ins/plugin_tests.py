@@ -1,7 +1,6 @@
 """Ready-made tests of benchmark plugins: ceilings, scores, trials and visual degrees.
 
-A plugin's ``test.py`` creates one and calls its methods with a registered benchmark and the expected number, a float
-or `pytest.approx`.
+A plugin's ``test.py`` creates one and calls its methods with a registered benchmark and the expected number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Let simulated people choose the photograph of a patch, by the responses of their IT.
 
-Models learn the photographs from every second patch; the others are tested. People learned from the same patches, by
-logistic regression on the expected responses of IT. In each trial they are offered the right photograph and another,
-and choose in proportion to their probabilities.
+Models and people (by logistic regression on the expected responses of IT) learn from every second patch; the others
+are tested. Each trial offers the right photograph and another, chosen in proportion to their probabilities.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Concatenate the activations of layers in one row for each stimulus, and index them in JSON lines with checksums.
 
 An entry is a folder with ``values.npy`` (stimulus x unit, layers one after the other, or stimulus x byte if layers
-differ in type) and one of two indexes: ``progress.jsonl``, with a line for each finished batch, while it is filled, and
-``entry.json`` when it is whole. Both hold the position of each layer, and stimuli and CRC-32 of each batch.
+differ in type) and an index: ``progress.jsonl``, with a line for each finished batch, or ``entry.json`` when it is
+whole. Both hold the position of each layer, and stimuli and CRC-32 of each batch.
 """
 
 from __future__ import annotations
