@@ -37,6 +37,11 @@ CONTRACTS = {"model": ModelContract}
 """
 
 
+def pytest_make_parametrize_id(val):
+    """Name a long value by its type: it may hold the time, and the processes of one run must agree on names."""
+    return f"long_{type(val).__name__}" if isinstance(val, (str, bytes)) and len(val) > 200 else None
+
+
 @pytest.fixture(scope="session", autouse=True)
 def settings_of_caller():
     """Return what the caller has set, before any test points elsewhere."""

@@ -114,7 +114,6 @@ def test_why_there_is_no_error_is_kept():
         ('{"model": "m"}', "no score record"),
         (make_record(schema_version=99).to_json(), f"schema version 99, expected {SCHEMA_VERSION}"),
     ],
-    ids=["empty", "list", "incomplete", "schema"],  # a record holds the time; pytest-xdist compares names
 )
 def test_what_is_no_record_is_refused(tmp_path, text, problem):
     path = tmp_path / "record.json"
