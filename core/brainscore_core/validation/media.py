@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import BinaryIO
 
-__all__ = ["file_problem", "stream_problem"]
+__all__ = ["file_problem", "is_turned", "stream_problem"]
 
 _IMAGES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 _BOX_HEADER_BYTES = 8
@@ -28,6 +28,19 @@ def file_problem(path: Path) -> str | None:
     except OSError as error:
         return f"{path} cannot be read: {error.strerror or error}"
     return problem and f"{path} {problem}"
+
+
+def is_turned(path: Path) -> bool:
+    """Return whether a picture carries an EXIF orientation other than that of its pixels; False if it is unreadable."""
+    if path.suffix.lower() not in _IMAGES:
+        return False
+    from PIL import ExifTags, Image  # only images need it
+
+    try:
+        with Image.open(path) as image:
+            return bool(image.getexif().get(ExifTags.Base.Orientation, 1) != 1)
+    except (OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error, Image.DecompressionBombError):
+        return False
 
 
 def stream_problem(name: str, stream: BinaryIO, size_bytes: int) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brainscore_core.errors import count, nearest
 from brainscore_core.identity.digest import file_digest
-from brainscore_core.validation.media import file_problem
+from brainscore_core.validation.media import file_problem, is_turned
 from brainscore_core.validation.problem import Problem
 from brainscore_core.validation.standards import FILENAME, PATH_WITHIN_STORE, STIMULUS_ID
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_duplicate_files",
     "check_identifier",
+    "check_orientations",
     "check_stimulus_columns",
     "check_stimulus_files",
     "check_stimulus_ids",
@@ -70,7 +71,8 @@ def check_stimulus_set(stimulus_set: pd.DataFrame, *, is_packaged: bool = False)
         return problems
     if not is_packaged:
         problems += check_store_paths(stimulus_set)
-    return problems + check_stimulus_files(stimulus_set) + check_duplicate_files(stimulus_set)
+    problems += check_stimulus_files(stimulus_set)
+    return problems + check_duplicate_files(stimulus_set) + check_orientations(stimulus_set)
 
 
 def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
@@ -187,6 +189,24 @@ def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
             f"{sum(map(len, groups))} stimuli share {count(len(groups), 'file')}: {examples}{more}",
             "give a picture one stimulus_id, and its repetitions a number in the assembly: otherwise it may be in "
             "training and in test at once",
+            is_hint=True,
+        )
+    ]
+
+
+def check_orientations(stimulus_set: pd.DataFrame) -> list[Problem]:
+    """Look for pictures that carry an EXIF orientation, which models do not heed; one hint names the first."""
+    paths: Mapping[Hashable, str | Path] = getattr(stimulus_set, "stimulus_paths", None) or {}
+    names = [name for name in dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()) if name in paths]
+    are_turned = _in_threads(is_turned, [Path(paths[name]) for name in names])
+    turned = [name for name, is_one in zip(names, are_turned, strict=True) if is_one]
+    if not turned:
+        return []
+    return [
+        Problem(
+            "stimulus files",
+            f"viewers turn {count(len(turned), 'picture')} by EXIF orientation, such as {turned[0]!r}, models do not",
+            "if people saw the turned picture, store its pixels so: PIL.ImageOps.exif_transpose(image).save(path)",
             is_hint=True,
         )
     ]

@@ -6,7 +6,7 @@ import wave
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
@@ -159,6 +159,19 @@ def test_of_many_equal_files_the_first_are_named(tmp_path):
     stimulus_set.stimulus_paths = dict.fromkeys(stimulus_set["stimulus_id"], tmp_path / "one.bin")
     (hint,) = check_duplicate_files(stimulus_set)
     assert hint.what == "50 stimuli share 1 file: 's00' = 's01' = 's02' = 's03' = 's04', ..."
+
+
+def test_pictures_that_viewers_turn_are_named(tmp_path):
+    """Models see the pixels as they are stored, as in the published system."""
+    turned = Image.Exif()
+    turned[ExifTags.Base.Orientation] = 6
+    for name, exif in (("as it is.jpg", Image.Exif()), ("turned.jpg", turned)):
+        Image.new("RGB", (4, 2)).save(tmp_path / name, exif=exif)
+    stimulus_set = StimulusSet({"stimulus_id": ["a", "b"]})
+    stimulus_set.stimulus_paths = {"a": tmp_path / "as it is.jpg", "b": tmp_path / "turned.jpg"}
+    (hint,) = [problem for problem in check_stimulus_set(stimulus_set) if problem.is_hint]
+    assert hint.what == "viewers turn 1 picture by EXIF orientation, such as 'b', models do not"
+    assert "exif_transpose" in hint.fix
 
 
 def test_broken_files(stimuli, tmp_path):

@@ -57,10 +57,10 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         sources = [Side.of(part, "source") for part in (source_train, source_test)]
         targets = [Side.of(part, "target") for part in (target_train, target_test)]
         check_same_features(*sources)
-        ids = [coordinate(part.labels, Defaults.stimulus_coord) for part in targets]
-        if len(trained := np.intersect1d(*ids)):
+        fitted, tested = (coordinate(part.labels, Defaults.stimulus_coord) for part in targets)
+        if len(trained := np.intersect1d(fitted, tested)):
             raise AssemblyError(
-                f"{len(trained)} of {len(np.unique(ids[1]))} test stimuli are in the training data too, such as "
+                f"{len(trained)} of {len(np.unique(tested))} test stimuli are in the training data too, such as "
                 f"{str(trained[0])!r}: the score would reward memory. Leave them out of one part, or name "
                 "different pictures differently."
             )
