@@ -31,7 +31,7 @@ def file_problem(path: Path) -> str | None:
 
 
 def is_turned(path: Path) -> bool:
-    """Return whether a picture carries an EXIF orientation other than that of its pixels; False if it is unreadable."""
+    """Return whether an EXIF orientation turns a picture; False if it is unreadable."""
     if path.suffix.lower() not in _IMAGES:
         return False
     from PIL import ExifTags, Image  # only images need it

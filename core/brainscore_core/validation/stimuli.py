@@ -206,7 +206,7 @@ def check_orientations(stimulus_set: pd.DataFrame) -> list[Problem]:
         Problem(
             "stimulus files",
             f"viewers turn {count(len(turned), 'picture')} by EXIF orientation, such as {turned[0]!r}, models do not",
-            "if people saw the turned picture, store its pixels so: PIL.ImageOps.exif_transpose(image).save(path)",
+            "if people saw the turned one, store it so: PIL.ImageOps.exif_transpose(image).save(path)",
             is_hint=True,
         )
     ]

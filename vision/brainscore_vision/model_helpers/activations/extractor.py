@@ -46,6 +46,7 @@ from brainscore_vision.model_helpers.activations.packaging import (
 from brainscore_vision.model_helpers.activations.steadiness import (
     STEADY,
     WeightSums,
+    deviation_between_batches,
     deviation_between_passes,
     unchanged_weights,
 )
@@ -404,6 +405,13 @@ class ActivationsExtractorHelper:
                 "The model %r is not deterministic: two passes over the same stimuli differ by %.2g of the largest "
                 "value (layer %s). Its activations are not cached. If that is intended, set stochastic=True of its "
                 "extractor, for trials that differ and can be repeated.", self.identifier, most, layer,
+            )  # fmt: skip
+        elif between := deviation_between_batches(prepare, run, first, min(stop, first + self._batch_size)):
+            layer, most = max(between.items(), key=itemgetter(1))
+            _logger.warning(
+                "The answers of the model %r depend on the other stimuli of a batch, by %.2g of the largest value "
+                "(layer %s): its score changes with batch size and order. Put it in evaluation mode, model.eval(), and "
+                "let nothing average over a batch.", self.identifier, most, layer,
             )  # fmt: skip
 
     def _run_model(

@@ -16,10 +16,21 @@ if TYPE_CHECKING:
 
     from brainscore_vision.model_helpers.activations.cache.layout import Array
 
-__all__ = ["STEADY", "WeightSums", "deviation_between_passes", "unchanged_weights", "weight_sums"]
+__all__ = [
+    "ALIKE",
+    "STEADY",
+    "WeightSums",
+    "deviation_between_batches",
+    "deviation_between_passes",
+    "unchanged_weights",
+    "weight_sums",
+]
 
 STEADY = 1e-5
 """Allowed deviation, in units of a layer's largest value: some GPU kernels add in any order."""
+
+ALIKE = 5e-3
+"""Allowed deviation between batches: half precision rounds otherwise in a batch of another size."""
 
 PROBE = 2
 """Number of stimuli that are shown twice."""
@@ -45,6 +56,24 @@ def deviation_between_passes(
         one, two = (dict(run(prepare(first, stop))) for _ in range(2))
     deviations = {layer: _deviation(np.asarray(one[layer]), np.asarray(two[layer])) for layer in one}
     return {layer: deviation for layer, deviation in deviations.items() if deviation}
+
+
+def deviation_between_batches(
+    prepare: Callable[[int, int], Any], run: Callable[[Any], Mapping[str, Array]], first: int, stop: int
+) -> dict[str, float]:
+    """Show the first stimuli by themselves and with one more, as `deviation_between_passes`, and compare their answers.
+
+    Layers that deviate by more than `ALIKE` depend on the other stimuli of a batch, such as batch normalisation with
+    the statistics of training. Empty if there is no other stimulus.
+    """
+    if stop - first <= PROBE:
+        return {}
+    with random_state_as_before():
+        alone, together = (dict(run(prepare(first, first + n))) for n in (PROBE, PROBE + 1))
+    deviations = {
+        layer: _deviation(np.asarray(alone[layer]), np.asarray(together[layer])[: len(alone[layer])]) for layer in alone
+    }
+    return {layer: deviation for layer, deviation in deviations.items() if deviation > ALIKE}
 
 
 def _deviation(one: Array, two: Array) -> float:

@@ -438,6 +438,16 @@ class TestSteadiness:
         paths = list(stimuli.stimulus_paths.values())
         assert 0 < helper(paths, layers=["both"]).attrs["deviation_between_passes"] < 1
 
+    def test_a_model_that_centres_over_its_batch_is_told(self, stimuli, caplog):
+        def centred(inputs, layer_names):
+            return {name: values - values.mean() for name, values in Model()(inputs, layer_names).items()}
+
+        for batch_size, times in ((2, 0), (3, 1)):  # of the largest batch
+            ActivationsExtractorHelper(centred, brightness, identifier="net", batch_size=batch_size)(
+                stimuli, layers=["double"]
+            )
+            assert caplog.text.count("'net' depend on the other stimuli of a batch") == times
+
     def test_nothing_of_it_sticks(self, stimuli):
         noisy = Noisy()
         helper = ActivationsExtractorHelper(noisy, brightness, identifier="net", model_digest=lambda: str(noisy.noise))

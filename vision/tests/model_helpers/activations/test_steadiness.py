@@ -11,6 +11,7 @@ from torch import nn
 
 from brainscore_core.errors import ModelChangedError
 from brainscore_vision.model_helpers.activations.steadiness import (
+    deviation_between_batches,
     deviation_between_passes,
     unchanged_weights,
     weight_sums,
@@ -62,6 +63,13 @@ class TestDeviation:
     def test_random_preprocessing_is_found(self):
         noise = np.random.default_rng(0)
         assert deviation_between_passes(lambda start, stop: noise.random(stop - start), lambda x: {"a": x}, 0, 2)
+
+
+def test_a_model_that_centres_over_its_batch_answers_otherwise_in_another_one():
+    layers = {"alone": lambda x: x[:, None], "centred": lambda x: x[:, None] - x.mean()}
+    found = deviation_between_batches(prepare, lambda x: {name: layer(x) for name, layer in layers.items()}, 0, 9)
+    assert found == {"centred": pytest.approx(1.0)}  # -.5 and .5 with two stimuli, -1 and 0 with a third
+    assert deviation_between_batches(prepare, lambda x: {"centred": x - x.mean()}, 0, 2) == {}  # no other batch
 
 
 class TestWeights:
