@@ -59,7 +59,9 @@ DESIGNS = {
 TRUTH = np.array([0.0, 0.0, 0.0, 0.25, 0.5])
 N_DRAWS = 200
 
-METRIC_DESIGNS = {"ridge": ("A", "C"), "rdm": ("A",), "error_consistency": ("A", "B", "C")}
+METRIC_DESIGNS = {
+    "ridge": ("A", "C"), "rdm": ("A", "5 objects"), "cka": ("5 objects",), "error_consistency": ("A", "B", "C"),
+}  # fmt: skip
 EQUAL = ((0, 1),)  # models of these that are equal but for chance
 
 
@@ -149,7 +151,8 @@ def of_neuroids(metric: str, design: str, seed: int) -> Comparison:
     data = coverage.simulate(coverage.DESIGNS[design], seed)
     noise = range(10, data.model.sizes["neuroid"])
     subsets = (range(6), range(4, 10), range(10), range(3))
-    return of_scores(load_metric(metric)(data.model[:, [*subset, *noise]], data.measured) for subset in subsets)
+    scores = (load_metric(metric)(data.model[:, [*subset, *noise]], data.measured) for subset in subsets)
+    return of_scores(coverage.over_objects(score, coverage.DESIGNS[design]) for score in scores)
 
 
 def of_people(metric: str, design: str, seed: int) -> Comparison:

@@ -15,6 +15,7 @@ from simulations import Row, Simulation, counted, coverage_table, described
 
 from brainscore_core.benchmarks import ceil_score
 from brainscore_core.metrics import Score
+from brainscore_core.metrics.errors import over_clusters
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, PropertyAssembly
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling, load_metric
@@ -29,6 +30,7 @@ class Design:
     n_stimuli: int
     level: float = 0.7  # mean share of right answers is the normal distribution function of it
     part: float = 1.0  # of the stimuli that each subject judges
+    n_objects: int = 0  # that the stimuli show, with four fifths of the variance of their difficulty; 0: each its own
 
 
 DESIGNS = {
@@ -37,6 +39,7 @@ DESIGNS = {
     "C": Design(30, 60),
     "D": Design(20, 200, part=0.4),
     "E": Design(10, 200, level=1.6),
+    **{f"{number} objects": Design(5, 10 * number, n_objects=number) for number in (5, 8, 20)},
 }
 Case = Callable[[Design, np.random.Generator], Score]
 
@@ -72,6 +75,9 @@ def both(design: Design, rng: np.random.Generator) -> tuple[BehavioralAssembly, 
     """
     shape = design.n_subjects, design.n_stimuli
     hard = 0.8 * rng.standard_normal(design.n_stimuli)
+    if design.n_objects:
+        own = 0.8 * rng.standard_normal(design.n_objects)[np.arange(design.n_stimuli) % design.n_objects]
+        hard = np.sqrt(0.2) * hard + np.sqrt(0.8) * own
     model = 0.6 * hard + 0.8 * rng.standard_normal(design.n_stimuli) + design.level > 0
     ability = design.level + 0.3 * rng.standard_normal((design.n_subjects, 1))
     people = ability + hard + 0.8 * rng.standard_normal(shape) > 0
@@ -139,7 +145,11 @@ def accuracy(design: Design, rng: np.random.Generator) -> Score:
 def accuracy_of_people(design: Design, rng: np.random.Generator) -> Score:
     """Return how often people are right, each answer a presentation."""
     _, people = both(design, rng)
-    return load_metric("accuracy")(people.values, people.copy(data=people["truth"].values))
+    score = load_metric("accuracy")(people.values, people.copy(data=people["truth"].values))
+    if not design.n_objects:
+        return score
+    objects = {str(name): str(int(name[1:]) % design.n_objects) for name in people["stimulus_id"].values}
+    return over_clusters(score, objects, "object_name")
 
 
 def patterns(identifier: str, which: str, design: Design, rng: np.random.Generator) -> Score:
@@ -210,7 +220,12 @@ CASES: dict[str, Case] = {
     **{f"{name} {which}".removesuffix(" raw"): partial(agreement, name, which)
        for name in ("error_consistency", "accuracy_distance") for which in ("raw", "ceiling", "ceiled")},
 }  # fmt: skip
-CELLS = {f"{design}: {case}": (design, case) for case in CASES for design in DESIGNS}
+CELLS = {
+    f"{design}: {case}": (design, case)
+    for case in CASES
+    for design, chosen in DESIGNS.items()
+    if case == "accuracy of people" or not chosen.n_objects
+}
 SETS = {"threshold": 100}  # its functions are fitted twenty times for a data set
 
 

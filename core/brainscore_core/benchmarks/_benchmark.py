@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from brainscore_core.benchmarks._clusters import clusters_of
 from brainscore_core.benchmarks._normalization import as_ceiling
 from brainscore_core.errors import NotApplicableError
 from brainscore_core.metrics import Score, single_score
+from brainscore_core.metrics.errors import over_clusters
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["Benchmark", "BenchmarkBase", "not_applicable", "score_benchmark"]
 
@@ -79,6 +84,9 @@ class BenchmarkBase(Benchmark):
         directly below the root.
     ceiling : Score or number, optional
         In place of ``ceiling_func``.
+    stimulus_cluster : str, optional
+        Coordinate of presentation, or column of the stimuli, whose values another experiment would choose anew, such as
+        ``'object_name'``: errors are then over new objects. None: over new stimuli.
 
     Raises
     ------
@@ -101,6 +109,7 @@ class BenchmarkBase(Benchmark):
         bibtex: str | None = None,
         *,
         ceiling: Score | float | None = None,
+        stimulus_cluster: str | None = None,
     ) -> None:
         if version is None:
             raise TypeError(f"Benchmark {identifier!r} has no version; pass version=1 and raise it when scores change.")
@@ -113,6 +122,7 @@ class BenchmarkBase(Benchmark):
         self._version = version
         self._bibtex = bibtex
         self.parent = parent
+        self.stimulus_cluster = stimulus_cluster
         source = ceiling if ceiling_func is None else ceiling_func
         self._ceiling_func: Callable[..., Any] = source if callable(source) else lambda: source
         # Mangled, because published benchmarks have an attribute `_ceiling` of their own.
@@ -140,8 +150,24 @@ class BenchmarkBase(Benchmark):
         Raises `CeilingError` if ``ceiling_func`` returned anything but a number above 0 and at most 1.
         """
         if self.__ceiling is None:
-            self.__ceiling = as_ceiling(self._ceiling_func(), of=f"benchmark {self.identifier!r}")
+            ceiling = as_ceiling(self._ceiling_func(), of=f"benchmark {self.identifier!r}")
+            self.__ceiling = self.over_clusters(ceiling)
         return self.__ceiling
+
+    def over_clusters(self, score: Score) -> Score:
+        """Return a score with errors over ``stimulus_cluster``; the score itself if that is None.
+
+        See `brainscore_core.metrics.errors.over_clusters`. `AssemblyError` if `measurement` lacks clusters.
+        """
+        cluster = self.stimulus_cluster
+        return score if cluster is None else over_clusters(score, clusters_of(self.measurement(), cluster), cluster)
+
+    def measurement(self) -> xr.DataArray:
+        """Return the measurement with the clusters of the stimuli that are scored."""
+        raise NotImplementedError(
+            f"Benchmark {self.identifier!r} names stimulus_cluster={self.stimulus_cluster!r} but not where to read it: "
+            "define measurement(), which returns its assembly."
+        )
 
 
 def not_applicable(reason: str) -> Score:

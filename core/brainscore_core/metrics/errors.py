@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
@@ -18,7 +19,12 @@ from brainscore_core.statistics.influence import Influence, fieller_interval
 if TYPE_CHECKING:
     from brainscore_core.statistics.influence import Scale
 
-__all__ = ["attach_influence", "estimate_of", "mean_over_units", "propagate"]
+__all__ = ["FEW_CLUSTERS", "attach_influence", "estimate_of", "mean_over_units", "over_clusters", "propagate"]
+
+FEW_CLUSTERS = 8
+"""Least number of clusters from which an interval over them is stated by itself."""
+
+_OF_STIMULI = ("error_df", "error_nan_reason", "interval", "interval_nan_reason", "interval_method")
 
 
 def estimate_of(score: Score) -> Estimate:
@@ -38,14 +44,15 @@ def attach_influence(score: Score, influence: Influence, *, scale: Scale = "iden
     """Write errors and interval of a 0-d score, from its influences, into its attributes, and return it.
 
     The attrs are ``error`` (standard error over new stimuli and units), ``error_over`` (such as
-    ``['stimulus', 'neuroid']``), ``stimulus_error`` (over new stimuli alone), ``interval`` (95 %: low, high),
-    ``influence``, and ``error_nan_reason`` if the error is NaN.
+    ``['stimulus', 'neuroid']``), ``stimulus_error`` (over new stimuli alone), ``interval`` (95 %: low, high) on
+    ``interval_scale``, ``influence``, and ``error_nan_reason`` if the error is NaN.
     """
     attrs: dict[str, object] = {
         "error": influence.error,
-        "error_over": ["stimulus", influence.unit],
+        "error_over": [influence.stimulus, influence.unit],
         "stimulus_error": influence.stimulus_error,
         "interval": influence.interval(float(score), scale=scale),
+        "interval_scale": scale,
         "influence": influence,
     }
     score.attrs.pop("error_nan_reason", None)
@@ -53,6 +60,68 @@ def attach_influence(score: Score, influence: Influence, *, scale: Scale = "iden
         attrs["error_nan_reason"] = influence.why_unknown
     score.attrs.update(attrs)
     return score
+
+
+def over_clusters(score: Score, clusters: Mapping[str, str], coordinate: str) -> Score:
+    """Return a 0-d score with errors over new clusters of stimuli, also of its raw score and ceiling.
+
+    A part without influences of stimuli keeps its errors.
+
+    Parameters
+    ----------
+    clusters : mapping of str to str
+        Stimulus -> cluster, such as the object in a picture.
+    coordinate : str
+        Coordinate with the clusters, such as ``'object_name'``.
+
+    Returns
+    -------
+    Score
+        A copy. ``error_over`` names `coordinate` in place of ``'stimulus'``; ``n_clusters`` is their number. With fewer
+        than `FEW_CLUSTERS`, ``few_clusters`` says so, and ``interval`` also includes the one over stimuli.
+
+    Raises
+    ------
+    ContractError
+        If a stimulus of the score has no cluster.
+    """
+    result = score.copy(deep=False)
+    result.attrs = dict(score.attrs)
+    for name in ("raw", "ceiling"):
+        part = score.attrs.get(name)
+        if isinstance(part, Score) and part.ndim == 0:
+            result.attrs[name] = over_clusters(part, clusters, coordinate)
+    is_ratio = "normalization" in score.attrs
+    influence = (result.attrs["raw"] if is_ratio else score).attrs.get("influence")
+    if not isinstance(influence, Influence) or "stimulus" not in score.attrs.get("error_over", ()):
+        return result
+    narrow = score.attrs.get("interval")
+    for name in _OF_STIMULI:
+        result.attrs.pop(name, None)
+    if is_ratio:
+        squared, chance = score.attrs["normalization"] == "explained_variance", score.attrs.get("chance", 0.0)
+        propagate(result.attrs["raw"], result.attrs["ceiling"], result, squared=squared, chance=chance)
+    else:
+        influence = _grouped(influence, clusters, coordinate)
+        attach_influence(result, influence, scale=score.attrs.get("interval_scale", "identity"))
+    n = result.attrs["n_clusters"] = len(influence.stimuli)
+    if n < FEW_CLUSTERS:
+        result.attrs["few_clusters"] = f"few clusters: {n} of {coordinate}, so the interval is the wider one"
+        if narrow is not None and "interval" in result.attrs:
+            ends = zip(narrow, result.attrs["interval"], strict=True)
+            result.attrs["interval"] = tuple(choose(pair) for choose, pair in zip((min, max), ends, strict=True))
+    return result
+
+
+def _grouped(influence: Influence, clusters: Mapping[str, str], coordinate: str) -> Influence:
+    names = influence.stimuli.astype(str).tolist()
+    unknown = [name for name in names if name not in clusters]
+    if unknown:
+        raise ContractError(
+            f"{len(unknown)} stimuli that the score depends on have no {coordinate!r}, such as {unknown[0]!r}. Use a "
+            "metric that names stimuli by stimulus_id, or name no cluster."
+        )
+    return influence.over_clusters(np.array([clusters[name] for name in names], dtype=object), coordinate)
 
 
 def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Score:
@@ -87,7 +156,15 @@ def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Sc
     if len(set(sets)) > 1:
         whole = [influence.within(stimuli=f"{name}/") for influence, name in zip(whole, sets, strict=True)]
     margins = [
-        Influence(influence.by_stimulus[:, None], influence.stimuli, names[[place]], unit)
+        replace(
+            influence,
+            cells=influence.by_stimulus[:, None],
+            units=names[[place]],
+            unit=unit,
+            columns=None,
+            of_units=None,
+            freedom=np.inf,
+        )
         for place, influence in enumerate(whole)
     ]
     table = reduce(add, margins)
@@ -99,6 +176,7 @@ def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Sc
         table.cells / math.sqrt(max(n * (n - 1), 1)),
         unit=unit,
     )
+    influence = replace(influence, stimulus=table.stimulus, stimulus_freedom=table.stimulus_freedom)
     result = Score(values.mean())
     result.attrs["raw"] = Score(values, coords={unit: names.astype(str)}, dims=[unit])
     return attach_influence(result, influence)

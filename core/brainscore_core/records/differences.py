@@ -23,7 +23,18 @@ _DIGESTS = (
 )
 _REST = (
     *("benchmark_version", "status", "raw", "ceiling", "score", "error", "interval", "raw_error", "raw_interval"),
-    *("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "layers", "seed", "seeds", "influence", "values"),
+    *(
+        "n_stimuli",
+        "n_neuroids",
+        "n_trials",
+        "n_subjects",
+        "n_clusters",
+        "layers",
+        "seed",
+        "seeds",
+        "influence",
+        "values",
+    ),
 )
 
 

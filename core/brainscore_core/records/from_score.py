@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fields", "integer", "number", "of_ceiling"]
 
+_COUNTS = ("n_stimuli", "n_clusters", "n_neuroids", "n_trials", "n_subjects", "seed")
 _MOST_REASON, _MOST_SOURCES = 500, 10  # characters; names
 
 
@@ -20,7 +21,7 @@ def fields(score: Score, benchmark: str) -> dict[str, Any]:
     return {
         "score": number(score),
         **{name: number(attrs.get(name)) for name in ("raw", "ceiling", "error", "stimulus_error", "split_error")},
-        **{name: integer(attrs.get(name)) for name in ("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "seed")},
+        **{name: integer(attrs.get(name)) for name in _COUNTS},
         "interval": _interval(attrs.get("interval")),
         "layers": {str(region): layer for region, layer in dict(attrs.get("layers") or {}).items()},
         "layer_origin": {str(region): origin for region, origin in dict(attrs.get("layer_origin") or {}).items()},

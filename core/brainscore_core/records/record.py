@@ -148,6 +148,8 @@ class ScoreRecord(Untrusted):
     error_over
         Sources of error that another experiment would sample again, such as ``('stimulus', 'neuroid')``; empty if not
         stated.
+    n_clusters
+        Number of clusters of stimuli, if the first of `error_over` is their coordinate, such as ``'object_name'``.
     error_df
         Degrees of freedom of the error; None: infinite or not stated.
     stimulus_error
@@ -234,6 +236,7 @@ class ScoreRecord(Untrusted):
     stimulus_set: _Name | None = None
     assembly: _Name | None = None
     n_subjects: _Integer | None = None
+    n_clusters: _Integer | None = None
     normalization: _Name | None = None
     chance: _Number = 0.0
     raw_error: _Number | None = None

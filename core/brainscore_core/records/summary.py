@@ -25,7 +25,7 @@ _PLURALS = {
 
 def format_record(record: ScoreRecord, path: Path | None) -> str:
     """Return the summary of a record; `path` is its file, None if it was not written."""
-    sources = " and ".join(_PLURALS.get(source, source) for source in record.error_over)
+    sources = " and ".join(_PLURALS.get(source, _clusters(source, record.n_clusters)) for source in record.error_over)
     over = f" over new {sources}" if sources else ""
     error = "" if record.error is None else f" ± {record.error:.4f} (standard error{over})"
     bounds = record.interval
@@ -50,6 +50,14 @@ def format_record(record: ScoreRecord, path: Path | None) -> str:
         f"  record    {path or 'not written: give the model a name of its own (identifier=..., --name)'}",
     ]
     return "\n".join(lines)
+
+
+def _clusters(coordinate: str, n_clusters: int | None) -> str:
+    if n_clusters is None:
+        return coordinate
+    from brainscore_core.metrics.errors import FEW_CLUSTERS  # heavy: xarray; records are also read by planning
+
+    return f"{coordinate} ({'few clusters: ' if n_clusters < FEW_CLUSTERS else ''}{n_clusters})"
 
 
 def _number(value: float | None) -> str:

@@ -20,6 +20,8 @@ Cameron, Gelbach & Miller (2011), doi:10.1198/jbes.2010.07136, equation 2.5.
 Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), doi:10.7554/eLife.82566.
 Owen (2007), doi:10.1214/07-AOAS122.
 Satterthwaite (1946), doi:10.2307/3002019.
+Bell & McCaffrey (2002), Survey Methodology 28:169.
+Imbens & Kolesár (2016), doi:10.1162/REST_a_00552.
 """
 
 from __future__ import annotations
@@ -80,6 +82,10 @@ class Influence:
     freedom
         Upper bound of the degrees of freedom over units, besides their number minus one. Medians have fewer, since they
         depend on the central values only.
+    stimulus
+        Kind of rows: ``'stimulus'``, or the coordinate of their clusters, see `over_clusters`.
+    stimulus_freedom
+        Upper bound of the degrees of freedom over stimuli, besides their number minus one: that of unequal clusters.
 
     Examples
     --------
@@ -100,6 +106,8 @@ class Influence:
     columns: Indices | None = None
     of_units: Floats | None = None
     freedom: float = np.inf
+    stimulus: str = "stimulus"
+    stimulus_freedom: float = np.inf
 
     def __post_init__(self) -> None:
         if self.cells.shape != (len(self.stimuli), len(self._columns)):
@@ -109,7 +117,8 @@ class Influence:
             )
 
     def __repr__(self) -> str:
-        return f"<Influence of {len(self.stimuli)} stimuli x {len(self.units)} {self.unit}s>"
+        rows = "stimuli" if self.stimulus == "stimulus" else f"{self.stimulus}s"
+        return f"<Influence of {len(self.stimuli)} {rows} x {len(self.units)} {self.unit}s>"
 
     @classmethod
     def of_mean(cls, table: Floats, stimuli: Labels, units: Labels, unit: str = "neuroid") -> Influence:
@@ -181,18 +190,19 @@ class Influence:
         for part, (rows, place), own in zip(parts, places, own_columns, strict=True):
             cells[np.ix_(rows, np.searchsorted(columns, own))] += part.cells
             of_units[place] += part._of_units
-        return Influence(cells, stimuli, units, self.unit, columns, of_units, self._freedom_with(other))
+        of_stimuli, freedom = (self._freedom_with(other, place) for place in (0, 1))
+        return Influence(cells, stimuli, units, self.unit, columns, of_units, freedom, self.stimulus, of_stimuli)
 
-    def _freedom_with(self, other: Influence) -> float:
-        """Return that of the sum: the lower one for shared units, Satterthwaite's for different ones."""
-        lower = min(self.freedom, other.freedom)
-        if np.isinf(lower) or set(self.units.tolist()) & set(other.units.tolist()):
+    def _freedom_with(self, other: Influence, place: int) -> float:
+        """Return that of the sum, over stimuli or units: the lower one if shared, Satterthwaite's if not."""
+        parts = (self, other)
+        lower = min((part.stimulus_freedom, part.freedom)[place] for part in parts)
+        names = [set((part.stimuli, part.units)[place].tolist()) for part in parts] if np.isfinite(lower) else []
+        if not names or names[0] & names[1]:
             return lower
-        variances = [part.components[1] for part in (self, other)]
+        variances = [part.components[place] for part in parts]
         spread = sum(
-            variance**2 / min(part.freedom, len(part.units) - 1)
-            for variance, part in zip(variances, (self, other), strict=True)
-            if variance > 0
+            variance**2 / part.freedoms[place] for variance, part in zip(variances, parts, strict=True) if variance > 0
         )
         return sum(variances) ** 2 / spread if spread > 0 else lower
 
@@ -214,7 +224,31 @@ class Influence:
         for place in range(len(names)):
             cells[:, place] = self.cells[:, index[self._columns] == place].sum(axis=1)
             of_units[place] = self._of_units[index == place].sum()
-        return Influence(cells, self.stimuli, names, unit, None, of_units)
+        return Influence(cells, self.stimuli, names, unit, None, of_units, np.inf, self.stimulus, self.stimulus_freedom)
+
+    def over_clusters(self, clusters: Labels, stimulus: str) -> Influence:
+        r"""Sum stimuli by cluster, such as pictures by object, if clusters, shape (n_stimuli,), were sampled.
+
+        With the shares :math:`w_g` of stimuli and effects of clusters, squared sums about the mean are too small by
+        :math:`1 - 2 \sum_g w_g^3 / \sum_g w_g^2 + \sum_g w_g^2`, which is :math:`1 - 1/G` for :math:`G` equal clusters
+        (Bell & McCaffrey 2002, with the working model of Imbens & Kolesár 2016). The degrees of freedom are
+        Satterthwaite's in that model, :math:`G - 1` for equal clusters. Squares over clusters grow by :math:`q/(q - 1)`
+        for :math:`q` units, since the squares of cells, which are subtracted, hold one :math:`q`-th of them.
+        """
+        names, index, counts = np.unique(clusters, return_inverse=True, return_counts=True)
+        share = counts / counts.sum()
+        squares = share @ share
+        lost = 1 - 2 * (share**3).sum() / squares + squares
+        whole = self.cells.sum(axis=0)
+        cells = np.zeros((len(names), len(whole)))
+        np.add.at(cells, index, self.cells)
+        # Influences of units stay; those of stimuli are unbiased already for independent ones.
+        cells = (cells - np.outer(share, whole)) * np.sqrt((1 - 1 / len(self.stimuli)) / lost)
+        q = len(self.units)
+        cells += cells.mean(axis=1, keepdims=True) * (np.sqrt(q / max(q - 1, 1)) - 1) + whole / len(names)
+        covariance = np.outer(share, share) * (np.eye(len(share)) - share[:, None] - share + squares)
+        freedom = np.trace(covariance) ** 2 / np.vdot(covariance, covariance)
+        return replace(self, cells=cells, stimuli=names, stimulus=stimulus, stimulus_freedom=float(freedom))
 
     @cached_property
     def by_stimulus(self) -> Floats:
@@ -258,7 +292,7 @@ class Influence:
         """Why there is no error; None if there is one."""
         if not (np.isfinite(self.cells).all() and np.isfinite(self._of_units).all()):
             return "the score is undefined for some stimuli"
-        for counted, name in ((self.units, self.unit), (self.stimuli, "stimulus")):
+        for counted, name in ((self.units, self.unit), (self.stimuli, self.stimulus)):
             if len(counted) < 2:
                 return f"a single {name}: it does not tell how others differ"
         return None
@@ -266,7 +300,7 @@ class Influence:
     @property
     def freedoms(self) -> tuple[float, float]:
         """Degrees of freedom over stimuli and over units."""
-        return len(self.stimuli) - 1.0, float(min(len(self.units) - 1, self.freedom))
+        return float(min(len(self.stimuli) - 1, self.stimulus_freedom)), float(min(len(self.units) - 1, self.freedom))
 
     @property
     def degrees_of_freedom(self) -> float:

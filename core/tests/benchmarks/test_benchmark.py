@@ -1,10 +1,14 @@
 import math
 
+import numpy as np
 import pytest
 
-from brainscore_core.benchmarks import Benchmark, BenchmarkBase, score_benchmark
-from brainscore_core.errors import CeilingError, ContractError, NotApplicableError
+from brainscore_core.benchmarks import Benchmark, BenchmarkBase, ceil_score, score_benchmark
+from brainscore_core.errors import AssemblyError, CeilingError, ContractError, NotApplicableError
 from brainscore_core.metrics import Score
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence
+from brainscore_core.testing.synthetic import assembly_of
 
 
 def test_an_int_ceiling_becomes_a_score():
@@ -153,3 +157,69 @@ def test_score_benchmark_looks_at_the_memory_first_and_stops_where_it_is_short()
         score_benchmark(Mine("b", lambda: 1, 1), "large")
     assert events == [("memory", "model"), ("call", "model"), ("memory", "large")]
     assert float(score_benchmark(lambda candidate: Score(0.3), None, name="function")) == 0.3  # of no class at all
+
+
+IDS = [f"s{number:02d}" for number in range(40)]
+
+
+def over_objects(objects, *, name="object_name", stimuli=IDS, cluster="object_name"):
+    """Return a benchmark whose stimuli show objects, and its score before and after that is considered."""
+    rng = np.random.default_rng(0)
+    raw, ceiling = (
+        attach_influence(
+            Score(value), 0.02 * Influence.of_mean(rng.standard_normal((40, 6)), np.array(IDS), np.arange(6))
+        )
+        for value in (0.4, 0.8)
+    )
+    benchmark = BenchmarkBase("b", ceiling=ceiling, version=1, stimulus_cluster=cluster)
+    values = rng.standard_normal((len(stimuli), 6))
+    assembly = assembly_of(values, stimulus_id=stimuli, **{"object_name": None, name: ("presentation", objects)})
+    benchmark.measurement = lambda: assembly
+    before = ceil_score(raw, ceiling)
+    return benchmark, before, benchmark.over_clusters(before)
+
+
+@pytest.mark.parametrize("n_objects", [5, 10])
+def test_errors_are_over_the_clusters_that_a_benchmark_names(n_objects):
+    objects = [f"object{number % n_objects}" for number in range(40)]
+    benchmark, before, after = over_objects(objects)
+    for score in (after, after.attrs["raw"], after.ceiling, benchmark.ceiling):
+        assert score.attrs["error_over"] == ["object_name", "neuroid"]
+        assert score.attrs["n_clusters"] == len(score.attrs["influence"].stimuli) == n_objects
+    assert float(after) == float(before)
+    grouped = before.attrs["influence"].over_clusters(np.array(objects), "object_name")
+    assert after.attrs["error"] == pytest.approx(grouped.error)
+    assert after.attrs["influence"].degrees_of_freedom == pytest.approx(grouped.degrees_of_freedom)
+    assert before.attrs["error_over"] == ["stimulus", "neuroid"]  # unchanged
+    low, high = after.attrs["interval"]
+    if n_objects < 8:
+        assert after.attrs["few_clusters"].startswith("few clusters: 5 of object_name")
+        assert low <= before.attrs["interval"][0]
+        assert before.attrs["interval"][1] <= high
+    else:
+        assert "few_clusters" not in after.attrs
+    assert benchmark.over_clusters(after).attrs["error"] == after.attrs["error"]  # not twice
+    benchmark.stimulus_cluster = None
+    assert benchmark.over_clusters(before) is before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "object_names"}, "Did you mean 'object_names'?"),
+        ({"objects": [None, *"a" * 39]}, "missing for 1 stimuli, such as 's00'"),
+        ({"objects": [np.nan] * 2 + [1.0] * 38}, "missing for 2 stimuli"),
+        ({"objects": ["a", "b", *"a" * 39], "stimuli": ["s00", *IDS]}, "not the same in all presentations of 1 "),
+    ],
+)
+def test_clusters_that_are_unclear_are_refused(change, message):
+    with pytest.raises(AssemblyError, match="stimulus_cluster='object_name'") as refused:
+        over_objects(**{"objects": ["a", "b"] * 20, **change})
+    assert message in str(refused.value)
+
+
+def test_stimuli_of_a_score_have_clusters():
+    with pytest.raises(ContractError, match="39 stimuli that the score depends on have no 'object_name'"):
+        over_objects(["a"], stimuli=IDS[:1])
+    with pytest.raises(NotImplementedError, match="not where to read it"):
+        _ = BenchmarkBase("b", ceiling=1.0, version=1, stimulus_cluster="scene").ceiling

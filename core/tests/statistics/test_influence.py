@@ -144,6 +144,41 @@ def test_margins_are_those_that_were_given_and_groups_of_units_are_units():
     np.testing.assert_allclose(grouped.cells[:, 0], mean_of(table).cells[:, [0, 2]].sum(axis=1))
 
 
+@pytest.mark.parametrize(
+    ("sizes", "most"), [([10] * 5, 0.985), ([10] * 8, 0.97), ([10] * 20, 0.97), ([2, 4, 6, 10, 20, 30], 0.985)]
+)
+def test_intervals_over_clusters_hold_the_truth_as_often_as_they_say(sizes, most):
+    clusters, rng = np.repeat(np.arange(len(sizes)), sizes), np.random.default_rng(7)
+    held = {name: [] for name in ("stimulus", "object")}
+    for _ in range(500):
+        table = random_effects(rng, len(clusters), 5, units=0.3) + rng.standard_normal((len(sizes), 1))[clusters]
+        of_stimuli = mean_of(table)
+        of_objects = of_stimuli.over_clusters(clusters, "object")
+        np.testing.assert_allclose(of_objects.by_unit, of_stimuli.by_unit, atol=1e-12)
+        for influence in (of_stimuli, of_objects):
+            low, high = influence.interval(table.mean())
+            held[influence.stimulus].append(low <= 0 <= high)
+    assert np.mean(held["stimulus"]) < 0.91  # pictures of an object are not independent
+    assert 0.93 <= np.mean(held["object"]) <= most  # few and unequal clusters: a little wide
+
+
+def test_equal_clusters_count_as_their_means_and_single_stimuli_as_themselves():
+    table = random_effects(np.random.default_rng(8), 12, 6)
+    one, clusters = mean_of(table), np.repeat(np.arange(4), 3)
+    grouped, of_means = one.over_clusters(clusters, "object"), mean_of(table.reshape(4, 3, 6).mean(axis=1))
+    np.testing.assert_allclose(grouped.components[:2], np.array(of_means.components[:2]) * [6 / 5, 1])
+    assert grouped.freedoms == pytest.approx(of_means.freedoms)
+    single = one.over_clusters(np.arange(12), "object")
+    np.testing.assert_allclose(single.components[:2], np.array(one.components[:2]) * [6 / 5, 1])
+    assert single.freedoms == pytest.approx(one.freedoms)
+    unequal = one.over_clusters(np.repeat(np.arange(4), [6, 2, 2, 2]), "object")
+    assert 1 < unequal.freedoms[0] < 3
+    assert (unequal - 2 * unequal).freedoms == (2 * unequal).freedoms == unequal.freedoms
+    twice = unequal + unequal.within(stimuli="other/", units="other/")
+    assert twice.freedoms[0] == pytest.approx(2 * unequal.freedoms[0])
+    assert repr(twice) == "<Influence of 8 objects x 12 neuroids>"
+
+
 @pytest.mark.parametrize(("shape", "reason"), [((5, 1), "a single neuroid"), ((1, 5), "a single stimulus")])
 def test_a_single_unit_has_no_error_but_a_reason(shape, reason):
     score = attach_influence(Score(0.5), mean_of(np.random.default_rng(0).standard_normal(shape)))

@@ -44,9 +44,10 @@ _ROUNDED_BYTES = 100_000_000
 _KEPT = (
     *("benchmark_version", "score", "raw", "ceiling", "error", "interval", "error_df", "simulated", "seed", "chance"),
     *("raw_error", "raw_interval", "raw_error_df", "ceiling_error", "ceiling_interval", "stimulus_error"),
-    *("split_error", "n_stimuli", "n_neuroids", "n_trials", "n_subjects"),
+    *("split_error", "n_stimuli", "n_neuroids", "n_trials", "n_subjects", "n_clusters"),
 )
-_SOURCES = ("stimulus", "presentation", "neuroid", "subject", "trial", "split", "repetition", "triplet")
+_CLUSTERS = ("object_name", "category", "scene", "video", "session")
+_SOURCES = ("stimulus", "presentation", *_CLUSTERS, "neuroid", "subject", "trial", "split", "repetition", "triplet")
 _NORMALIZATIONS = ("explained_variance", "ceil_score")
 _SEEDS, _MOST_SEED = ("raw", "ceiling"), 2**32
 _MACHINES = ("Linux-x86_64", "Linux-aarch64", "Darwin-arm64", "Darwin-x86_64", "Windows-AMD64")

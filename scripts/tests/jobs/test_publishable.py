@@ -107,7 +107,7 @@ def test_a_public_record_keeps_its_numbers_and_what_everybody_knows():
         ScoreRecord.without_score("scored", **PAIR, duration_s=83.71, score=0.5, raw=0.25, interval=(0.4, 0.6)),
         peak_memory_bytes=123_456_789,
         normalization="explained_variance",
-        error_over=("stimulus", "neuroid"),
+        error_over=("object_name", "neuroid"),
         seeds={"raw": 3, "ceiling": 10**14},
         created="2026-01-02T03:04:05+00:00",
         machine="Linux-aarch64",
@@ -117,7 +117,7 @@ def test_a_public_record_keeps_its_numbers_and_what_everybody_knows():
     assert (kept.status, kept.score, kept.raw, kept.interval) == ("scored", 0.5, 0.25, (0.4, 0.6))
     assert (kept.duration_s, kept.peak_memory_bytes) == (80.0, 100_000_000)
     assert (kept.created, kept.machine) == (told.created, told.machine)
-    assert (kept.normalization, kept.error_over) == ("explained_variance", ("stimulus", "neuroid"))
+    assert (kept.normalization, kept.error_over) == ("explained_variance", ("object_name", "neuroid"))
     assert (kept.seeds, kept.model_revision, kept.influence) == ({"raw": 3}, "model-m", None)
     assert kept.versions == {"numpy": "2.4.6", "torch": "2.13.0+cpu"}
 

@@ -172,6 +172,8 @@ class AgreementWithPeople(BenchmarkBase):
         Returns the stimuli to learn ``image_label`` from: the task ``probabilities``. None: the task ``label``.
     bounded
         Clip scores to [0, 1].
+    stimulus_cluster : str, optional
+        See `BenchmarkBase`.
     """
 
     def __init__(
@@ -187,6 +189,7 @@ class AgreementWithPeople(BenchmarkBase):
         number_of_trials: int = 1,
         load_fitting_stimuli: Callable[[], StimulusSet] | None = None,
         bounded: bool = True,
+        stimulus_cluster: str | None = None,
     ) -> None:
         self._metric: Any = checked_metric(metric, benchmark=identifier, name="metric")
         self._assembly: Any = LazyLoad(load_choices)
@@ -200,7 +203,13 @@ class AgreementWithPeople(BenchmarkBase):
             version=version,
             parent=parent,
             bibtex=bibtex,
+            stimulus_cluster=stimulus_cluster,
         )
+
+    def measurement(self) -> BehavioralAssembly:
+        """See `BenchmarkBase.measurement`."""
+        assembly: BehavioralAssembly = loaded(self._assembly)
+        return assembly
 
     def choices(self, candidate: BrainModel) -> BehavioralAssembly:
         """Return the model's choices, dims (presentation)."""
@@ -214,7 +223,7 @@ class AgreementWithPeople(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Return the agreement of a model with people, divided by that between people."""
         raw = compare(self._metric, self.choices(candidate), loaded(self._assembly), benchmark=self.identifier)
-        score = ceil_score(raw, self.ceiling)
+        score = self.over_clusters(ceil_score(raw, self.ceiling))
         if self._bounded:
             bound_score(score)
         name_tested(score, loaded(self._assembly))

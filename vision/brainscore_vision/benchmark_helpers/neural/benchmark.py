@@ -75,7 +75,7 @@ class NeuralBenchmark(BenchmarkBase):
     static_models
         For recordings with several time bins: whether to score models that answer alike in all of them.
     **kwargs
-        ``ceiling_func`` (a `LazyCeiling` announces its quantity) and others of `BenchmarkBase`.
+        ``ceiling_func`` (a `LazyCeiling` announces its quantity), ``stimulus_cluster`` and others of `BenchmarkBase`.
     """
 
     def __init__(
@@ -114,6 +114,10 @@ class NeuralBenchmark(BenchmarkBase):
         """Windows to record, ms after stimulus onset."""
         return timebins(self._assembly, self._given_timebins)
 
+    def measurement(self) -> NeuroidAssembly:
+        """See `BenchmarkBase.measurement`."""
+        return self._assembly
+
     def comparison(self) -> ModelComparison:
         """Return target, metric and conditions, to compare many layers at once."""
         conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
@@ -128,6 +132,7 @@ class NeuralBenchmark(BenchmarkBase):
             if "time_bin" in target.dims and self._is_static(source):
                 return self._not_applicable(candidate.identifier)
             score = self._normalization(compare(metric, source, target, benchmark=self.identifier), self.ceiling)
+            score = self.over_clusters(score)
             say_why_undefined(score, candidate)
         describe(score, candidate, [self._assembly], conditions)
         return score
@@ -204,6 +209,10 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         """Windows to record, ms after stimulus onset."""
         return timebins(self._train_assembly, self._given_timebins)
 
+    def measurement(self) -> NeuroidAssembly:
+        """See `BenchmarkBase.measurement`."""
+        return self._test_assembly
+
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate.
 
@@ -223,6 +232,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
                 score = self._compare(source, train, test, self.ceiling)
             else:
                 score = self._compare_by(self.alpha_coord, source, train, test)
+            score = self.over_clusters(score)
             say_why_undefined(score, candidate)
         describe(score, candidate, assemblies, conditions)
         return score

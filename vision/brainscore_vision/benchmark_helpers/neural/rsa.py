@@ -57,6 +57,8 @@ class RSABenchmark(BenchmarkBase):
         Maps responses to the inputs of `similarity`; None: `RDM`. Not applied to dissimilarities.
     similarity
         ``similarity(model, subject)`` returns a Score; None: `RDMSimilarity`.
+    stimulus_cluster : str, optional
+        See `BenchmarkBase`.
     """
 
     def __init__(
@@ -72,6 +74,8 @@ class RSABenchmark(BenchmarkBase):
         parent: str | None = None,
         rdm: Callable[[DataAssembly], DataAssembly] | None = None,
         similarity: Callable[[DataAssembly, DataAssembly], Score] | None = None,
+        *,
+        stimulus_cluster: str | None = None,
     ) -> None:
         estimate = ceiler or RSACeiling()
         super().__init__(
@@ -80,6 +84,7 @@ class RSABenchmark(BenchmarkBase):
             version=version,
             parent=parent or region,
             bibtex=bibtex,
+            stimulus_cluster=stimulus_cluster,
         )
         self._assembly = cast("NeuroidAssembly", assembly)  # a LazyLoad acts as the assembly
         self.region = region
@@ -95,6 +100,10 @@ class RSABenchmark(BenchmarkBase):
         """Windows to record, ms after stimulus onset."""
         return timebins(checked_recordings(self._assembly, benchmark=self.identifier))
 
+    def measurement(self) -> NeuroidAssembly:
+        """See `BenchmarkBase.measurement`."""
+        return self._assembly
+
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; attributes also hold ``n_subjects``.
 
@@ -105,7 +114,7 @@ class RSABenchmark(BenchmarkBase):
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
         score = score_of_constant(candidate, self.ceiling, source)
         if score is None:
-            score = ceil_score(self._raw(self._rdm(source)), self.ceiling)
+            score = self.over_clusters(ceil_score(self._raw(self._rdm(source)), self.ceiling))
             say_why_undefined(score, candidate)
         # Dissimilarities have no neuroids; count those of the model.
         counted = self._assembly if "neuroid" in self._assembly.dims else source

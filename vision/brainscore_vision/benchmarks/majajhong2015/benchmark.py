@@ -35,6 +35,7 @@ def MajajHong2015(
         lambda: load_assembly(False, region, access, time_interval),
         f"spantime_{metric}" if time_interval else metric,
         crossvalidation_kwargs={"stratification_coord": "object_name"},
+        stimulus_cluster="object_name",
         compat=True,
         version=4,
         visual_degrees=VISUAL_DEGREES,

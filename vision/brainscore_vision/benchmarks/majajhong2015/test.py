@@ -82,6 +82,8 @@ def test_brain_reaches_its_ceiling_and_others_do_not(stand_in, region, metric, t
     assert benchmark.region == region
     assert benchmark.timebins == [(70, 170)]
     assert (score.attrs["n_stimuli"], score.attrs["n_neuroids"], score.attrs["n_trials"]) == (64, 30, 50)
+    for part in (score, score.attrs["raw"], benchmark.ceiling):
+        assert part.attrs["error_over"] == ["object_name", "neuroid"]
     if tolerance is None:
         low, high = score.attrs["interval"]
         assert low <= 1 <= high

@@ -28,6 +28,7 @@ def _benchmark(region: str) -> NeuralBenchmark:
         lambda: load_assembly(average_repetitions=False, region=region),
         "reverse_pls",
         crossvalidation_kwargs={"stratification_coord": "object_name"},
+        stimulus_cluster="object_name",
         compat=True,
         ceiler=load_ceiling("predictor_consistency"),
         version=4,

@@ -19,13 +19,14 @@ def load_assembly(dataset: str, average_repetitions: bool, region: str) -> Neuro
 
 
 def _benchmark(
-    dataset: str, region: str, *, visual_degrees: float, number_of_trials: int, stratified_by: str | None, bibtex: str
+    dataset: str, region: str, *, visual_degrees: float, number_of_trials: int, cluster: str | None, bibtex: str
 ) -> NeuralBenchmark:
     return benchmark_of_repetitions(
         f"{dataset}.{region}-pls",
         lambda: load_assembly(dataset, average_repetitions=False, region=region),
         "pls",
-        crossvalidation_kwargs={"stratification_coord": stratified_by},
+        crossvalidation_kwargs={"stratification_coord": cluster},
+        stimulus_cluster=cluster,
         compat=True,
         version=2,
         visual_degrees=visual_degrees,
@@ -40,21 +41,17 @@ def Sanghavi2020(region: str) -> NeuralBenchmark:
     """Predict V4 or IT that sees the objects of HvM; splits keep their proportions."""
     bibtex = cite_plugin("data/sanghavi2020", "BIBTEX_SANGHAVI")
     return _benchmark(
-        "Sanghavi2020", region, visual_degrees=8, number_of_trials=28, stratified_by="object_name", bibtex=bibtex
+        "Sanghavi2020", region, visual_degrees=8, number_of_trials=28, cluster="object_name", bibtex=bibtex
     )
 
 
 def SanghaviJozwik2020(region: str) -> NeuralBenchmark:
     """Predict V4 or IT that sees natural images of BOLD5000."""
     bibtex = cite_plugin("data/sanghavi2020", "BIBTEX_SANGHAVIJOZWIK")
-    return _benchmark(
-        "SanghaviJozwik2020", region, visual_degrees=8, number_of_trials=37, stratified_by=None, bibtex=bibtex
-    )
+    return _benchmark("SanghaviJozwik2020", region, visual_degrees=8, number_of_trials=37, cluster=None, bibtex=bibtex)
 
 
 def SanghaviMurty2020(region: str) -> NeuralBenchmark:
     """Predict V4 or IT that sees the natural images of Rust2012."""
     bibtex = cite_plugin("data/sanghavi2020", "BIBTEX_SANGHAVIMURTY")
-    return _benchmark(
-        "SanghaviMurty2020", region, visual_degrees=5, number_of_trials=50, stratified_by=None, bibtex=bibtex
-    )
+    return _benchmark("SanghaviMurty2020", region, visual_degrees=5, number_of_trials=50, cluster=None, bibtex=bibtex)
