@@ -67,6 +67,16 @@ def neural(assembly, metric=None, **kwargs):
 def train_test(assembly, metric=None):
     given = {"ceiling_func": lambda: 1, "version": 1, "visual_degrees": 8, "number_of_trials": 1, "parent": "IT"}
     both = {"train_assembly": assembly, "test_assembly": assembly}
+    if isinstance(assembly, NeuroidAssembly) and sorted(assembly.shape) == [
+        24,
+        30,
+    ]:  # whole: no test stimulus may train
+        names = [f"train_{name}" for name in assembly["stimulus_id"].values]
+        stimuli = assembly.attrs["stimulus_set"].copy()
+        stimuli["stimulus_id"] = [f"train_{name}" for name in stimuli["stimulus_id"]]
+        stimuli.stimulus_paths = {f"train_{name}": path for name, path in stimuli.stimulus_paths.items()}
+        both["train_assembly"] = assembly.assign_coords(stimulus_id=("presentation", names))
+        both["train_assembly"].attrs["stimulus_set"] = stimuli
     return TrainTestNeuralBenchmark(
         "Made2026.IT-x", similarity_metric=metric or load_metric("ridge_split"), **both, **given
     )
