@@ -29,7 +29,7 @@ def test_what_leaves_the_bounds_is_explained():
 @pytest.mark.parametrize(
     ("design", "estimator"),
     [
-        *(("A", "ridge"), ("D", "ridge"), ("counts", "ridge")),
+        *(("A", "ridge"), ("D", "ridge"), ("counts", "ridge"), ("20 objects", "cka")),
         *(("D", "cka"), ("D", "rdm_whitened"), ("E", "procrustes"), ("B", "cka_noise_corrected")),
         *(("E", "internal_consistency"), ("B", "predictor_consistency")),
     ],
