@@ -1,13 +1,11 @@
 """Published plugins import this from here: decorators that used to keep the results of functions, and keep nothing now.
 
-The package of this name on PyPI (0.5) pickles results of a function under the text of some arguments. That
-text says nothing about the code or about objects (stimuli, responses) that a plugin leaves out of it, so that a changed
-model or changed stimuli silently get the result of others; and what cannot be known is not cached. Here a decorated
-function is the function itself. It costs time, mostly little: activations, which take the longest, have a cache by
-content of their own.
+The package of this name on PyPI (0.5) pickles results of a function under the text of some arguments, which omits the
+code and objects (stimuli, responses), so that a changed model or changed stimuli silently get the result of others.
+Here a decorated function is the function itself; activations, which take the longest, have a cache by content.
 
-This is one module and not a package, so that it shares no file with the one on PyPI. Where somebody installs that into
-the same environment, Python finds the package first, and it caches as it always did.
+This is one module, so that it shares no file with the package on PyPI, which Python finds first where both are
+installed, and which then caches.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 r"""Average scores over benchmarks and regions, with their errors.
 
-Errors of benchmarks that share stimuli or neuroids are correlated. A combination :math:`\sum_k w_k s_k` of scores has
-the influences :math:`\sum_k w_k x_k`, added by stimulus and unit, so that its variance includes the covariances, see
-`influence`. If a score has an error but no influences, its correlations are unknown: unless the caller states them, the
-score adds its error times its weight, an upper bound.
+A combination :math:`\sum_k w_k s_k` of scores has the influences :math:`\sum_k w_k x_k`, added by stimulus and unit, so
+that its variance includes covariances, see `influence`. A score with an error but no influences adds its error times
+its weight, an upper bound, unless the caller states correlations.
 
 As on brain-score.org, a node is the mean of its children, and a missing score counts as 0 unless all are missing
 (``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of

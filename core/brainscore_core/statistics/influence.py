@@ -2,8 +2,8 @@ r"""Standard errors and intervals of scores over new stimuli and new units, with
 
 A score is computed from a table of stimuli by *units* (neuroids or subjects). To first order it is a constant plus a
 sum over cells, :math:`\sum_{ij} x_{ij}`, where :math:`x_{ij}` is the *influence* of a cell: the change of the score
-with the cell's weight. Both stimuli and units are samples, so the variance is that of sums clustered two ways (Cameron,
-Gelbach & Miller 2011):
+with the cell's weight. Both stimuli and units are samples, so the variance is that of sums clustered two ways (Cameron
+et al. 2011):
 
 .. math:: V = \sum_i \Big(\sum_j x_{ij}\Big)^2 + \sum_j \Big(\sum_i x_{ij}\Big)^2 - \sum_{ij} x_{ij}^2
 
@@ -16,8 +16,8 @@ by stimulus and unit, so that shared errors count once.
 
 References
 ----------
-Cameron, Gelbach & Miller (2011), doi:10.1198/jbes.2010.07136, equation 2.5.
-Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), doi:10.7554/eLife.82566.
+Cameron et al. (2011), doi:10.1198/jbes.2010.07136, equation 2.5.
+Schütt et al. (2023), doi:10.7554/eLife.82566.
 Owen (2007), doi:10.1214/07-AOAS122.
 Satterthwaite (1946), doi:10.2307/3002019.
 Bell & McCaffrey (2002), Survey Methodology 28:169.

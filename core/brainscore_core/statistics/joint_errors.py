@@ -1,16 +1,15 @@
 r"""Covariances of the scores of several models over new stimuli and new units, for all pairs at once.
 
-Models share stimuli and neuroids or subjects, so that shared errors cancel in their difference. With the influences
+Shared errors cancel in a difference. With the influences
 :math:`x_{aij}` on the score of model :math:`a` (see `influence`), there are covariances over stimuli, over units and
 over cells:
 
 .. math:: S_{ab} = \sum_i x_{ai\cdot} x_{bi\cdot}, \quad U_{ab} = \sum_j x_{a\cdot j} x_{b\cdot j}, \quad
     C_{ab} = \sum_{ij} x_{aij} x_{bij}
 
-and the covariance over new stimuli and units is :math:`S + U - C`, since both :math:`S` and :math:`U` include the noise
-of cells. Bootstraps of stimuli tend to :math:`S`, of units to :math:`U`, and of both to :math:`S + U + C`, which counts
-the noise of cells three times. Schütt et al. (2023) combine them to :math:`2 (S + U) - (S + U + C)` and, unbiased for
-few stimuli and units, to
+and the covariance over new stimuli and units is :math:`S + U - C`, since :math:`S` and :math:`U` both include the noise
+of cells. Bootstraps tend to :math:`S`, :math:`U` and, of both, :math:`S + U + C`. Schütt et al. (2023) combine them to
+:math:`2 (S + U) - (S + U + C)` and, unbiased for few stimuli and units, to
 
 .. math:: \frac{N}{N-1} S^* + \frac{Q}{Q-1} U^* - \frac{N Q}{(N-1)(Q-1)} (B^* - S^* - U^*)
 
@@ -19,7 +18,7 @@ influences, the sums above are the limit of these bootstraps.
 
 References
 ----------
-Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), doi:10.7554/eLife.82566.
+Schütt et al. (2023), doi:10.7554/eLife.82566.
 Owen (2007), doi:10.1214/07-AOAS122.
 Satterthwaite (1946), doi:10.2307/3002019.
 """

@@ -1,18 +1,18 @@
 r"""Compress the influences on a score to a few kilobytes that can still be matched with those of other scores.
 
-Averages over benchmarks and differences of models need sums of squares and products of influences, matched by names of
-stimuli and units, see `brainscore_core.statistics.influence`. The digest of a name gives one of `WIDTH` buckets and a
-sign; a bucket holds the signed sum of its influences. The product of two sketches is the sum of products over equal
-names, plus noise of mean 0 from shared buckets (Charikar, Chen & Farach-Colton 2002). The bucket of a cell is the sum
-of those of its stimulus and unit (Pham & Pagh 2013). A variance from a sketch has a standard deviation of
-:math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of 2.2 %, for measurements of any size.
+Averages and differences need sums of products of influences, matched by names of stimuli and units, see
+`brainscore_core.statistics.influence`. The digest of a name gives one of `WIDTH` buckets and a sign; a bucket holds the
+signed sum of its influences. The product of two sketches is the sum of products over equal names, plus noise of mean 0
+from shared buckets (Charikar et al. 2002). The bucket of a cell is the sum of those of its stimulus and unit (Pham &
+Pagh 2013). A variance from a sketch has a standard deviation of :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of
+2.2 %, for measurements of any size.
 
 Sketches add and scale as influences do. Degrees of freedom are stored beside: a difference has fewer if few units
 remain in it.
 
 References
 ----------
-Charikar, Chen & Farach-Colton (2002), doi:10.1007/3-540-45465-9_59.
+Charikar et al. (2002), doi:10.1007/3-540-45465-9_59.
 Pham & Pagh (2013), doi:10.1145/2487575.2487591.
 """
 

@@ -5,8 +5,8 @@ All follows from the scores and their covariances (`brainscore_core.statistics.j
 - Differences are tested with Student's t. Holm's (1979) correction bounds the probability of any false difference among
   all pairs, for any dependence between the tests.
 - The rank of a model is one more than the number of truly better models: significantly better ones bound it from below,
-  significantly worse ones from above (Mogstad et al. 2024). The interval of one rank corrects for its model's
-  comparisons; simultaneous intervals correct for all pairs.
+  worse ones from above (Mogstad et al. 2024). The interval of one rank corrects for its model's comparisons,
+  simultaneous intervals for all pairs.
 - Models of one group do not differ significantly.
 - Reliability is the share of the variance between models that is not error, :math:`\sum_{a<b} (\theta_a - \theta_b)^2 /
   \sum_{a<b} [(\theta_a - \theta_b)^2 + V_{ab}]`, with the squared errors :math:`V_{ab}` of the differences, where
@@ -16,7 +16,7 @@ References
 ----------
 Holm (1979), Scandinavian Journal of Statistics 6:65.
 Shaffer (1980), Annals of Statistics 8:1342 (on the sign of a significant difference).
-Mogstad, Romano, Shaikh & Wilhelm (2024), doi:10.1093/restud/rdad006.
+Mogstad et al. (2024), doi:10.1093/restud/rdad006.
 Piepho (2004), doi:10.1198/1061860043515.
 Patnaik (1949), Biometrika 36:202.
 Hill (1970), Communications of the ACM 13:617.

@@ -22,8 +22,8 @@
 ``imagenet_top1`` share of ImageNet images that the model labels correctly, in [0, 1]
 ================= ========================================================================================
 
-The first three and one of ``citation`` and ``doi`` are required. Facts about an experiment are single values or lists;
-a count that differs between parts of a plugin is a mapping, such as ``n_neuroids: {V4: 88, IT: 168}``.
+The first three and one of ``citation`` and ``doi`` are required. Facts are single values or lists; counts of parts of a
+plugin are a mapping, such as ``n_neuroids: {V4: 88, IT: 168}``.
 
 Published files, keyed by ``models``, ``benchmarks``, ``data`` or ``metrics`` and then identifiers, are not checked.
 """

@@ -6,7 +6,7 @@ compared with the published distribution over neurons.
 
 References
 ----------
-Marques, Schrimpf & DiCarlo (2021), doi:10.1101/2021.03.01.433495.
+Marques et al. (2021), doi:10.1101/2021.03.01.433495.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ask a model to name manipulated images, and compare its answers with those of people.
 
 Geirhos et al. (2021) manipulated images in 17 ways; people chose among 16 categories. ``error_consistency`` is the
-agreement with people on wrongly named images, beyond that expected from equal accuracy (Geirhos, Meding and Wichmann
+agreement with people on wrongly named images, beyond that expected from equal accuracy (Geirhos et al.
 2020, doi:10.48550/arXiv.2006.16736); its ceiling is the agreement between people. ``top1`` is the share of correct
 answers.
 """

@@ -1,6 +1,6 @@
 """Ask a model for the side of a vernier's offset, and compare its threshold with that of people.
 
-Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1: the two bars of a vernier were offset by some seconds of arc.
+Malania et al. (2007), doi:10.1167/7.2.1: the two bars of a vernier were offset by some seconds of arc.
 Flanking lines raise the offset that people need for 75 % right answers, less so if they form a separate group. Compared
 are the ratios of thresholds with and without flankers, for each kind, and the threshold without any.
 

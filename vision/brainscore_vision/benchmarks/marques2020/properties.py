@@ -36,7 +36,7 @@ LAST_ORIENTATION = 157.5  # orientations from here on become negative: the first
 
 
 def size_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: object) -> PropertyAssembly:
-    """Measure summation field and surround with gratings of growing size (Cavanaugh, Bair & Movshon 2002)."""
+    """Measure summation field and surround with gratings of growing size (Cavanaugh et al. 2002)."""
     evoked = _mean_and_modulation(responses, baseline)
     curves = _through_peak(evoked, axis=1)
     field, surround, ratio, suppression = calc_size_tuning(curves, np.unique(responses["radius"].values))
@@ -51,7 +51,7 @@ def size_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: obje
 
 
 def orientation_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: object) -> PropertyAssembly:
-    """Measure the selectivity of units for orientation and for phase (Ringach, Shapley & Hawken 2002)."""
+    """Measure the selectivity of units for orientation and for phase (Ringach et al. 2002)."""
     rates = _by_condition(responses)
     mean, modulation = rates.mean(axis=-1), _first_harmonic(rates)
     orientations = np.unique(responses["orientation"].values)
@@ -99,7 +99,7 @@ def peak_frequency(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: o
 
 
 def frequency_selectivity(responses: NeuroidAssembly, baseline: NeuroidAssembly, **_: object) -> PropertyAssembly:
-    """Measure bandwidths of spatial frequency, 100 low / high (Schiller, Finlay & Volman 1976)."""
+    """Measure bandwidths of spatial frequency, 100 low / high (Schiller et al. 1976)."""
     mean = _by_condition(responses).mean(axis=-1)
     frequencies = np.unique(responses["spatial_frequency"].values)
     bandwidth = calc_spatial_frequency_tuning(

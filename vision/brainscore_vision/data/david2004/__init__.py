@@ -1,4 +1,4 @@
-"""Register spikes from V1 of macaques that saw natural images and gratings (David, Vinje and Gallant 2004)."""
+"""Register spikes from V1 of macaques that saw natural images and gratings (David et al. 2004)."""
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
 from brainscore_vision import data_registry, stimulus_set_registry

@@ -2,7 +2,7 @@
 
 The influence of an observation is the derivative of a statistic by its weight (Hampel 1974,
 doi:10.1080/01621459.1974.10482962). For a Pearson correlation of standardised columns it is :math:`z_x z_y - r (z_x^2 +
-z_y^2) / 2` (Devlin, Gnanadesikan & Kettenring 1975, doi:10.1093/biomet/62.3.531, equation 2.3). The jackknife of the
+z_y^2) / 2` (Devlin et al. 1975, doi:10.1093/biomet/62.3.531, equation 2.3). The jackknife of the
 median is inconsistent; the median averaged over all samples with replacement, a smooth mean of order statistics
 (Harrell & Davis 1982, doi:10.1093/biomet/69.3.635), replaces it.
 """

@@ -11,8 +11,8 @@ effects, counts once.
 
 References
 ----------
-Cameron, Gelbach & Miller (2011), doi:10.1198/jbes.2010.07136; Satterthwaite (1946), doi:10.2307/3002019; Brown, Cai &
-DasGupta (2001), section 3.1.1, doi:10.1214/ss/1009213286; Hall (1992), doi:10.1111/j.2517-6161.1992.tb01876.x.
+Cameron et al. (2011), doi:10.1198/jbes.2010.07136; Satterthwaite (1946), doi:10.2307/3002019; Brown
+et al. (2001), section 3.1.1, doi:10.1214/ss/1009213286; Hall (1992), doi:10.1111/j.2517-6161.1992.tb01876.x.
 """
 
 from __future__ import annotations

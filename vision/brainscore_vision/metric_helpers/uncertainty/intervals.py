@@ -1,7 +1,7 @@
 r"""Estimate the uncertainty of a score over newly sampled stimuli and neuroids.
 
 Most metrics report it from influences (`statistics.influence`). For all other statistics, `half_sample_interval`
-recomputes them on halves of stimuli and neuroids, drawn *without* replacement (Politis, Romano & Wolf 1999,
+recomputes them on halves of stimuli and neuroids, drawn *without* replacement (Politis et al. 1999,
 doi:10.1007/978-1-4612-1554-7). A half varies around the whole as much as a bootstrap sample, because :math:`(1/m -
 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2` (Friedman & Hall 2007, doi:10.1016/j.jspi.2006.06.002, section 3), but
 holds every stimulus once. Only the spread is used.

@@ -17,8 +17,8 @@ bands they sum to R^2.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid).
 - Invariances: order of stimuli and of neuroids; rotations, shifts and scaling of each band as a whole; shift and
   positive scaling of each neuroid of the target.
-- When: features are of several kinds or sizes, and you ask how much each explains. With one band it is `ridgecv`, whose
-  alphas have the unit of the features. Four bands take seven to nine times as long (`perf/costs.py`).
+- When: you ask how much each of several kinds of features explains. With one band it is `ridgecv`, whose alphas have
+  the unit of the features. Four bands take seven to nine times as long (`perf/costs.py`).
 - Ceiling: `internal_consistency`, as for `ridge`.
 
 References

@@ -9,8 +9,7 @@ As many units as there are recorded neurons are drawn from the model with replac
 - Output: Score in [0, 1]; 0 if the property is undefined for (nearly) all model units. ``raw`` has dim (draw),
   ``error`` is the standard deviation over draws: of the score of one such experiment.
 - Invariances: order of neuroids; any change within a bin, or beyond the outermost edges.
-- When: for single-neuron properties, where models and recordings share no stimuli or the published data are the
-  distributions alone.
+- When: models and recordings share no stimuli, or the published data are distributions alone.
 
 Published differences: draws are seeded, so numbers agree to the error of the mean over draws (about .001 for 1000).
 The published ceiling, of draws compared with their own data, is too high.

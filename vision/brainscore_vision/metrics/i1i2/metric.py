@@ -24,9 +24,8 @@ that of half of the trials, averaged over random halves:
   that the normalised score is ``score / sqrt(ceiling)``: `ceil_score`.
 - Invariances: order of the model's images and choices; scale of each image's probabilities; names of objects. The order
   of trials decides which make a half.
-- Error: jackknife over images, each with all its trials (over objects for O1 and O2), also of the normalised score:
-  score and ceiling lose the same image. `compat=True` gives standard deviations over the repetitions, which share their
-  trials.
+- Error: jackknife over images, each with all its trials (over objects for O1 and O2), also of the normalised score.
+  `compat=True` gives standard deviations over the repetitions, which share their trials.
 - When: dense match-to-sample data, tens of trials for each image.
 
 References

@@ -14,9 +14,9 @@ fitted by Adam with penalties (see `metric_helpers.arrays.regression.mask`), and
 - When: neuroids with localised receptive fields, as in V1 and V4, and large feature maps.
 
 Published differences: the published metric trains for 40 passes in batches of 50, which for some hundreds of stimuli
-ends near the initial draw. Here there are at least 4000 steps; ``compat=True`` has the 40 passes, with smaller steps
-from the 27th, and the published splits. Published initial values have no seed, so that scores differ between calls;
-with the same ones, predictions agree to single precision (1e-5).
+ends near the initial draw; here, at least 4000 steps. ``compat=True`` has the 40 passes, with smaller steps from the
+27th, and the published splits. Published initial values have no seed; with the same ones, predictions agree to single
+precision (1e-5).
 
 References
 ----------

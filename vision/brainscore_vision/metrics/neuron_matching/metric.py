@@ -16,9 +16,9 @@ Common to both:
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each neuroid on either side. Not of
   rotations: what single neuroids are tuned to counts. `soft_matching` also: exchange of the sides with the same splits,
   and copies of all neuroids of a side.
-- When: single neuroids are to correspond, not a population. `neuron_to_neuron` is content with a few good units, which
-  many neuroids of the target share; `one_to_one` needs as many as were recorded; `soft_matching` is lower for models
-  with units that the recording lacks.
+- When: single neuroids are to correspond. `neuron_to_neuron` is content with a few good units, which many neuroids of
+  the target share; `one_to_one` needs as many as were recorded; `soft_matching` is lower for models with units that the
+  recording lacks.
 - Time: twice and some twenty times that of `neuron_to_neuron` (`perf/costs.py`).
 - Ceiling: `internal_consistency`, with `explained_variance`: 1 for a model that holds the average responses of the
   recorded neuroids, and nothing else.

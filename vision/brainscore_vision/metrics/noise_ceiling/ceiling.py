@@ -6,10 +6,10 @@ within stimuli:
 .. math:: \rho_j = 1 - \frac{\overline{\sigma_{ij}^2 / n_i}}{\operatorname{Var}_i(\bar y_{ij})}, \qquad
     \text{ceiling} = \operatorname{median}_j \rho_j
 
-where :math:`\overline{\cdot}` is the mean over stimuli :math:`i`, :math:`n_i` the number of repetitions and :math:`j`
-the neuroid. `internal_consistency` estimates the same from random halves. For complete data (every stimulus once in
-every repetition) differences between whole repetitions are left out of the numerator: the signal is that of Sahani and
-Linden (2003), the reliability Cronbach's alpha.
+with the mean :math:`\overline{\cdot}` over stimuli :math:`i`, the number of repetitions :math:`n_i` and the neuroid
+:math:`j`. `internal_consistency` estimates the same from random halves. For complete data (every stimulus once in every
+repetition) differences between whole repetitions do not count: the signal is that of Sahani and Linden (2003), the
+reliability Cronbach's alpha.
 
 - Input: an assembly of single repetitions, with `repetition` unless repetitions are not comparable between stimuli.
   Stimuli may have different numbers of repetitions, some a single one.

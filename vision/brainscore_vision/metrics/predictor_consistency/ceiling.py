@@ -12,8 +12,7 @@ stepped up to all.
 - Output: Score, at most 1: a reliability; ``raw`` has dims (split, neuroid), stepped up.
 - Invariances: shift and positive scaling of each neuroid. Differences between whole repetitions count as noise, unlike
   in `internal_consistency`.
-- When: repetitions that are not comparable between stimuli, such as sessions with different stimuli. `noise_ceiling`
-  estimates the same without random halves.
+- When: repetitions that are not comparable between stimuli, such as sessions with different stimuli.
 """
 
 from __future__ import annotations

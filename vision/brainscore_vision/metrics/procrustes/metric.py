@@ -10,10 +10,9 @@ The arc cosine is a distance of the two shapes (Williams et al. 2021), suitable 
 - Output: Score in [0, 1]; 1 only for responses that are equal up to rotation, shift and scale; NaN if a side does not
   vary.
 - Invariances: those of `cka`, and exchanging both sides.
-- When: to compare representations as shapes, where a distance is wanted, or where `cka`, whose squares let the largest
-  dimensions decide, is too coarse. The rotation is fitted, so unrelated responses score above 0: compare models on the
-  same stimuli and neuroids only, and have several times as many stimuli as neuroids. Noise is fitted too: no ceiling is
-  right at every level of noise.
+- When: a distance is wanted, or `cka`, whose squares let the largest dimensions decide, is too coarse. The rotation is
+  fitted, so unrelated responses score above 0: compare models on the same stimuli and neuroids only, and have several
+  times as many stimuli as neuroids. No ceiling is right at every level of noise.
 
 References
 ----------

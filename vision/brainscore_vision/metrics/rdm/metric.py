@@ -22,8 +22,8 @@ categories; by rho-a it does not, and one whose dissimilarities are all the same
   models predict ties. Noise in the measurement lowers the score, and `geometry_ceiling` says how far; `rsa_crossnobis`
   corrects for it where there are repetitions.
 
-Published differences: `rdm` and `rdm_cv` of the published system take a square assembly for responses and correlate its
-rows. The parts of `rdm_cv` there depend on the order of rows, see `labelled.splits`.
+Published differences: the published metrics correlate the rows of a square assembly, and the parts of `rdm_cv` depend
+on the order of rows, see `labelled.splits`.
 
 References
 ----------

@@ -6,10 +6,9 @@ which depend on the order of the target's presentations (see `Split`).
 Metrics named ``*_split`` are given training and test stimuli; all accept `alphas`, but only the two that choose a
 penalty heed it.
 
-``spantime_*`` have weights that all time bins share: when the model's features are to explain the time course itself,
-as those of video models. ``*_pertime`` have weights for each bin, with the same splits: when the mapping may change
-over time, and a bin is to be scored as if measured alone. Input: dims (presentation, neuroid, time_bin) with the same
-bins; ``raw`` has dims (split, time_bin, neuroid).
+In ``spantime_*`` all time bins share weights: the model's features are to explain the time course, as those of video
+models. ``*_pertime`` have weights for each bin, with the same splits: a bin is scored as if measured alone. Input: dims
+(presentation, neuroid, time_bin) with the same bins; ``raw`` has dims (split, time_bin, neuroid).
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def pls_cross_validated(
 
     References
     ----------
-    Wold, Sjöström & Eriksson (2001), doi:10.1016/S0169-7439(01)00155-1; Yamins et al. (2014).
+    Wold et al. (2001), doi:10.1016/S0169-7439(01)00155-1; Yamins et al. (2014).
     """
     regression = pls_regression(regression_kwargs, backend=backend)
     return CrossRegressedCorrelation(regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat))

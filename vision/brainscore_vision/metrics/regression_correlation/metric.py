@@ -1,7 +1,6 @@
 """Score how well responses to held-out stimuli are predicted by a regression from the features of a model.
 
-The prediction of the test stimuli is correlated with the measurement for each neuroid ``j`` (Pearson) in each split
-``s``:
+Prediction and measurement of the test stimuli are correlated for each neuroid ``j`` (Pearson) in each split ``s``:
 
     ``score = mean_s median_j r(prediction_sj, measurement_sj)``
 

@@ -32,9 +32,9 @@ with the variance v of the noise in the mean responses.
 - Input: source, each stimulus once; target. ``*_signal`` and ``*_r2er`` take single repetitions with `repetition`, each
   stimulus at least twice. At least eight stimuli.
 - Output: Score. ``*_kfold``: a correlation in [-1, 1], with `explained_variance` and a reliability. ``*_signal`` and
-  ``*_r2er``: a share, 1 in the mean for the best model; single scores scatter around it, below 0 and above 1. They need
-  no ceiling. Where the mean reliability of neuroids is below `min_reliability`, .15, or below two of its standard
-  errors, the score is NaN, and ``attrs['not_applicable']`` says why.
+  ``*_r2er``, without a ceiling: a share, 1 in the mean for the best model; single scores scatter around it, below 0 and
+  above 1. If the mean reliability of neuroids is below `min_reliability`, .15, or below two of its standard errors, the
+  score is NaN, with the reason in ``attrs['not_applicable']``.
 - Invariances: order of presentations and of neuroids; shifts and positive scaling of each neuroid of the target
   (``pls``, whose components are common to all neuroids: of all together); rotations and shifts of the source.
 - When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5.

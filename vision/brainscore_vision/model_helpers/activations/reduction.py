@@ -68,7 +68,7 @@ class LayerPCA:
 
     References
     ----------
-    Ross, Lim, Lin & Yang (2008), https://doi.org/10.1007/s11263-007-0075-7
+    Ross et al. (2008), https://doi.org/10.1007/s11263-007-0075-7
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class SparseProjection:
     """Replace the activations of each layer by very sparse random projections of them.
 
     y = x R^T, where each entry of R is 0 with probability 1 - 1 / sqrt(p), otherwise +- sqrt(sqrt(p) / k), for p units
-    and k dimensions (Li, Hastie & Church 2006). `distortion` measures the change of squared distances between stimuli.
+    and k dimensions (Li et al. 2006). `distortion` measures the change of squared distances between stimuli.
     A layer with at most k units is only flattened.
 
     Parameters
@@ -243,7 +243,7 @@ class SparseProjection:
 
     References
     ----------
-    Li, Hastie & Church (2006), https://doi.org/10.1145/1150402.1150436
+    Li et al. (2006), https://doi.org/10.1145/1150402.1150436
     """
 
     def __init__(

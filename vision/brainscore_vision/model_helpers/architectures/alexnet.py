@@ -16,7 +16,7 @@ class AlexNet(nn.Module):
 
     References
     ----------
-    .. [1] Krizhevsky, Sutskever & Hinton (2012), NeurIPS 25.
+    .. [1] Krizhevsky et al. (2012), NeurIPS 25.
     .. [2] Krizhevsky (2014), https://doi.org/10.48550/arXiv.1404.5997
     """
 

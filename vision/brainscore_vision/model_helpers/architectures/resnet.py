@@ -85,7 +85,7 @@ class ResNet(nn.Module):
 
     References
     ----------
-    He, Zhang, Ren & Sun (2016), CVPR, https://doi.org/10.1109/CVPR.2016.90
+    He et al. (2016), CVPR, https://doi.org/10.1109/CVPR.2016.90
     """
 
     def __init__(self, block: type[_ResidualBlock], n_blocks: Sequence[int]) -> None:

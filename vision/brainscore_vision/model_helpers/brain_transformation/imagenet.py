@@ -81,7 +81,7 @@ def category_indices(labels: Sequence[str]) -> list[tuple[int, ...]]:
 
     References
     ----------
-    .. [1] Geirhos, Temme, Rauber, Schuett, Bethge & Wichmann (2018), NeurIPS 31,
+    .. [1] Geirhos et al. (2018), NeurIPS 31,
     https://doi.org/10.48550/arXiv.1808.08750
 
     Examples

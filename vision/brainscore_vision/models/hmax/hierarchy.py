@@ -5,8 +5,8 @@ with the statistics of scenes [2]_, not from photographs as in the article: the 
 
 References
 ----------
-.. [1] Serre, Wolf, Bileschi, Riesenhuber & Poggio (2007), https://doi.org/10.1109/TPAMI.2007.56
-.. [2] Lee, Mumford & Huang (2001), https://doi.org/10.1023/A:1011109015675
+.. [1] Serre et al. (2007), https://doi.org/10.1109/TPAMI.2007.56
+.. [2] Lee et al. (2001), https://doi.org/10.1023/A:1011109015675
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 References
 ----------
-Cohen (1960), doi:10.1177/001316446002000104. Geirhos, Meding & Wichmann (2020), Beyond accuracy: quantifying
+Cohen (1960), doi:10.1177/001316446002000104. Geirhos et al. (2020), Beyond accuracy: quantifying
 trial-by-trial behaviour of CNNs and humans by measuring error consistency, NeurIPS 33, equations 1 to 3.
 """
 

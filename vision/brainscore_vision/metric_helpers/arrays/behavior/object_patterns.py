@@ -5,7 +5,7 @@ Objects are numbered from 0; each image shows one. Axis ``n_objects`` is that of
 
 References
 ----------
-Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018), doi:10.1523/JNEUROSCI.0388-18.2018. Schrimpf, Kubilius et
+Rajalingham et al. (2018), doi:10.1523/JNEUROSCI.0388-18.2018. Schrimpf, Kubilius et
 al. (2018), Brain-Score, doi:10.1101/407007, for false alarms per object.
 """
 

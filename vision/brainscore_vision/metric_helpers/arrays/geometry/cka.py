@@ -8,8 +8,8 @@ L_ii, both estimates of HSIC follow from ``S = sum_ij K_ij L_ij = |X^T Y|^2``:
 
 References
 ----------
-Kornblith, Norouzi, Lee & Hinton (2019), ICML, arXiv:1905.00414. Song, Smola, Gretton, Bedo & Borgwardt (2012), JMLR 13,
-equation 5. Murphy, Zylberberg & Fyshe (2024), arXiv:2405.01012.
+Kornblith et al. (2019), ICML, arXiv:1905.00414. Song et al. (2012), JMLR 13,
+equation 5. Murphy et al. (2024), arXiv:2405.01012.
 """
 
 from __future__ import annotations

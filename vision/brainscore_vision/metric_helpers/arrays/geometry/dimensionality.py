@@ -18,7 +18,7 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
     """Compute the share of variance that pairs of stimuli that agree in a factor have in common.
 
     ``score_f = sum_j cov_f(a_j, b_j) / sum_j var(a_j, b_j)``: the covariance of neuroid j over the pairs (a, b) of
-    factor f around the mean of both members, the variance over all stimuli (Esser, Rombach & Ommer 2020, A
+    factor f around the mean of both members, the variance over all stimuli (Esser et al. 2020, A
     disentangling invertible interpretation network, arXiv:2004.13166, equation 13). In [-1, 1] for a single factor;
     slightly beyond for several, whose variances differ from the total. NaN if responses are constant. Invariant to
     rotations, shifts and scaling of all responses.

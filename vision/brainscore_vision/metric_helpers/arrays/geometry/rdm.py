@@ -2,7 +2,7 @@
 
 References
 ----------
-Kriegeskorte, Mur & Bandettini (2008), doi:10.3389/neuro.06.004.2008. Nili et al. (2014),
+Kriegeskorte et al. (2008), doi:10.3389/neuro.06.004.2008. Nili et al. (2014),
 doi:10.1371/journal.pcbi.1003553. Schuett et al. (2023), doi:10.7554/eLife.82566 (rho-a).
 """
 

@@ -7,7 +7,7 @@ With u and v, the ranks of both sides as shares around 0, their mean product A m
 (Croux & Dehon 2010, doi:10.1007/s10260-010-0142-z, section 2, plus effects on other ranks), and with dissimilarity y_k
 by ``g(y_k) (u_k - u(y_k)) / N``: the density of dissimilarities times the distance of u from that of pairs with similar
 y, estimated from neighbours in the order. A dissimilarity ``1 - r`` moves with the weight of neuroid j by ``-(z_i z_i'
-- r (z_i^2 + z_i'^2) / 2)`` (Devlin, Gnanadesikan & Kettenring 1975, doi:10.1093/biomet/62.3.531).
+- r (z_i^2 + z_i'^2) / 2)`` (Devlin et al. 1975, doi:10.1093/biomet/62.3.531).
 
 Up to 64 neuroids are left out one at a time instead, on up to 128 stimuli: with derivatives, intervals for four
 neuroids cover the score's mean in 83 % instead of 95.

@@ -5,8 +5,8 @@ Unlike in `regression.single`, no partner is shared.
 
 References
 ----------
-Kuhn (1955), doi:10.1002/nav.3800020109. Crouse (2016), doi:10.1109/TAES.2016.140952, which SciPy uses. Li, Yosinski,
-Clune, Lipson & Hopcroft (2016), arXiv:1511.07543.
+Kuhn (1955), doi:10.1002/nav.3800020109. Crouse (2016), doi:10.1109/TAES.2016.140952, which SciPy uses. Li
+et al. (2016), arXiv:1511.07543.
 """
 
 from __future__ import annotations

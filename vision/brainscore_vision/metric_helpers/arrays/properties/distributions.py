@@ -15,7 +15,7 @@ __all__ = ["bin_shares", "drawn_histograms", "ks_similarity"]
 def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute one minus the Kolmogorov-Smirnov distance of histograms, relative to the largest possible distance.
 
-    ``1 - max |P - Q| / max(1 - Q_1, Q_(n-1))`` with cumulative shares P and Q (Marques, Schrimpf & DiCarlo 2021,
+    ``1 - max |P - Q| / max(1 - Q_1, Q_(n-1))`` with cumulative shares P and Q (Marques et al. 2021,
     doi:10.1101/2021.03.01.433495): the denominator is the distance of `q` from a histogram with all mass in the first
     or in the last bin. In [0, 1]; NaN if one is NaN or there is only one bin.
 

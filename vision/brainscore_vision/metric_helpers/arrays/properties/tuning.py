@@ -7,9 +7,9 @@ the peak response. Properties of neurons without any response are NaN.
 
 References
 ----------
-Marques, Schrimpf & DiCarlo (2021), doi:10.1101/2021.03.01.433495. Ringach, Shapley & Hawken (2002),
-doi:10.1523/JNEUROSCI.22-13-05639.2002 (orientation). Schiller, Finlay & Volman (1976), doi:10.1152/jn.1976.39.6.1334
-(spatial frequency). Cavanaugh, Bair & Movshon (2002), doi:10.1152/jn.00692.2001 (size). Freeman et al. (2013),
+Marques et al. (2021), doi:10.1101/2021.03.01.433495. Ringach et al. (2002),
+doi:10.1523/JNEUROSCI.22-13-05639.2002 (orientation). Schiller et al. (1976), doi:10.1152/jn.1976.39.6.1334
+(spatial frequency). Cavanaugh et al. (2002), doi:10.1152/jn.00692.2001 (size). Freeman et al. (2013),
 doi:10.1038/nn.3402, and Ziemba et al. (2016), doi:10.1073/pnas.1510847113 (texture). Vinje & Gallant (2000),
 doi:10.1126/science.287.5456.1273 (sparseness).
 """

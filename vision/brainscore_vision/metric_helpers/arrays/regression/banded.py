@@ -15,8 +15,8 @@ with y and all predictions centred: the parts sum to :math:`R^2`, and are negati
 
 References
 ----------
-Dupré la Tour, Eickenberg, Nunez-Elizalde & Gallant (2022), doi:10.1016/j.neuroimage.2022.119728. Nunez-Elizalde, Huth &
-Gallant (2019), doi:10.1016/j.neuroimage.2019.04.012. Pratt (1987), Dividing the indivisible, for the product measure.
+Dupré la Tour et al. (2022), doi:10.1016/j.neuroimage.2022.119728. Nunez-Elizalde
+et al. (2019), doi:10.1016/j.neuroimage.2019.04.012. Pratt (1987), Dividing the indivisible, for the product measure.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A linear decoder has the probabilities ``softmax(W^T z + b)`` of the standardise
     ``mean cross-entropy + penalty / 2 (||W||^2 + ||b||^2)``
 
 `decoded_probabilities` finds the unique minimum; `briefly_decoded_probabilities` takes a fixed number of stochastic
-steps towards it, as published (Kar, Kubilius, Schmidt, Issa & DiCarlo 2019, doi:10.1038/s41593-019-0392-5).
+steps towards it, as published (Kar et al. 2019, doi:10.1038/s41593-019-0392-5).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ with the mask ``m_k``, the weights ``w_k`` and the offset ``b_k``. All neuroids 
 
     ``||Y - prediction||_F + a sum_k (||m_k||^2 + ||L m_k||) + b sum_k ||w_k||^2``
 
-over batches of stimuli, where ``L`` is the discrete Laplacian with zeros around the mask (Klindt, Ecker, Euler & Bethge
+over batches of stimuli, where ``L`` is the discrete Laplacian with zeros around the mask (Klindt et al.
 2017, NIPS 30, arXiv:1711.02653).
 """
 

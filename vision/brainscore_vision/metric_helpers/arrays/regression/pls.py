@@ -1,7 +1,7 @@
 """Compute partial least squares regression for many cross-validation splits at once.
 
-Results equal scikit-learn's ``PLSRegression(scale=False, algorithm='nipals')``: the same start vector and stop rule,
-hence the same number of power iterations for every component. It is fast because:
+Results equal scikit-learn's ``PLSRegression(scale=False, algorithm='nipals')``, with the same start vector and stop
+rule. It is fast because:
 
 * With ``S = X^T Y`` the power iteration runs on the smaller of ``S^T S`` and ``S S^T``; neither ``X`` nor ``Y`` is
   deflated (see `_pls_components`).

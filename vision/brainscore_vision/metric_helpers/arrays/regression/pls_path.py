@@ -9,7 +9,7 @@ those of all neuroids together, as in `pls`.
 
 References
 ----------
-Wold, Sjöström & Eriksson (2001), section 3.8, doi:10.1016/S0169-7439(01)00155-1. Stone (1974),
+Wold et al. (2001), section 3.8, doi:10.1016/S0169-7439(01)00155-1. Stone (1974),
 doi:10.1111/j.2517-6161.1974.tb00994.x.
 """
 

@@ -1,7 +1,7 @@
 """Compute ridge regression for many cross-validation splits from one factorisation.
 
 With an unpenalised intercept it is a linear smoother: one factorisation, over features or over stimuli where features
-outnumber them (Saunders, Gammerman & Vovk 1998, ICML), predicts all splits (see `split_fits`). For many penalties see
+outnumber them (Saunders et al. 1998, ICML), predicts all splits (see `split_fits`). For many penalties see
 `ridge_cv`.
 
 References

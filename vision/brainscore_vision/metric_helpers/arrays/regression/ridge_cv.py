@@ -12,8 +12,8 @@ common alpha needs only ``Y Y^T``.
 
 References
 ----------
-Golub, Heath & Wahba (1979), doi:10.1080/00401706.1979.10489751. Rifkin & Lippert (2007), Notes on regularized least
-squares, MIT-CSAIL-TR-2007-025. Cheng, Gimbutas, Martinsson & Rokhlin (2005), On the compression of low rank matrices,
+Golub et al. (1979), doi:10.1080/00401706.1979.10489751. Rifkin & Lippert (2007), Notes on regularized least
+squares, MIT-CSAIL-TR-2007-025. Cheng et al. (2005), On the compression of low rank matrices,
 doi:10.1137/030602678.
 """
 

@@ -9,7 +9,7 @@ where the reliability :math:`\rho` is the highest expected squared correlation o
 
 References
 ----------
-Sahani & Linden (2003), NIPS 15. Hsu, Borst & Theunissen (2004), doi:10.1088/0954-898X_15_2_002. Schoppe et al. (2016),
+Sahani & Linden (2003), NIPS 15. Hsu et al. (2004), doi:10.1088/0954-898X_15_2_002. Schoppe et al. (2016),
 doi:10.3389/fncom.2016.00010. Allen et al. (2022), doi:10.1038/s41593-021-00962-x. Cronbach (1951),
 doi:10.1007/BF02310555. Nili et al. (2014), doi:10.1371/journal.pcbi.1003553.
 """

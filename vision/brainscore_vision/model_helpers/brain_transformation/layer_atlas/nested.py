@@ -1,8 +1,7 @@
 r"""Choose among layers by nested cross-validation, on arrays of scores.
 
-The best of many scores is biased upwards: among pure-noise layers, one always scores above 0. Nested cross-validation
-removes this bias. For each of K folds of the stimuli, a layer is chosen by cross-validation among the other folds, and
-scored on the fold:
+The best of many scores is biased upwards. So for each of K folds of the stimuli a layer is chosen by cross-validation
+among the other folds, and scored on the fold:
 
 .. math::
    \hat{s} = \frac{1}{K} \sum_i s_i(l_i), \quad l_i = \operatorname{argmax}_l \frac{1}{K-1} \sum_{j \ne i} s_{ij}(l)
@@ -13,7 +12,7 @@ fitted without the folds i and j. One fit gives both :math:`s_{ij}` and :math:`s
 References
 ----------
 Varma & Simon (2006), doi:10.1186/1471-2105-7-91.
-Bates, Hastie & Tibshirani (2024), doi:10.1080/01621459.2023.2197686 (fits without two folds).
+Bates et al. (2024), doi:10.1080/01621459.2023.2197686 (fits without two folds).
 """
 
 from __future__ import annotations
