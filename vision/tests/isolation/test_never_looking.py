@@ -136,11 +136,12 @@ REGISTERED = {
 }
 
 SLOW = ["malania2007", "maniquet2024"]  # many sets of stimuli
+SHARING = "hermann2020"  # reads a set of geirhos2021, with further columns
 
 
 def each_registered():
     """Yield plugins, identifiers and rules: of each plugin one drawn rule for its first identifier, or all, slowly."""
-    for plugin in PLUGINS:
+    for plugin in (name for name in PLUGINS if name != SHARING):
         first = REGISTERED[plugin][0]
         drawn = list(RULES)[zlib.crc32(first.encode()) % len(RULES)]
         if plugin not in SLOW:
@@ -168,6 +169,12 @@ def test_who_never_looks_is_at_chance_in_each_registered_benchmark(stand_in, plu
     assert (
         better_than_guesses(benchmark, rules, visual_degrees=getattr(benchmark, "_visual_degrees", None) or 8.0) == {}
     )
+
+
+@pytest.mark.parametrize("identifier", REGISTERED[SHARING])
+def test_who_never_looks_is_at_chance_on_a_set_that_two_plugins_share(stand_ins, identifier):
+    importlib.import_module(f"brainscore_vision.benchmarks.{SHARING}.test").stand_in(stand_ins)
+    assert better_than_guesses(load_benchmark(identifier)) == {}
 
 
 def test_every_benchmark_on_behaviour_shows_its_stimuli_through_one_of_the_designs():

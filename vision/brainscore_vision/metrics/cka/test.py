@@ -40,6 +40,7 @@ def test_score_whatever_the_order(pair, name, unbiased):
     assert low < float(score) < high
     assert attrs.pop("influence").units.tolist() == assembly(y)["neuroid_id"].values.tolist()
     expected = {"n_stimuli": 30, "n_neuroids": 40, "quantity": "share", "error_over": ["stimulus", "neuroid"]}
+    expected["interval_scale"] = "fisher"
     assert attrs == expected
 
 
