@@ -85,7 +85,7 @@ class BenchmarkBase(Benchmark):
     ceiling : Score or number, optional
         In place of ``ceiling_func``.
     stimulus_cluster : str, optional
-        Coordinate of presentation, or column of the stimuli, whose values another experiment would choose anew, such as
+        Coordinate of presentation, or column of the stimuli, that another experiment would sample again, such as
         ``'object_name'``: errors are then over new objects. None: over new stimuli.
 
     Raises

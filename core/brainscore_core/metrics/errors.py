@@ -13,16 +13,14 @@ import numpy as np
 
 from brainscore_core.errors import ContractError
 from brainscore_core.metrics._score import Score
+from brainscore_core.statistics import FEW_CLUSTERS
 from brainscore_core.statistics.averages import Estimate
 from brainscore_core.statistics.influence import Influence, fieller_interval
 
 if TYPE_CHECKING:
     from brainscore_core.statistics.influence import Scale
 
-__all__ = ["FEW_CLUSTERS", "attach_influence", "estimate_of", "mean_over_units", "over_clusters", "propagate"]
-
-FEW_CLUSTERS = 8
-"""Least number of clusters from which an interval over them is stated by itself."""
+__all__ = ["attach_influence", "estimate_of", "mean_over_units", "over_clusters", "propagate"]
 
 _OF_STIMULI = ("error_df", "error_nan_reason", "interval", "interval_nan_reason", "interval_method")
 
@@ -78,7 +76,8 @@ def over_clusters(score: Score, clusters: Mapping[str, str], coordinate: str) ->
     -------
     Score
         A copy. ``error_over`` names `coordinate` in place of ``'stimulus'``; ``n_clusters`` is their number. With fewer
-        than `FEW_CLUSTERS`, ``few_clusters`` says so, and ``interval`` also includes the one over stimuli.
+        than `brainscore_core.statistics.FEW_CLUSTERS`, ``few_clusters`` says so, and ``interval`` also includes the one
+        over stimuli.
 
     Raises
     ------

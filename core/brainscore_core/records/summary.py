@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from brainscore_core.statistics import FEW_CLUSTERS
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -55,8 +57,6 @@ def format_record(record: ScoreRecord, path: Path | None) -> str:
 def _clusters(coordinate: str, n_clusters: int | None) -> str:
     if n_clusters is None:
         return coordinate
-    from brainscore_core.metrics.errors import FEW_CLUSTERS  # heavy: xarray; records are also read by planning
-
     return f"{coordinate} ({'few clusters: ' if n_clusters < FEW_CLUSTERS else ''}{n_clusters})"
 
 

@@ -98,7 +98,7 @@ class Shown:
 def hand_out(stimuli: StimulusSet, folder: Path, *columns: str) -> tuple[dict[str, object], Shown]:
     """Put stimulus files into a new folder, under neutral names, and return the description for the candidate.
 
-    Of the table, the candidate gets `columns` and a ``stimulus_id`` from the file's content.
+    From the table, the candidate gets `columns` and a ``stimulus_id`` from the file's content.
     """
     folder.mkdir(parents=True)
     paths = getattr(stimuli, "stimulus_paths", None)
