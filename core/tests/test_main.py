@@ -296,6 +296,7 @@ def test_plugin_that_cannot_be_read(plugin, capsys):
     assert "registers neither" in found(capsys, plugin)[1]["error", "__init__.py"][0]
 
 
+@pytest.mark.slow
 def test_plugin_of_the_library(capsys):
     assert main(["validate", *LIBRARY, "SimulatedCortex2026.truth"]) == 0
     assert capsys.readouterr().err.startswith("Loading SimulatedCortex2026.truth ...\n")  # before the imports

@@ -27,6 +27,7 @@ def drawn(records):
     yield plots.atlas([[0.1, 0.2]], ["a$b$_c^2", "<b>"], ["V1"], title="a$b$_c^2")
 
 
+@pytest.mark.slow
 def test_the_same_figure_gives_the_same_bytes(records, tmp_path):
     starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
     saved = {kind: [] for kind in starts}

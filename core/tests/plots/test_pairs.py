@@ -41,6 +41,7 @@ def test_dots_and_correlation_are_those_of_the_records():
     assert (low, high) == (pytest.approx(x[0] - margin), pytest.approx(x[0] + margin))
 
 
+@pytest.mark.slow
 def test_of_many_models_only_those_highlighted_have_intervals():
     figure = plots.scatter(many(70), "X", "Y", highlight=["m3"])
     lengths = {name: len(each.get_segments()) for name, each in drawn(figure).items() if name != "scores"}

@@ -88,6 +88,7 @@ def test_one_model_and_none_with_a_score():
     assert "skipped" in texts(figure)
 
 
+@pytest.mark.slow
 def test_sixty_models_with_long_names(tmp_path):
     stem = "vit_large_patch14_reg4_dinov2_with_registers_and_a_long_story"
     many = [record(f"{stem}_{number:02}_distilled", score=number / 100) for number in range(60)]
@@ -163,6 +164,7 @@ NUMBERS = st.floats(-2, 3, allow_nan=False)
 SCORES = st.lists(st.tuples(st.none() | NUMBERS, st.none() | st.floats(0, 0.5)), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(SCORES)
 def test_every_interval_lies_within_the_axes_and_around_its_score(drawn):

@@ -50,6 +50,7 @@ def environments():
     return [path for path in (settings().cache_home / "environments").iterdir() if path.is_dir()]
 
 
+@pytest.mark.slow
 def test_an_environment_has_the_requirements_sees_what_is_here_and_is_shared(plugins, monkeypatch, capsys):
     folders = [plugins("model", "bs_example\n"), plugins("benchmark", "numpy\n")]
     python = environment_for(folders)
@@ -73,6 +74,7 @@ def test_an_environment_has_the_requirements_sees_what_is_here_and_is_shared(plu
     assert environments() == [python.parents[1]]
 
 
+@pytest.mark.slow
 def test_a_torchvision_for_another_torch_is_no_reason_to_bring_that_torch(plugins, tmp_path, monkeypatch):
     for name, version, requires in (
         ("torch", "99.0", ()), ("torchvision", "1.0", ("torch==9.0",)), ("torchvision", "2.0", ("torch==99.0",)),
@@ -92,6 +94,7 @@ def test_a_torchvision_for_another_torch_is_no_reason_to_bring_that_torch(plugin
     assert ask(python, "torchvision.VERSION", "torchvision") == "1.0+cpu"
 
 
+@pytest.mark.slow
 def test_only_without_the_bounds_of_the_library_a_plugin_gets_numpy_1(plugins, tmp_path):
     make_wheel(tmp_path / "wheels", "numpy", "1.26.9")
     make_wheel(tmp_path / "wheels", "pandas", "2.9.0")  # that from here requires NumPy 2
@@ -133,6 +136,7 @@ def test_output_is_passed_on_and_its_end_kept(capfd):
     assert capfd.readouterr().err == "here\nbad end\n"
 
 
+@pytest.mark.slow
 def test_nothing_is_made_where_all_is_here(plugins):
     folders = [plugins("one", f"numpy=={np.__version__}\n-f wheels\n"), plugins("two", "numpy\n")]
     assert python_for(folders) == python_for([]) == Path(sys.executable)

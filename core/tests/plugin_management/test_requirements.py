@@ -269,6 +269,7 @@ def test_nothing_is_run_when_everything_is_there(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_missing_requirements_are_installed_once_and_told(tmp_path, interpreter):
     directory = plugin(tmp_path, "bs-example<2\nnumpy\n")
     assert interpreter.install(directory) == ("True", "Installing what plugin example_plugin requires: bs-example<2\n")
@@ -280,6 +281,7 @@ def test_missing_requirements_are_installed_once_and_told(tmp_path, interpreter)
     assert interpreter.install(directory)[0] == "True"
 
 
+@pytest.mark.slow
 def test_the_files_of_the_folder_itself_are_installed_from_where_they_lie(tmp_path, interpreter):
     directory = plugin(tmp_path, "./bs_local-3.0-py3-none-any.whl\n")
     make_wheel(directory, "bs-local", "3.0")
@@ -291,6 +293,7 @@ def test_the_files_of_the_folder_itself_are_installed_from_where_they_lie(tmp_pa
     assert interpreter.install(directory)[0] == "True"
 
 
+@pytest.mark.slow
 def test_a_failing_installation_shows_command_status_and_output(tmp_path, interpreter):
     directory = plugin(tmp_path, "bs-absent\n")
     message, told = interpreter.install(directory)
@@ -309,6 +312,7 @@ def test_shell_characters_mean_nothing(tmp_path, interpreter):
     assert not victim.exists()
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_install_at_once(tmp_path, interpreter):
     directory = plugin(tmp_path, "bs-example\n")
     processes = [interpreter.start(INSTALL, "example_plugin", directory) for _ in range(3)]
@@ -326,6 +330,7 @@ def test_a_requirement_that_contradicts_what_is_shared_is_refused_at_once(tmp_pa
     assert "newenv" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_a_requirement_brings_cannot_replace_what_is_shared(tmp_path, interpreter, wheels):
     make_wheel(wheels, "bs-old", requires=["pandas==0.1"])
     make_wheel(wheels, "pandas", "0.1")
@@ -333,6 +338,7 @@ def test_what_a_requirement_brings_cannot_replace_what_is_shared(tmp_path, inter
     assert f"would change what the library uses: pandas {metadata.version('pandas')} -> 0.1" in message
 
 
+@pytest.mark.slow
 def test_what_the_library_uses_is_kept_and_named(tmp_path, interpreter, wheels):
     # The library uses bs-base through bs-middle; the plugin asks for something that wants another one.
     make_wheel(wheels, "brainscore-core", requires=("bs-middle",))
@@ -357,6 +363,7 @@ def torch_for_cpu(interpreter, wheels):
     interpreter.pip("install", "--no-deps", "torch==9.0+cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("torch_for_cpu")
 def test_a_build_for_another_torch_is_not_installed(tmp_path, interpreter):
     directory = plugin(tmp_path, "torchvision\n")
@@ -367,6 +374,7 @@ def test_a_build_for_another_torch_is_not_installed(tmp_path, interpreter):
     assert interpreter.version("torchvision") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("torch_for_cpu")
 def test_the_build_for_this_torch_is_installed(tmp_path, interpreter, wheels):
     make_wheel(wheels, "torchvision", "0.9+cpu", requires=("torch==9.0",))
@@ -377,6 +385,7 @@ def test_the_build_for_this_torch_is_installed(tmp_path, interpreter, wheels):
         interpreter.remove("torchvision")
 
 
+@pytest.mark.slow
 def test_a_torchvision_from_where_torch_came_from_is_installed(tmp_path, interpreter, wheels):
     make_wheel(wheels, "torch", "9.0")
     make_wheel(wheels, "torchvision", "0.9", requires=("torch==9.0",))
@@ -389,6 +398,7 @@ def test_what_a_dry_run_of_uv_says_is_read(tmp_path):
     assert planned_versions(tmp_path / "absent", said) == {"torchvision": "0.28.0", "my-package": "1.0+cpu"}
 
 
+@pytest.mark.slow
 def test_importing_a_plugin_installs_what_it_requires(tmp_path, interpreter, library):
     source = "import bs_example\nmodel_registry['x'] = lambda: bs_example.VERSION"
     library.add("models", "needs", source, requirements__txt="bs-example==2.0\n")
@@ -438,6 +448,7 @@ def credentials(monkeypatch):
     monkeypatch.setenv("PIP_RETRIES", "0")
 
 
+@pytest.mark.slow
 def test_an_installer_sees_no_credential(tmp_path, credentials):
     """Building a distribution runs what its author wrote, with the environment of the installer."""
     source = tmp_path / "plugin/stealing"

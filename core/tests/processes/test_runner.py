@@ -36,6 +36,7 @@ def test_a_crash_is_named(tmp_path, number, name):
     assert ended.signal == ended.problem == name
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path):
     child = "import pathlib, time; time.sleep(3); pathlib.Path('alive').touch()"
     program = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"

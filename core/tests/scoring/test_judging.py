@@ -185,6 +185,7 @@ def test_a_process_that_cannot_start(library):
     assert "No module named no_such_library" in ran.record.message
 
 
+@pytest.mark.slow
 def test_timeout(library):
     outcomes = scored(library, "a", "hangs", "b", limits=Limits(time=0, least_minutes=2 / 60), minutes=5)
     records = [each.record for each in outcomes]
@@ -204,11 +205,13 @@ def test_memory(library, benchmark):
     assert 0 < records[1].peak_memory_bytes < 0.2e9
 
 
+@pytest.mark.slow
 def test_when_time_is_over_what_was_not_reached_has_no_outcome(library):
     records = [each.record for each in scored(library, "a", "hangs", "b", minutes=2 / 60)]
     assert [record.benchmark for record in records] == ["a"]
 
 
+@pytest.mark.slow
 def test_each_pair_has_its_own_time(library):
     names = [f"sleeps {number}" for number in range(4)]
     outcomes = scored(library, *names, limits=Limits(time=0, least_minutes=1.2 / 60))
@@ -220,6 +223,7 @@ def pids():
     return {line.split()[0] for line in listed.splitlines() if "time.sleep(300)" in line and "import" in line}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
 def test_what_a_batch_leaves_running_is_ended(library):
     before = pids()

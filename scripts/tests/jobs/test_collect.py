@@ -152,6 +152,7 @@ class TestPublish:
             publish([record("m", "c")], checkout, "scores", message="x")
         assert commits(origin) == 2
 
+    @pytest.mark.slow
     def test_two_at_once_keep_all_records(self, origin):
         """Both make the branch, and each puts its records on top of those of the other."""
         checkouts = [clone(origin.parent, f"pusher-{number}") for number in range(2)]

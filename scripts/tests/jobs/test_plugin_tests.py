@@ -85,6 +85,7 @@ def test_failures_of_both_fail_and_say_where(capfd):
     ]
 
 
+@pytest.mark.slow
 def test_further_arguments_reach_pytest(capfd):
     assert run("bad-1", "same", arguments=["-k", "good and not bad"], private=False) == 1
     out = capfd.readouterr().out
@@ -118,6 +119,7 @@ def test_a_folder_that_is_no_plugin_is_a_failure(library, capfd):
             run(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_one_error_of_the_plugin_is_one_failure(library, capfd, plugin_writer, workers):
     test = """
@@ -166,6 +168,7 @@ def outcomes(out):
     return next(line.split()[2:5] for line in out.splitlines() if line.startswith("models/marked  test.py"))
 
 
+@pytest.mark.slow
 def test_private_tests_run_with_a_person_and_not_in_ci(library, capfd, monkeypatch, plugin_writer):
     plugin_writer(library, "models/marked", "model_registry['marked'] = lambda: 2", MARKED)
     monkeypatch.setenv("SOME_TOKEN", "1")
@@ -186,6 +189,7 @@ def test_private_tests_run_with_a_person_and_not_in_ci(library, capfd, monkeypat
     assert outcomes(capfd.readouterr().out) == ["1", "0", "4"]
 
 
+@pytest.mark.slow
 def test_skipping_every_test_is_no_success(library, capfd, plugin_writer):
     test = "import pytest\n@pytest.mark.slow\ndef test_slow(): pass\n"
     plugin_writer(library, "models/lazy", "model_registry['lazy'] = lambda: 2", test)
@@ -221,6 +225,7 @@ def test_credentials_and_what_steers_the_runner_are_taken_away(monkeypatch):
 # -- elsewhere, and what is required -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_plugin_outside_of_the_library_is_tested_in_the_same_way(tmp_path, capfd, plugin_writer):
     test = """
     from tinylibrary.testing import ModelContract
@@ -249,7 +254,9 @@ def test_a_plugin_outside_of_the_library_is_tested_in_the_same_way(tmp_path, cap
     assert not list(mine.rglob(".pytest_cache"))
 
 
-@pytest.mark.parametrize("name", ["my-model", "9lives", "json"])
+@pytest.mark.parametrize(
+    "name", ["my-model", *(pytest.param(name, marks=pytest.mark.slow) for name in ("9lives", "json"))]
+)
 def test_names_that_are_no_identifiers_or_taken(library, capfd, plugin_writer, name):
     test = "from .model import VALUE\ndef test_relative_import():\n    assert VALUE == 8\n"
     plugin_writer(

@@ -77,6 +77,7 @@ def run(repository, *tasks, shard=0, **kwargs):
     return status, {result.plugin.name: result for result in results.plugins}, "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_none_stops_the_others_and_each_says_what_it_gave(repository, monkeypatch, environment):
     add(repository, "a_passes", PASSES)
     add(repository, "b_fails", PASSES + "def test_bad():\n    value = 3\n    assert value == 4\n")
@@ -116,6 +117,7 @@ def test_none_stops_the_others_and_each_says_what_it_gave(repository, monkeypatc
     assert log.count("::error") >= 7
 
 
+@pytest.mark.slow
 @boxed
 def test_no_test_finds_a_credential(repository, monkeypatch, environment):
     """A test looks in its own variables, in those of the processes above it, and in files of the runner."""
@@ -198,6 +200,7 @@ def test_all():
     assert failure.message == "Tests with private data run in a box alone. No bubblewrap."
 
 
+@pytest.mark.slow
 @boxed
 def test_what_one_plugin_leaves_no_other_finds(repository, environment):
     """The first one edits the tests of the second, leaves files in its home and in /tmp, and a process."""
@@ -234,6 +237,7 @@ def test_finds():
     assert [each.status for each in results.values()] == ["passed", "passed"], log
 
 
+@pytest.mark.slow
 @boxed
 def test_of_tests_with_private_data_nothing_is_published_that_they_wrote(repository, environment):
     """A test reads a private value, and says it in every way that a test can."""
@@ -280,6 +284,7 @@ def test_what_tests_print_is_no_command_of_the_log(repository, environment):
     assert not re.search(r"^\s*::set-env|##\[group|^::stop", log, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_requirements_that_cannot_be_installed(repository, monkeypatch, environment):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
     monkeypatch.setenv("PATH", os.defpath)
@@ -292,6 +297,7 @@ def test_requirements_that_cannot_be_installed(repository, monkeypatch, environm
     assert "bs_absent" in failure.message
 
 
+@pytest.mark.slow
 def test_only_the_tasks_of_the_job_run(repository, environment):
     (repository / "pyproject.toml").write_text("[tool.brainscore.ci]\nshard-minutes = 10\n")
     for name in "ab":

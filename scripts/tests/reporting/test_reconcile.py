@@ -611,6 +611,7 @@ def command(github_here, monkeypatch, capsys):
     return start
 
 
+@pytest.mark.slow
 def test_command(github_here, command):
     status, out, err = command(GITHUB_REPOSITORY="owner/name", GITHUB_TOKEN="secret-token")  # noqa: S106 - no secret
     assert status == 0, err

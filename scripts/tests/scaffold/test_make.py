@@ -408,6 +408,7 @@ def test_from_packaged_files(library, packages):
     assert "@pytest.mark.network" in (library / "benchmarks/packed2024/test.py").read_text()
 
 
+@pytest.mark.slow
 def test_from_tables(library, experiment, made_experiment, capsys, monkeypatch, tmp_path):
     """20 stimuli and 6 neurons in every layout, and choices, become plugins whose tests pass as they are."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -552,6 +553,7 @@ def test_templates_follow_the_style_of_the_library(library):
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_the_tutorial_on_a_first_data_set_can_be_followed(library):
     page = (ROOT / "docs/tutorials/first_data_set.md").read_text()
     snippets = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -64,6 +64,7 @@ def test_makes_a_pull_request_of_a_plugin_that_passes_the_checks(start, server, 
     assert {Path(name).name for name in names} == set(files)
 
 
+@pytest.mark.slow
 def test_refuses_a_plugin_that_does_not(start, server, pack, tmp_path):
     done = start(pack.plugin(**{"__init__.py": "import os\nos.system('touch pwned')\nraise SystemExit\n"}))
     assert done.returncode == 1
@@ -72,6 +73,7 @@ def test_refuses_a_plugin_that_does_not(start, server, pack, tmp_path):
     assert not list(tmp_path.rglob("pwned"))
 
 
+@pytest.mark.slow
 def test_refuses_a_hostile_archive(start, server, pack):
     done = start(pack({"../../evil.py": "x"}))
     assert done.returncode == 1

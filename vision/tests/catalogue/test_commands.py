@@ -133,6 +133,7 @@ def test_clean_needs_to_be_told_what(made, capsys, arguments):
     assert capsys.readouterr().err == "Error: Say what to remove: the files of one IDENTIFIER, or --all.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
 def test_fetch_loads(capsys, monkeypatch):
     """A real plugin that needs no network."""

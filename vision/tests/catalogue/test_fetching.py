@@ -155,6 +155,7 @@ def test_sizes_first_then_the_files(stand_ins, capsys, monkeypatch):
     assert "To fetch: 0 B, 0 files in all" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_keeps_nothing_else_from_coming(stand_ins, capsys):
     stand_in_images(stand_ins)
     assert run("--benchmark", BENCHMARK) == NOT_AVAILABLE

@@ -141,6 +141,7 @@ class TestRescore:
         monkeypatch.setitem(model_registry, "other", RandomModel)
         return own_homes / "brain-score/scores"
 
+    @pytest.mark.slow
     def test_a_new_metric_needs_no_forward_pass(self, small, capsys):
         with forward_passes() as passes:
             assert main(["score", "--model", "small1", "--benchmark", "Small.IT-rdm"]) == 0
@@ -161,6 +162,7 @@ class TestRescore:
         assert (first.pop("made"), first) != (second.pop("made"), {})
         assert first == second
 
+    @pytest.mark.slow
     def test_what_is_not_stored_is_named(self, small, capsys):
         assert main(["score", "--model", "small1", "--benchmark", "Small.IT-rdm"]) == 0
         with forward_passes() as passes:

@@ -28,6 +28,7 @@ def network(tmp_path):
     return tmp_path / "some_network.py"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
 def test_it_prints_the_table_and_draws(network, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("atlas.svg", "atlas.png", "atlas.json")]

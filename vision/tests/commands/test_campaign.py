@@ -92,6 +92,7 @@ def test_all_and_lists_from_files(scored, tmp_path, capsys):
     assert "Left out, as their data are not here" in printed.err
 
 
+@pytest.mark.slow
 def test_the_same_command_goes_on_where_it_was(scored, tmp_path, capsys):
     scored.statuses = {("pixels", IT): ("failed:Timeout", None), ("gabor_bank", IT): ("failed:NoLayerError", None)}
     arguments = ["--models", "pixels", "gabor_bank", "--benchmarks", V1, IT]

@@ -68,6 +68,7 @@ class Half(BenchmarkBase):
         return result
 
 
+@pytest.mark.slow
 def test_a_model_in_a_file_is_recorded_by_its_name(own_homes, tmp_path, capsys, monkeypatch):
     first, second = sorted((IT, V1))
     for name in (first, second):

@@ -244,6 +244,7 @@ def test_files_that_a_model_has_written_itself_are_no_secret(package, tmp_path):
     assert len(stored_entries()) == 1
 
 
+@pytest.mark.slow
 def test_the_key_is_the_same_in_every_process_and_after_a_run(package):
     package.write(
         {

@@ -35,6 +35,7 @@ def run_judge(tree, surroundings, tmp_path):
     return run
 
 
+@pytest.mark.slow
 @boxed
 def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_judge, tree, tmp_path):
     forged = tmp_path / "records" / "attacked-forges" / "hostile.json"
@@ -123,6 +124,7 @@ def test_a_model_that_is_nowhere_fails_with_its_name_on_every_benchmark(run_judg
     assert "'hostile'" in records[0].message
 
 
+@pytest.mark.slow
 @boxed
 def test_a_model_is_prepared_once_for_each_revision(tree, surroundings, tmp_path):
     folder = tmp_path / "home" / "cache" / "candidates"
@@ -143,6 +145,7 @@ def test_without_a_box_the_model_is_in_the_process_of_the_judge_if_it_is_ones_ow
     assert (records[0].status, records[0].isolation) == ("scored", "none")
 
 
+@pytest.mark.slow
 def test_without_a_box_no_model_is_beside_private_data(run_judge, tree, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))  # no bubblewrap
     (record,), _ = run_judge("hostile", ["attacked-honest"])

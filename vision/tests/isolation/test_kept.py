@@ -371,6 +371,7 @@ def test_a_candidate_reaches_no_kept_answers(library, tmp_path, stimuli):
 # -- room --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_was_not_used_for_the_longest_time_goes(recorded, again, stimuli, prepared, remote, monkeypatch):
     for age, file in enumerate(_answer_files()):
         os.utime(file, (age, age))

@@ -105,6 +105,7 @@ STORED_ORDER = ["labels that are named", "labels that are learned", "odd one out
 """Designs that reward right answers, which a stored order gives away; the others reward errors like those of people."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", STORED_ORDER)
 def test_stored_order_would_be_found(sets, design, monkeypatch):
     monkeypatch.setattr(choices, "shown", lambda stimuli: stimuli)
@@ -161,6 +162,7 @@ def stand_in(module_stand_ins):
     return once
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kept_homes")
 @pytest.mark.parametrize(("plugin", "identifier", "rules"), [*each_registered()])
 def test_who_never_looks_is_at_chance_in_each_registered_benchmark(stand_in, plugin, identifier, rules):

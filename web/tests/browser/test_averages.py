@@ -62,6 +62,7 @@ def expected_of(scores, chosen):
     return average_tree(counted, parents, missing="zero")
 
 
+@pytest.mark.slow
 def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, open_page):
     names, leaves, nodes = tree
     rng = random.Random(1)  # noqa: S311 - made-up scores, no secrets

@@ -90,7 +90,7 @@ def is_plain(page):
 
 
 @pytest.mark.parametrize(
-    "kind", [kind if kind in {"model", "average"} else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+    "kind", [kind if kind == "average" else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 )
 def test_pages_are_accessible_fit_a_phone_and_are_printed_light_whole_and_without_controls(
     kind, folder, pages, serve, open_page, violations, on_paper

@@ -127,6 +127,7 @@ def test_columns_unfold_below_their_parent(table):
     assert "closed=neural" in page.url
 
 
+@pytest.mark.slow
 def test_every_cell_without_a_score_says_why(table, board_of_table):
     board, columns = board_of_table
     page = table("#open=V1,simulated")
@@ -221,6 +222,7 @@ def test_benchmarks_are_chosen_by_what_is_known_of_them(folder_of_table, render,
     assert page.evaluate(chosen) == leaves
 
 
+@pytest.mark.slow
 def test_pinned_rows_stay_in_sight(table, board_of_table):
     board, columns = board_of_table
     last = board["models"]["slug"][expected_order(columns, 0)[-1]]
@@ -421,6 +423,7 @@ def test_column_that_does_not_come_says_so(folder_of_table, open_page, tmp_path)
     page.locator("#panel").get_by_text("could not be loaded").wait_for()
 
 
+@pytest.mark.slow
 def test_only_what_is_in_sight_exists(table):
     page = table("#open=V1,V2,V4,IT,behavior,engineering", viewport={"width": 1440, "height": 900})
     for at in range(0, 4_000, 400):
@@ -435,6 +438,7 @@ def test_only_what_is_in_sight_exists(table):
         assert heads == cells
 
 
+@pytest.mark.slow
 def test_print_shows_all_rows_and_says_which_columns_are_left_out(table, on_paper):
     page = table("#open=V1,V2", color_scheme="dark")
     assert on_paper(page) == ["rgb(255, 255, 255)"]
@@ -470,8 +474,9 @@ STATES = {
     [
         *(pytest.param(state, None, 1440, "light", marks=pytest.mark.slow) for state in STATES),
         pytest.param("wide open", None, 390, "dark", marks=pytest.mark.slow),
-        ("score", None, 390, "dark"),
-        *(("first", menu, 390, "dark") for menu in ("filters", "columns", "take")),
+        pytest.param("score", None, 390, "dark", marks=pytest.mark.slow),
+        *(pytest.param("first", menu, 390, "dark", marks=pytest.mark.slow) for menu in ("filters", "take")),
+        ("first", "columns", 390, "dark"),
     ],
 )
 def test_table_is_accessible(table, violations, state, menu, width, theme):
@@ -491,6 +496,7 @@ def test_all_rows_of_the_table_are_accessible(table, violations):
     assert violations(page, without="no-such-thing") == []
 
 
+@pytest.mark.slow
 def test_site_of_records_has_all_that_its_table_asks_for(tmp_path, serve, open_page):
     made = MadeUp.of("30x24", seed=3)
     (tmp_path / "records").mkdir()
@@ -544,6 +550,7 @@ SHOWN = """() => [...document.querySelectorAll('#board tr')].map((row) => [...ro
 }))"""
 
 
+@pytest.mark.slow
 def test_rows_that_are_used_again_show_what_new_ones_would(table):
     page = table("#open=V1", viewport={"width": 1000, "height": 700})
     scroller = page.locator("#scroller")

@@ -25,6 +25,7 @@ def test_every_pair_is_scored_once(batches, library):
     assert names(made) == sorted(library.begun_pairs())
 
 
+@pytest.mark.slow
 def test_what_stands_beside_a_record_arrives_with_it(batches, library, tmp_path):
     """Values of single neuroids are kept where the campaign runs, as its records are."""
     run = partial(run_on_cluster, library=library.name, cluster="local:1")
@@ -36,6 +37,7 @@ def test_what_stands_beside_a_record_arrives_with_it(batches, library, tmp_path)
         assert list(values["neuroid"]) == [0.0, 1.0, 2.0]
 
 
+@pytest.mark.slow
 def test_the_scheduler_is_not_asked_for_each_outcome(batches, library, monkeypatch):
     """It would cost more than all else that a pair costs."""
     from distributed import Client
@@ -48,6 +50,7 @@ def test_the_scheduler_is_not_asked_for_each_outcome(batches, library, monkeypat
     assert len(asked) <= time.monotonic() - started + 2
 
 
+@pytest.mark.slow
 def test_outcomes_come_as_soon_as_they_are_there(batches, library):
     """Not when the piece ends: what has come is not lost with the worker."""
     (batch,) = batches(["waits for b1"], 3)
@@ -95,6 +98,7 @@ def test_a_pair_that_needs_a_gpu_goes_to_a_worker_with_one(cluster, batches, lib
     assert {worker for *_, worker in library.begun()} == {cluster.programs["with a GPU"].pid}
 
 
+@pytest.mark.slow
 def test_what_no_worker_has_is_said_in_a_record(batches, library):
     (batch,) = batches(["a"], 2, memory_gb=1e6)
     made = list(run_on_cluster([batch], library.name, cluster="local:1"))

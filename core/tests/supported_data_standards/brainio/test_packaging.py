@@ -557,6 +557,7 @@ print(json.dumps([first["csv_sha1"], first["zip_sha1"], second["sha1"]]))
 """
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_every_process(tmp_path, capsys, monkeypatch):
     folder = make_images(tmp_path / "stimuli", ["a.png", "b.png"])
     monkeypatch.setattr(sys, "argv", ["", folder, tmp_path / "here", 1])
@@ -649,7 +650,7 @@ def package_for_ever(folder, target, ready):
         package_data_assembly_locally(assembly + number, "A2024", "A2024", downloads_path=target)
 
 
-@pytest.mark.parametrize("trials", [12, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("trials", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_kill_leaves_no_half_written_file(tmp_path, trials):
     """Kill the packaging process and look at what is there under final names each time."""
     folder = make_images(tmp_path / "stimuli", [f"s{number}.bin" for number in range(6)])

@@ -52,6 +52,7 @@ def test_brain_reaches_its_ceiling_and_shuffled_does_not(truth):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth), visual_degrees=2)))) < 0.15
 
 
+@pytest.mark.slow
 def test_masks_find_where_neurons_look(truth):
     """A convolutional layer of 2 channels x 2 x 2 positions that holds the signal of four neurons, and others."""
     n = truth.sizes["presentation"]

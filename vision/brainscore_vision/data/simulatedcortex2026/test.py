@@ -188,6 +188,7 @@ class TestDataset:
         np.testing.assert_allclose(truth.values[..., 2], (by_region["V4"] + by_region["IT"]) / 2)
         np.testing.assert_allclose(truth.values[..., 4], by_region["IT"])
 
+    @pytest.mark.slow
     def test_damaged_caches_are_repaired_and_what_is_made_again_is_identical(self, tmp_path, monkeypatch):
         first = load_dataset("SimulatedCortex2026")
         whole = settings().cache_home / "simulatedcortex2026"

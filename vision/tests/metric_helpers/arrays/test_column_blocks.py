@@ -138,6 +138,7 @@ def test_what_lies_in_a_file_is_known(saved):
     assert not is_mapped([1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux's account of the memory")
 def test_pages_of_a_memory_map_are_given_back_and_can_be_read_again(saved, monkeypatch):
     monkeypatch.setattr(column_blocks, "BLOCK_BYTES", 2**22)

@@ -282,6 +282,7 @@ def test_interrupted_append_leaves_the_file_whole(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["a.nc"]
 
 
+@pytest.mark.slow
 @given(st.lists(TEXT, min_size=1, max_size=8), st.integers(1, 3))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_text_of_fixed_length_is_lossless(tmp_path, monkeypatch, texts, n_dims):
@@ -298,6 +299,7 @@ def test_text_of_fixed_length_is_lossless(tmp_path, monkeypatch, texts, n_dims):
     assert_same_values(read["whole"].values, made.values)
 
 
+@pytest.mark.slow
 def test_large_text_coordinates_are_compressed(tmp_path):
     n = 20_000
     texts = [f"stimulus_{number % 100}" for number in range(n)]

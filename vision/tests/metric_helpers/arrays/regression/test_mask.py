@@ -50,6 +50,7 @@ def by_torch(x, y, settings):
     return [part.detach().numpy() for part in (m, w, b)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [

@@ -116,6 +116,7 @@ def test_declared_benchmarks_follow_the_naming_of_public_data():
         assert all("public" in identifier or "Simulated" in identifier for identifier in identifiers)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
 def test_every_region_has_a_benchmark_without_download(monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
