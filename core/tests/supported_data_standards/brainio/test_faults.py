@@ -104,8 +104,9 @@ def broken_entries(home):
     return broken
 
 
-@pytest.mark.parametrize("trials", [5, pytest.param(100, marks=pytest.mark.slow)])
-def test_kill_at_any_moment_of_download_and_extraction(server, tmp_path, trials):
+@pytest.mark.slow
+def test_kill_at_any_moment_of_download_and_extraction(server, tmp_path):
+    trials = 100
     names = [f"{number:03}.png" for number in range(300)]
     archive = zip_of({name: random.Random(name).randbytes(2000) for name in names})  # noqa: S311 - just bytes
     table = "stimulus_id,filename\n" + "".join(f"{name},{name}\n" for name in names)

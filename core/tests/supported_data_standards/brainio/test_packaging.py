@@ -650,14 +650,14 @@ def package_for_ever(folder, target, ready):
         package_data_assembly_locally(assembly + number, "A2024", "A2024", downloads_path=target)
 
 
-@pytest.mark.parametrize("trials", [3, pytest.param(100, marks=pytest.mark.slow)])
-def test_kill_leaves_no_half_written_file(tmp_path, trials):
+@pytest.mark.slow
+def test_kill_leaves_no_half_written_file(tmp_path):
     """Kill the packaging process and look at what is there under final names each time."""
     folder = make_images(tmp_path / "stimuli", [f"s{number}.bin" for number in range(6)])
     target = tmp_path / "out"
     rng, seen = np.random.default_rng(0), 0
     forked = multiprocessing.get_context("fork")  # a process that imports all of it again takes seconds
-    for _ in range(trials):
+    for _ in range(100):
         ready = forked.Event()
         process = forked.Process(target=package_for_ever, args=(folder, target, ready))
         process.start()
