@@ -1,6 +1,7 @@
 """Know which plugin registers which identifier without importing any plugin.
 
-Every plugin's ``__init__.py`` is parsed once and its registrations are cached; later look-ups only compare stamps.
+Every plugin's ``__init__.py`` and table (see `table_of`) are read once and its registrations cached; later look-ups
+only compare stamps.
 """
 
 from __future__ import annotations
@@ -18,14 +19,19 @@ from typing import Any
 from brainscore_core.config import settings
 from brainscore_core.errors import PluginError
 from brainscore_core.identity.digest import text_digest
-from brainscore_core.identity.stamp import Stamp, file_stamp
+from brainscore_core.identity.stamp import file_stamp
 from brainscore_core.identity.store import Store
 from brainscore_core.plugin_management.registry import FOLDERS, Kind, kind_named
-from brainscore_core.plugin_management.source.registrations import Computed, Registration, read_registrations
+from brainscore_core.plugin_management.source.registrations import (
+    Computed,
+    Registration,
+    read_registrations,
+    table_of,
+)
 
 __all__ = ["Computed", "Plugin", "PluginIndex", "PluginRoot", "Registration", "library_roots", "owners"]
 
-_FORMAT = 4  # of the index file; raise it if rows change
+_FORMAT = 5  # of the index file; raise it if rows change
 # A file changed just before it was read may change again with the same times, so it is read again.
 _SETTLED_AFTER_NS = 2_000_000_000
 
@@ -173,8 +179,8 @@ class PluginIndex:
         return [plugin for plugin in self.plugins(folder) if plugin.problem is not None]
 
 
-# Stamp of the `__init__.py`, whether that was old enough to show later changes, registrations, computed registrations,
-# problem. Plain lists: a look-up of one name turns only its own plugin into objects.
+# Stamp of the `__init__.py` and of a table, whether these were old enough to show later changes, registrations,
+# computed registrations, problem. Plain lists: a look-up of one name turns only its own plugin into objects.
 _Row = list[Any]
 
 # Rows of this process by folder of the index and root. Never trusted without comparing stamps.
@@ -201,7 +207,7 @@ def _refreshed(root: PluginRoot) -> dict[str, _Row]:
         stamp = stamps[name]
         fresh[name] = [
             list(stamp),
-            max(stamp.modified_ns, stamp.changed_ns) + _SETTLED_AFTER_NS < now,
+            max(*stamp[1::4], *stamp[2::4]) + _SETTLED_AFTER_NS < now,  # times of change of content and status
             [list(vars(registration).values()) for registration in registrations],
             [list(vars(registration).values()) for registration in computed],
             problem,
@@ -230,11 +236,12 @@ def _plugin(root: PluginRoot, name: str, row: _Row) -> Plugin:
     )
 
 
-def _stamps(root: Path) -> dict[str, Stamp]:
+def _stamps(root: Path) -> dict[str, tuple[int, ...]]:
     try:
         with os.scandir(root) as folders:
             paths = {folder.name: folder.path for folder in folders if folder.name[0] not in "._" and folder.is_dir()}
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    table = table_of(root / "plugin").name
     stamps = {name: file_stamp(f"{path}/__init__.py") for name, path in paths.items()}
-    return {name: stamp for name, stamp in stamps.items() if stamp}
+    return {name: (*stamp, *(file_stamp(f"{paths[name]}/{table}") or ())) for name, stamp in stamps.items() if stamp}

@@ -19,6 +19,7 @@ from brainscore_core.own_code import place_in_plugin
 from brainscore_core.plugin_management.import_plugin import load_plugin
 from brainscore_core.plugin_management.named import make_importable, plugin_at
 from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.source.registrations import table_of
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
@@ -132,11 +133,13 @@ class ContractModule(pytest.Module):
 def contract_classes(plugin: Plugin, repository: Path) -> dict[str, type]:
     """Return a contract class for each registered identifier that the plugin's own tests do not name.
 
+    Rows of a table have none: a plugin with many models tests them its own way.
+
     They derive from those in ``CONTRACTS`` of the domain's module ``testing`` and are called by the identifier, with
     the kind for kinds that share a folder. Paths in messages are relative to ``repository``.
     """
     library = plugin.root.package.rpartition(".")[0]
-    if importlib.util.find_spec(f"{library}.testing") is None:
+    if importlib.util.find_spec(f"{library}.testing") is None or table_of(plugin.directory).is_file():
         return {}
     contracts = importlib.import_module(f"{library}.testing").CONTRACTS
     path = plugin.init_file

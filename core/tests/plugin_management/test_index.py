@@ -138,6 +138,25 @@ def test_a_change_that_keeps_size_and_modification_time_counts(library, index, m
     assert index.identifiers(MODEL) == ["b"]
 
 
+def test_a_table_lists_what_a_function_registers(library, index, monkeypatch):
+    folder = library.add("models", "family", "model_registry.update(models_of(__file__))")
+    assert index.identifiers(MODEL) == []
+    assert [plugin.name for plugin in index.computing(MODEL)] == ["family"]
+    table = folder / "models.csv"
+    table.write_text('identifier,source\n"net, small",a\nnet:large=2,b\n')
+    age(monkeypatch)
+    assert index.identifiers(MODEL) == ["net, small", "net:large=2"]
+    assert index.computing(MODEL) == []
+    ((plugin, registration),) = index.find(MODEL, "net:large=2")
+    assert (plugin.name, registration.line, registration.conditional) == ("family", 2, False)
+    table.write_text(table.read_text().replace("large", "great"))  # the same size
+    forget()
+    assert index.identifiers(MODEL) == ["net, small", "net:great=2"]
+    table.write_bytes(b"identifier\n\xff\n")
+    (plugin,) = index.broken("models")
+    assert "models.csv is no table of comma-separated values in UTF-8" in plugin.problem
+
+
 def test_a_file_too_young_to_be_trusted_is_parsed_again(library, index, parsed):
     library.add("models", "young", "model_registry['a'] = f")
     index.plugins("models")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import csv
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,7 @@ __all__ = [
     "parse",
     "read_registrations",
     "run_at_import",
+    "table_of",
 ]
 
 
@@ -54,27 +56,47 @@ _MOST_TURNS = 20_000  # no plugin registers as much; loops within loops end
 
 
 def read_registrations(files: Iterable[Path]) -> list[tuple[list[Registration], list[Computed], str | None]]:
-    """Return the registrations of each ``__init__.py``, see `find_registrations`, and why it cannot be read, if so."""
+    """Return the registrations of each ``__init__.py``, see `find_registrations`, and why it cannot be read, if so.
+
+    The first column of a table beside it, see `table_of`, has the keys of ``registry.update(function(...))``.
+    """
     contents: list[tuple[list[Registration], list[Computed], str | None]] = []
     for file in files:
         try:
-            contents.append((*find_registrations(parse(file.read_bytes(), str(file))), None))
+            tree = parse(file.read_bytes(), str(file))
+            contents.append((*find_registrations(tree, _first_column(table_of(file.parent))), None))
         except SyntaxError as error:
             contents.append(([], [], f"{file}:{error.lineno or 1}: {error.msg}"))
-        except (OSError, RecursionError) as error:
+        except (OSError, RecursionError, ValueError) as error:
             contents.append(([], [], f"{file}:1: {type(error).__name__}: {error}"))
     return contents
 
 
-def find_registrations(tree: ast.Module) -> tuple[list[Registration], list[Computed]]:
+def table_of(directory: Path) -> Path:
+    """Return the table of a plugin, which it may lack: ``models.csv`` for one in the folder ``models``."""
+    return directory / f"{directory.parent.name}.csv"
+
+
+def _first_column(table: Path) -> tuple[str, ...]:
+    try:
+        with table.open(encoding="utf-8", newline="") as stream:
+            return tuple(row[0] for row in csv.reader(stream) if row)[1:]
+    except FileNotFoundError:
+        return ()
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{table} is no table of comma-separated values in UTF-8 ({error})") from error
+
+
+def find_registrations(tree: ast.Module, table: Sequence[str] = ()) -> tuple[list[Registration], list[Computed]]:
     """Return one registration per registry and identifier, and one `Computed` per other line, by line.
 
     Understood are assignments to ``<name>_registry['identifier']`` and to other names of a registry, ``setdefault``,
     and ``update`` and ``|=`` with a literal dictionary. Keys are literals, constants, or made of the variables of loops
-    over literal lists. The bodies of ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not count. Source that
-    is nested too deeply raises a `RecursionError`.
+    over literal lists. ``update`` with the result of a function registers the identifiers of `table`, if there are any.
+    The bodies of ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not count. Source that is nested too deeply
+    raises a `RecursionError`.
     """
-    reader = _Reader(tree)
+    reader = _Reader(tree, table)
     reader.read(tree.body)
     return sorted(reader.found.values(), key=lambda found: found.line), sorted(
         (Computed(registry, line) for registry, line in reader.computed), key=lambda computed: computed.line
@@ -86,6 +108,7 @@ class _Reader:
     """Walks through statements as the interpreter would, knowing only literals."""
 
     tree: ast.Module
+    table: Sequence[str] = ()  # identifiers
     found: dict[tuple[str, str], Registration] = field(default_factory=dict)
     computed: set[tuple[str, int]] = field(default_factory=set)
     # Other names of a registry; None where a name that looks like one is the plugin's own.
@@ -137,6 +160,10 @@ class _Reader:
             self.found[registry, key] = Registration(registry, key, line, self.conditions > 0)
 
     def _record_all(self, registry: str, mapping: ast.expr) -> None:
+        if isinstance(mapping, ast.Call) and self.table:
+            for identifier in self.table:
+                self._record(registry, identifier, mapping.lineno)
+            return
         keys = mapping.keys if isinstance(mapping, ast.Dict) else [None]
         for key in keys:
             self._record(registry, UNKNOWN if key is None else self._value(key), mapping.lineno)
