@@ -105,7 +105,7 @@ def load_benchmark(identifier: str) -> Benchmark:
 
 
 def load_model(identifier: str) -> BrainModel:
-    """Load a model of the ventral stream, such as ``'pixels'``."""
+    """Load a model of the ventral stream, such as ``'pixels'`` or ``'timm:resnet18.a1_in1k'``."""
     return cast("BrainModel", _load("model", identifier))
 
 
@@ -173,13 +173,15 @@ def find_plugin_directory(kind: str, identifier: str) -> Path:
     return find_plugin(_LIBRARY, kind, identifier).directory
 
 
-def known_identifiers(kind: str) -> list[str]:
+def known_identifiers(kind: str, *, schemes: bool = False) -> list[str]:
     """Return every loadable identifier of one kind, sorted, without importing any plugin.
 
     Parameters
     ----------
     kind : {'data', 'stimulus_set', 'metric', 'benchmark', 'model'}
         Registry; plurals and the names of the folders work too.
+    schemes
+        Whether to import the plugins of schemes, such as ``timm:``, and include the names that these know.
 
     Returns
     -------
@@ -189,4 +191,4 @@ def known_identifiers(kind: str) -> list[str]:
     """
     from brainscore_core.plugin_management.import_plugin import known_identifiers_of
 
-    return known_identifiers_of(_LIBRARY, kind)
+    return known_identifiers_of(_LIBRARY, kind, schemes=schemes)

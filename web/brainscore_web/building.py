@@ -15,7 +15,7 @@ from brainscore_web.leaderboard import site
 from brainscore_web.leaderboard.catalogue import Catalogue, catalogues
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.removed import check_removed, said_gone
-from brainscore_web.leaderboard.sources import CommitSource, FolderSource, Source
+from brainscore_web.leaderboard.sources import CommitSource, FolderSource, Source, pair_of
 
 __all__ = ["build_site"]
 
@@ -68,7 +68,11 @@ def _source(
         else CommitSource.of(Path.cwd(), at, _day(date))
     )
     # Last, since looking up installed domains takes a while: other options have been checked by then.
-    yield source, catalogues() if catalogue is None else Catalogue.from_json(catalogue.read_bytes())
+    if catalogue is None:
+        recorded = {pair[1] for path in source.paths() if (pair := pair_of(path)) is not None}
+        yield source, catalogues(recorded)
+    else:
+        yield source, Catalogue.from_json(catalogue.read_bytes())
 
 
 def _day(text: str | None) -> dt.date | None:

@@ -100,6 +100,7 @@ def _place(library: str, kind: Kind, identifier: str) -> str:
     lines = [
         entry.line
         for entry in plugin.registrations
-        if (entry.registry, entry.identifier) == (kind.registry, identifier)
+        if entry.registry == kind.registry
+        and (entry.identifier == identifier or (entry.is_scheme and identifier.startswith(entry.identifier)))
     ]
     return f" ({plugin.init_file}{f':{lines[0]}' if lines else ''})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import sys
@@ -13,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from brainscore_core.config import settings
-from brainscore_core.errors import BrainScoreError, PluginError
+from brainscore_core.errors import BrainScoreError, PluginError, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, Registration, library_roots
 from brainscore_core.plugin_management.owned_registry import OwnedRegistry
 from brainscore_core.plugin_management.registry import (
@@ -48,7 +49,8 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     kind
         ``'data'``, ``'stimulus_set'``, ``'metric'``, ``'benchmark'`` or ``'model'``, or the name of a folder.
     identifier
-        Key in the registry. Keys assigned at run time need no plugin.
+        Key in the registry. Keys assigned at run time need no plugin. A key that ends with ``:`` is a scheme: its
+        factory takes the rest of an identifier, so that ``registry['mylibrary:']`` makes ``'mylibrary:net50'`` too.
     index
         Plugins to search; None stands for those of the library.
 
@@ -66,12 +68,15 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     """
     registered_kind = kind_named(kind)
     registry = _registry(library, registered_kind)
-    if identifier not in registry:
+    key = identifier
+    if key not in registry:
         plugin, registration = _find(library, registered_kind, identifier, index or PluginIndex(library_roots(library)))
         load_plugin(library, plugin)
-        if identifier not in registry:
-            raise _not_registered(plugin, registered_kind, identifier, registration)
-    return registry.accepted(identifier) if isinstance(registry, OwnedRegistry) else registry[identifier]
+        key = registration.identifier if registration else identifier
+        if key not in registry:
+            raise _not_registered(plugin, registered_kind, key, registration)
+    factory = registry.accepted(key) if isinstance(registry, OwnedRegistry) else registry[key]
+    return functools.partial(factory, identifier.removeprefix(key)) if key.endswith(":") else factory
 
 
 def find_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex | None = None) -> Plugin:
@@ -122,14 +127,24 @@ class ImportPlugin:
         _install_requirements(self._plugin)
 
 
-def known_identifiers_of(library: str, kind: str, *, index: PluginIndex | None = None) -> list[str]:
+def known_identifiers_of(
+    library: str, kind: str, *, index: PluginIndex | None = None, schemes: bool = False
+) -> list[str]:
     """Return every identifier that plugins register literally or that was registered at run time, sorted.
 
-    No plugin is imported; see `import_plugin` for the parameters.
+    No plugin is imported, unless the names of its `schemes` are asked for: those that ``names()`` of their factories
+    returns. See `import_plugin` for the other parameters.
     """
     registered_kind = kind_named(kind)
     index = index or PluginIndex(library_roots(library))
-    return sorted({*index.identifiers(registered_kind), *_registry(library, registered_kind)})
+    registered = {*index.identifiers(registered_kind), *_registry(library, registered_kind)}
+    identifiers = {identifier for identifier in registered if not identifier.endswith(":")}
+    if schemes:
+        for scheme in index.identifiers(registered_kind, schemes=True):
+            with suppress(BrainScoreError):  # the library that it is for is not installed
+                factory = import_plugin(library, kind, scheme, index=index).func  # type: ignore[attr-defined]  # a partial
+                identifiers.update(f"{scheme}{name}" for name in factory.names())
+    return sorted(identifiers)
 
 
 def load_plugin(library: str, plugin: Plugin) -> ModuleType:
@@ -229,6 +244,12 @@ def _not_found(
                     f"{plugin.problem}. Correct that file and try again."
                 )
     remarks = list(remarks)
+    scheme, colon, _ = identifier.partition(":")
+    if schemes := index.identifiers(kind, schemes=True) if colon else []:
+        meant = did_you_mean(f"{scheme}:", schemes)
+        remarks.append(
+            f"No plugin takes names that start with {scheme + colon!r}; expected {', '.join(schemes)}.{meant}"
+        )
     if broken:
         listing = "; ".join(str(plugin.problem) for plugin in broken[:_MOST_LISTED])
         more = f"; and {len(broken) - _MOST_LISTED} more" if len(broken) > _MOST_LISTED else ""
@@ -237,7 +258,7 @@ def _not_found(
         kind,
         identifier,
         library=library,
-        known=dict.fromkeys([*index.identifiers(kind), *_registry(library, kind)]),
+        known=known_identifiers_of(library, kind.name, index=index),
         elsewhere=[
             other
             for other in KINDS.values()

@@ -77,12 +77,17 @@ class Plugin:
         """The name it is imported under. Folder names that are no Python identifiers are fine."""
         return f"{self.root.package}.{self.name}"
 
-    def identifiers(self, kind: Kind, *, conditional: bool = True) -> list[str]:
-        """Return the identifiers of one kind that it registers, ``conditional`` ones (below ``if`` or ``try``) too."""
+    def identifiers(self, kind: Kind, *, conditional: bool = True, schemes: bool = False) -> list[str]:
+        """Return the identifiers of one kind that it registers, or its `schemes`, such as ``'mylibrary:'``.
+
+        ``conditional`` ones (below ``if`` or ``try``) count too.
+        """
         return [
             registration.identifier
             for registration in self.registrations
-            if registration.registry == kind.registry and (conditional or not registration.conditional)
+            if registration.registry == kind.registry
+            and registration.is_scheme == schemes
+            and (conditional or not registration.conditional)
         ]
 
 
@@ -125,7 +130,11 @@ class PluginIndex:
         ]
 
     def find(self, kind: Kind, identifier: str) -> list[tuple[Plugin, Registration]]:
-        """Return every plugin that registers an identifier, and where; normally one."""
+        """Return every plugin that registers an identifier, or else its scheme (``a:`` of ``a:b``), and where."""
+        scheme, colon, _ = identifier.partition(":")
+        return self._registering(kind, identifier) or (self._registering(kind, scheme + colon) if colon else [])
+
+    def _registering(self, kind: Kind, identifier: str) -> list[tuple[Plugin, Registration]]:
         return [
             (_plugin(root, name, row), Registration(*values))
             for root in self.roots
@@ -139,17 +148,17 @@ class PluginIndex:
         """Return identifier -> ``__init__.py`` of every plugin that registers it."""
         files: dict[str, list[Path]] = {}
         for plugin in self.plugins(kind.folder):
-            for identifier in dict.fromkeys(plugin.identifiers(kind)):
+            for identifier in dict.fromkeys([*plugin.identifiers(kind), *plugin.identifiers(kind, schemes=True)]):
                 files.setdefault(identifier, []).append(plugin.init_file)
         return files
 
-    def identifiers(self, kind: Kind, *, conditional: bool = True) -> list[str]:
+    def identifiers(self, kind: Kind, *, conditional: bool = True, schemes: bool = False) -> list[str]:
         """Return all identifiers of a kind, each once, sorted by plugin and line. See `Plugin.identifiers`."""
         return list(
             dict.fromkeys(
                 identifier
                 for plugin in self.plugins(kind.folder)
-                for identifier in plugin.identifiers(kind, conditional=conditional)
+                for identifier in plugin.identifiers(kind, conditional=conditional, schemes=schemes)
             )
         )
 

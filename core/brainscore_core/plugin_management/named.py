@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError, count, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
-from brainscore_core.plugin_management.registry import FOLDERS
+from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 
 __all__ = ["find_plugins", "label_of", "make_importable", "plugin_at", "plugins_named"]
 
@@ -33,6 +33,7 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
         for plugin in plugins
         if name in (plugin.name, label_of(plugin), *(entry.identifier for entry in plugin.registrations))
     ]
+    matches = matches or [plugin for kind in KINDS.values() for plugin, _ in index.find(kind, name)]
     if matches:
         return matches
     _refuse_without_init(index, name)

@@ -44,6 +44,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "ScoreRecord",
     "Status",
+    "file_name_of",
     "json_schema",
     "record_path",
     "values_path",
@@ -433,7 +434,7 @@ def record_path(folder: Path, model: str, benchmark: str) -> Path:
     Identifiers may hold any character; those that file names cannot hold are percent-encoded, as is one character of
     each name that a file system reserves or changes.
     """
-    return folder / _file_name(benchmark) / f"{_file_name(model)}.json"
+    return folder / file_name_of(benchmark) / f"{file_name_of(model)}.json"
 
 
 def _encodable(said: str) -> str:
@@ -445,7 +446,8 @@ def values_path(record: Path) -> Path:
     return record.with_name(f"{record.name.removesuffix('.json')}.values.npz")
 
 
-def _file_name(identifier: str) -> str:
+def file_name_of(identifier: str) -> str:
+    """Return an identifier as part of a path, see `record_path`."""
     name = quote(identifier, safe=" +=@,()[]").replace("~", "%7E")  # 'GIT~1' is '.git' for Windows
     if name.startswith(".") or name.partition(".")[0].rstrip().upper() in _DEVICES:  # hidden, '.' or '..'
         name = f"%{ord(name[0]):02X}{name[1:]}"

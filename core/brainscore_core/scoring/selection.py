@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -24,7 +24,9 @@ def is_pattern(text: str, known: Iterable[str] = ()) -> bool:
     return text not in known and (text == ALL or text.startswith("@") or _WILD.search(text) is not None)
 
 
-def select(wanted: Sequence[str], known: Sequence[str], what: str) -> list[str]:
+def select(
+    wanted: Sequence[str], known: Sequence[str], what: str, *, exists: Callable[[str], bool] = lambda _: False
+) -> list[str]:
     """Return the selected names, each once, in the order of the request.
 
     Parameters
@@ -34,6 +36,8 @@ def select(wanted: Sequence[str], known: Sequence[str], what: str) -> list[str]:
         with a name or a pattern on each line, where ``#`` starts a comment.
     what
         Noun for messages, such as ``'model'``.
+    exists
+        Tells of a name that is not `known` whether it exists nevertheless.
 
     Raises
     ------
@@ -45,7 +49,7 @@ def select(wanted: Sequence[str], known: Sequence[str], what: str) -> list[str]:
     selection: dict[str, None] = {}
     wrong: list[str] = []
     for text, where in _texts(wanted, known):
-        matches = _matches(text, known)
+        matches = _matches(text, known) or ([text] if exists(text) else [])
         selection.update(dict.fromkeys(matches))
         if not matches:
             wrong.append(_wrong(text, known, what, where))

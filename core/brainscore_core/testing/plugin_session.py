@@ -151,7 +151,8 @@ def contract_classes(plugin: Plugin, repository: Path) -> dict[str, type]:
             continue
         covered = {test.identifier for test in _derived(base) if test.__module__.startswith(f"{plugin.module}.")}
         for entry in plugin.registrations:
-            if entry.registry == kind.registry and not entry.conditional and entry.identifier not in covered:
+            is_one = entry.registry == kind.registry and not (entry.conditional or entry.is_scheme)
+            if is_one and entry.identifier not in covered:
                 name = entry.identifier if kind.name == kind.folder.rstrip("s") else f"{entry.identifier}:{kind.name}"
                 registered_at = f"{path.as_posix()}:{entry.line}"
                 attributes = {"identifier": entry.identifier, "registered_at": registered_at}

@@ -252,3 +252,34 @@ def test_known_identifiers_are_sorted_and_import_nothing(library):
     library.module.model_registry["m"] = list
     assert known_identifiers_of(library.name, "model") == ["a", "m", "z"]
     assert f"{library.name}.models.b" not in sys.modules
+
+
+SCHEME = """
+class Factory:
+    def __call__(self, name): return f"made {name}"
+    def names(self): return ["a", "b.C/d@1"]
+model_registry["zoo:"] = Factory()
+"""
+
+
+def test_a_scheme_answers_for_every_name_that_follows_it(library):
+    folder = library.add("models", "zoo_by_name", SCHEME)
+    library.add("models", "other", "model_registry['zoo:a'] = lambda: 'its own'")
+    assert find_plugin(library.name, "model", "zoo:b.C/d@1").directory == folder
+    assert known_identifiers_of(library.name, "model") == ["zoo:a"]
+    assert f"{library.name}.models.zoo_by_name" not in sys.modules
+    assert load(library, "zoo:b.C/d@1") == "made b.C/d@1"
+    assert load(library, "zoo::") == "made :"
+    assert load(library, "zoo:") == "made "
+    assert load(library, "zoo:a") == "its own"
+    assert known_identifiers_of(library.name, "model", schemes=True) == ["zoo:a", "zoo:b.C/d@1"]
+    with pytest.raises(UnknownIdentifierError, match=r"start with 'zo:'; expected zoo:\. Did you mean 'zoo:'\?"):
+        load(library, "zo:a")
+    with pytest.raises(UnknownIdentifierError, match=r"No model is registered as 'zoo' "):
+        load(library, "zoo")
+
+
+def test_names_of_a_library_that_is_not_installed_are_left_out(library):
+    fails = "def names(self): from brainscore_core.errors import RequirementsError; raise RequirementsError('absent')"
+    library.add("models", "zoo_by_name", SCHEME.replace('def names(self): return ["a", "b.C/d@1"]', fails))
+    assert known_identifiers_of(library.name, "model", schemes=True) == []

@@ -30,6 +30,9 @@ def test_lists_from_files(tmp_path):
     file = tmp_path / "models.txt"
     file.write_text("\ufeff# the small ones\n\npixels   # no network\n resnet*\r\nalexnet")
     assert select([f"@{file}", "pixels"], KNOWN, "model") == ["pixels", "resnet18", "resnet50", "alexnet"]
+    file.write_text("zoo:a.B/c@1\nzo:a")
+    with pytest.raises(UnknownIdentifierError, match=r"registered as 'zo:a' \(7 known\) \(.*, line 2\)\.$"):
+        select(["zoo:b", f"@{file}"], KNOWN, "model", exists=lambda name: name.startswith("zoo:"))
 
 
 @pytest.mark.parametrize(

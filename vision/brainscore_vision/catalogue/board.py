@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.plugin_management.source.files import PluginSource, read_plugin
+from brainscore_core.records.record import file_name_of
 from brainscore_core.untrusted import ADDRESS
 from brainscore_vision import hierarchy
 from brainscore_vision.catalogue.describe import first_sentence, licence_of
-from brainscore_vision.catalogue.entries import metadata_of, plugin_index
+from brainscore_vision.catalogue.entries import metadata_of, plugin_index, stated_facts
 from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
 from brainscore_vision.catalogue.references import citation
 
@@ -34,13 +35,25 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _MOST = 1_000  # characters of a text on the board
 
 
-def board_catalogue(tell: Callable[[str], None] | None = None) -> dict[str, list[dict[str, Any]]]:
+def board_catalogue(
+    tell: Callable[[str], None] | None = None, *, recorded: Iterable[str] = ()
+) -> dict[str, list[dict[str, Any]]]:
     """Return ``models``, ``benchmarks`` and ``nodes`` of the hierarchy of benchmarks; unknown facts are omitted.
 
-    See `facts.benchmark_facts` for `tell`.
+    Of the networks of libraries, such as ``timm:resnet18``, only `recorded` models are included. See
+    `facts.benchmark_facts` for `tell`.
     """
+    index = plugin_index()
+    registered = index.identifiers(KINDS["model"])
+    of_libraries = [
+        entry
+        for name in sorted({name for name in recorded if ":" in name}.difference(registered))
+        for plugin, _ in index.find(KINDS["model"], name)
+        for entry in _models(plugin, name)
+    ]
+    models = [entry for plugin in index.plugins("models") for entry in _models(plugin)]
     return {
-        "models": [entry for plugin in plugin_index().plugins("models") for entry in _models(plugin)],
+        "models": [*models, *of_libraries],
         "benchmarks": [_benchmark(facts) for facts in benchmark_facts(tell=tell)],
         "nodes": list(board_nodes()),
     }
@@ -61,22 +74,27 @@ def board_nodes() -> Iterator[dict[str, Any]]:
         yield {name: value for name, value in entry.items() if value is not None}
 
 
-def _models(plugin: Plugin) -> Iterator[dict[str, Any]]:
+def _models(plugin: Plugin, *names: str) -> Iterator[dict[str, Any]]:
     source, metadata = read_plugin(plugin.directory, plugin.module), metadata_of(plugin.directory)
     about = _about(plugin, source, metadata)
     year = _YEAR.search(str(metadata.get("citation") or about.get("bibtex") or ""))
-    for name in dict.fromkeys(plugin.identifiers(KINDS["model"])):
+    for name in names or dict.fromkeys(plugin.identifiers(KINDS["model"])):
+        stated = stated_facts(name)
+        url = str(stated.get("url", ""))
         yield {
             "identifier": name,
             "public": metadata.get("access", "public") == "public",
             "load": f"load_model({name!r})",
             **about,
             **_stated(
-                family=_line(metadata.get("family")),
-                year=int(year.group()) if year else None,
-                training=_line(metadata.get("training_data")),
-                parameters=_of_identifier(metadata.get("parameters"), name),
-                imagenet=_of_identifier(metadata.get("imagenet_top1"), name),
+                licence=_line(stated.get("licence")) or about.get("licence"),
+                url=url if ADDRESS.fullmatch(url) else about.get("url"),
+                family=_line(stated.get("family") or metadata.get("family")),
+                year=stated.get("year") or (int(year.group()) if year else None),
+                training=_line(stated.get("training") or metadata.get("training_data")),
+                parameters=_of_identifier(stated.get("parameters") or metadata.get("parameters"), name),
+                imagenet=_of_identifier(stated.get("imagenet") or metadata.get("imagenet_top1"), name),
+                image_size=_of_identifier(stated.get("image_size") or metadata.get("image_size"), name),
                 description=_line(first_sentence(source)),
                 atlas=_atlas(plugin.directory, name),
             ),
@@ -84,7 +102,7 @@ def _models(plugin: Plugin) -> Iterator[dict[str, Any]]:
 
 
 def _atlas(directory: Path, identifier: str) -> dict[str, Any] | None:
-    file = directory / "layer_atlas" / f"{identifier}.json"
+    file = directory / "layer_atlas" / f"{file_name_of(identifier)}.json"
     try:
         atlas = json.loads(file.read_bytes())
         regions = [

@@ -30,5 +30,5 @@ def complete_identifier(incomplete: str) -> list[str]:
 def _starting(incomplete: str, *kinds: str) -> list[str]:
     from brainscore_vision.loading import known_identifiers  # start-up of completion
 
-    identifiers = {identifier for kind in kinds for identifier in known_identifiers(kind)}
+    identifiers = {identifier for kind in kinds for identifier in known_identifiers(kind, schemes=":" in incomplete)}
     return sorted(identifier for identifier in identifiers if identifier.startswith(incomplete))

@@ -16,7 +16,7 @@ from brainscore_core.errors import UnknownIdentifierError, did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, Kind
 from brainscore_core.plugin_management.source.files import read_plugin
 from brainscore_core.supported_data_standards.brainio.access import public_variant
-from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index
+from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index, stated_facts
 from brainscore_vision.catalogue.references import citation, constant
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Description", "describe", "first_sentence", "licence_of", "size_text"]
 
 _EXPERIMENT = ("region", "behaviour", "species", "technique", "n_stimuli", "n_neuroids", "n_subjects")
+_STATED = ("family", "parameters", "training", "year", "imagenet", "image_size", "paper", "url")
 _COSTS = {"minutes": "minutes", "memory_gb": "GB of memory", "gpus": "GPUs"}
 _NOT_STATED = "not stated by the plugin"
 
@@ -55,6 +56,9 @@ def describe(
         for name in dict.fromkeys(plugin.identifiers(KINDS[kind]))
     ]
     matches = [candidate for candidate in everything if candidate[1] == identifier]
+    matches = matches or [
+        (KINDS[kind], identifier, plugin) for kind in kinds for plugin, _ in index.find(KINDS[kind], identifier)
+    ]
     matches = matches or [candidate for candidate in everything if candidate[2].name == identifier]
     if not matches:
         names = dict.fromkeys(
@@ -93,8 +97,12 @@ def _lines(
         yield from _files(next(entry for entry in entries(name) if entry.kind == kind.name))
     if facts is not None:
         yield from _of_benchmark(facts)
+    stated = stated_facts(name)
+    for key in _STATED:
+        if key in stated:
+            yield key.replace("_", " "), f"{stated[key]:,}" if key == "parameters" else _text(stated[key])
     yield from _costs(plugin.directory, metadata)
-    yield from _terms(plugin.directory, source, metadata)
+    yield from _terms(plugin.directory, source, metadata, stated)
 
 
 def _costs(directory: Path, metadata: Mapping[str, object]) -> Iterator[tuple[str, str]]:
@@ -107,8 +115,10 @@ def _costs(directory: Path, metadata: Mapping[str, object]) -> Iterator[tuple[st
         yield "takes", f"about {' and '.join(costs)}"
 
 
-def _terms(directory: Path, source: PluginSource, metadata: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    yield "licence", licence_of(directory, source, metadata) or _NOT_STATED
+def _terms(
+    directory: Path, source: PluginSource, metadata: Mapping[str, object], stated: Mapping[str, object]
+) -> Iterator[tuple[str, str]]:
+    yield "licence", str(stated.get("licence") or licence_of(directory, source, metadata) or _NOT_STATED)
     if "contact" in metadata:
         yield "contact", str(metadata["contact"])
     bibtex = citation(source)

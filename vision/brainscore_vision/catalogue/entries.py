@@ -9,10 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from brainscore_core import command_line
-from brainscore_core.errors import ConfigurationError, CorruptFileError, UnknownIdentifierError, did_you_mean
+from brainscore_core.errors import (
+    BrainScoreError,
+    ConfigurationError,
+    CorruptFileError,
+    UnknownIdentifierError,
+    did_you_mean,
+)
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 from brainscore_core.plugin_management.source.files import read_plugin
@@ -31,6 +37,7 @@ __all__ = [
     "is_public",
     "metadata_of",
     "plugin_index",
+    "stated_facts",
     "verify",
 ]
 
@@ -157,6 +164,24 @@ def _locate(reference: Reference) -> StoredFile:
     location = reference.identifier, reference.file_type, reference.bucket, reference.version_id, reference.sha1
     source, path = s3.locate(*location, reference.filename_prefix)
     return StoredFile(source=source, path=path)
+
+
+def stated_facts(identifier: str) -> Mapping[str, object]:
+    """Return what a library states about its network with an identifier such as ``'timm:resnet18'``.
+
+    Such as ``licence``, ``family`` and ``parameters``; empty for other models, unknown names, and libraries that are
+    not installed here. Nothing is downloaded.
+    """
+    from brainscore_core.plugin_management.import_plugin import import_plugin  # only needed for these
+
+    if ":" not in identifier:
+        return {}
+    try:
+        factory: Any = import_plugin(_LIBRARY, "model", identifier)  # of a library: a partial
+        facts: Mapping[str, object] = factory.func.facts(*factory.args)
+    except (BrainScoreError, AttributeError, TypeError):
+        return {}
+    return facts
 
 
 def metadata_of(directory: Path) -> Mapping[str, object]:

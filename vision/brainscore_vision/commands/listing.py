@@ -30,6 +30,9 @@ def list_identifiers(
     ] = None,
     public: Annotated[bool, typer.Option("--public", help="only what everybody may have")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="only what has all of its data here")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="also the networks of installed libraries, such as timm")
+    ] = False,
     form: Annotated[
         Literal["table", "names", "json"] | None,
         typer.Option("--format", help="default: a table at a terminal, else a name on each line", show_default=False),
@@ -42,11 +45,11 @@ def list_identifiers(
         raise ConfigurationError(f"--region and --offline are for benchmarks and data; leave them out for {kind}.")
     form = form or ("table" if sys.stdout.isatty() else "names")
     if form == "names" and not (region or what or public or offline):
-        rows = [{"identifier": identifier} for identifier in known_identifiers(kind)]
+        rows = [{"identifier": identifier} for identifier in known_identifiers(kind, schemes=every)]
     else:
         from brainscore_vision.commands.work import listed
 
-        rows = listed.rows_of(kind)
+        rows = listed.rows_of(kind, schemes=every)
     filters = {"region": region, "kind": what, "access": "public" if public else None}
     for column, value in filters.items():
         rows = [row for row in rows if value is None or value.casefold() in row[column].casefold().split(", ")]

@@ -70,8 +70,9 @@ def _check_options(options: ScoreOptions, files: Sequence[str], registered: Sequ
 
 
 def _selected(kind: str, names: Sequence[str]) -> list[str]:
-    identifiers = known_identifiers(kind)
+    # The names of libraries are listed for a pattern such as 'timm:resnet*' only.
+    identifiers = known_identifiers(kind, schemes=any(":" in name and is_pattern(name) for name in names))
     for name in names:
         if not is_pattern(name, identifiers):
             find_plugin_directory(kind, name)  # explains a wrong name better than a list of names can
-    return select(names, identifiers, kind)
+    return select(names, identifiers, kind, exists=lambda name: ":" in name and bool(find_plugin_directory(kind, name)))

@@ -31,6 +31,11 @@ def readable_plugins(folder: Path) -> list[Path]:
         for plugin in plugins.values()
         for identifier in plugin.identifiers(KINDS["model"])
     ]
+    schemes = [
+        (scheme, plugin.directory)
+        for plugin in plugins.values()
+        for scheme in plugin.identifiers(KINDS["model"], schemes=True)
+    ]
     readable: list[Path] = []
     waiting = [folder]
     while waiting:
@@ -46,6 +51,7 @@ def readable_plugins(folder: Path) -> list[Path]:
                 for identifier, owner in owners
                 if identifier in facts.texts or any(filled(pattern, identifier) is not None for pattern in patterns)
             ]
+            waiting += [owner for scheme, owner in schemes if any(text.startswith(scheme) for text in facts.texts)]
             imported = [(_BESIDE if entry.level > 1 else _IMPORTED).match(entry.module) for entry in facts.imports]
             waiting += [plugins[match[1]].directory for match in imported if match and match[1] in plugins]
     return sorted(readable)

@@ -74,6 +74,8 @@ class ModelEntry(Untrusted):
         Such as ``'ResNet'`` and ``'ImageNet-1k'``.
     imagenet
         Top-1 accuracy on ImageNet, in [0, 1].
+    image_size
+        Side of the pictures that it takes, pixels.
     plugin
         Folder of its plugin, relative to the repository.
     load
@@ -88,6 +90,7 @@ class ModelEntry(Untrusted):
     training: Identifier | None = None
     public: Flag = True
     imagenet: Annotated[float, Field(ge=0, le=1)] | None = None
+    image_size: _Amount | None = None
     licence: Line | None = None
     bibtex: _Bibtex | None = None
     url: Address | None = None
@@ -246,8 +249,10 @@ class Catalogue(Untrusted):
 _CATALOGUE = TypeAdapter(Catalogue)
 
 
-def catalogues() -> Catalogue:
+def catalogues(recorded: Iterable[str] = ()) -> Catalogue:
     """Return the catalogues of all installed domains, which declare functions in the group ``brainscore.catalogues``.
+
+    These get the identifiers of `recorded` models, some of which a domain may only know by their names.
 
     Raises `ConfigurationError` if no domain is installed.
     """
@@ -257,7 +262,7 @@ def catalogues() -> Catalogue:
             "No domain with models and benchmarks is installed (entry points 'brainscore.catalogues'). Install one, or "
             "give a catalogue file: --catalogue FILE"
         )
-    (catalogue, *more) = [entry.load()() for entry in declared.values()]
+    (catalogue, *more) = [entry.load()(recorded=frozenset(recorded)) for entry in declared.values()]
     for other in more:
         for part in catalogue:
             catalogue[part] = [*catalogue[part], *other[part]]

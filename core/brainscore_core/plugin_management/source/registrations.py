@@ -43,6 +43,11 @@ class Registration:
     line: int
     conditional: bool = False
 
+    @property
+    def is_scheme(self) -> bool:
+        """Whether the identifier ends with ``:``, so that the plugin answers for every name that may follow it."""
+        return self.identifier.endswith(":")
+
 
 @dataclass(frozen=True)
 class Computed:

@@ -8,15 +8,19 @@ from brainscore_core import command_line
 from brainscore_core.plugin_management.registry import kind_named
 from brainscore_vision.catalogue.entries import entries, metadata_of, plugin_index
 from brainscore_vision.catalogue.facts import benchmark_facts
+from brainscore_vision.loading import known_identifiers
 
 __all__ = ["rows_of"]
 
 
-def rows_of(kind: str) -> list[dict[str, str]]:
-    """Return a row for each identifier of a kind, from column to cell; cells with several values have commas."""
+def rows_of(kind: str, *, schemes: bool = False) -> list[dict[str, str]]:
+    """Return a row for each identifier of a kind, from column to cell; cells with several values have commas.
+
+    With `schemes`, names of installed libraries count, see `loading.known_identifiers`.
+    """
     if kind == "benchmarks":
         return list(_benchmarks())
-    return list(_data(kind) if kind in ("data", "stimulus_sets") else _others(kind))
+    return list(_data(kind) if kind in ("data", "stimulus_sets") else _others(kind, schemes=schemes))
 
 
 def _benchmarks() -> Iterator[dict[str, str]]:
@@ -42,15 +46,17 @@ def _data(kind: str) -> Iterator[dict[str, str]]:
             }
 
 
-def _others(kind: str) -> Iterator[dict[str, str]]:
+def _others(kind: str, *, schemes: bool) -> Iterator[dict[str, str]]:
     plugin_kind = kind_named(kind)
     plugins = {
         name: plugin
         for plugin in plugin_index().plugins(plugin_kind.folder)
-        for name in plugin.identifiers(plugin_kind)
+        for name in (*plugin.identifiers(plugin_kind), *plugin.identifiers(plugin_kind, schemes=True))
     }
-    for identifier in sorted(plugins):
-        plugin = plugins[identifier]
+    for identifier in known_identifiers(kind, schemes=schemes):
+        plugin = plugins.get(identifier) or plugins.get(f"{identifier.partition(':')[0]}:")
+        if plugin is None:  # registered at run time
+            continue
         metadata = metadata_of(plugin.directory)
         yield {
             "identifier": identifier,

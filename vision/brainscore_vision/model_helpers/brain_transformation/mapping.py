@@ -214,13 +214,17 @@ def _as_layer_map(layers: Mapping[str, Layers]) -> LayerMap:
 def find_region_layer_map(identifier: str) -> LayerMap | None:
     """Read the layers of regions from ``region_layer_map/<identifier>.json`` in the folder of a model's plugin.
 
+    The name of the file is that of a record, see `brainscore_core.records.record.record_path`.
+
     None if there is no such plugin or file; `ConfigurationError` if it is not a JSON object of regions and layers.
     """
     try:
         directory = loading.find_plugin_directory("model", identifier)
     except UnknownIdentifierError:
         return None
-    path = directory / "region_layer_map" / f"{identifier}.json"
+    from brainscore_core.records.record import file_name_of  # heavy: pydantic
+
+    path = directory / "region_layer_map" / f"{file_name_of(identifier)}.json"
     if not path.is_file():
         return None
     layers = _read_map(path)
