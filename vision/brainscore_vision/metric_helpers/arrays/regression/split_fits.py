@@ -6,7 +6,9 @@ Weisberg 1982, Residuals and Influence in Regression, section 3.2)
 
     ``prediction_out = y_out - [(I - H)_out,out]^-1 [(I - H) y]_out``       (`DeletionFits`)
 
-at the cost of one small solve. Otherwise (repeated training stimuli, a singular fit of all) a split has its own matrix:
+at the cost of one small solve. Predictions of training stimuli by such a fit, which need not be made anew, are
+``H y'``, where those left out have their predictions in place of their responses: they add nothing to the squared error
+that the fit minimises. Otherwise (repeated training stimuli, a singular fit of all) a split has its own matrix:
 
     ``prediction_test = mean(y_train) + T (y_train - mean(y_train))``       (`ProjectionFits`)
 """
@@ -60,8 +62,7 @@ class SplitRows:
     @property
     def by_deletion(self) -> bool:
         """Whether deletion from a fit of all stimuli gives this split, for less work than its own fit."""
-        once = len(self.train) + len(self.left_out) == self.n
-        return once and 2 * len(self.left_out) <= self.n and not np.isin(self.test, self.train).any()
+        return len(self.train) + len(self.left_out) == self.n and 2 * len(self.left_out) <= self.n
 
 
 def as_splits(splits: Splits, n: int) -> list[SplitRows]:
@@ -88,13 +89,14 @@ class SplitFits(Protocol):
 class DeletionFits:
     """Fits that follow from the smoother of all stimuli by deletion.
 
-    Factors are lower Cholesky factors of the blocks of ``I - H`` for left-out stimuli, or of a multiple of it;
-    `residual` maps centred responses to the same multiple of ``(I - H) y``.
+    Factors are lower Cholesky factors of the blocks of ``(I - H) / scale`` for left-out stimuli; `residual` maps
+    centred responses to ``(I - H) y / scale``.
     """
 
     splits: Sequence[SplitRows]
     factors: Sequence[Floats]
     residual: Callable[[Floats], Floats]
+    scale: float = 1.0
 
     def predict(self, target: ArrayLike) -> list[Floats]:
         """See `SplitFits`."""
@@ -102,8 +104,14 @@ class DeletionFits:
         residual = self.residual(y)
         predictions = []
         for split, factor in zip(self.splits, self.factors, strict=True):
-            rows = np.searchsorted(split.left_out, split.test)
-            missed = solve_factorised(factor, residual[split.left_out])[rows]
+            missed = solve_factorised(factor, residual[split.left_out])
+            if np.isin(split.test, split.train).any():
+                predicted = y.copy()
+                predicted[split.left_out] -= missed
+                predicted, level = centred(predicted)
+                predictions.append((predicted - self.scale * self.residual(predicted))[split.test] + (level + mean))
+                continue
+            missed = missed[np.searchsorted(split.left_out, split.test)]
             np.subtract(y[split.test], missed, out=missed)
             missed += mean
             predictions.append(missed)
@@ -191,7 +199,7 @@ def deletion_by_stimuli(
         if factor is None:
             return None
         factors.append(factor)
-    return DeletionFits(splits, factors, partial(solve_inverted, inverse))
+    return DeletionFits(splits, factors, partial(solve_inverted, inverse), alpha)
 
 
 def deletion_by_features(

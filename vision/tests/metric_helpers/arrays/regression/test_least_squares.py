@@ -39,6 +39,7 @@ SIZES = [
 def test_equals_singular_value_decomposition(n, p, q, train_size):
     x, y = data(n, p, q)
     splits = list(ShuffleSplit(3, train_size=train_size, random_state=1).split(x))
+    splits += [(train, np.concatenate([test, train])) for train, test in splits]
     for prediction, (train, test) in zip(predict_splits(x, y, splits), splits, strict=True):
         expected = by_singular_values(x, y, train, test)
         np.testing.assert_allclose(prediction, expected, atol=1e-7 * max(1, np.abs(expected).max()))

@@ -29,6 +29,7 @@ def data(n, p, q, *, scale=1.0, seed=0):
 def test_equals_scikit_learn(n, p, q, alpha, train_size):
     x, y = data(n, p, q, scale=5.0)
     splits = list(ShuffleSplit(3, train_size=train_size, random_state=1).split(x))
+    splits += [(train, np.concatenate([test, train])) for train, test in splits]
     for prediction, (train, test) in zip(predict_splits(x, y, splits, alpha), splits, strict=True):
         reference = Ridge(alpha).fit(x[train], y[train]).predict(x[test]).reshape(len(test), q)
         np.testing.assert_allclose(prediction, reference, atol=1e-8)
