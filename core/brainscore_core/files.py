@@ -52,10 +52,17 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
 
 def check_writable(target: str | Path) -> None:
     """Raise `ConfigurationError` unless a file can be written there; makes nothing, not even its folder."""
-    existing = next(folder for folder in Path(target).absolute().parents if folder.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        reason = f"{existing} is {'read-only' if existing.is_dir() else 'a file'}"
-        raise ConfigurationError(f"{target} cannot be written: {reason}. Name another place.")
+    path = Path(target).absolute()
+    existing = next(folder for folder in path.parents if os.access(folder, os.F_OK))
+    if not existing.is_dir():
+        reason = f"{existing} is a file"
+    elif not os.access(existing, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        reason = f"{existing} is read-only"
+    elif path.is_dir():
+        reason = "it is a folder"
+    else:
+        return
+    raise ConfigurationError(f"{target} cannot be written: {reason}. Name another place.")
 
 
 @contextmanager

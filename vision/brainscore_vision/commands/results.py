@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.files import check_writable
 from brainscore_vision.catalogue.completion import complete_model
 from brainscore_vision.commands.options import BenchmarksOption, RecordsOption  # noqa: TC001 - typer reads it
 
@@ -29,6 +30,7 @@ def export(
     """
     if path.suffix not in (".csv", ".parquet"):
         raise ConfigurationError(f"{path} ends with {path.suffix!r}; expected a file that ends with .csv or .parquet.")
+    check_writable(path)  # before the records are read
     from brainscore_vision.commands.work import exporting, selection
 
     return exporting.export(path, selection.chosen_records(records, model, benchmark))

@@ -54,6 +54,15 @@ def test_parquet_without_pyarrow_says_what_to_install(records, tmp_path, capsys,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("name", "reason"), [("file/x.csv", "is a file"), ("folder.csv", "it is a folder")])
+def test_unwritable_target_is_refused_before_the_records_are_read(tmp_path, capsys, name, reason):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.csv").mkdir()
+    assert main(["export", str(tmp_path / name), "--records", "absent"]) == 2
+    assert f"{tmp_path / name} cannot be written" in (said := capsys.readouterr().err)
+    assert reason in said
+
+
 def test_another_kind_of_file_is_refused(records, tmp_path, capsys):
     assert main(["export", str(tmp_path / "all.xlsx")]) == 2
     assert "ends with .csv or .parquet" in capsys.readouterr().err
