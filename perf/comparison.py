@@ -6,7 +6,8 @@ different that is not, intervals of ranks that hold the ranks, and intervals of 
 
 - Means of tables of stimuli by subjects, of five models of which three are equal: from the table itself, by the
   bootstrap with its correction for two factors, by drawing both factors at once (which is not what the library does),
-  from sketches as records keep them, and for averages of two benchmarks on the same stimuli.
+  from sketches as records keep them, and for averages of two benchmarks on the same stimuli, where also the error of
+  one model on one of them is missing and bounded by that of the others.
 - Scores by metrics, of four imperfect models of which two are equal: `ridge` and `rdm` of simulated neuroids,
   `error_consistency` of simulated people.
 - `speed`: the time to compare 741 models on 289 benchmarks.
@@ -14,7 +15,7 @@ different that is not, intervals of ranks that hold the ranks, and intervals of 
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import coverage
 import coverage_behaviour
@@ -24,7 +25,7 @@ from simulations import Row, Simulation
 
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import estimate_of
-from brainscore_core.statistics.averages import Estimate, combined
+from brainscore_core.statistics.averages import Estimate, combined, with_bounds
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_core.statistics.sketch import WIDTH, InfluenceSketch
@@ -129,8 +130,11 @@ def of_scores(scores: Iterable[Score]) -> Comparison:
     return of_estimates([estimate_of(score) for score in scores])
 
 
-def of_averages(first: np.ndarray, second: np.ndarray) -> Comparison:
-    pairs = zip(estimates(first, "first"), estimates(second, "second"), strict=True)
+def of_averages(first: np.ndarray, second: np.ndarray, *, without_error: int | None = None) -> Comparison:
+    of_first = estimates(first, "first")
+    if without_error is not None:
+        of_first[without_error] = replace(of_first[without_error], error=np.nan)
+    pairs = zip(with_bounds(of_first), estimates(second, "second"), strict=True)
     weights = {"first": 0.5, "second": 0.5}
     return of_estimates([combined(dict(zip(weights, pair, strict=True)), weights) for pair in pairs])
 
@@ -141,9 +145,16 @@ ESTIMATORS = {
     "both at once": lambda design, rng: by_bootstrap(tables(design, rng)[0], corrected=False),
     "sketches": lambda design, rng: of_estimates(estimates(tables(design, rng)[0], "")),
     "averages": lambda design, rng: of_averages(*tables(design, rng, 2)),
+    "bounded": lambda design, rng: of_averages(*tables(design, rng, 2), without_error=int(rng.integers(len(TRUTH)))),
 }
 DRAWN = ("bootstrap", "both at once")
-COMPLETE_ONLY = ("bootstrap", "both at once", "sketches", "averages")  # nothing to draw where most cells are empty
+COMPLETE_ONLY = (
+    "bootstrap",
+    "both at once",
+    "sketches",
+    "averages",
+    "bounded",
+)  # nothing to draw where most cells are empty
 
 
 def of_neuroids(metric: str, design: str, seed: int) -> Comparison:
@@ -268,6 +279,7 @@ SHOWN = (
     ("the same, drawing both at once", "both at once", "interval"),
     ("the same, from sketches", "sketches", "interval"),
     ("the same, of averages of two benchmarks", "averages", "interval"),
+    ("the same, one error bounded", "bounded", "interval"),
     ("no false difference of all pairs (Holm)", "means", "tests"),
     ("interval of a model's own rank", "means", "own"),
     ("intervals of all ranks at once", "means", "all"),

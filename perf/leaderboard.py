@@ -1,12 +1,15 @@
 """Measure building the leaderboard of 741 models and 289 benchmarks from made-up records, by its command.
 
+Counted too: the averages over all benchmarks that have an interval, and how many ranks the intervals of ranks span.
 The records (1.5 GB) and the site are removed afterwards. Linux only.
 """
 
+import json
 import os
 import platform
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -51,6 +54,22 @@ def memory_of_session(session: int) -> int:
     return total
 
 
+def precision(board: Path) -> dict[str, float]:
+    """Return how precise the averages over all benchmarks are; see the module."""
+    text = board.read_text(encoding="utf-8")
+    content = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    column = content["columns"][str(content["nodes"]["id"].index("average"))]
+    averaged = [at for at, value in enumerate(column["value"]) if value is not None]
+    return {
+        "averages": len(averaged),
+        "with_interval": sum(column["low"][at] is not None for at in averaged),
+        "of_which_bounded": sum(column["bounded"][at] == "1" for at in averaged),
+        "median_ranks_in_interval": statistics.median(
+            column["rank_high"][at] - column["rank_low"][at] + 1 for at in averaged
+        ),
+    }
+
+
 def measure(size: str) -> dict[str, object]:
     made_up = MadeUp.of(size)
     with tempfile.TemporaryDirectory() as name:
@@ -59,6 +78,7 @@ def measure(size: str) -> dict[str, object]:
         made_up.write(folder / "records")
         (folder / "catalogue.json").write_text(made_up.catalogue.to_json(), encoding="utf-8")
         numbers: dict[str, object] = {"size": size, "build": build(folder)}
+        numbers["precision"] = precision(folder / "site/data/board.js")
         files = [file for file in (folder / "site").rglob("*") if file.is_file()]
         numbers["site_files"] = len(files)
         numbers["site_gb"] = round(sum(file.stat().st_size for file in files) / 1e9, 3)

@@ -146,6 +146,7 @@ def _dress(panel: Axes, compared: ComparedModels, order: Sequence[int], ink: The
     notes = ["1: noise ceiling"]
     notes += ["triangle: above the ceiling"] if any(_is_above(compared, place) for place in scored) else []
     notes += ["no line: unknown error"] if any(np.isnan(compared.intervals[place]).any() for place in scored) else []
+    notes += ["some lines: upper bounds"] if any(compared.scores[place].is_bound for place in scored) else []
     panel.set_xlabel(f"score with its 95 % interval\n{'; '.join(notes)}", fontsize=8.5, color=ink.text)
 
 

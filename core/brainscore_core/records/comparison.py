@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_core.errors import DataNotHereError
-from brainscore_core.statistics.averages import Estimate, average_tree, combined
+from brainscore_core.statistics.averages import Estimate, average_tree, combined, with_bounds
 from brainscore_core.statistics.influence import LEVEL
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_core.statistics.tests import Comparison, letters
@@ -76,16 +76,26 @@ class ComparedModels:
 def compare_records(
     records: Iterable[ScoreRecord], models: Sequence[str], *, level: float = LEVEL
 ) -> list[ComparedModels]:
-    """Compare models on every benchmark with a record of one of them, at most one of each; sorted by benchmark."""
+    """Compare models on every benchmark with a record of one of them, at most one of each; sorted by benchmark.
+
+    Records of other models only bound missing errors, see `brainscore_core.statistics.averages.bound_errors`.
+    """
     by_benchmark: dict[str, dict[str, ScoreRecord]] = {}
     for record in records:
         by_benchmark.setdefault(record.benchmark, {})[record.model] = record
     comparisons = []
     for benchmark in sorted(by_benchmark):
-        of_models = [by_benchmark[benchmark].get(model) for model in models]
+        of_models = [by_benchmark[benchmark].pop(model, None) for model in models]
+        if not any(of_models):
+            continue
         versions = [entry.benchmark_version for entry in of_models if entry is not None and entry.score is not None]
         newest = max((entry for entry in versions if entry is not None), default=None)
-        scores = [_estimate(entry, newest) for entry in of_models]
+        others = [
+            Estimate(entry.score, entry.error, df=float("inf") if entry.error_df is None else entry.error_df)
+            for entry in by_benchmark[benchmark].values()
+            if entry.benchmark_version == newest and entry.score is not None and entry.error is not None
+        ]
+        scores = with_bounds([*(_estimate(entry, newest) for entry in of_models), *others])[: len(models)]
         intervals = [
             entry.interval() if record is None or record.interval is None or entry.is_missing else record.interval
             for entry, record in zip(scores, of_models, strict=True)
@@ -126,7 +136,10 @@ def averages_of(
             continue
         names, models = [entry.name for entry in complete], complete[0].models
         weights = dict.fromkeys(names, 1 / len(names))
-        scores = [combined({name: by_pair[name, model].estimate() for name in names}, weights) for model in models]
+        scores = [
+            combined({entry.name: _of_average(entry, place, by_pair) for entry in complete}, weights)
+            for place in range(len(models))
+        ]
         label = f"average of {len(names)}{' SIMULATED' if are_simulated else ''}"
         intervals = [entry.interval() for entry in scores]
         averages.append(_compared(label, models, scores, intervals, are_simulated, tuple(names), level))
@@ -170,14 +183,20 @@ def compare_on_average(
     of_leaves = compare_records((record for record in all_records if record.benchmark in leaves), models, level=level)
     tree = {name: parents[name] for leaf in leaves for name in (leaf, *_path(leaf, parents)) if name in parents}
     scores, counts = [], []
-    for place, model in enumerate(models):
-        scored_names = [entry.name for entry in of_leaves if not entry.scores[place].is_missing]
-        estimates = {name: by_pair[name, model].estimate() for name in scored_names}
+    for place in range(len(models)):
+        scored_leaves = [entry for entry in of_leaves if not entry.scores[place].is_missing]
+        estimates = {entry.name: _of_average(entry, place, by_pair) for entry in scored_leaves}
         scores.append(average_tree(estimates, tree, missing=missing)[node])
-        counts.append(len(scored_names))
+        counts.append(len(scored_leaves))
     intervals = [entry.interval() for entry in scores]
     average = _compared(node, models, scores, intervals, set(leaves) <= simulated, tuple(leaves), level)
     return dataclasses.replace(average, n_scored=tuple(counts))
+
+
+def _of_average(compared: ComparedModels, place: int, records: Mapping[tuple[str, str], ScoreRecord]) -> Estimate:
+    """Return a score as part of an average; an error that others' bound is in no record."""
+    score = compared.scores[place]
+    return score if score.is_bound else records[compared.name, compared.models[place]].estimate()
 
 
 def _path(name: str, parents: Mapping[str, str]) -> list[str]:

@@ -8,23 +8,50 @@ As on brain-score.org, a node is the mean of its children, and a missing score c
 (``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of
 github.com/brain-score/brain-score.web). `model_scores` does the same for many models at once.
 
+A score without an error gets the largest one that other models have on its benchmark, see `bound_errors`.
+
 Unlike subjects (`metrics.errors.mean_over_units`), benchmarks are no sample: errors exclude the variance between them.
+
+References
+----------
+Wilks (1941), doi:10.1214/aoms/1177731788.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from brainscore_core.errors import ConfigurationError, ContractError
 from brainscore_core.statistics.influence import LEVEL, Influence, Interval, t_quantile
 from brainscore_core.statistics.sketch import InfluenceSketch
 
-__all__ = ["Correlation", "Estimate", "Missing", "average_tree", "combined", "difference"]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
+
+__all__ = [
+    "FEWEST_ERRORS",
+    "Correlation",
+    "Estimate",
+    "Missing",
+    "average_tree",
+    "bound_errors",
+    "combined",
+    "difference",
+    "with_bounds",
+]
+
+FEWEST_ERRORS = 3
+"""Least number of models with an error from which the missing errors of others are bounded."""
 
 Missing = Literal["zero", "left out", "undefined"]
 Correlation = Callable[[str, str], float]
@@ -49,7 +76,7 @@ class Estimate:
     unmatched
         Part of the error beyond `influence`, with unknown correlations; ignored without influences.
     is_bound
-        Whether the error is an upper bound, because some correlations are unknown.
+        Whether the error is an upper bound, because some correlations or errors are unknown.
     """
 
     value: float
@@ -69,6 +96,50 @@ class Estimate:
         """Return value ± error times the quantile of Student's t; NaN without an error."""
         margin = self.error * t_quantile(self.df, level) if self.error else 0.0
         return self.value - margin, self.value + margin
+
+
+def bound_errors(value: Floats, error: Floats, df: Floats) -> tuple[Floats, Floats, Bools]:
+    r"""Bound the missing errors of scores on one benchmark by the largest of the stated ones.
+
+    .. math:: \sigma_a \le \max_b s_b
+
+    over the :math:`n` models :math:`b` with an error :math:`s_b`. If missing errors are not larger in general, one
+    exceeds this with probability :math:`1 / (n + 1)` at most (Wilks 1941). Scores on one benchmark share stimuli, units
+    and ceiling, so their errors are alike.
+
+    Parameters
+    ----------
+    value, error, df : ndarray, shape (n_models,)
+        Scores, standard errors and their degrees of freedom; NaN: missing.
+
+    Returns
+    -------
+    error, df : ndarray, shape (n_models,)
+        A bound has the degrees of freedom of the largest error. Unchanged below `FEWEST_ERRORS` errors.
+    is_bound : ndarray of bool, shape (n_models,)
+
+    Examples
+    --------
+    >>> nan = np.nan
+    >>> bound_errors(np.array([0.5, 0.4, 0.3, 0.6, nan]), np.array([0.02, 0.04, 0.03, nan, nan]), np.full(5, 9.0))[0]
+    array([0.02, 0.04, 0.03, 0.04,  nan])
+    """
+    has_error = np.isfinite(value) & np.isfinite(error)
+    is_bound = np.isfinite(value) & ~has_error
+    if not is_bound.any() or has_error.sum() < FEWEST_ERRORS:
+        return error, df, np.zeros_like(is_bound)
+    largest = error[has_error].max()
+    freedom = df[has_error & (error == largest)].min()
+    return np.where(is_bound, largest, error), np.where(is_bound, freedom, df), is_bound
+
+
+def with_bounds(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Bound the missing errors of models on one benchmark, see `bound_errors`; the bounds have no influences."""
+    fields = (np.array([getattr(score, name) for score in estimates], float) for name in ("value", "error", "df"))
+    return [
+        replace(score, error=error, df=df, influence=None, is_bound=True) if is_bound else score
+        for score, error, df, is_bound in zip(estimates, *(of.tolist() for of in bound_errors(*fields)), strict=True)
+    ]
 
 
 def combined(

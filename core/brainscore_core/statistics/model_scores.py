@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brainscore_core.statistics.averages import bound_errors
 from brainscore_core.statistics.influence import LEVEL, satterthwaite
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_core.statistics.sketch import WIDTH, sketch_arrays
@@ -40,8 +41,9 @@ class ModelScores:
     scale : ndarray, shape (n_models, 3)
     freedom : ndarray, shape (n_models, 2)
         Degrees of freedom over stimuli and over units.
-    matched : ndarray of bool, shape (n_models,)
-        Whether influences are known.
+    matched, is_bound : ndarray of bool, shape (n_models,)
+        Whether influences are known, and whether the error is an upper bound, as of
+        `brainscore_core.statistics.averages.Estimate`.
     apart, total, spread : ndarray, shape (n_models,)
         Weighted sums over benchmarks of: errors without influences; all errors; all errors, each divided by the root
         of its degrees of freedom.
@@ -54,6 +56,7 @@ class ModelScores:
     scale: Floats
     freedom: Floats
     matched: Bools
+    is_bound: Bools
     apart: Floats
     total: Floats
     spread: Floats
@@ -62,13 +65,16 @@ class ModelScores:
     def of_scores(cls, value: Floats, error: Floats, df: Floats, sketches: Sequence[str | None]) -> ModelScores:
         """Take scores on one benchmark, with the texts of the sketches of their influences.
 
-        Each sketch is scaled to its error, which is exact. Raises `CorruptFileError` if a text is not a sketch.
+        Each sketch is scaled to its error, which is exact; missing errors are bounded by `bound_errors`. Raises
+        `CorruptFileError` if a text is not a sketch.
         """
+        error, df, is_bound = bound_errors(value, error, df)
         n = len(value)
         steps, scale = np.zeros((n, 3, WIDTH), np.int8), np.zeros((n, 3))
         freedom, matched = np.full((n, 2), np.inf), np.zeros(n, dtype=bool)
         defined = np.isfinite(value) & np.isfinite(error)
-        places = np.array([at for at in np.flatnonzero(defined).tolist() if sketches[at] is not None], dtype=np.intp)
+        stated = np.flatnonzero(defined & ~is_bound).tolist()
+        places = np.array([at for at in stated if sketches[at] is not None], dtype=np.intp)
         if len(places):
             of_known, scales, free = sketch_arrays([sketches[place] or "" for place in places.tolist()])
             exact = of_known.astype(np.float32)  # sums of 1024 products of int8 are exact
@@ -83,7 +89,7 @@ class ModelScores:
             spread = np.where((total > 0) & (df > 0), total / np.sqrt(df), 0.0)
         apart = np.where(matched, 0.0, total)
         error = np.where(defined, error, np.nan)
-        return cls(value, error, df, steps, scale, freedom, matched, apart, total, spread)
+        return cls(value, error, df, steps, scale, freedom, matched, is_bound, apart, total, spread)
 
     def unmatched(self, places: Bools) -> ModelScores:
         """Forget the influences of some models, whose names could denote others' stimuli and units."""
@@ -126,7 +132,8 @@ class MeanOfScores:
         self._buckets = np.zeros((n_models, 3, WIDTH))
         self._sums = {name: np.zeros(n_models) for name in ("apart", "total", "spread")}
         self._freedom = np.full((n_models, 2), np.inf)
-        self._matched, self._unknown = (np.zeros(n_models, dtype=bool) for _ in range(2))
+        self._matched, self._unknown, self._is_bound = (np.zeros(n_models, dtype=bool) for _ in range(3))
+        self._n_apart = np.zeros(n_models, dtype=int)
 
     def add(self, places: Places, scores: ModelScores) -> None:
         """Add a child, whose models have these places among all."""
@@ -139,6 +146,8 @@ class MeanOfScores:
             total[places] += getattr(scores, name)
         self._freedom[places] = np.minimum(self._freedom[places], scores.freedom)
         self._matched[places] |= scores.matched
+        self._is_bound[places] |= scores.is_bound
+        self._n_apart[places] += scores.apart > 0
         self._unknown[places] |= np.isfinite(scores.value) & ~np.isfinite(scores.error)
 
     def result(self, places: Places) -> ModelScores:
@@ -162,7 +171,9 @@ class MeanOfScores:
             exact = satterthwaite(moments[place].tolist(), (stimuli, units), float(error[place]) ** 2)
             df[place] = exact if math.isfinite(exact) else df[place]
         scale = np.ones((len(places), 3))
-        return ModelScores(value, error, df, buckets, scale, freedom, matched, apart, total, spread)
+        is_bound = self._is_bound[places] | (self._n_apart[places] + matched > 1) & (apart > 0)
+        is_bound &= np.isfinite(error)
+        return ModelScores(value, error, df, buckets, scale, freedom, matched, is_bound, apart, total, spread)
 
 
 def _variance(moments: Floats) -> Floats:

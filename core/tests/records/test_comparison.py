@@ -97,6 +97,22 @@ def test_what_benchmarks_do_not_name_may_be_shared():
     assert average.scores[0].error == pytest.approx(records[0].error)  # not divided by the root of 2
 
 
+def test_records_of_other_models_bound_a_missing_error():
+    records = [
+        *(record("x", benchmark, score=0.5, error=error) for benchmark, error in (("A", None), ("B", 0.02))),
+        *(record("y", benchmark, score=0.4, error=0.01) for benchmark in "AB"),
+        *(record(f"other{n}", "A", score=0.4, error=n / 100, error_df=float(n)) for n in range(1, 5)),
+        record("newer", "A", score=0.4, error=0.9, benchmark_version=2),
+        record("other1", "C", score=0.4, error=0.9),
+    ]
+    compared = compare_records(records, ["x", "y"])
+    assert [each.name for each in compared] == ["A", "B"]
+    assert (compared[0].scores[0].error, compared[0].scores[0].df, compared[0].scores[0].is_bound) == (0.04, 4.0, True)
+    assert not np.isnan(compared[0].intervals[0]).any()
+    for average in (averages_of(compared, records)[0], compare_on_average(records, ["x", "y"], "V1", PARENTS)):
+        assert (average.scores[0].error, average.scores[0].is_bound) == (pytest.approx(0.03), True)
+
+
 def test_a_single_model_has_rank_one():
     found = compare_records([record("x", score=0.1, error=0.01)], ["x"])[0]
     assert (found.ranks, found.letters) == (["1"], ["a"])

@@ -9,7 +9,14 @@ from brainscore_core.errors import ConfigurationError, ContractError
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import attach_influence, estimate_of, mean_over_units
 from brainscore_core.records.record import ScoreRecord
-from brainscore_core.statistics.averages import Estimate, average_tree, combined, difference
+from brainscore_core.statistics.averages import (
+    Estimate,
+    average_tree,
+    bound_errors,
+    combined,
+    difference,
+    with_bounds,
+)
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.statistics.sketch import InfluenceSketch
 
@@ -121,6 +128,42 @@ def test_a_score_without_error_leaves_the_average_without():
     assert average.value == pytest.approx(0.3)
     assert np.isnan(average.error)
     assert average.reason == "1 of 2 scores have no error (b: a single neuroid)"
+
+
+def test_a_missing_error_is_bounded_by_the_largest_of_the_other_models():
+    stated = [Estimate(0.5, 0.02, df=9.0), Estimate(0.3, 0.05, df=4.0), Estimate(0.4, 0.03)]
+    lacking = Estimate(0.6, reason="a single neuroid")
+    bounded = with_bounds([lacking, *stated, Estimate(float("nan"), 9.0)])
+    assert (bounded[0].error, bounded[0].df, bounded[0].is_bound) == (0.05, 4.0, True)
+    assert bounded[1:4] == stated
+    assert not bounded[4].is_bound
+    assert with_bounds([lacking, *stated[:2]])[0] == lacking  # two do not tell how much others differ
+    average = average_tree({"a": bounded[0], "b": Estimate(0.4, 0.01)}, {"a": "V1", "b": "V1"})["V1"]
+    assert (average.error, average.is_bound) == (pytest.approx(0.03), True)
+
+
+@pytest.mark.parametrize("n_others", [3, 20])
+@pytest.mark.parametrize("n_benchmarks", [1, 5])
+@pytest.mark.parametrize("rho", [0.0, 0.8])
+@pytest.mark.parametrize("larger", [1.0, 1.5])
+def test_intervals_of_bounded_errors_hold_the_truth(n_others, n_benchmarks, rho, larger):
+    """True errors of models differ (35 % of a factor e); the missing ones may be larger than those of others."""
+    rng, n = np.random.default_rng(0), 500
+    true = 0.03 * np.exp(0.35 * rng.standard_normal((n, n_benchmarks, 1 + n_others)))
+    true[:, 0, 0] *= larger
+    stated = true * np.sqrt(rng.chisquare(20, true.shape) / 20)
+    stated[:, 0, 0] = np.nan
+    noise = np.sqrt(rho) * rng.standard_normal((n, 1)) + np.sqrt(1 - rho) * rng.standard_normal((n, n_benchmarks))
+    held = 0
+    for errors, values in zip(stated, noise * true[..., 0], strict=True):
+        bounds = [bound_errors(np.zeros(1 + n_others), of, np.full(1 + n_others, 20.0)) for of in errors]
+        scores = {
+            str(at): Estimate(value, bound[0][0], df=20.0)
+            for at, (value, bound) in enumerate(zip(values, bounds, strict=True))
+        }
+        low, high = combined(scores, dict.fromkeys(scores, 1 / n_benchmarks)).interval()
+        held += low <= 0 <= high
+    assert held / n > (0.93 if larger == 1 or n_others == 20 else 0.87)
 
 
 def test_interval_has_the_quantile_of_few_subjects():

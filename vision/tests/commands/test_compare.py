@@ -42,6 +42,16 @@ def test_scores_ranks_and_differences(records, capsys):
     assert {row[0] for row in tables(capsys, "a", "b", "--benchmark", "Y-i2n")["MODEL"]} == {"Y-i2n"}
 
 
+def test_an_interval_that_others_bound_is_marked(write, capsys):
+    for model, error in (("d", None), ("e", 0.01), ("f", 0.02), ("g", 0.03)):
+        write(model, "Z", score=0.5, error=error)
+    assert main(["compare", "d", "e"]) == 0
+    printed = capsys.readouterr()
+    assert "0.441 to 0.559* " in printed.out
+    assert "0.480 to 0.520 " in printed.out
+    assert "* upper bound" in printed.err
+
+
 def test_what_both_models_saw_is_matched(write, capsys):
     """Scores of the same stimuli and neuroids go up and down together: their difference is surer than each of them."""
     influences = matched(0, "de")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from brainscore_core.statistics.joint_errors import JointErrors
 
     Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
 
 __all__ = ["CODES", "DETAILS", "Column", "Leaf", "LeafColumn", "column_of_average", "column_of_records"]
 
@@ -60,6 +61,8 @@ class Column:
     ----------
     low, high
         95 % interval of `value`.
+    bounded
+        For each model ``'1'`` if the interval is an upper bound, as an error or a correlation is unknown, else ``'0'``.
     code
         One of `CODES` for each model.
     missing, n
@@ -77,6 +80,7 @@ class Column:
     value: list[float | None]
     low: list[float | None]
     high: list[float | None]
+    bounded: str
     code: str
     missing: list[int]
     n: list[int]
@@ -148,7 +152,8 @@ def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str =
             intervals[place] = record.interval
     code = "".join("h" if shows == "nothing" else _code(record, newest) for record in of_models)
     comparison = Comparison(scores.value, scores.joint())
-    column = _column(models, comparison, intervals, code, [int(char != "s") for char in code], 1)
+    missing = [int(char != "s") for char in code]
+    column = _column(models, comparison, intervals, scores.is_bound, code, missing, 1)
     rows = [_details(record, newest, shows) for record in of_models]
     details = {name: [row[name] for row in rows] for name in DETAILS}
     layers = [None if record is None or shows != "all" else _layers(record) for record in of_models]
@@ -165,11 +170,18 @@ def column_of_average(
     """
     code = "".join("-" if lacks == n_below else "p" if lacks else "a" for lacks in missing)
     comparison = Comparison(scores.value, scores.joint())
-    return _column(models, comparison, scores.intervals(), code, list(missing), n_below), comparison.joint
+    column = _column(models, comparison, scores.intervals(), scores.is_bound, code, list(missing), n_below)
+    return column, comparison.joint
 
 
 def _column(
-    models: tuple[str, ...], comparison: Comparison, intervals: Floats, code: str, missing: list[int], n_below: int
+    models: tuple[str, ...],
+    comparison: Comparison,
+    intervals: Floats,
+    is_bound: Bools,
+    code: str,
+    missing: list[int],
+    n_below: int,
 ) -> Column:
     rank_intervals, reliability = comparison.rank_intervals(), comparison.reliability()
     return Column(
@@ -177,6 +189,7 @@ def _column(
         _floats(comparison.scores),
         _floats(intervals[:, 0]),
         _floats(intervals[:, 1]),
+        "".join("01"[bound] for bound in is_bound.tolist()),
         code,
         missing,
         [n_below] * len(models),

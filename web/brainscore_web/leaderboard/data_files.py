@@ -74,8 +74,8 @@ __all__ = [
     "write_parquet",
 ]
 
-_EMPTY = {"code": "q", "missing": 0, "n": 1, "group": ""}
-_COLUMN = ("value", "low", "high", "code", "missing", "n", "rank", "rank_low", "rank_high", "group")
+_EMPTY = {"code": "q", "bounded": "0", "missing": 0, "n": 1, "group": ""}
+_COLUMN = ("value", "low", "high", "bounded", "code", "missing", "n", "rank", "rank_low", "rank_high", "group")
 
 Past = dict[str, list[dict[str, Any]]]
 """Model -> its earlier records on one benchmark, oldest first: ``created``, ``score``, ``status``, ``version`` (of the
@@ -129,8 +129,7 @@ def aligned(column: Column, models: Sequence[str], *, leaf: bool) -> dict[str, A
     for name in _COLUMN:
         values = getattr(column, name)
         lists[name] = [empty.get(name) if place is None else values[place] for place in places]
-    lists["code"] = "".join(lists["code"])
-    return lists
+    return lists | {name: "".join(lists[name]) for name in ("bounded", "code")}
 
 
 def board_content(board: Board) -> dict[str, Any]:
@@ -299,15 +298,16 @@ def similarity_content(places: list[int], scores: Floats) -> dict[str, Any]:
 
 # -- downloads ---------------------------------------------------------------------------------------------------------
 
-TABLE = ("model", "benchmark", "score", "low", "high", "rank", "status", "simulated")
+TABLE = ("model", "benchmark", "score", "low", "high", "bounded", "rank", "status", "simulated")
 """Columns of the downloads, with a row for each model and benchmark."""
 
 
 def table_rows(node: Node, column: Mapping[str, Any], models: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return the rows of one benchmark, see `TABLE`; the column as `aligned` returns it."""
     statuses = [CODES[code] for code in column["code"]]
-    numbers = (column[name] for name in ("value", "low", "high", "rank"))
-    others = [node.identifier] * len(models), *numbers, statuses, [node.simulated] * len(models)
+    value, low, high, rank = (column[name] for name in ("value", "low", "high", "rank"))
+    bounded = [char == "1" for char in column["bounded"]]
+    others = [node.identifier] * len(models), value, low, high, bounded, rank, statuses, [node.simulated] * len(models)
     return list(zip(models, *others, strict=True))
 
 
@@ -341,7 +341,7 @@ def write_parquet(table: Path, target: Path) -> bool:
     except ImportError:
         return False
     types = dict.fromkeys(TABLE, pa.string()) | dict.fromkeys(("score", "low", "high"), pa.float64())
-    types |= {"rank": pa.int64(), "simulated": pa.bool_()}
+    types |= {"rank": pa.int64(), "bounded": pa.bool_(), "simulated": pa.bool_()}
     rows = csv.read_csv(table, convert_options=csv.ConvertOptions(column_types=types))
     columns = [
         compute.replace_substring_regex(column, "^'", "") if kind == pa.string() else column

@@ -29,12 +29,12 @@ def score(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}".replace("-", _MINUS)
 
 
-def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Return an interval as text, or "no interval"."""
+def interval(low: float | None, high: float | None, digits: int = 2, *, bounded: bool = False) -> str:
+    """Return an interval as text, with an asterisk if it is an upper bound, or "no interval"."""
     if low is None or high is None:
         return "no interval"
     between = " to " if low < 0 or high < 0 else _DASH
-    return f"{low:.{digits}f}{between}{high:.{digits}f}".replace("-", _MINUS)
+    return f"{low:.{digits}f}{between}{high:.{digits}f}{'*' * bounded}".replace("-", _MINUS)
 
 
 def count(value: int | None) -> str:
@@ -78,18 +78,19 @@ def node_rows(
             why = "none" if detail is None else escape(detail["reason"][at] or "none stated")
             between = f'<td class="reason">{why}</td>'
         else:
-            between = f"<td>{interval(column['low'][at], column['high'][at], 3)}</td>"
+            ends = column["low"][at], column["high"][at]
+            between = f"<td>{interval(*ends, 3, bounded=column['bounded'][at] == '1')}</td>"
         cells = f"<td>{above}{score(value)}</td>{between}"
         ranked = f"<td>{rank(column, at)}</td>"
         if detail is None:
             n, missing = column["n"][at], column["missing"][at]
             of = f"<td>{n - missing} of {n} benchmarks"
             note = ' <span class="quiet-text">(missing ones count as 0)</span>' if missing else ""
-            ends = f"<td></td><td></td>{of}{note}</td>", f"{of}</td>"
+            last = f"<td></td><td></td>{of}{note}</td>", f"{of}</td>"
         else:
-            ends = (_origin_cells(detail, at),) * 2
-        of_models.append(f"{of_node}{cells}{ranked}{ends[0]}</tr>\n")
-        of_benchmark.append(f"<tr>{ranked}{head}{cells}<td>{column['group'][at]}</td>{ends[1]}</tr>\n")
+            last = (_origin_cells(detail, at),) * 2
+        of_models.append(f"{of_node}{cells}{ranked}{last[0]}</tr>\n")
+        of_benchmark.append(f"<tr>{ranked}{head}{cells}<td>{column['group'][at]}</td>{last[1]}</tr>\n")
     return of_models, of_benchmark
 
 

@@ -153,7 +153,7 @@ def _layers(computed: ComputedBoard) -> Layers:
 
 
 _NO_LEAF = Leaf({"created": [], "version": []}, [], {})
-_NO_COLUMN = Column((), [], [], [], "", [], [], [], [], [], [])
+_NO_COLUMN = Column((), [], [], [], "", "", [], [], [], [], [], [])
 
 
 def _check_target(target: Path) -> None:

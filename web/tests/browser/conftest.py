@@ -248,6 +248,7 @@ def small_board(n_models=60, n_of_region=8):
             "value": values,
             "low": [None if each is None else each - 0.02 for each in values],
             "high": [None if each is None else each + 0.03 for each in values],
+            "bounded": "".join("01"[model % 2] for model in range(n_models)),
             "code": "".join(codes),
             "missing": missing,
             "n": counts,

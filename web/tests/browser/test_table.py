@@ -58,7 +58,8 @@ def test_first_rows_are_read_without_scripts(folder_of_table, board_of_table, op
     first = page.locator("#rows tr").first
     value, low, high = (columns[0][name][order[0]] for name in ("value", "low", "high"))
     assert f"{value:.3f}" in first.inner_text()
-    assert f"{low:.2f}\u2013{high:.2f}" in first.inner_text()
+    bounded = columns[0]["bounded"][order[0]] == "1"
+    assert f"{low:.2f}\u2013{high:.2f}{'*' * bounded}" in first.inner_text().split()
     assert "The first 25 of 60 models" in page.locator("noscript").inner_text()
     assert not page.locator("#q").is_visible()  # what does nothing is not there
 
@@ -254,6 +255,7 @@ def test_one_click_leads_to_what_lies_behind_a_score(table, board_of_table):
     panel.get_by_text("Raw score").wait_for()
     text = panel.inner_text()
     value, low, high = (columns[leaf][name][above] for name in ("value", "low", "high"))
+    assert ("* The interval is an upper bound" in text) == (columns[leaf]["bounded"][above] == "1")
     for expected in (
         f"{value:.3f}",
         f"{low:.3f}\u2013{high:.3f}",
@@ -376,6 +378,8 @@ def test_view_is_taken_away_whole(table, board_of_table, state):
             assert row[node] == "" if value is None else float(row[node]) == value
             assert row[f"{node} status"]
             assert (float(row[f"{node} low"]) if row[f"{node} low"] else None) == column["low"][model]
+            assert row[f"{node} bounded"] == str(entry["scores"][node]["bounded"]).lower()
+            assert entry["scores"][node]["bounded"] == (column["bounded"][model] == "1")
 
 
 def test_rows_are_copied_as_text(table, board_of_table):

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from brainscore_core.statistics.averages import average_tree
+from brainscore_core.statistics.averages import average_tree, with_bounds
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_web.leaderboard.columns import DETAILS, column_of_average, column_of_records
 from brainscore_web.leaderboard.computing import _Mean, _Part
@@ -52,20 +52,25 @@ def test_averages_are_those_of_core(change):
     parts["one"] = _average([parts[names[0]], parts[names[1]]])[:2]
     parts["two"] = _average([parts[names[2]], parts[names[3]]])[:2]
     top, scores, joint = _average([parts[name] for name in ("one", "two", names[4], names[5])])
+    bounded = {
+        name: dict(zip(of[name], with_bounds([each.estimate() for each in of[name].values()]), strict=True))
+        for name in names
+    }
     wanted = []
     for model in top.models:
-        own = {name: of[name][model].estimate() for name in names if model in of[name]}
+        own = {name: bounded[name][model] for name in names if model in bounded[name]}
         wanted.append(average_tree(own, parents)["top"])
     assert close(top.value, [each.value for each in wanted])
     assert close(scores.error, [each.error for each in wanted])
     assert close(top.low, [each.interval()[0] for each in wanted])
+    assert top.bounded == "".join("01"[each.is_bound] for each in wanted)
+    assert ("1" in top.bounded) == (change != "none")
     with np.errstate(invalid="ignore"):
         expected = JointErrors.of_estimates(wanted).pair_errors
         assert np.allclose(joint.pair_errors, expected, rtol=1e-12, atol=1e-12, equal_nan=True)
     assert {"a", "p"} <= set(top.code)
     assert max(top.n) == 6
-    if change == "errors":
-        assert any(low is None for low in top.low)
+    assert None not in top.low
 
 
 def test_a_model_without_any_score_below_has_no_average():

@@ -57,6 +57,7 @@ def test_downloads_hold_the_same_and_every_pair_once(records, source, made, tmp_
         told = list(csv.DictReader(stream))
     assert parquet.read_table(tmp_path / "site/data/scores.parquet").to_pylist() == rows
     assert [row["model"].removeprefix("'") for row in told] == [row["model"] for row in rows]
+    assert {row["bounded"] for row in told} == {"true", "false"}  # 1 % of scores have no error
     assert [row["score"] for row in told] == ["" if row["score"] is None else repr(row["score"]) for row in rows]
     assert any(row["model"] == f"'{model}" and row["score"] for row in told)
     scores = {(each.model, each.benchmark): each.score for each in made.records()}

@@ -25,8 +25,9 @@ _RELIABILITIES = ("BENCHMARK", "RELIABILITY", "INTERVAL")
 def compare(models: Sequence[str], benchmarks: Sequence[str] | None, records: Path | None, draw: Path | None) -> int:
     """Run ``brainscore compare``."""
     names = list(dict.fromkeys(models))
-    selection = chosen_records(records, names, benchmarks)
-    compared = compare_records(selection, names)
+    everything = chosen_records(records, names, benchmarks, of_others=True)
+    selection = [record for record in everything if record.model in names]
+    compared = compare_records(everything, names)
     compared += averages_of(compared, selection)
     if draw is not None:
         command_line.say(f"Written: {plots.save(plots.compare(selection, names), draw)}")
@@ -35,6 +36,8 @@ def compare(models: Sequence[str], benchmarks: Sequence[str] | None, records: Pa
         _print_after(_DIFFERENCES, [row for comparison in compared for row in _difference_rows(comparison)])
     if len(names) > 2:
         _print_after(_RELIABILITIES, [_reliability_row(comparison) for comparison in compared])
+    if any(score.is_bound for comparison in compared for score in comparison.scores):
+        command_line.say("* upper bound: an error or a correlation of errors is unknown")
     if simulated := sorted({record.benchmark for record in selection if record.simulated}):
         command_line.say("Benchmarks whose measurements are SIMULATED: " + ", ".join(simulated))
     lacking = sorted({record.benchmark for record in selection if record.error and record.influence is None})
@@ -58,7 +61,7 @@ def _score_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
         if score.is_missing:
             yield (compared.name, model, score.reason, "-", "-", "-")
         else:
-            interval = _interval(compared.intervals[place])
+            interval = _interval(compared.intervals[place]) + "*" * score.is_bound
             yield (compared.name, model, f"{score.value:.4f}", interval, ranks[place], letters[place])
 
 

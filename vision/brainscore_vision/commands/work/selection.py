@@ -22,9 +22,9 @@ def records_folder(given: Path | None) -> Path:
 
 
 def chosen_records(
-    folder: Path | None, models: Sequence[str] | None, benchmarks: Sequence[str] | None
+    folder: Path | None, models: Sequence[str] | None, benchmarks: Sequence[str] | None, *, of_others: bool = False
 ) -> list[ScoreRecord]:
-    """Return the records of some models and benchmarks; each one named must have a record."""
+    """Return the records of some models and benchmarks, or `of_others` too; each one named must have a record."""
     place = records_folder(folder)
     everything = FolderStore(place).whole()
     for what, named, names in (
@@ -42,5 +42,5 @@ def chosen_records(
     return [
         record
         for record in everything
-        if (not models or record.model in models) and (not benchmarks or record.benchmark in benchmarks)
+        if (of_others or not models or record.model in models) and (not benchmarks or record.benchmark in benchmarks)
     ]

@@ -169,6 +169,7 @@
               value,
               low: column?.low[model] ?? null,
               high: column?.high[model] ?? null,
+              bounded: column?.reweighted || column?.bounded?.[model] === "1",
               status: !column ? "not loaded" : value === null ? view.reason(column.code[model], node)[1] : nodes.leaf[node] ? "scored" : `mean of ${n - column.missing[model]} of ${n}`,
             },
           ];
@@ -181,7 +182,7 @@
   const text = (chosen, separator = ",") => {
     const columns = BrainScore.table.columns();
     const heading = ["model", "name", "rank", "rank_low", "rank_high", "ties"];
-    for (const node of columns) for (const what of ["", " low", " high", " status"]) heading.push(nodes.id[node] + what);
+    for (const node of columns) for (const what of ["", " low", " high", " bounded", " status"]) heading.push(nodes.id[node] + what);
     const lines = chosen.map(entry).map(({ scores, ...facts }) => {
       const numbers = columns.flatMap((node) => Object.values(scores[nodes.id[node]]));
       return [...Object.values(facts), ...numbers];

@@ -121,10 +121,10 @@
   BrainScore.format = {
     /** 0.41234 -> "0.412"; nothing for what is no number. */
     score: (value, digits = 3) => (isNumber(value) ? fixed(value, digits) : ""),
-    /** Both ends of an interval; nothing if one is missing. */
-    interval(low, high, digits = 3) {
+    /** Both ends of an interval, with an asterisk if it is an upper bound; nothing if an end is missing. */
+    interval(low, high, digits = 3, isBound = false) {
       if (!isNumber(low) || !isNumber(high)) return "";
-      return `${fixed(low, digits)}${low < 0 || high < 0 ? " to " : "\u2013"}${fixed(high, digits)}`;
+      return `${fixed(low, digits)}${low < 0 || high < 0 ? " to " : "\u2013"}${fixed(high, digits)}${isBound ? "*" : ""}`;
     },
     /** 1234567 -> "1,234,567" */
     count: (value) => (isNumber(value) ? value.toLocaleString("en-US") : ""),

@@ -80,11 +80,14 @@
   const headline = (node, column, model) => {
     const value = column.value[model];
     if (value === null) return element("p", { class: "big" }, "No score: ", view.reason(column.code[model], node)[1], ".");
-    const interval = format.interval(column.low[model], column.high[model]);
     const why = nodes.leaf[node] ? "without interval" : "without interval, since one of its parts has none";
+    const isBound = column.bounded?.[model] === "1";
+    const interval = format.interval(column.low[model], column.high[model], 3, isBound);
+    const bound = nodes.leaf[node] ? "it states no error, and gets the largest of the other models" : "an error or a correlation of its parts is unknown";
     const isAbove = nodes.leaf[node] && value > 1 && nodes.kind[node] !== "engineering";
     return [
       element("p", { class: "big" }, element("strong", {}, format.score(value)), interval ? ` 95 % interval ${interval}` : ` ${why}`),
+      isBound && element("p", { class: "note" }, `* The interval is an upper bound: ${bound}.`),
       isAbove && element("p", { class: "note" }, `\u25b2 Above the ceiling${column.low[model] > 1 ? "" : ", which its interval includes"}: the score is shown as it is.`),
     ];
   };

@@ -71,7 +71,7 @@
 
   const below = (node, column, model) => {
     const what = state.get("below") ?? "interval";
-    if (what === "interval") return format.interval(column.low[model], column.high[model], 2) || "no interval";
+    if (what === "interval") return format.interval(column.low[model], column.high[model], 2, column.bounded?.[model] === "1") || "no interval";
     if (what === "rank") return rankText(column, model);
     if (what === "n") return nText(node, column, model);
     return null;
