@@ -100,7 +100,7 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
             fix = "choose another identifier; one identifier means one thing"
             yield source.finding("unique-identifier", message, fix, "__init__.py", registration.line)
         pattern, convention = _CONVENTIONS[kind]
-        if not pattern.fullmatch(registration.identifier):
+        if not registration.is_scheme and not pattern.fullmatch(registration.identifier):
             message = f"{registration.identifier!r} does not follow the convention for a {KINDS[kind].label}"
             fix = f"the convention is {convention}"
             is_hint = source.earlier != {}  # existing names stay
@@ -212,7 +212,9 @@ def check_loaded(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
             continue
         for line, kind, identifier in _loads(source, path, file):
             registered = surroundings.known(kind)
-            is_known = identifier in registered or identifier in source.plugin.identifiers(KINDS[kind])
+            scheme = f"{identifier.partition(':')[0]}:"
+            known = {*registered, *source.plugin.identifiers(KINDS[kind])}
+            is_known = identifier in known or scheme in known
             if is_known or kind in surroundings.computing or not registered:
                 continue
             meant = did_you_mean(identifier, registered).strip()

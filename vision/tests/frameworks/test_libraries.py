@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+
 import numpy as np
 import open_clip
 import pytest
@@ -12,9 +15,15 @@ import transformers
 from PIL import Image
 from safetensors.torch import save_file
 
-from brainscore_core.errors import OfflineError
+from brainscore_core.errors import ChecksumError, ConfigurationError, OfflineError, UnknownIdentifierError
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_model
+from brainscore_vision.catalogue.completion import complete_model
+from brainscore_vision.loading import known_identifiers
+from brainscore_vision.model_helpers.adapters import libraries
+from brainscore_vision.model_helpers.adapters.libraries import load
+from brainscore_vision.model_helpers.weights import CheckpointError
 
 TINY = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16,
@@ -111,3 +120,75 @@ def test_a_name_stands_for_network_weights_and_preprocessing(name, mirror, stimu
     expected = kept[0] if isinstance(kept[0], torch.Tensor) else kept[0][0]
     activity = wrapper(stimuli, layers=layers[-1:])
     np.testing.assert_allclose(activity.values, expected.flatten(1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("timm:resnet18.a1_in2k", r"timm has no network 'resnet18\.a1_in2k' with weights .*mean .*'resnet18\.a1_in1k'"),
+        ("timm:", "timm has no network '' with weights"),
+        ("torchvision:resnet18.IMAGENET1K_V9", r"Did you mean 'resnet18\.IMAGENET1K_V1'"),
+        ("open_clip:ViT-B-32/opnai", "Did you mean .*'ViT-B-32/openai'"),
+        ("transformers:../../etc/passwd", "no repository of the hub; expected owner/repository"),
+        ("tim:resnet18", r"start with 'tim:'; expected open_clip:, timm:, .* Did you mean 'timm:'\?"),
+    ],
+)
+def test_a_wrong_name_gets_suggestions(name, said, mirror):
+    with pytest.raises(UnknownIdentifierError, match=said):
+        load_model(name)
+
+
+def test_names_are_listed_without_the_network(mirror):
+    names = [name for name in known_identifiers("model", schemes=True) if ":" in name]
+    counts = Counter(name.partition(":")[0] for name in names)
+    assert counts["timm"] > 1_600
+    assert min(counts["torchvision"], counts["open_clip"]) > 100
+    assert complete_model("timm:resnet18.a1") == ["timm:resnet18.a1_in1k"]
+    assert not any(":" in name for name in known_identifiers("model"))
+
+
+def test_a_checkpoint_of_other_shapes_is_refused(mirror, monkeypatch, tmp_path):
+    put(mirror, timm.create_model("resnet34"), "huggingface.co/timm/resnet18.a1_in1k/resolve/main/model.safetensors")
+    with pytest.raises(CheckpointError, match=r"does not fit timm:resnet18\.a1_in1k: Unexpected key"):
+        load_model("timm:resnet18.a1_in1k")
+    narrow = timm.create_model("resnet18", num_classes=7)
+    with pytest.raises(CheckpointError, match=r"fc\.weight is \(7, 512\); expected \(1000, 512\)"):
+        load("timm:resnet18.a1_in1k", weights=narrow.state_dict())
+    from_transformers(mirror, None)
+    configuration = mirror / "huggingface.co/lab/tiny/resolve/v1/config.json"
+    configuration.write_text(json.dumps({**json.loads(configuration.read_text()), "num_hidden_layers": 3}))
+    with pytest.raises(CheckpointError, match=r"does not fit transformers:lab/tiny@v1: vit\.layers\.2\."):
+        load_model("transformers:lab/tiny@v1")
+
+
+def test_other_weights_than_those_of_the_first_download_are_refused(mirror, monkeypatch, own_homes):
+    from_torchvision(mirror, monkeypatch)
+    load_model("torchvision:resnet18")
+    kept = next(path for path in own_homes.rglob("resnet18.pth"))
+    first = file_digest(kept, "sha256")
+    kept.unlink()
+    from_torchvision(mirror, monkeypatch)
+    with pytest.raises(ChecksumError, match=f"fetched first: sha256 is [0-9a-f]+, and .* says {first}"):
+        load_model("torchvision:resnet18")
+
+
+def test_a_network_larger_than_the_machine_is_refused_before_its_download(mirror, monkeypatch):
+    monkeypatch.setattr(libraries, "available_memory", lambda: 24 * 10**9)
+    with pytest.raises(
+        ConfigurationError, match=r"has 4,\d{3},\d{3},\d{3} parameters: loading it takes 3\d GB .* has 24 GB"
+    ):
+        load_model("timm:eva02_enormous_patch14_clip_224")
+
+
+def test_a_row_of_a_table_gives_layers_size_and_weights(mirror):
+    network = torchvision.models.resnet18(num_classes=7)
+    model = load(
+        "torchvision:resnet18.IMAGENET1K_V1",
+        identifier="mine",
+        region_layer_map={"IT": "layer4"},
+        image_size=64,
+        weights=network.state_dict(),
+        arguments={"num_classes": 7},
+    )
+    assert (model.identifier, model.layers, dict(model.region_layer_map)) == ("mine", ["layer4"], {"IT": "layer4"})
+    assert model.activations_model._extractor.preprocess([]).shape == (0, 3, 64, 64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import ConfigurationError
@@ -60,9 +61,31 @@ def adapt(model: nn.Module, request: Request) -> Adapted:
 def block_layers(model: nn.Module) -> list[str]:
     """Return the dotted names of the blocks of a network, in the order of registration.
 
-    Blocks are at least two sibling modules of one class, each with submodules, such as the blocks of a transformer or
-    of each stage of a residual network; of nested blocks, the outermost.
+    Blocks are modules with submodules whose class, not one of ``torch.nn``, the network has at least twice, and never
+    inside another such module: residual blocks, transformer layers, stages. Without these, they are at least two
+    siblings of one class, each with submodules; else, of networks with several poolings, these and all linear layers
+    but the last.
     """
+    return _repeated(model) or _siblings(model) or _plain(model)
+
+
+def _repeated(model: nn.Module) -> list[str]:
+    composite = {
+        name: type(module)
+        for name, module in model.named_modules()
+        if name and any(True for _ in module.children()) and not type(module).__module__.startswith("torch.nn.")
+    }
+    counts = Counter(composite.values())
+    repeated = {name: kind for name, kind in composite.items() if counts[kind] > 1}
+    inner = set()
+    for name, kind in repeated.items():
+        parts = name.split(".")
+        if any(".".join(parts[:depth]) in repeated for depth in range(1, len(parts))):
+            inner.add(kind)
+    return [name for name, kind in repeated.items() if kind not in inner]
+
+
+def _siblings(model: nn.Module) -> list[str]:
     blocks: list[str] = []
     for name, module in model.named_modules():
         children = list(module.children())
@@ -71,6 +94,13 @@ def block_layers(model: nn.Module) -> list[str]:
         if not inside and alike and all(any(True for _ in child.children()) for child in children):
             blocks.extend(f"{name}.{child}" if name else child for child, _ in module.named_children())
     return blocks
+
+
+def _plain(model: nn.Module) -> list[str]:
+    kinds = {name: type(module).__name__ for name, module in model.named_modules()}
+    pools = [name for name, kind in kinds.items() if kind in ("MaxPool2d", "AvgPool2d")]
+    linear = [name for name, kind in kinds.items() if kind == "Linear"][:-1]
+    return [name for name in kinds if name in pools or name in linear] if len(pools) > 1 else []
 
 
 def _ask(what: str, model: nn.Module, otherwise: Any) -> Any:  # the result of a function of a framework's module

@@ -14,6 +14,17 @@ def block():
     return nn.Sequential(nn.Conv2d(3, 3, 3), nn.ReLU())
 
 
+class Unit(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Conv2d(3, 3, 3), nn.ReLU())
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.units = nn.Sequential(Unit(), Unit())
+
+
 @pytest.mark.parametrize(
     ("network", "blocks"),
     [
@@ -26,6 +37,10 @@ def block():
          ["layers.0", "layers.1", "layers.2"]),
         (nn.ModuleDict({"a": nn.Sequential(block(), block()), "b": nn.Sequential(block(), block())}), ["a", "b"]),
         (nn.ModuleDict({"a": nn.Sequential(block(), block()), "stem": nn.Conv2d(3, 3, 1)}), ["a.0", "a.1"]),
+        # Of a class of its own: wherever they stand, but neither the stem nor other parts that are inside them too.
+        (nn.Sequential(nn.Sequential(Unit(), Residual(), Residual()), Residual()), ["0.1", "0.2", "1"]),
+        (nn.Sequential(nn.Conv2d(3, 3, 3), nn.MaxPool2d(2), nn.Conv2d(3, 3, 3), nn.AvgPool2d(2), nn.Flatten(),
+                       nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3)), ["1", "3", "5"]),
     ],
 )  # fmt: skip
 def test_blocks_are_the_outermost_sequences_of_equals(network, blocks):
