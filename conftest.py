@@ -78,7 +78,13 @@ def own_homes(request, settings_of_caller, new_home, monkeypatch):
             monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("BRAINSCORE_HOME", str(home))
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "no")
-    for name in ("RESULTCACHING_DISABLE", "BRAINSCORE_MEMORY_MAP", "BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB"):
+    for name in (
+        "BRAINSCORE_PLUGINS",
+        "RESULTCACHING_DISABLE",
+        "BRAINSCORE_MEMORY_MAP",
+        "BRAINSCORE_MEMORY_GB",
+        "BRAINSCORE_CACHE_GB",
+    ):
         monkeypatch.delenv(name, raising=False)
     return base
 

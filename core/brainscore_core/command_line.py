@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from brainscore_core._version import __version__
+from brainscore_core.config import PLUGINS_VARIABLE, plugin_paths
 from brainscore_core.errors import (
     BrainScoreError,
     ChecksumError,
@@ -55,13 +59,13 @@ FAILED, WRONG_USAGE, NOT_AVAILABLE, NO_SCORE, INTERRUPTED = 1, 2, 3, 4, 130
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or unknown name, 3 data, weights or requirements not available, "
     "4 done, but there is no score (the record says why), 130 interrupted. With --traceback every command shows where "
-    "an error comes from."
+    "an error comes from; with --plugins PATH it also finds the plugins of another folder or checkout."
 )
 _USAGE_ERRORS = (UnknownIdentifierError, ConfigurationError)
 _AVAILABILITY_ERRORS = (
     *(ChecksumError, CorruptFileError, DownloadError, IsolationError, MissingStimulusError, RequirementsError),
 )
-_TRACEBACK = "--traceback"
+_TRACEBACK, _PLUGINS = "--traceback", "--plugins"
 _GAP = 2  # characters between the columns of a table
 _NEVER_FOLDED = 14  # characters, such as those of an interval
 _OPEN = "brainscore: the repeatable option that a line ends with"  # in the notes of a context
@@ -201,16 +205,44 @@ def run_app(
     def read_and_invoke() -> int:
         command = typer.main.get_command(whole)
         try:
-            return (
-                command.main(words, prog_name=program, standalone_mode=False, obj=with_traceback, default_map=defaults)
-                or 0
-            )
+            with _finding_plugins(words):
+                code = command.main(
+                    words, prog_name=program, standalone_mode=False, obj=with_traceback, default_map=defaults
+                )
         except typer.TyperException as error:
             if error.format_message():  # of a call without any arguments, the help was the answer
                 say(f"Error: {_one_line(error)}")
             return WRONG_USAGE
+        return code or 0
 
     return run(read_and_invoke, show_traceback=with_traceback)
+
+
+@contextmanager
+def _finding_plugins(words: list[str]) -> Iterator[None]:
+    """Take ``--plugins PATH`` out of the words, and let this process and those it starts find the plugins there.
+
+    Without it, the plugins that a ``pyproject.toml`` names are passed on: other processes run in other folders.
+    """
+    paths: list[str | Path] = []
+    while option := next((word for word in words if word.partition("=")[0] == _PLUGINS), None):
+        place = words.index(option)
+        value = option.partition("=")[2] or "".join(words[place + 1 : place + 2])
+        if not value:
+            raise ConfigurationError(f"{_PLUGINS} needs a path: a folder with plugins, or a checkout.")
+        del words[place : place + (1 if "=" in option else 2)]
+        paths += [Path(path).expanduser().absolute() for path in value.split(os.pathsep) if path]
+    earlier = os.environ.get(PLUGINS_VARIABLE)
+    if not paths and earlier is None:
+        paths = [*plugin_paths()[1]]
+    if paths:
+        os.environ[PLUGINS_VARIABLE] = os.pathsep.join(map(str, paths))
+    try:
+        yield
+    finally:
+        if paths:
+            os.environ.pop(PLUGINS_VARIABLE)
+            os.environ.update({} if earlier is None else {PLUGINS_VARIABLE: earlier})
 
 
 def _show_version(context: typer.Context, wanted: bool) -> None:

@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["InstallMode", "Settings", "available_memory", "memory_budget", "settings"]
+__all__ = [
+    "PLUGINS_VARIABLE",
+    "InstallMode",
+    "Settings",
+    "available_memory",
+    "memory_budget",
+    "plugin_paths",
+    "settings",
+]
 
 InstallMode = Literal["yes", "no", "newenv"]
+PLUGINS_VARIABLE = "BRAINSCORE_PLUGINS"
 _OFFLINE = ("", "0", "1", "data")
 
 
@@ -120,6 +131,44 @@ def settings() -> Settings:
         cache_gb=_size_gb("BRAINSCORE_CACHE_GB"),
         device=environment.get("BRAINSCORE_DEVICE") or None,
     )
+
+
+def plugin_paths() -> tuple[str, Sequence[Path]]:
+    """Return where paths of plugins outside the library are named, for messages, and the paths.
+
+    They are those of ``BRAINSCORE_PLUGINS``, separated as in ``PATH``, or if it is not set, of the key ``plugins`` of
+    ``[tool.brainscore]`` in the nearest ``pyproject.toml`` above the working folder that has it, relative to that
+    file. Raises a `ConfigurationError` if the key is no list of texts.
+    """
+    named = os.environ.get(PLUGINS_VARIABLE)
+    if named is not None:
+        return f"{PLUGINS_VARIABLE} (--plugins)", [_path(path) for path in named.split(os.pathsep) if path]
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # removed
+        return "", ()
+    for folder in (here, *here.parents):
+        file = folder / "pyproject.toml"
+        try:
+            paths = _plugins_key(file, file.read_bytes())
+        except OSError:
+            continue
+        if paths is not None:
+            return f"[tool.brainscore] plugins of {file}", [folder / Path(path).expanduser() for path in paths]
+    return "", ()
+
+
+@lru_cache(maxsize=64)
+def _plugins_key(file: Path, content: bytes) -> tuple[str, ...] | None:
+    import tomllib  # only needed if there is such a file
+
+    try:
+        paths = tomllib.loads(content.decode()).get("tool", {}).get("brainscore", {}).get("plugins")
+    except (ValueError, AttributeError):  # the program whose file it is says what is wrong
+        return None
+    if paths is not None and not (isinstance(paths, list) and all(isinstance(path, str) for path in paths)):
+        raise ConfigurationError(f"[tool.brainscore] plugins of {file} is {paths!r}; expected a list of paths.")
+    return None if paths is None else tuple(paths)
 
 
 def memory_budget() -> int:

@@ -16,7 +16,9 @@ from brainscore_vision.commands import app
 
 __all__ = ["main"]
 
-_DEFAULTS = {"validate": {"library": "brainscore_vision"}}
+_DEFAULTS = {
+    command: {"library": "brainscore_vision"} for command in ("validate", "check", "new-plugin", "test-plugin")
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import run_git
 
-__all__ = ["UNREGISTERED", "folder_revision", "library_digest", "source_revision", "sources_digest"]
+__all__ = ["UNREGISTERED", "folder_commit", "folder_revision", "library_digest", "source_revision", "sources_digest"]
 
 UNREGISTERED = "unregistered"
 """Revision of a model that is not a plugin: passed as an object or registered while the program runs."""
@@ -32,6 +32,17 @@ def source_revision() -> str | None:
         return None
     changed = re.search(r"^(?:[12u] |\? .*/.*\.py\"?$)", status or "", re.MULTILINE)
     return f"{commit[1]}+changes" if changed else commit[1]
+
+
+def folder_commit(directory: Path) -> str:
+    """Return the git commit of a plugin outside the library, with ``+changes`` if its files differ from it.
+
+    ``'unknown'`` if its folder is in no repository with a commit, or without git.
+    """
+    commit = _git(directory, "rev-parse", "--verify", "HEAD")
+    # A stranger's configuration may name a program that watches files.
+    status = _git(directory, "-c", "core.fsmonitor=false", "status", "--porcelain", "--untracked-files=all", "--", ".")
+    return f"{commit}+changes" if commit and status else commit or "unknown"
 
 
 def folder_revision(directory: Path) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, PluginError, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, Registration, library_roots
+from brainscore_core.plugin_management.outside import join_packages
 from brainscore_core.plugin_management.owned_registry import OwnedRegistry
 from brainscore_core.plugin_management.registry import (
     KINDS,
@@ -24,6 +25,7 @@ from brainscore_core.plugin_management.registry import (
     kind_named,
     unknown_identifier,
 )
+from brainscore_core.plugin_management.renamed import import_renamed
 
 __all__ = ["ImportPlugin", "find_plugin", "import_plugin", "known_identifiers_of", "load_plugin"]
 
@@ -284,7 +286,11 @@ def _not_registered(plugin: Plugin, kind: Kind, identifier: str, registration: R
 
 
 def _import_module(plugin: Plugin) -> ModuleType:
+    if plugin.root.rank > 0:
+        join_packages(plugin.root.package.rpartition(".")[0], plugin.root.path.parent)
     package = importlib.import_module(plugin.root.package)
+    if plugin.has_taken_name:
+        return import_renamed(plugin.module, plugin.init_file)
     inside = any(Path(path).absolute() == plugin.root.path for path in package.__path__)
     if inside and "." not in plugin.name:
         return importlib.import_module(plugin.module)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,9 @@ from brainscore_core.errors import PluginError
 from brainscore_core.identity.digest import text_digest
 from brainscore_core.identity.stamp import file_stamp
 from brainscore_core.identity.store import Store
+from brainscore_core.plugin_management.outside import outside_folders
 from brainscore_core.plugin_management.registry import FOLDERS, Kind, kind_named
+from brainscore_core.plugin_management.renamed import MARK
 from brainscore_core.plugin_management.source.registrations import (
     Computed,
     Registration,
@@ -29,38 +33,53 @@ from brainscore_core.plugin_management.source.registrations import (
     table_of,
 )
 
-__all__ = ["Computed", "Plugin", "PluginIndex", "PluginRoot", "Registration", "library_roots", "owners"]
+__all__ = [
+    "Computed",
+    "Plugin",
+    "PluginIndex",
+    "PluginRoot",
+    "Registration",
+    "library_roots",
+    "outside_roots",
+    "owners",
+]
 
 _FORMAT = 5  # of the index file; raise it if rows change
 # A file changed just before it was read may change again with the same times, so it is read again.
 _SETTLED_AFTER_NS = 2_000_000_000
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PluginRoot:
     """A folder of plugins of one kind (``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``).
 
-    They are imported under ``package``, such as ``'mylibrary.models'``.
+    They are imported under ``package``, such as ``'mylibrary.models'``. ``rank`` is 0 in the library itself, else the
+    number of the folder outside it: a name belongs to the lowest rank that has it.
     """
 
     folder: str
     path: Path
     package: str
+    rank: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
     """A plugin, the folder ``name`` in ``root``, as its source describes it.
 
-    ``computed`` are registrations whose identifiers it computes; ``problem`` says why its ``__init__.py`` cannot be
-    read, with path and line.
+    ``computed`` are registrations whose identifiers it computes; ``taken`` those that a lower rank has, which do not
+    count; ``problem`` says why its ``__init__.py`` cannot be read, with path and line. ``has_taken_name``: a folder of
+    lower rank has its name.
     """
 
     name: str
     root: PluginRoot
     registrations: tuple[Registration, ...] = ()
     computed: tuple[Computed, ...] = ()
+    taken: tuple[Registration, ...] = ()
     problem: str | None = None
+    has_taken_name: bool = False
 
     @property
     def directory(self) -> Path:
@@ -75,7 +94,12 @@ class Plugin:
     @property
     def module(self) -> str:
         """The name it is imported under. Folder names that are no Python identifiers are fine."""
-        return f"{self.root.package}.{self.name}"
+        return f"{self.root.package}.{self.unique_name}"
+
+    @property
+    def unique_name(self) -> str:
+        """Its name; ``'mymodel@1'`` if a folder of lower rank is called ``'mymodel'``."""
+        return f"{self.name}{MARK}{self.root.rank}" if self.has_taken_name else self.name
 
     def identifiers(self, kind: Kind, *, conditional: bool = True, schemes: bool = False) -> list[str]:
         """Return the identifiers of one kind that it registers, or its `schemes`, such as ``'mylibrary:'``.
@@ -92,13 +116,28 @@ class Plugin:
 
 
 def library_roots(library: str) -> list[PluginRoot]:
-    """Return where a library keeps its plugins, without importing it; `PluginError` if there is no such package."""
+    """Return where a library keeps its plugins, without importing it, and where others do, see `outside_folders`.
+
+    Raises a `PluginError` if there is no such package.
+    """
     specification = importlib.util.find_spec(library)
     if specification is None or not specification.submodule_search_locations:
         raise PluginError(f"There is no package {library!r} to look for plugins in. Is it installed in {sys.prefix}?")
+    places = [Path(location).absolute() for location in specification.submodule_search_locations]
+    own = [
+        PluginRoot(folder=folder, path=place / folder, package=f"{library}.{folder}")
+        for place in places
+        for folder in FOLDERS
+    ]
+    return [*own, *outside_roots(library, places)]
+
+
+def outside_roots(library: str, own: Sequence[Path]) -> list[PluginRoot]:
+    """Return where others keep plugins of a library whose ``own`` folders these are, see `outside_folders`."""
+    known = {place.resolve() for place in own}
     return [
-        PluginRoot(folder=folder, path=Path(location).absolute() / folder, package=f"{library}.{folder}")
-        for location in specification.submodule_search_locations
+        PluginRoot(folder=folder, path=place / folder, package=f"{library}.{folder}", rank=rank)
+        for rank, place in enumerate((place for place in outside_folders(library) if place not in known), 1)
         for folder in FOLDERS
     ]
 
@@ -118,30 +157,48 @@ class PluginIndex:
         self.roots = tuple(roots)
 
     def plugins(self, folder: str) -> list[Plugin]:
-        """Return the plugins of one kind of folder, such as ``'models'``, sorted by name.
+        """Return the plugins of one kind of folder, such as ``'models'``, sorted by rank and name.
 
         Folders whose names start with ``.`` or ``_`` and folders without ``__init__.py`` are no plugins.
         """
-        return [
-            _plugin(root, name, row)
-            for root in self.roots
-            if root.folder == folder
-            for name, row in _refreshed(root).items()
-        ]
+        return list(self._plugins(folder))
+
+    def _plugins(self, folder: str) -> Iterator[Plugin]:
+        lower: list[tuple[str, _Row]] = []
+        for rank, roots in groupby((root for root in self.roots if root.folder == folder), lambda root: root.rank):
+            names = {name for name, _ in lower}
+            identifiers = {(values[0], values[1]) for _, row in lower for values in row[2]}
+            for root in list(roots):
+                rows = _refreshed(root)
+                yield from (_plugin(root, name, row, names, identifiers) for name, row in rows.items())
+                lower += rows.items() if rank < self.roots[-1].rank else ()
 
     def find(self, kind: Kind, identifier: str) -> list[tuple[Plugin, Registration]]:
-        """Return every plugin that registers an identifier, or else its scheme (``a:`` of ``a:b``), and where."""
+        """Return the plugins of lowest rank that register an identifier, or else its scheme (``a:`` of ``a:b``)."""
         scheme, colon, _ = identifier.partition(":")
         return self._registering(kind, identifier) or (self._registering(kind, scheme + colon) if colon else [])
 
     def _registering(self, kind: Kind, identifier: str) -> list[tuple[Plugin, Registration]]:
-        return [
-            (_plugin(root, name, row), Registration(*values))
+        matches = [
+            (root, name, row, Registration(*values))
             for root in self.roots
             if root.folder == kind.folder
             for name, row in _refreshed(root).items()
             for values in row[2]
             if values[1] == identifier and values[0] == kind.registry
+        ]
+        lowest = [match for match in matches if match[0].rank == matches[0][0].rank]
+        if len(lowest) < len(matches):
+            (first, plugin, *_), (second, other, *_) = lowest[0], matches[len(lowest)]
+            _say_once(f"{kind.label} {identifier!r}", first.path / plugin, second.path / other)
+        if not lowest or lowest[0][0].rank == 0:
+            return [(_plugin(root, name, row), registration) for root, name, row, registration in lowest]
+        return [
+            (plugin, entry)
+            for plugin in self._plugins(kind.folder)  # whether a name is taken depends on all of them
+            if plugin.root.rank == lowest[0][0].rank
+            for entry in plugin.registrations
+            if (entry.registry, entry.identifier) == (kind.registry, identifier)
         ]
 
     def owners(self, kind: Kind) -> dict[str, list[Path]]:
@@ -173,10 +230,10 @@ class PluginIndex:
     def listing(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Return folder -> plugin -> registry -> identifiers, with ``problem`` for one that cannot be read."""
         listed: dict[str, dict[str, dict[str, Any]]] = {}
-        for root in self.roots:
-            plugins = listed.setdefault(root.folder, {})
-            for plugin in self.plugins(root.folder):
-                entry: dict[str, Any] = plugins.setdefault(plugin.name, {})
+        for folder in dict.fromkeys(root.folder for root in self.roots):
+            plugins = listed.setdefault(folder, {})
+            for plugin in self.plugins(folder):
+                entry: dict[str, Any] = plugins.setdefault(plugin.unique_name, {})
                 for registration in plugin.registrations:
                     entry.setdefault(registration.registry, []).append(registration.identifier)
                 if plugin.problem is not None:
@@ -234,15 +291,37 @@ def _file_name(root: PluginRoot) -> str:
     return f"{text_digest(identity)[:32]}.json"
 
 
-def _plugin(root: PluginRoot, name: str, row: _Row) -> Plugin:
-    _, _, registrations, computed, problem = row
+def _plugin(
+    root: PluginRoot,
+    name: str,
+    row: _Row,
+    taken_names: Collection[str] = (),
+    taken: Collection[tuple[str, str]] = (),
+) -> Plugin:
+    _, _, values, computed, problem = row
+    registrations = [Registration(*each) for each in values]
     return Plugin(
         name=name,
         root=root,
-        registrations=tuple(Registration(*values) for values in registrations),
-        computed=tuple(Computed(*values) for values in computed),
+        registrations=tuple(each for each in registrations if (each.registry, each.identifier) not in taken),
+        computed=tuple(Computed(*each) for each in computed),
+        taken=tuple(each for each in registrations if (each.registry, each.identifier) in taken),
         problem=problem,
+        has_taken_name=name in taken_names,
     )
+
+
+_said: set[Path] = set()
+
+
+def _say_once(name: str, plugin: Path, other: Path) -> None:
+    """Say, once for each folder outside the library, that what comes before it has some of its names."""
+    place = other.parents[1]
+    if place not in _said:
+        _said.add(place)
+        _logger.warning(
+            "The %s is that of %s, not of %s, as is every other taken name of %s.", name, plugin, other, place
+        )
 
 
 def _stamps(root: Path) -> dict[str, tuple[int, ...]]:

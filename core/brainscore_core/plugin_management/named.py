@@ -9,6 +9,7 @@ from pathlib import Path
 
 from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError, count, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management.outside import join_packages
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 
 __all__ = ["find_plugins", "label_of", "make_importable", "plugin_at", "plugins_named"]
@@ -73,8 +74,11 @@ def plugin_at(folder: Path, library: str) -> Plugin:
             f"{folder} stands in a folder called {kind!r}; expected one of {', '.join(map(repr, FOLDERS))}, which "
             f"says what kind of plugin it is. Move it, for instance to {folder.parent / FOLDERS[-2] / folder.name}."
         )
-    root = PluginRoot(folder=kind, path=folder.parent, package=f"{library}.{kind}")
-    plugin = next((plugin for plugin in PluginIndex([root]).plugins(kind) if plugin.name == folder.name), None)
+    roots = library_roots(library)
+    if all(root.path != folder.parent for root in roots):
+        roots = [PluginRoot(folder=kind, path=folder.parent, package=f"{library}.{kind}")]
+    plugins = [plugin for plugin in PluginIndex(roots).plugins(kind) if plugin.root.path == folder.parent]
+    plugin = next((plugin for plugin in plugins if plugin.name == folder.name), None)
     if plugin is None:
         raise PluginError(f"{folder} is no plugin: names of plugin folders do not start with '.' or '_'.")
     return plugin
@@ -92,10 +96,7 @@ def make_importable(plugin: Plugin) -> None:
     specification = importlib.util.find_spec(library)
     if specification is not None and specification.submodule_search_locations is not None:
         specification.submodule_search_locations.append(str(plugin.root.path.parent))
-    for folder in FOLDERS:
-        path = plugin.root.path.parent / folder
-        if path.is_dir() and importlib.util.find_spec(f"{library}.{folder}") is not None:
-            importlib.import_module(f"{library}.{folder}").__path__.append(str(path))
+    join_packages(library, plugin.root.path.parent)
 
 
 def label_of(plugin: Plugin) -> str:

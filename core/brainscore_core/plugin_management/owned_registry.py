@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from brainscore_core.errors import PluginError
+from brainscore_core.plugin_management.outside import outside_folders
 from brainscore_core.plugin_management.registry import FOLDERS
 
 __all__ = ["OwnedRegistry"]
@@ -23,8 +24,9 @@ _IMPORTER = __file__.replace("owned_registry", "import_plugin")
 class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     """A dictionary of factories by identifier; a plugin can only change entries of its own.
 
-    Every other change by a plugin raises a `PluginError`. Identifiers that no plugin registers are free, and code
-    outside plugins, such as a notebook or test, may change everything.
+    Every other change by a plugin raises a `PluginError`; only an identifier that a plugin outside the library assigns
+    stays that of the library, or of the folder before, silently. Identifiers that no plugin registers are free, and
+    code outside plugins, such as a notebook or test, may change everything.
 
     Parameters
     ----------
@@ -44,13 +46,14 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         self._accepted: dict[str, Factory] = {}
 
     def __setitem__(self, identifier: str, factory: Factory) -> None:
-        self._refuse_strangers(identifier)
+        if not self._may_change(identifier, assigns=True):
+            return
         self._accepted[identifier] = factory
         super().__setitem__(identifier, factory)
 
     def __delitem__(self, identifier: str) -> None:
         if identifier in self:
-            self._refuse_strangers(identifier)
+            self._may_change(identifier)
         super().__delitem__(identifier)
         self._accepted.pop(identifier, None)
 
@@ -90,39 +93,56 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     def _label(self) -> str:
         return self._kind.replace("_", " ")
 
-    def _refuse_strangers(self, identifier: str) -> None:
-        plugin, file = _plugin_at_work(self._library)
+    def _may_change(self, identifier: str, *, assigns: bool = False) -> bool:
+        """Return whether an identifier is free; False if a plugin `assigns` one that a lower rank has."""
+        places = _places_of_plugins(self._library)
+        plugin, file = _plugin_at_work(places)
         if plugin is None:
-            return
+            return True
         if self._known_to != plugin or self._strangers(plugin, identifier):
             self._known, self._known_to = self._owners(self._library, self._kind), plugin
-        owners = self._strangers(plugin, identifier)
+        rank = _rank(plugin, places)
+        owners = [owner for owner in self._strangers(plugin, identifier) if _rank(owner, places) <= rank]
+        if assigns and owners and _rank(owners[0], places) < rank:
+            return False
         if owners:
             raise PluginError(
                 f"{file} changes the {self._label()} {identifier!r}, which {' and '.join(map(str, owners))} registers. "
                 "A plugin registers its own identifiers only: choose another one."
             )
+        return True
 
     def _strangers(self, plugin: Path, identifier: str) -> Sequence[Path]:
         owners = self._known.get(identifier, ())
         return () if any(owner.parent == plugin for owner in owners) else owners
 
 
-def _plugin_at_work(library: str) -> tuple[Path | None, str]:
+def _places_of_plugins(library: str) -> dict[str, int]:
+    """Return the folders that hold plugins, with a separator at the end, and the rank of each, see `PluginRoot`."""
+    own = [Path(place).absolute() for place in getattr(sys.modules.get(library), "__path__", ())]
+    ranked = [*((0, place) for place in own), *enumerate(outside_folders(library), 1)]
+    places: dict[str, int] = {}
+    for rank, place in ranked:
+        for folder in FOLDERS:
+            places.setdefault(f"{place / folder}/", rank)
+    return places
+
+
+def _rank(path: Path, places: Mapping[str, int]) -> int:
+    return next((rank for place, rank in places.items() if str(path).startswith(place)), 0)
+
+
+def _plugin_at_work(places: Iterable[str]) -> tuple[Path | None, str]:
     """Return folder and file of the innermost plugin whose code is running; (None, ``''``) if there is none.
 
     The tests of a plugin are not part of it, unless it calls them itself.
     """
-    module = sys.modules.get(library)
-    roots = tuple(
-        f"{Path(place).absolute() / folder}/" for place in getattr(module, "__path__", ()) for folder in FOLDERS
-    )
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - `inspect.stack` reads the source of every frame
     while frame is not None:
         file = frame.f_code.co_filename
         if file == _IMPORTER:  # it undoes failed imports
             return None, ""
-        root = next((root for root in roots if file.startswith(root)), "")
+        root = next((root for root in places if file.startswith(root)), "")
         folder, inside, _ = file[len(root) :].partition("/")
         name = file.rpartition("/")[2]
         if root and inside and name not in ("test.py", "conftest.py") and not name.startswith("test_"):

@@ -182,6 +182,9 @@ class ScoreRecord(Untrusted):
         ``'<kind>:<identifier>'`` -> content digest of each stimulus set and assembly that the benchmark loaded.
     plugins
         ``'<kind>/<folder>'`` -> digest of the files of each plugin that the benchmark uses, its own included.
+    outside_plugins
+        ``'<kind>/<folder>'`` -> git commit (`sources.folder_commit`) of each plugin from outside the library, the
+        model's included.
     weights
         Digest of the model's parameters and buffers; None if the model states none.
     library
@@ -252,6 +255,7 @@ class ScoreRecord(Untrusted):
     seeds: Annotated[Mapping[_Name, _Integer], _FewParts] = field(default_factory=dict)
     data: _Digests = field(default_factory=dict)
     plugins: _Digests = field(default_factory=dict)
+    outside_plugins: _Digests = field(default_factory=dict)
     weights: _Name | None = None
     library: _Name | None = None
     environment: _Name | None = None

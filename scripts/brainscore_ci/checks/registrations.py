@@ -67,7 +67,7 @@ def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
                 "register it always",
             )
             yield source.finding("conditional-registration", message, fix, "__init__.py", registration.line, hint=True)
-    if not plugin.registrations and not plugin.computed and plugin.problem is None:
+    if not (plugin.registrations or plugin.taken or plugin.computed or plugin.problem):
         message = f"registers nothing; expected {registries}['<identifier>'] = ..."
         yield source.finding("registration", message, "add the registration", "__init__.py")
 
@@ -82,12 +82,16 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         message = f"the folder name {name!r} has capital letters"
         fix = f"call it {name.lower()!r}"
         yield source.finding("folder-name", message, fix, hint=True)
+    for taken in source.plugin.taken:
+        message = f"{taken.identifier!r} is registered by the library, or by plugins named before, and stays theirs"
+        fix = "choose another identifier; one identifier means one thing"
+        yield source.finding("unique-identifier", message, fix, "__init__.py", taken.line)
     by_registry = {kind.registry: kind.name for kind in kinds_in(source.folder)}
     for registration in source.plugin.registrations:
         kind = by_registry.get(registration.registry)
         if kind is None:
             continue
-        here = f"{source.folder}/{source.plugin.name}/"
+        here = (f"{source.folder}/{source.plugin.name}/", f"{source.plugin.directory}/")
         # Records are files, and some file systems ignore case.
         same = [
             places

@@ -35,7 +35,7 @@ from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.git import run_git
-from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots, outside_roots
 from brainscore_core.plugin_management.named import plugins_named
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 
@@ -130,7 +130,9 @@ def workplace(start: Path, library: str | None = None) -> Workplace:
         if (folder / "pyproject.toml").is_file():
             checkout = read_checkout(folder)
             if any(root.path.is_dir() for root in checkout.index.roots):
-                return Workplace(folder, checkout.policy.libraries, checkout.index)
+                own = checkout.index.roots
+                outside = outside_roots(own[0].package.rpartition(".")[0], [root.path.parent for root in own])
+                return Workplace(folder, checkout.policy.libraries, PluginIndex([*own, *outside]))
     if library is None:
         raise ConfigurationError(
             f"{start} is in no checkout with plugins. Run this in one whose pyproject.toml lists its libraries under "
@@ -147,7 +149,8 @@ def look_around(place: Workplace) -> Surroundings:
         for plugin in place.index.plugins(kind.folder):
             for registration in plugin.registrations:
                 if registration.registry == kind.registry:
-                    here = f"{kind.folder}/{plugin.name}/__init__.py:{registration.line}"
+                    label = plugin.directory if plugin.root.rank else f"{kind.folder}/{plugin.name}"
+                    here = f"{label}/__init__.py:{registration.line}"
                     places[registration.identifier] = (*places.get(registration.identifier, ()), here)
     computing = frozenset(kind.name for kind in KINDS.values() if place.index.computing(kind))
     plugins = frozenset(f"{folder}/{plugin.name}" for folder in FOLDERS for plugin in place.index.plugins(folder))
@@ -235,7 +238,10 @@ def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
     areas = [area_of(path, place.libraries) for change in changes.changes for path in change.paths]
     names = {area.plugin for area in areas if area.plugin is not None}
     plugins = [
-        plugin for kind in FOLDERS for plugin in place.index.plugins(kind) if PluginName(kind, plugin.name) in names
+        plugin
+        for kind in FOLDERS
+        for plugin in place.index.plugins(kind)
+        if plugin.root.rank == 0 and PluginName(kind, plugin.name) in names
     ]
     checked = _check(place, plugins, changes, fix=fix)
     existing = {PluginName(plugin.root.folder, plugin.name) for plugin in plugins}
@@ -279,7 +285,7 @@ def _without_init(place: Workplace, names: Iterable[PluginName]) -> list[Finding
     for name in names:
         for root in place.index.roots:
             directory = root.path / name.name
-            if root.folder == name.folder and directory.is_dir() and any(directory.iterdir()):
+            if root.folder == name.folder and root.rank == 0 and directory.is_dir() and any(directory.iterdir()):
                 plugin = Plugin(name=name.name, root=root)
                 source = read_checked_plugin(plugin, place.location(directory))
                 findings += registrations.check_init(source, Surroundings())
@@ -294,6 +300,9 @@ def _at_path(name: str, place: Workplace) -> list[Plugin]:
     directory = directory.absolute() if not name.endswith("..") and name != "." else directory.resolve()
     if not (directory / "__init__.py").is_file():
         return []
+    for plugin in place.index.plugins(directory.parent.name):
+        if plugin.directory == directory.resolve():
+            return [plugin]
     library = place.index.roots[0].package.rpartition(".")[0]
     plugin = _plugin_in(directory, directory.parent.name if directory.parent.name in FOLDERS else FOLDERS[0], library)
     registries = {entry.registry for entry in plugin.registrations} | {entry.registry for entry in plugin.computed}

@@ -58,14 +58,23 @@ class NewPluginOptions:
     """Options of `new_plugin`."""
 
     kinds_and_name: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="KIND... NAME",
             help=f"one or more of {', '.join(KIND_NAMES)}; then the name as in a paper, MyExperiment2024, or as a "
             "folder, myexperiment2024",
             show_default=False,
         ),
-    ]
+    ] = None
+    repository: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="write to this repository of your own, which gets what it needs, such as a workflow that tests its "
+            "plugins; without KIND and NAME only that",
+            show_default=False,
+        ),
+    ] = None
     identifier: Annotated[
         str | None, typer.Option(help="identifier to register (default: from the name)", show_default=False)
     ] = None
@@ -114,7 +123,12 @@ def new_plugin(options: NewPluginOptions) -> int:
     """Start a plugin: write its folder, with tests that pass."""
     from brainscore_ci.scaffold import make
 
-    *kinds, name = options.kinds_and_name
+    if options.repository is not None:
+        files = make.new_repository(options.repository, Path.cwd(), options.library)
+        command_line.show("\n".join(f"Written: {file}" for file in files) or f"{options.repository} has all it needs.")
+        if not options.kinds_and_name:
+            return 0
+    *kinds, name = options.kinds_and_name or [""]
     if not kinds:
         raise ConfigurationError(
             f"Say what kind of plugin and its name, such as new-plugin {KIND_NAMES[0]} {name}; kinds are "
@@ -145,6 +159,7 @@ def new_plugin(options: NewPluginOptions) -> int:
         task=options.task,
         trials=options.trials,
         visual_degrees=options.visual_degrees,
+        repository=options.repository and options.repository.resolve(),
     )
     command_line.show(make.new_plugin(request, Path.cwd(), options.library).as_text())
     return 0

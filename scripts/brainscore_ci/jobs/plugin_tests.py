@@ -110,6 +110,9 @@ class PluginRun:
             return f"pytest ended with status {self.ended.status} before it could write the outcomes"
         if not files_with_tests(self.plugin):
             return "test.py is missing: every plugin keeps its tests there"
+        if self.plugin.taken and not self.plugin.registrations:
+            names = ", ".join(entry.identifier for entry in self.plugin.taken)
+            return f"the library, or a plugin named before, registers {names} too, so nothing of this one can be loaded"
         if not self.plugin.registrations and not self.plugin.computed and self.plugin.problem is None:
             return "__init__.py registers nothing, so nothing of this plugin can be loaded"
         return None

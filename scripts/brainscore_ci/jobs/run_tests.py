@@ -71,7 +71,12 @@ def run_shard(
     """
     plan, tasks = _tasks(request, repository)
     index = PluginIndex(library_roots(library))
-    plugins = {PluginName(folder, plugin.name): plugin for folder in FOLDERS for plugin in index.plugins(folder)}
+    plugins = {
+        PluginName(folder, plugin.name): plugin
+        for folder in FOLDERS
+        for plugin in index.plugins(folder)
+        if plugin.root.rank == 0
+    }
     network = has_network()
     if why := why_no_box():
         say(f"Plugins are not isolated from each other. {why}")

@@ -13,11 +13,15 @@ from brainscore_ci.scaffold.names import folder_name, kind_names
 from brainscore_ci.scaffold.packages import read_package
 from brainscore_ci.scaffold.plan import PluginRequest, Scaffold
 from brainscore_ci.scaffold.tables import TablesRequest, read_experiment, write_package
+from brainscore_ci.scaffold.templates import fill
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.files import atomic_directory
+from brainscore_core.files import atomic_directory, atomic_path
+from brainscore_core.plugin_management.registry import FOLDERS
 from brainscore_core.supported_data_standards.brainio.fetch import place_in_data_home
 
-__all__ = ["PluginRequest", "TablesRequest", "WrittenPlugin", "new_plugin"]
+__all__ = ["PluginRequest", "TablesRequest", "WrittenPlugin", "new_plugin", "new_repository"]
+
+_PLACES = {"plugins.yml": ".github/workflows/plugins.yml"}  # of templates in a repository
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,10 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
         If a metric or data are not registered.
     """
     place = workplace(start, library)
+    if request.repository is None and place.repository is None:  # not in the installed library
+        outside = [root.path.parent for root in place.index.roots if root.rank > 0]
+        here = next((folder for folder in outside if start.resolve().is_relative_to(folder)), None)
+        request = replace(request, repository=here)
     kinds = kind_names(request.kinds)
     name = folder_name(request.name)
     _check_source(request, kinds)
@@ -86,6 +94,19 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
     top = place.repository
     paths = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
     return WrittenPlugin(tuple(paths), name, plan.identifiers(), plan.remarks(), notes)
+
+
+def new_repository(folder: Path, start: Path, library: str | None = None) -> list[Path]:
+    """Write what a repository of plugins needs into a folder, without changing what is there; return the new files."""
+    place = workplace(start, library)
+    templates = fill(place.index.roots[0].path.parent, ["repository"], {})
+    contents = {folder / _PLACES.get(name, name): text for name, text in templates.items()}
+    contents |= {folder / kind / ".gitkeep": "" for kind in FOLDERS if not (folder / kind).is_dir()}
+    files = [file for file in contents if not file.exists()]
+    for file in files:
+        with atomic_path(file) as temporary:
+            temporary.write_text(contents[file], encoding="utf-8", newline="\n")
+    return files
 
 
 def _check_source(request: PluginRequest, kinds: tuple[str, ...]) -> None:

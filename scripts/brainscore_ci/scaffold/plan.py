@@ -51,6 +51,8 @@ class PluginRequest:
         Folder of packaged files to register.
     tables
         Tables to package and register.
+    repository
+        Folder of a repository of plugins to write to; the library's own.
     """
 
     kinds: tuple[str, ...]
@@ -64,6 +66,7 @@ class PluginRequest:
     task: str | None = None
     trials: int | None = None
     visual_degrees: float | None = None
+    repository: Path | None = None
 
 
 @dataclass
@@ -83,7 +86,8 @@ class Scaffold:
 
     def folder(self, kind: str) -> Path:
         """Return the folder of a kind's plugin."""
-        return self._root(kind).path / self.name
+        root = self._root(kind)
+        return (self.request.repository or root.path.parent) / root.folder / self.name
 
     def _root(self, kind: str) -> PluginRoot:
         roots = [root for root in self.place.index.roots if root.folder == KINDS[kind].folder]

@@ -33,6 +33,7 @@ def list_identifiers(
     every: Annotated[
         bool, typer.Option("--all", help="also the networks of installed libraries, such as timm")
     ] = False,
+    where: Annotated[bool, typer.Option("--where", help="also the folder of each plugin")] = False,
     form: Annotated[
         Literal["table", "names", "json"] | None,
         typer.Option("--format", help="default: a table at a terminal, else a name on each line", show_default=False),
@@ -44,7 +45,7 @@ def list_identifiers(
     if kind in ("models", "metrics") and (region or offline):
         raise ConfigurationError(f"--region and --offline are for benchmarks and data; leave them out for {kind}.")
     form = form or ("table" if sys.stdout.isatty() else "names")
-    if form == "names" and not (region or what or public or offline):
+    if form == "names" and not (region or what or public or offline or where):
         rows = [{"identifier": identifier} for identifier in known_identifiers(kind, schemes=every)]
     else:
         from brainscore_vision.commands.work import listed
@@ -54,6 +55,8 @@ def list_identifiers(
     for column, value in filters.items():
         rows = [row for row in rows if value is None or value.casefold() in row[column].casefold().split(", ")]
     rows = [row for row in rows if not offline or row["data here"] == "yes"]
+    if where:
+        rows = listed.with_folders(kind, rows)
     _print(rows, form)
     return 0
 
@@ -63,7 +66,7 @@ def _print(rows: list[dict[str, str]], form: str) -> None:
         command_line.show(json.dumps(rows, indent=2))
     elif form == "names":
         for row in rows:
-            command_line.show(row["identifier"])
+            command_line.show("\t".join(row[column] for column in ("identifier", "where") if column in row))
     else:
         header = list(rows[0]) if rows else ["identifier"]
         command_line.print_table([name.upper() for name in header], [list(row.values()) for row in rows])

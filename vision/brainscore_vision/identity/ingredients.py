@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 from brainscore_core.errors import BrainScoreError, UnknownIdentifierError
 from brainscore_core.identity import digest, software, sources
 from brainscore_core.identity.data import data_digest
+from brainscore_core.plugin_management.import_plugin import find_plugin
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import keep
 from brainscore_core.records.values import digest_of, values_bytes, values_of
-from brainscore_vision.loading import find_plugin_directory, watching_loads
+from brainscore_vision.loading import watching_loads
 from brainscore_vision.model_interface import weights_digest
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
+    from brainscore_core.plugin_management.index import Plugin
 
 __all__ = ["Ingredients", "build_record", "library_digest", "noting_ingredients", "revisions_of"]
 
+_LIBRARY = "brainscore_vision"
 _PLUGINS = ("data", "metrics", "benchmarks", "models")
 _DATA = ("data", "stimulus_set")
 
@@ -37,10 +40,13 @@ class Ingredients:
         ``'<kind>:<identifier>'`` -> digest of the content, `brainscore_core.identity.data`.
     plugins
         ``'<folder of the kind>/<plugin>'`` -> digest of the plugin's files, models excluded.
+    outside
+        The same -> git commit, of those outside the library.
     """
 
     data: dict[str, str] = field(default_factory=dict)
     plugins: dict[str, str] = field(default_factory=dict)
+    outside: dict[str, str] = field(default_factory=dict)
 
 
 @contextmanager
@@ -57,17 +63,26 @@ def noting_ingredients() -> Iterator[Ingredients]:
             if hasattr(stimuli, "stimulus_paths"):  # most assemblies bring their stimuli along
                 ingredients.data.setdefault(f"stimulus_set:{stimuli.identifier}", data_digest(stimuli))
         try:
-            folder = find_plugin_directory(kind, identifier)
+            plugin = find_plugin(_LIBRARY, kind, identifier)
         except BrainScoreError:  # registered at run time
             return
-        name = f"{folder.parent.name}/{folder.name}"
+        name = f"{plugin.root.folder}/{plugin.unique_name}"
         if name not in ingredients.plugins:
-            ingredients.plugins[name] = sources.folder_revision(folder)
+            ingredients.plugins[name] = sources.folder_revision(plugin.directory)
+            ingredients.outside |= _commit_outside(plugin)
 
     with watching_loads(note):
         yield ingredients
     ingredients.data = dict(sorted(ingredients.data.items()))
     ingredients.plugins = dict(sorted(ingredients.plugins.items()))
+
+
+def _commit_outside(plugin: Plugin) -> dict[str, str]:
+    return (
+        {f"{plugin.root.folder}/{plugin.unique_name}": sources.folder_commit(plugin.directory)}
+        if plugin.root.rank > 0
+        else {}
+    )
 
 
 def build_record(
@@ -82,6 +97,7 @@ def build_record(
     The score then has the path as ``record_path``. A candidate that ran in an environment of its own has
     ``environment_lock``; `fields` are further arguments of `ScoreRecord.of_score`.
     """
+    fields["outside_plugins"] = dict(sorted((fields.get("outside_plugins", {}) | ingredients.outside).items()))
     lock = software.installed()
     candidate_lock = getattr(candidate, "environment_lock", None)
     candidate_lock = candidate_lock if isinstance(candidate_lock, str) and path is not None else ""
@@ -111,13 +127,16 @@ def library_digest() -> str:
     return sources.library_digest(Path(__file__).parents[1], _PLUGINS)
 
 
-def revisions_of(model_identifier: str | None, benchmark_identifier: str) -> dict[str, str]:
+def revisions_of(model_identifier: str | None, benchmark_identifier: str) -> dict[str, Any]:
     """Return the fields of a record with the revisions of both plugins; the model is None if it is no plugin."""
-    revisions = {}
+    revisions: dict[str, Any] = {"outside_plugins": {}}
     for kind, identifier in (("model", model_identifier), ("benchmark", benchmark_identifier)):
         try:
-            folder = None if identifier is None else find_plugin_directory(kind, identifier)
+            plugin = None if identifier is None else find_plugin(_LIBRARY, kind, identifier)
         except UnknownIdentifierError:  # registered at run time, or not at all, which loading reports
-            folder = None
-        revisions[f"{kind}_revision"] = sources.UNREGISTERED if folder is None else sources.folder_revision(folder)
+            plugin = None
+        revisions[f"{kind}_revision"] = (
+            sources.UNREGISTERED if plugin is None else sources.folder_revision(plugin.directory)
+        )
+        revisions["outside_plugins"] |= {} if plugin is None else _commit_outside(plugin)
     return revisions

@@ -21,6 +21,7 @@ from typing import Any
 
 from brainscore_core.identity.digest import file_digest
 from brainscore_core.identity.stamp import Stamp, stamp_of
+from brainscore_core.plugin_management.renamed import name_for
 
 __all__ = [
     "BY_VERSION",
@@ -152,12 +153,12 @@ def _read(file: str, package: str, *stamp: int) -> _Source:
 
 def _imported(node: ast.AST, package: str) -> list[str]:
     if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
+        return [name_for(package, alias.name) for alias in node.names]
     if not isinstance(node, ast.ImportFrom):
         return []
     above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-    base = ".".join([*above, *([node.module] if node.module else [])])
-    return [base, *(f"{base}.{alias.name}" for alias in node.names if alias.name != "*")]
+    base = name_for(package, ".".join([*above, *([node.module] if node.module else [])]))
+    return [base, *(name_for(package, f"{base}.{alias.name}") for alias in node.names if alias.name != "*")]
 
 
 def _mentions_environment(node: ast.AST) -> bool:

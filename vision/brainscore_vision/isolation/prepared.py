@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from brainscore_core.config import settings
+from brainscore_core.config import PLUGINS_VARIABLE, settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_path, locked
 from brainscore_core.identity import software, sources
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
+from brainscore_core.plugin_management.outside import outside_folders
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 from brainscore_core.scoring.isolation.box import Box, run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for, built_python_for
@@ -196,6 +197,10 @@ def variables_of(prepared: Prepared, *, network: bool = False) -> Mapping[str, s
     # An environment of its own has the same folders.
     if prepared.own_environment is None and "PYTHONPATH" in surroundings:
         variables["PYTHONPATH"] = surroundings["PYTHONPATH"]
+    if outside := outside_folders(_LIBRARY):
+        readable = readable_plugins(plugin_folder(prepared.model))
+        shown = [str(place) for place in outside if any(folder.is_relative_to(place) for folder in readable)]
+        variables[PLUGINS_VARIABLE] = os.pathsep.join(shown)
     if network:
         return variables
     variables |= {"BRAINSCORE_OFFLINE": "1", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": "/tmp/cache"}  # noqa: S108 - the same

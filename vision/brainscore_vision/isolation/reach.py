@@ -25,15 +25,14 @@ def readable_plugins(folder: Path) -> list[Path]:
     Texts anywhere in the sources count; there is no plugin of another kind.
     """
     roots = [root for root in library_roots(_LIBRARY) if root.folder == KINDS["model"].folder]
-    plugins = {each.name: each for each in PluginIndex(roots).plugins(KINDS["model"].folder)}
+    everything = PluginIndex(roots).plugins(KINDS["model"].folder)
+    plugins = {each.name: each for each in reversed(everything)}  # of one name, imports lead to the first
     owners = [
-        (identifier, plugin.directory)
-        for plugin in plugins.values()
-        for identifier in plugin.identifiers(KINDS["model"])
+        (identifier, plugin.directory) for plugin in everything for identifier in plugin.identifiers(KINDS["model"])
     ]
     schemes = [
         (scheme, plugin.directory)
-        for plugin in plugins.values()
+        for plugin in everything
         for scheme in plugin.identifiers(KINDS["model"], schemes=True)
     ]
     readable: list[Path] = []

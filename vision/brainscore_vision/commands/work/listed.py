@@ -10,7 +10,7 @@ from brainscore_vision.catalogue.entries import entries, metadata_of, plugin_ind
 from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.loading import known_identifiers
 
-__all__ = ["rows_of"]
+__all__ = ["rows_of", "with_folders"]
 
 
 def rows_of(kind: str, *, schemes: bool = False) -> list[dict[str, str]]:
@@ -21,6 +21,16 @@ def rows_of(kind: str, *, schemes: bool = False) -> list[dict[str, str]]:
     if kind == "benchmarks":
         return list(_benchmarks())
     return list(_data(kind) if kind in ("data", "stimulus_sets") else _others(kind, schemes=schemes))
+
+
+def with_folders(kind: str, rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return rows with the folder of each identifier's plugin as column ``where``."""
+    folders = {name: str(files[0].parent) for name, files in plugin_index().owners(kind_named(kind)).items()}
+    names = [(row["identifier"], f"{row['identifier'].partition(':')[0]}:") for row in rows]
+    return [
+        {**row, "where": folders.get(name) or folders.get(scheme, "-")}
+        for row, (name, scheme) in zip(rows, names, strict=True)
+    ]
 
 
 def _benchmarks() -> Iterator[dict[str, str]]:

@@ -1,0 +1,44 @@
+"""Find the folders of plugins that people keep outside a library."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+
+from brainscore_core.config import plugin_paths
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.plugin_management.registry import FOLDERS
+
+__all__ = ["join_packages", "outside_folders"]
+
+
+def outside_folders(library: str) -> list[Path]:
+    """Return the folders outside a library that hold ``data``, ``metrics``, ``benchmarks`` or ``models`` with plugins.
+
+    They are those of `plugin_paths`; a checkout stands for the folder of the package in it. Raises a
+    `ConfigurationError` if a path has none of the four.
+    """
+    where, paths = plugin_paths()
+    return list(dict.fromkeys(_holding_plugins(path, library, where) for path in paths))
+
+
+def _holding_plugins(path: Path, library: str, where: str) -> Path:
+    for folder in (path.joinpath(*library.split(".")), path):
+        if any((folder / kind).is_dir() for kind in FOLDERS):
+            return folder.resolve()
+    problem = "holds none of these" if path.is_dir() else "is no folder" if path.exists() else "does not exist"
+    raise ConfigurationError(
+        f"{where} names {path}, which {problem}: {', '.join(FOLDERS)}. Expected a folder with at least one of them, in "
+        f"which each plugin has its folder, or a checkout with such a folder {library}."
+    )
+
+
+def join_packages(library: str, folder: Path) -> None:
+    """Let modules import the plugins of a folder as a library's, after its own: ``mylibrary.models.theirs``."""
+    for kind in FOLDERS:
+        path = str(folder / kind)
+        if Path(path).is_dir() and importlib.util.find_spec(f"{library}.{kind}") is not None:
+            places = importlib.import_module(f"{library}.{kind}").__path__
+            if path not in places:
+                places.append(path)

@@ -1,0 +1,205 @@
+"""Plugins outside the library join it: after its own, under names that nothing else has."""
+
+import logging
+import os
+import sys
+
+import pytest
+
+from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError
+from brainscore_core.git import run_git
+from brainscore_core.identity.sources import folder_commit
+from brainscore_core.plugin_management import index as indexing
+from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin, known_identifiers_of
+from brainscore_core.plugin_management.index import PluginIndex, library_roots
+from brainscore_core.plugin_management.named import plugin_at
+from brainscore_core.plugin_management.outside import outside_folders
+from brainscore_core.plugin_management.owned_registry import OwnedRegistry
+from brainscore_core.plugin_management.registry import KINDS
+
+
+@pytest.fixture
+def owned(library):
+    """The library, with a registry of models that keeps plugins from changing what is not theirs."""
+    library.module.model_registry = OwnedRegistry(library.name, "model", indexing.owners)
+    return library
+
+
+@pytest.fixture
+def outside(library, tmp_path, monkeypatch):
+    """Return a function that writes a plugin outside the library, which finds it there."""
+    place = tmp_path / "lab"
+    monkeypatch.setenv("BRAINSCORE_PLUGINS", str(place))
+    monkeypatch.setattr(indexing, "_said", set())
+
+    def write(plugin, init, folder="models", place=place, **files):
+        directory = place / folder / plugin
+        directory.mkdir(parents=True)
+        for name, text in {"__init__.py": init, **{f"{stem}.py": text for stem, text in files.items()}}.items():
+            (directory / name).write_text(text.replace("LIBRARY", library.name))
+        return directory
+
+    return write
+
+
+REGISTER = "from LIBRARY import model_registry\n"
+
+
+def load(library, identifier):
+    return import_plugin(library.name, "model", identifier)()
+
+
+def test_they_are_found_without_import_and_loaded_under_their_published_names(library, outside):
+    library.add("models", "ours", "model_registry['ours'] = list")
+    outside(
+        "theirs",
+        f"{REGISTER}from LIBRARY.models.theirs.model import get\nmodel_registry['theirs'] = get",
+        model="""
+def get():
+    from LIBRARY.models.beside.helper import VALUE
+    from ..beside import helper
+    return VALUE, helper.__name__
+""",
+    )
+    outside("beside", REGISTER, helper="VALUE = 4")
+    outside("broken", f"{REGISTER}model_registry['broken'] = (")
+    assert known_identifiers_of(library.name, "model") == ["ours", "theirs"]
+    assert not [name for name in sys.modules if name.startswith(f"{library.name}.models.")]
+    assert load(library, "theirs") == (4, f"{library.name}.models.beside.helper")
+    assert load(library, "ours") == []
+    with pytest.raises(PluginError, match="cannot be read"):
+        load(library, "broken")
+
+
+def test_a_name_that_both_have_is_ours_which_is_said_once(owned, outside, caplog):
+    library = owned
+    library.add("models", "ours", "model_registry['both'] = lambda: 'ours'\nmodel_registry['too'] = lambda: 'ours'")
+    theirs = outside(
+        "theirs",
+        "".join([REGISTER, *(f"model_registry['{name}'] = lambda: 'theirs'\n" for name in ("both", "too", "own"))]),
+    )
+    index = PluginIndex(library_roots(library.name))
+    assert index.owners(KINDS["model"])["both"] == [library.path / "models/ours/__init__.py"]
+    plugin = plugin_at(theirs, library.name)
+    assert ([entry.identifier for entry in plugin.taken], plugin.identifiers(KINDS["model"])) == (
+        ["both", "too"],
+        ["own"],
+    )
+    with caplog.at_level(logging.WARNING):
+        assert [load(library, name) for name in ("own", "both", "too", "own", "both")] == [
+            "theirs",
+            "ours",
+            "ours",
+            "theirs",
+            "ours",
+        ]
+    (line,) = caplog.messages
+    assert [text in line for text in ("'both'", str(library.path / "models/ours"), str(theirs))] == [True] * 3
+
+
+@pytest.mark.parametrize("first", ["ours", "theirs"])
+@pytest.mark.parametrize("own_import", [
+    "from .model import VALUE", "from LIBRARY.models.alexnet.model import VALUE",
+    "from LIBRARY.models.alexnet import model\nVALUE = model.VALUE",
+    "from LIBRARY.models import alexnet as me\nfrom .model import VALUE",
+    "import LIBRARY.models.alexnet.model as model\nVALUE = model.VALUE",
+])  # fmt: skip
+def test_a_folder_may_have_the_name_of_one_of_ours(owned, outside, first, own_import):
+    library = owned
+    deep = "from LIBRARY.models.alexnet.deep import VALUE"  # a module of the plugin names the plugin too
+    library.add(
+        "models",
+        "alexnet",
+        f"{own_import}\nmodel_registry['ours'] = lambda: VALUE",
+        model__py=deep,
+        deep__py="VALUE = 'ours'",
+    )
+    outside(
+        "alexnet",
+        f"{REGISTER}{own_import}\nmodel_registry['theirs'] = lambda: VALUE",
+        model=deep,
+        deep="VALUE = 'theirs'",
+    )
+    for name in (first, "ours", "theirs"):
+        assert load(library, name) == name
+    assert find_plugin(library.name, "model", "theirs").module == f"{library.name}.models.alexnet@1"
+    listing = PluginIndex(library_roots(library.name)).listing()["models"]
+    assert listing == {"alexnet": {"model_registry": ["ours"]}, "alexnet@1": {"model_registry": ["theirs"]}}
+
+
+def test_an_import_that_would_lead_to_ours_says_so(library, outside):
+    library.add("models", "alexnet", "model_registry['ours'] = list")
+    outside("alexnet", f"import LIBRARY.models.alexnet.model\n{REGISTER}model_registry['theirs'] = list", model="")
+    with pytest.raises(PluginError, match=r"alexnet/__init__.py:1.*'from . import"):
+        load(library, "theirs")
+
+
+def test_they_change_nothing_of_others(owned, outside):
+    library = owned
+    library.add("models", "ours", "model_registry['ours'] = list")
+    outside("removes", f"{REGISTER}model_registry['removes'] = list\ndel model_registry['ours']")
+    outside("one", f"{REGISTER}model_registry['one'] = list\nmodel_registry['two'] = dict")
+    load(library, "ours")
+    with pytest.raises(PluginError, match="changes the model 'ours'"):
+        load(library, "removes")
+    assert load(library, "ours") == []
+
+
+def test_folders_of_several_places_keep_their_order(library, outside, tmp_path, monkeypatch):
+    places = [tmp_path / "a", tmp_path / "b" / library.name]
+    for place in places:
+        outside("x", f"{REGISTER}model_registry['x'] = lambda: {place.name!r}", place=place)
+    monkeypatch.setenv(
+        "BRAINSCORE_PLUGINS", os.pathsep.join(map(str, [tmp_path / "b", tmp_path / "a", tmp_path / "b"]))
+    )
+    assert outside_folders(library.name) == [places[1], places[0]]
+    assert load(library, "x") == library.name
+    assert [root.rank for root in library_roots(library.name) if root.folder == "models"] == [0, 1, 2]
+    monkeypatch.setenv("BRAINSCORE_PLUGINS", str(library.path))  # its own folder is no other
+    assert {root.rank for root in library_roots(library.name)} == {0}
+
+
+def test_a_pyproject_above_names_them_unless_the_variable_does(library, outside, tmp_path, monkeypatch):
+    outside("x", f"{REGISTER}model_registry['x'] = list")
+    monkeypatch.delenv("BRAINSCORE_PLUGINS")
+    inner = tmp_path / "lab" / "notebooks"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text("[project]\nname = 'other'")  # without the key: the next one above counts
+    (tmp_path / "lab/pyproject.toml").write_text("[tool.brainscore]\nplugins = ['.']")
+    monkeypatch.chdir(inner)
+    assert known_identifiers_of(library.name, "model") == ["x"]
+    monkeypatch.setenv("BRAINSCORE_PLUGINS", "")
+    assert known_identifiers_of(library.name, "model") == []
+    monkeypatch.delenv("BRAINSCORE_PLUGINS")
+    (tmp_path / "lab/pyproject.toml").write_text("[tool.brainscore]\nplugins = 'elsewhere'")
+    with pytest.raises(ConfigurationError, match=r"pyproject.toml is 'elsewhere'; expected a list of paths"):
+        known_identifiers_of(library.name, "model")
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"), [("none", "does not exist"), ("file", "is no folder"), ("empty", "holds none")]
+)
+def test_a_path_without_plugins_is_one_clear_error(library, tmp_path, monkeypatch, path, problem):
+    (tmp_path / "file").touch()
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("BRAINSCORE_PLUGINS", str(tmp_path / path))
+    with pytest.raises(
+        ConfigurationError, match=rf"BRAINSCORE_PLUGINS.*names {tmp_path / path}, which {problem}.*Expected"
+    ) as caught:
+        find_plugin(library.name, "model", "x")
+    assert not isinstance(caught.value, UnknownIdentifierError)
+
+
+def test_the_commit_of_a_plugin_says_whether_it_was_changed(tmp_path):
+    plugin = tmp_path / "models/x"
+    plugin.mkdir(parents=True)
+    (plugin / "__init__.py").touch()
+    assert folder_commit(plugin) == "unknown"
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
+        assert run_git(tmp_path, *words).status == 0
+    commit = folder_commit(plugin)
+    assert len(commit) == 40
+    (tmp_path / "elsewhere").touch()
+    assert folder_commit(plugin) == commit
+    (plugin / "model.py").touch()
+    assert folder_commit(plugin) == f"{commit}+changes"
