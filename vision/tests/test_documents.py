@@ -140,7 +140,13 @@ def test_reference_tells_the_facts_of_every_model():
     told = {cells[0].strip("`"): cells for cells in rows}
     index = PluginIndex(library_roots("brainscore_vision"))
     assert set(index.identifiers(KINDS["model"])) <= set(told)
+    libraries = {
+        scheme for name in told for scheme in index.identifiers(KINDS["model"], schemes=True) if name.startswith(scheme)
+    }
+    assert libraries == set(index.identifiers(KINDS["model"], schemes=True))
     for plugin in index.plugins("models"):
+        if not plugin.identifiers(KINDS["model"]):
+            continue
         module = importlib.import_module(f"{plugin.module}.model")
         mapped = getattr(module, "REGION_LAYER_MAP", {})
         weights = getattr(module, "WEIGHTS", {})
