@@ -44,7 +44,8 @@ def test_no_upper_pins():
 
 def test_test_extra_covers_the_requirements_of_the_plugins_here():
     workspace = project(".")
-    provided = {name_of(entry) for entry in workspace["dependencies"] + workspace["optional-dependencies"]["test"]}
+    extras = workspace["optional-dependencies"]
+    provided = {name_of(entry) for entry in workspace["dependencies"] + extras["test"] + extras["frameworks"]}
     # Some need a build of torch that only a session of its own has.
     provided |= {name_of(entry) for entry in re.findall(r'"([\w-]+==[\w.]+)"', (ROOT / "noxfile.py").read_text())}
     for path in sorted((ROOT / "vision/brainscore_vision").glob("*/*/requirements.txt")):
