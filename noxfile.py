@@ -154,7 +154,17 @@ def elsewhere(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run the slow proofs, such as a hundred processes killed at random moments."""
     python = workspace(session, "test")
-    arguments = session.posargs or ["-n", "auto", "--ignore", ON_SLURM, "--ignore", TRIALS]
+    arguments = session.posargs or [
+        "-n",
+        "auto",
+        "--dist",
+        "worksteal",
+        "--durations=30",
+        "--ignore",
+        ON_SLURM,
+        "--ignore",
+        TRIALS,
+    ]
     # Not what needs more than time: published numbers, for instance, are of data that are not public.
     marked = "slow and not (private_access or network or gpu)"
     session.run(python, "-m", "pytest", "-m", marked, *arguments, external=True, env=SURROUNDINGS)
