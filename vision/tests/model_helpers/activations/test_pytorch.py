@@ -404,6 +404,28 @@ def test_the_batch_has_the_type_of_the_weights():
     np.testing.assert_array_equal(half, [[3, 12, 21]])
 
 
+@pytest.mark.parametrize("flatten", ["view", "reshape"])
+def test_channels_are_last_in_memory_unless_the_network_needs_them_first(flatten):
+    """Convolutions are faster so; `view` refuses it."""
+    orders = []
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(3, 4, 3)
+
+        def forward(self, x):
+            orders.append(x.is_contiguous(memory_format=torch.channels_last))
+            return getattr(self.conv(x), flatten)(len(x), -1)
+
+    network, batch = Network(), torch.rand(2, 3, 6, 6)
+    wrapper = PytorchWrapper(network, None)
+    for _ in range(2):
+        recorded = wrapper.get_activations(batch, ["conv"])["conv"]
+        np.testing.assert_allclose(recorded, network.conv(batch).detach(), rtol=1e-5, atol=1e-6)
+    assert orders == ([True, False, False] if flatten == "view" else [True, True])
+
+
 def test_arguments_of_the_forward_pass(stimuli):
     result = wrap(forward_kwargs={"gain": 2.0})(stimuli, layers=["fc"])
     np.testing.assert_allclose(result.values, by_hand()[2], atol=1e-5)

@@ -52,11 +52,12 @@ __all__ = ["PytorchWrapper"]
 Precision = Literal["autocast", "float16", "bfloat16"]
 
 _STEP = re.compile(r"-t\d+$")
+_NEEDS_CONTIGUOUS = "view size is not compatible"  # PyTorch's message if a network calls `view` on channels last
 # Attributes of a wrapper with their own digest or without effect on activations.
 _NOT_SETTINGS = frozenset(
     {
         "_model", "_in_float32", "_extractor", "_forward_kwargs", "_logger", "_mentioned", "image_size",
-        "precision_deviation", "n_classes",
+        "precision_deviation", "n_classes", "_channels_last",
         "from_paths", "from_stimulus_set", "register_batch_activations_hook", "register_stimulus_set_hook",
     }
 )  # fmt: skip
@@ -124,6 +125,7 @@ class PytorchWrapper:
             self._model = copy.deepcopy(self._in_float32).to(getattr(torch, precision))
         self.precision_deviation: dict[str, float] = {}
         self._mentioned: set[str] = set()
+        self._channels_last = self._device.type == "cpu"  # there, convolutions are faster with this order in memory
         self._forward_kwargs = dict(forward_kwargs or {})
         self.readout_layer = readout_layer
         self.n_classes: int | None = 1000  # of ImageNet
@@ -214,6 +216,9 @@ class PytorchWrapper:
             ):
                 self._forward(inputs)
         except (RuntimeError, TypeError, ValueError) as error:
+            if self._channels_last and _NEEDS_CONTIGUOUS in str(error):
+                self._channels_last = False
+                return self._record(images, layer_names)
             batch = f"{kind_of(inputs)}, as its preprocessing made it"
             if isinstance(error, RuntimeError) and WRONG_SHAPE.search(str(error)):
                 raise InputShapeError(
@@ -265,7 +270,8 @@ class PytorchWrapper:
         dtype = next(weights, torch.float32)
         if self._device.type == "mps":  # it has no double precision: the type first
             batch = batch.to(dtype)
-        return batch.to(self._device, dtype=dtype)
+        batch = batch.to(self._device, dtype=dtype)
+        return batch.contiguous(memory_format=torch.channels_last) if self._channels_last and batch.ndim == 4 else batch
 
     def get_layer(self, layer_name: str) -> nn.Module:
         """Return a module by its dotted name, such as ``'features.3.conv'``; `LayerNotFoundError` names the nearest.
