@@ -18,6 +18,7 @@ _SCORE, _FIND = "Score", "Find out"
 app = make_app("Score how brain-like vision models are.")
 app.command("score", cls=score.ScoreCommand, rich_help_panel=_SCORE)(command_of(ScoreOptions, score.score))
 app.command("atlas", cls=SpreadingCommand, rich_help_panel=_SCORE)(atlas.atlas)
+app.command("choose-layers", cls=SpreadingCommand, rich_help_panel=_SCORE)(atlas.choose_layers)
 app.command("compare", cls=SpreadingCommand, rich_help_panel=_SCORE)(compare.compare)
 app.add_typer(plot.app, name="plot", rich_help_panel=_SCORE)
 app.command("export", cls=SpreadingCommand, rich_help_panel=_SCORE)(results.export)

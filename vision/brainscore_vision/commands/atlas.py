@@ -1,4 +1,4 @@
-"""The command ``brainscore atlas``: compare all layers of a model with all regions."""
+"""The commands ``atlas`` and ``choose-layers``: compare all layers of a model with all regions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import typer
 
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
 
-__all__ = ["atlas"]
+__all__ = ["atlas", "choose_layers"]
+
+_Benchmarks = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="BENCHMARK...",
+        help="such as SimulatedCortex2026.V1-pls (default: a public one for each region that can be had)",
+        autocompletion=complete_benchmark,
+    ),
+]
 
 
 def atlas(
@@ -22,14 +31,7 @@ def atlas(
             autocompletion=complete_model,
         ),
     ],
-    benchmarks: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="BENCHMARK...",
-            help="such as SimulatedCortex2026.V1-pls (default: a public one for each region that can be had)",
-            autocompletion=complete_benchmark,
-        ),
-    ] = None,
+    benchmarks: _Benchmarks = None,
     layers: Annotated[
         list[str] | None,
         typer.Option(metavar="LAYER...", help="from early to late (default: those of the model)"),
@@ -53,3 +55,20 @@ def atlas(
     from brainscore_vision.commands.work import layers_of
 
     return layers_of.atlas(model, benchmarks, layers, preprocessing, output or ())
+
+
+def choose_layers(
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL...", help="registered models", show_default=False, autocompletion=complete_model),
+    ],
+    benchmarks: _Benchmarks = None,
+) -> int:
+    """Choose the layer of each region and write it beside the models.
+
+    In the folder of its plugin, region_layer_map/MODEL.json gets the layers, which a model without others in its
+    code then uses, and layer_atlas/MODEL.json the scores of all layers, for the board.
+    """
+    from brainscore_vision.commands.work import layers_of
+
+    return layers_of.choose(models, benchmarks)

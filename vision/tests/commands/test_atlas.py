@@ -1,10 +1,12 @@
-"""The command ``brainscore atlas``, on simulated recordings and a network that a file makes."""
+"""The commands ``atlas`` and ``choose-layers``, on simulated recordings and a network that a file makes."""
 
 import json
 
 import pytest
 
+from brainscore_vision import load_model
 from brainscore_vision.__main__ import main
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas import LayerAtlas
 
 NETWORK = """
 import torch
@@ -45,6 +47,29 @@ def test_it_prints_the_table_and_draws(network, tmp_path, capsys):
     assert "SimulatedCortex2026.V1-pls" in (tmp_path / "atlas.svg").read_text()
     assert (tmp_path / "atlas.png").stat().st_size > 10_000
     assert all(name in printed.err for name in files)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("shared_caches")
+def test_chosen_layers_are_kept_beside_the_model(tmp_path, monkeypatch, capsys):
+    plugin = tmp_path / "models/small_network"
+    plugin.mkdir(parents=True)
+    (plugin / "__init__.py").write_text(f"""{NETWORK}
+from brainscore_vision import model_registry
+from brainscore_vision.model_helpers.adapters import as_brain_model
+model_registry["a/small:network"] = lambda: as_brain_model(
+    network(), identifier="a/small:network", preprocessing="imagenet-64", layers=["0", "2"])
+""")
+    monkeypatch.setenv("BRAINSCORE_PLUGINS", str(tmp_path))
+    assert main(["choose-layers", "a/small:network", "--benchmarks", "SimulatedCortex2026.V1-pls"]) == 0
+    (choice,) = LayerAtlas.read(plugin / "layer_atlas/a%2Fsmall%3Anetwork.json").regions
+    assert json.loads((plugin / "region_layer_map/a%2Fsmall%3Anetwork.json").read_text()) == {"V1": choice.layer}
+    assert choice.layer == max(choice.scores, key=lambda score: score.score).layer
+    layers = load_model("a/small:network").region_layer_map
+    assert layers["V1"] == choice.layer
+    assert layers.origin("V1")["from"] == "file"
+    assert main(["choose-layers", "a/small:network", "a/smal:network"]) == 2
+    assert "Did you mean 'a/small:network'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
-"""Compare all layers of a model with all regions."""
+"""Compare all layers of a model with all regions, and keep the choice."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_core import command_line, plots
 from brainscore_core.files import atomic_path
-from brainscore_vision.loading import load_model
+from brainscore_core.records.record import file_name_of
+from brainscore_vision.loading import find_plugin_directory, load_model
 from brainscore_vision.model_helpers.adapters import as_brain_model
 from brainscore_vision.model_helpers.adapters.files import load_from_file
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas import (
@@ -19,7 +21,7 @@ from brainscore_vision.model_helpers.brain_transformation.layer_atlas import (
     save_atlas,
 )
 
-__all__ = ["atlas", "draw_again"]
+__all__ = ["atlas", "choose", "draw_again"]
 
 
 def atlas(
@@ -41,12 +43,31 @@ def atlas(
     command_line.show(format_atlas(result))
     for path in outputs:
         if path.suffix == ".json":
-            with atomic_path(path) as temporary:
-                temporary.write_text(result.to_json(), encoding="utf-8")
+            _write(path, result.to_json())
         else:
             save_atlas(result, path)
-        command_line.say(f"Written: {path}")
+            command_line.say(f"Written: {path}")
     return 0
+
+
+def choose(models: Sequence[str], benchmarks: Sequence[str] | None) -> int:
+    """Run ``brainscore choose-layers``."""
+    folders = [find_plugin_directory("model", model) for model in models]  # wrong names first
+    for model, folder in zip(models, folders, strict=True):
+        command_line.say(f"Comparing the layers of {model} ...")
+        result = layer_atlas(load_model(model), benchmarks or None)
+        command_line.show(format_atlas(result))
+        layers = json.dumps(result.region_layer_map, indent=2, ensure_ascii=False) + "\n"
+        for place, text in (("layer_atlas", result.to_json()), ("region_layer_map", layers)):
+            _write(folder / place / f"{file_name_of(model)}.json", text)
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    command_line.say(f"Written: {path}")
 
 
 def draw_again(file: Path, to: Path, theme: str) -> int:
