@@ -27,10 +27,11 @@ def _holding_plugins(path: Path, library: str, where: str) -> Path:
     for folder in (path.joinpath(*library.split(".")), path):
         if any((folder / kind).is_dir() for kind in FOLDERS):
             return folder.resolve()
-    problem = "holds none of these" if path.is_dir() else "is no folder" if path.exists() else "does not exist"
+    problem = "holds none of them" if path.is_dir() else "is no folder" if path.exists() else "does not exist"
+    folders = f"{', '.join(FOLDERS[:-1])} or {FOLDERS[-1]}"
     raise ConfigurationError(
-        f"{where} names {path}, which {problem}: {', '.join(FOLDERS)}. Expected a folder with at least one of them, in "
-        f"which each plugin has its folder, or a checkout with such a folder {library}."
+        f"{where} names {path}, which {problem}. Expected a folder with {folders}, in which each plugin has a folder, "
+        f"or a checkout with such a folder {library}."
     )
 
 

@@ -292,5 +292,7 @@ def _report(runs: Sequence[PluginRun], problems: Mapping[str, str], names: Seque
         if run.python != Path(sys.executable):
             lines.append(f"{label_of(run.plugin)}: in the environment {run.python.parents[1]}")
     flags = [*([] if options.private else ["--ci"]), *(["--slow"] if options.slow else [])]
-    command = ["nox", "-s", "test_plugin", "--", *names, *flags, *options.pytest_arguments]
+    is_outside = any(run.plugin.root.rank > 0 for run in runs)  # where there is no noxfile.py
+    program = ["brainscore", "test-plugin"] if is_outside else ["nox", "-s", "test_plugin", "--"]
+    command = [*program, *names, *flags, *options.pytest_arguments]
     return "\n".join([*lines, f"reproduce: {shlex.join(command)}"])

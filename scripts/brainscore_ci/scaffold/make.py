@@ -35,6 +35,7 @@ class WrittenPlugin:
     name: str
     identifiers: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    test_with: str = "nox -s test_plugin --"
     notes: tuple[tuple[str, str], ...] = ()
 
     def as_text(self) -> str:
@@ -47,7 +48,7 @@ class WrittenPlugin:
                 *(f"  {file}" for file in self.files),
                 *self.remarks,
                 "Its tests pass as they are. Next:",
-                f"  nox -s test_plugin -- {self.name}",
+                f"  {self.test_with} {self.name}",
             ]
         )
 
@@ -93,7 +94,8 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
             shutil.copytree(folder, _packages(name), dirs_exist_ok=True)
     top = place.repository
     paths = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
-    return WrittenPlugin(tuple(paths), name, plan.identifiers(), plan.remarks(), notes)
+    written = WrittenPlugin(tuple(paths), name, plan.identifiers(), plan.remarks(), notes=notes)
+    return written if request.repository is None else replace(written, test_with="brainscore test-plugin")
 
 
 def new_repository(folder: Path, start: Path, library: str | None = None) -> list[Path]:
