@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import brainscore_core
 from brainscore_ci.__main__ import main
@@ -166,17 +167,22 @@ KNOWN = {
 }
 
 
+def complete(plugin):
+    """Replace in the files of a plugin what only a person knows."""
+    texts = {"Title of the publication": "On mice", "Author, First": "Doe, Jane", "Name of the journal": "Journal"}
+    for file in plugin.iterdir():
+        content = file.read_text()
+        for placeholder, text in {**texts, **KNOWN}.items():
+            content = content.replace(placeholder, text)
+        file.write_text(content)
+
+
 def test_an_untouched_scaffold_cannot_be_merged(library):
     new_plugin(PluginRequest(kinds=ALL_KINDS, name="Mine2024"), library)
     for folder in FOLDERS:
         checked = check_named(workplace(library), [f"{folder}/mine2024"])
         assert checked.has_errors
-        texts = {"Title of the publication": "On mice", "Author, First": "Doe, Jane", "Name of the journal": "Journal"}
-        for file in (library / folder / "mine2024").iterdir():
-            content = file.read_text()
-            for placeholder, text in {**texts, **KNOWN}.items():
-                content = content.replace(placeholder, text)
-            file.write_text(content)
+        complete(library / folder / "mine2024")
         assert [str(one) for one in check_named(workplace(library), [f"{folder}/mine2024"]).findings] == []
 
 
@@ -565,3 +571,27 @@ def test_the_tutorial_on_a_first_data_set_can_be_followed(library):
     assert compile(names["code"], "__init__.py", "exec")
     passed, output = run_tests(library, "data/myexperiment2024", "benchmarks/myexperiment2024")
     assert passed, output
+
+
+@pytest.mark.slow
+def test_a_repository_of_ones_own_has_a_workflow_whose_steps_pass(tmp_path, monkeypatch, shared_caches):
+    home, of = tmp_path / "lab", ["--library", "brainscore_vision"]
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-plugin", "--repository", "lab", *of]) == 0
+    (home / "README.md").write_text("ours")
+    assert main(["new-plugin", "model", "mymodel2026", "--repository", "lab", *of]) == 0
+    monkeypatch.chdir(home)
+    assert main(["new-plugin", "metric", "mymetric2026", *of]) == 0  # the folder's own pyproject.toml says where
+    plugins = sorted(file.parent for file in home.glob("*/*/__init__.py"))
+    assert plugins == [home / "metrics/mymetric2026", home / "models/mymodel2026"]
+    assert (home / "README.md").read_text() == "ours"
+    for plugin in plugins:
+        complete(plugin)
+    jobs = yaml.safe_load((home / ".github/workflows/plugins.yml").read_text())["jobs"]
+    _, check, test = [step["run"] for step in jobs["plugins"]["steps"] if "run" in step]  # the first installs
+    variables = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for command, expected in ((check, "0 errors"), (test, "12 ")):
+        done = subprocess.run(
+            ["/bin/bash", "-eo", "pipefail", "-c", command], env=variables, capture_output=True, text=True
+        )
+        assert (done.returncode, expected in done.stdout) == (0, True), done.stdout + done.stderr
