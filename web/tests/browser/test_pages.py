@@ -183,6 +183,24 @@ def test_differences_are_those_of_python(folder, board, pages, open_page):
     assert n_compared > 40
 
 
+def test_bold_is_a_significant_difference_after_holm(folder, board, open_page):
+    slugs = board["models"]["slug"]
+    for number in (3, 5):
+        chosen = ",".join(slugs[place] for place in (2, 5, 17, 13, 9)[:number])
+        page = ready(open_page(f"{folder.as_uri()}/compare.html#models={chosen}&rows=all"))
+        cells = page.evaluate(
+            """[...document.querySelectorAll(".differences tbody td")].map((cell) => {
+              const texts = [cell, ...cell.querySelectorAll("*")].filter((each) => each.textContent.trim());
+              const isBold = texts.some((each) => getComputedStyle(each).fontWeight >= 600);
+              return [isBold, / p (< 0.001|= (0\\.\\d+))/.exec(cell.textContent)];
+            })"""
+        )
+        bold = [is_bold for is_bold, _ in cells]
+        assert bold == [bool(p) and float(p[2] or 0) <= 0.05 for _, p in cells]
+        assert any(bold)
+        assert not all(bold)
+
+
 def test_averages_are_compared_over_benchmarks_that_all_models_have(folder, board, pages, open_page):
     page = ready(open_page(f"{folder.as_uri()}/{pages['compare']}"))
     nodes, places = board["nodes"], [2, 5, 19]
@@ -466,6 +484,18 @@ def test_numbers_of_a_chart_are_saved(folder, board, open_page, tmp_path):
     page = ready(open_page(f"{folder.as_uri()}/status.html"))
     assert page.get_by_role("button", name="Save SVG of").is_visible()
     assert not page.get_by_role("button", name="Save CSV of").is_visible()
+
+
+def test_a_chart_takes_the_values_of_the_largest_board(folder, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/status.html"))
+    assert page.evaluate(
+        """() => {
+          const values = Array.from({ length: 741 }, () => Array.from({ length: 289 }, (_, at) => at));
+          const heat = BrainScore.charts.heat(values, values[0], values, { title: "all" });
+          const histogram = BrainScore.charts.histogram(values.flat(), { title: "all" });
+          return [heat, histogram].every((chart) => chart instanceof SVGElement);
+        }"""
+    )
 
 
 def test_points_are_reached_by_keys_and_lead_on(folder, board, pages, open_page):

@@ -100,6 +100,8 @@
 
   const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
   const px = (value) => Math.round(value * 100) / 100;
+  /** Return the least and the largest of any number of values; arguments of a function are limited in number. */
+  const extremes = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
 
   /** Return about `wanted` round numbers that cover low to high, and how many decimals they need. */
   function ticks(low, high, wanted = 5) {
@@ -127,7 +129,7 @@
   /** Return {at(value), ticks: [[value, text]]} for values on a line from `from` to `to` pixels. */
   function scale(values, from, to, { log = false, domain = null, wanted = 5, zero = false } = {}) {
     const there = values.filter((value) => isNumber(value) && (!log || value > 0));
-    let [low, high] = domain ?? [Math.min(...there), Math.max(...there)];
+    let [low, high] = domain ?? extremes(there);
     if (!there.length && !domain) [low, high] = log ? [1, 10] : [0, 1];
     if (zero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
     if (log) {
@@ -267,8 +269,7 @@
     const points = [];
     const svg = start(width, height, { title, description }, listed(points));
     const axis = scale([...there, ...marked.map((each) => each.value)], left, right, { wanted: width < 560 ? 4 : 8 });
-    const low = Math.min(...there);
-    const high = Math.max(...there);
+    const [low, high] = extremes(there);
     const step = (high - low) / bins || 1;
     const counts = new Array(bins).fill(0);
     for (const value of there) counts[Math.min(bins - 1, Math.floor((value - low) / step))] += 1;
@@ -486,7 +487,7 @@
   ) {
     const narrow = width < 560;
     const flat = values.flat().filter(isNumber);
-    const [low, high] = domain ?? [Math.min(...flat), Math.max(...flat)];
+    const [low, high] = domain ?? extremes(flat);
     const fit = (room) => {
       const each = Math.min(34, (width - room) / Math.max(1, columns.length));
       return [each, square ? each : Math.min(cellHeight, Math.max(each, 3))];
