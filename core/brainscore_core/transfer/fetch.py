@@ -64,6 +64,8 @@ def fetch(source: RemoteFile, target: Path, bring: Callable[[PartialFile], bool]
     """
     if _is_usable(source, target):
         return target
+    if settings().offline and mirrored_copy(source) is None:
+        raise _absent(source, target)  # also where nothing can be written, such as in a box
     with storing(str(source), target), locked(target):
         if not _is_usable(source, target):  # another process may have fetched it meanwhile
             partial = PartialFile(target)
@@ -125,15 +127,19 @@ def _copy_from_mirror(source: RemoteFile, target: Path, partial: PartialFile) ->
     return True
 
 
+def _absent(source: RemoteFile, target: Path) -> OfflineError:
+    mirror = settings().mirror
+    version = " in the version asked for" if target.exists() else ""
+    mirrored = f" nor at {mirror / source.mirror_path}" if mirror else ""
+    # A home may hold links to lasting weights: name the folder that stays.
+    absent = f"{source} is not at {target.resolve()}{version}{mirrored}"
+    remedy = "BRAINSCORE_OFFLINE=1 forbids to download it. Unset that variable, or put the file there."
+    return OfflineError(f"{absent}, and {remedy}", absent)
+
+
 def _download(source: RemoteFile, target: Path, partial: PartialFile, bring: Callable[[PartialFile], bool]) -> None:
-    current = settings()
-    if current.offline:
-        version = " in the version asked for" if target.exists() else ""
-        mirrored = f" nor at {current.mirror / source.mirror_path}" if current.mirror else ""
-        # Tests have their own homes with links to lasting weights: name the folder that stays.
-        absent = f"{source} is not at {target.resolve()}{version}{mirrored}"
-        remedy = "BRAINSCORE_OFFLINE=1 forbids to download it. Unset that variable, or put the file there."
-        raise OfflineError(f"{absent}, and {remedy}", absent)
+    if settings().offline:
+        raise _absent(source, target)
     is_continued = bring(partial)
     try:
         _publish(source, target, partial, str(source))

@@ -407,6 +407,7 @@ def test_offline_says_where_to_put_it(server, target, monkeypatch, tmp_path):
     with pytest.raises(DownloadError, match=rf"is not at {target} nor at {place}, and BRAINSCORE_OFFLINE=1 forbids"):
         fetch_url(server.url, asked, sha256=SHA256)
     assert server.requests == []
+    assert list(target.parent.iterdir()) == []  # nothing was written, as nothing can be in a box
 
 
 # --- the mirror -------------------------------------------------------------------------------------------------------

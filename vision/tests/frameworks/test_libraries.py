@@ -85,21 +85,20 @@ def put(mirror, network, path):
     save_file(state, path) if path.suffix == ".safetensors" else torch.save(state, path)
 
 
+BLOCKS = [f"layer{stage}.{block}" for stage in "1234" for block in "01"]
+TOWER = [f"transformer.resblocks.{block}" for block in range(12)]
+TWO = ["vit.layers.0", "vit.layers.1"]
 NETWORKS = {
-    "timm:resnet18.a1_in1k": (from_timm, ["act1", *RESNET[1:]], "layer4"),
-    "torchvision:resnet18": (
-        from_torchvision, [f"layer{stage}.{block}" for stage in "1234" for block in "01"], "layer4.1",
-    ),
-    "open_clip:ViT-B-32/openai": (
-        from_open_clip, [f"transformer.resblocks.{block}" for block in range(12)], "visual.transformer.resblocks.11",
-    ),
-    "transformers:lab/tiny@v1": (from_transformers, ["vit.layers.0", "vit.layers.1"], "vit.layers.1"),
-}  # fmt: skip
+    "timm:resnet18.a1_in1k": (from_timm, ["act1", *RESNET[1:]], RESNET[1:], ""),
+    "torchvision:resnet18": (from_torchvision, BLOCKS, BLOCKS[1::2], ""),
+    "open_clip:ViT-B-32/openai": (from_open_clip, TOWER, TOWER[2::3], "visual."),
+    "transformers:lab/tiny@v1": (from_transformers, TWO, [TWO[0], TWO[0], TWO[1], TWO[1]], ""),
+}
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_name_stands_for_network_weights_and_preprocessing(name, mirror, stimuli, monkeypatch):
-    make, layers, last = NETWORKS[name]
+    make, layers, regions, prefix = NETWORKS[name]
     with pytest.raises(
         OfflineError, match=r"https://.* is not at .*weights.* nor at .*Unset that variable, or put the"
     ):
@@ -109,12 +108,15 @@ def test_a_name_stands_for_network_weights_and_preprocessing(name, mirror, stimu
     model = load_model(name)
     assert (model.identifier, model.layers) == (name, layers)
     assert model.visual_degrees() == 8
+    assert dict(model.region_layer_map) == dict(zip(("V1", "V2", "V4", "IT"), regions, strict=True))
     wrapper = model.activations_model
     paths = [str(stimuli.get_stimulus(each)) for each in "ab"]
     inputs = torch.stack([transform(Image.open(path).convert("RGB")) for path in paths])
     np.testing.assert_array_equal(wrapper._extractor.preprocess(paths), inputs)
     kept = []
-    network.eval().get_submodule(last).register_forward_hook(lambda _module, _inputs, output: kept.append(output))
+    network.eval().get_submodule(prefix + layers[-1]).register_forward_hook(
+        lambda _module, _inputs, output: kept.append(output)
+    )
     with torch.no_grad():
         network.encode_image(inputs) if name.startswith("open_clip") else network(inputs)
     expected = kept[0] if isinstance(kept[0], torch.Tensor) else kept[0][0]
@@ -190,5 +192,5 @@ def test_a_row_of_a_table_gives_layers_size_and_weights(mirror):
         weights=network.state_dict(),
         arguments={"num_classes": 7},
     )
-    assert (model.identifier, model.layers, dict(model.region_layer_map)) == ("mine", ["layer4"], {"IT": "layer4"})
+    assert (model.identifier, dict(model.region_layer_map)) == ("mine", {"IT": "layer4"})
     assert model.activations_model._extractor.preprocess([]).shape == (0, 3, 64, 64)

@@ -92,17 +92,22 @@ def _fetch_stated(url: str) -> Path:
     if digest and not _DATE.fullmatch(digest):
         return fetch_weights(url, digest)
     parts = urlsplit(url)
-    folders = [part for part in unquote(parts.path).split("/")[:-1] if part not in ("", ".", "..")]
-    return fetch_weights(url, None, settings().home.joinpath("weights", str(parts.hostname), *folders))
+    return fetch_weights(url, None, _home(str(parts.hostname), unquote(parts.path).rpartition("/")[0]))
+
+
+def _home(host: str, path: str) -> Path:
+    folders = [part for part in path.split("/") if part not in ("", ".", "..")]
+    return settings().home.joinpath("weights", host, *folders)
 
 
 def _fetch_from_hub(repository: str, revision: str, *files: str) -> Path:
     """Fetch the first of some files that a repository of the Hugging Face hub has."""
     hub = import_framework("huggingface_hub.constants", "The Hugging Face hub", "huggingface_hub")
+    place = f"{repository}/resolve/{revision or 'main'}"
     problems = []
     for file in files:
-        try:
-            return _fetch_stated(f"{hub.ENDPOINT}/{repository}/resolve/{revision or 'main'}/{file}")
+        try:  # wherever the hub is, its files are kept in one place
+            return fetch_weights(f"{hub.ENDPOINT}/{place}/{file}", None, _home("huggingface.co", place))
         except DownloadError as error:
             problems.append(error)
     raise problems[0]

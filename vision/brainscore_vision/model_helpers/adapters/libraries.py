@@ -11,6 +11,9 @@ from brainscore_core.config import available_memory
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError, did_you_mean
 from brainscore_vision.model_helpers.adapters import declared
 from brainscore_vision.model_helpers.adapters.adapted import import_framework
+from brainscore_vision.model_helpers.adapters.regions import map_by_depth
+from brainscore_vision.model_helpers.adapters.torch_modules import default_layers
+from brainscore_vision.model_helpers.brain_transformation.mapping import find_region_layer_map
 from brainscore_vision.model_helpers.weights import CheckpointError, fit_weights, read_checkpoint
 
 if TYPE_CHECKING:
@@ -131,7 +134,9 @@ def load(
     identifier
         None: the name.
     layers, region_layer_map, behavioral_readout_layer, visual_degrees
-        See `as_brain_model`. Without `layers` these are the stages or blocks, see `torch_modules.block_layers`.
+        See `as_brain_model`. Without `layers` these are the stages or blocks, see `torch_modules.default_layers`;
+        without `region_layer_map`, regions have the layers in the plugin's ``region_layer_map/<identifier>.json``, else
+        those that end each quarter of the depth, see `regions.map_by_depth`.
     image_size
         Side of the square that pictures are resized to, normalised as ImageNet, as in published plugins. None: the
         preprocessing that the library states for the weights.
@@ -166,10 +171,14 @@ def load(
         raise UnknownIdentifierError(f"{name!r} names no library; expected a name that starts with one of {known}.")
     network = LIBRARIES[scheme].network(rest, arguments)
     _check_memory(name, network)
+    module = _with_weights(name, network, weights)
+    candidates = default_layers(module) if layers is None else list(layers)
+    if region_layer_map is None and candidates:
+        region_layer_map = find_region_layer_map(identifier or name) or map_by_depth(candidates)
     return as_brain_model(
-        _with_weights(name, network, weights),
+        module,
         identifier=identifier or name,
-        layers=layers,
+        layers=candidates or None,
         preprocessing=network.preprocessing if image_size is None else f"imagenet-{image_size}",
         region_layer_map=region_layer_map,
         behavioral_readout_layer=behavioral_readout_layer,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
 
-__all__ = ["adapt", "block_layers", "is_torch_module"]
+__all__ = ["adapt", "block_layers", "default_layers", "is_torch_module"]
 
 
 def is_torch_module(model: object) -> bool:
@@ -56,6 +56,13 @@ def adapt(model: nn.Module, request: Request) -> Adapted:
         batch_size=request.batch_size,
     )
     return Adapted(identifier=identifier, activations_model=wrapper, layers=layers)
+
+
+def default_layers(model: nn.Module) -> list[str]:
+    """Return the stages that a framework lists for a network (of images and text: its image tower), else its blocks."""
+    network, _ = _ask("image_tower", model, (model, ""))
+    layers: list[str] = _ask("layers", network, [])
+    return layers or block_layers(network)
 
 
 def block_layers(model: nn.Module) -> list[str]:
@@ -122,8 +129,7 @@ def _layers(network: nn.Module, request: Request, prefix: str, names: list[str],
     if request.layers is not None:
         requested = [request.layers] if isinstance(request.layers, str) else request.layers
         return check_layers([_without(prefix, layer) for layer in requested], [*names, "logits"], identifier)
-    blocks: list[str] = _ask("layers", network, []) or block_layers(network)
-    if blocks:
+    if blocks := default_layers(network):
         return blocks
     first = ", ".join(names[:30]) + (f", ... ({len(names)} in all)" if len(names) > 30 else "")
     raise ConfigurationError(
