@@ -41,6 +41,7 @@ __all__ = [
     "RequirementsError",
     "StateChangedError",
     "StimulusError",
+    "UnavailableError",
     "UnknownIdentifierError",
     "UploadError",
     "ValidationError",
@@ -66,6 +67,10 @@ class ConfigurationError(BrainScoreError, ValueError, AssertionError):
 
 class UnknownIdentifierError(BrainScoreError, KeyError, AssertionError):
     """No plugin registers the requested identifier."""
+
+
+class UnavailableError(UnknownIdentifierError):
+    """A name is known, but what it names cannot be loaded; the message says why."""
 
 
 class DuplicateIdentifierError(BrainScoreError, ValueError, AssertionError):

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from brainscore_core.config import settings
-from brainscore_core.errors import BrainScoreError, PluginError, did_you_mean
+from brainscore_core.errors import BrainScoreError, PluginError, UnavailableError, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, Registration, library_roots
 from brainscore_core.plugin_management.outside import join_packages
 from brainscore_core.plugin_management.owned_registry import OwnedRegistry
@@ -26,6 +26,7 @@ from brainscore_core.plugin_management.registry import (
     unknown_identifier,
 )
 from brainscore_core.plugin_management.renamed import import_renamed
+from brainscore_core.plugin_management.source.registrations import read_table_names, table_of
 
 __all__ = ["ImportPlugin", "find_plugin", "import_plugin", "known_identifiers_of", "load_plugin"]
 
@@ -59,7 +60,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     Raises
     ------
     UnknownIdentifierError
-        No plugin registers the identifier.
+        No plugin registers the identifier; an `UnavailableError` if the table of one says why it cannot be loaded.
     DuplicateIdentifierError
         More than one plugin does.
     PluginError
@@ -213,6 +214,13 @@ def _find(library: str, kind: Kind, identifier: str, index: PluginIndex) -> tupl
         raise duplicate_identifier(kind, identifier, [(plugin.init_file, entry.line) for plugin, entry in matches])
     if matches:
         return matches[0]
+    for plugin in index.plugins(kind.folder):
+        reason = "" if plugin.problem else read_table_names(plugin.directory)[1].get(identifier)
+        if reason:
+            raise UnavailableError(
+                f"The {kind.label} {identifier!r} is known but cannot be loaded here: {reason} "
+                f"({table_of(plugin.directory)})."
+            )
     remarks: list[str] = []
     for plugin in index.computing(kind):
         try:

@@ -2,7 +2,13 @@ import sys
 
 import pytest
 
-from brainscore_core.errors import DuplicateIdentifierError, PluginError, RequirementsError, UnknownIdentifierError
+from brainscore_core.errors import (
+    DuplicateIdentifierError,
+    PluginError,
+    RequirementsError,
+    UnavailableError,
+    UnknownIdentifierError,
+)
 from brainscore_core.plugin_management.import_plugin import (
     ImportPlugin,
     find_plugin,
@@ -102,6 +108,19 @@ def test_a_guarded_registration_that_does_not_run_is_explained(library):
     library.add("data", "lab", "READY = False\nif READY:\n    data_registry['x'] = list")
     with pytest.raises(PluginError, match=r"__init__\.py:4\): the registration stands below a condition"):
         load(library, "x", "data")
+
+
+def test_a_name_that_cannot_be_loaded_says_why(library, tmp_path):
+    source = "model_registry.update({'small': f})\nmodel_registry.update(models_of(__file__))"
+    folder = library.add("models", "family", source)
+    (folder / "models.csv").write_text("identifier,reason\nlarge,no public weights\nsmall,\n")
+    with pytest.raises(
+        UnavailableError, match=r"The model 'large' is known but cannot be loaded here: no public weights"
+    ):
+        find_plugin(library.name, "model", "large")
+    assert known_identifiers_of(library.name, "model") == ["small"]
+    other = library.add("models", "checkout", "model_registry['large'] = f")  # it has what the table lacks
+    assert find_plugin(library.name, "model", "large").directory == other
 
 
 def test_computed_identifiers_are_found_by_importing(library):

@@ -154,7 +154,7 @@ def test_a_table_lists_what_a_function_registers(library, index, monkeypatch):
     assert index.identifiers(MODEL) == ["net, small", "net:great=2"]
     table.write_bytes(b"identifier\n\xff\n")
     (plugin,) = index.broken("models")
-    assert "models.csv is no table of comma-separated values in UTF-8" in plugin.problem
+    assert "models.csv is no table in UTF-8 with a column identifier" in plugin.problem
 
 
 def test_a_file_too_young_to_be_trusted_is_parsed_again(library, index, parsed):

@@ -12,7 +12,7 @@ from brainscore_core.errors import did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, kinds_in
 from brainscore_core.plugin_management.source.facts import LOADERS
 from brainscore_core.plugin_management.source.literals import evaluate
-from brainscore_core.plugin_management.source.registrations import dotted
+from brainscore_core.plugin_management.source.registrations import dotted, read_table_names
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
@@ -35,7 +35,7 @@ _CONVENTIONS: Mapping[str, tuple[re.Pattern[str], str]] = {
     "data": (re.compile(r"[A-Z][\w-]*?\d{4}[\w.+-]*", re.ASCII), "<AuthorYear>[.<part>], such as MajajHong2015.IT"),
     "stimulus_set": (re.compile(r"[A-Z][\w-]*?\d{4}[\w.+-]*", re.ASCII), "<AuthorYear>[.<part>]"),
     "metric": (re.compile(r"[\w.+-]+", re.ASCII), "letters, digits and _ . + -"),
-    "model": (re.compile(r"[\w.+-]+", re.ASCII), "letters, digits and _ . + -"),
+    "model": (re.compile(r"[\w.+:=-]+", re.ASCII), "letters, digits and _ . + - : ="),
 }
 _AUTHOR_YEAR = re.compile(r"([A-Za-z][\w-]*?\d{4})|([A-Za-z]\w*)", re.ASCII)
 
@@ -67,7 +67,8 @@ def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
                 "register it always",
             )
             yield source.finding("conditional-registration", message, fix, "__init__.py", registration.line, hint=True)
-    if not (plugin.registrations or plugin.taken or plugin.computed or plugin.problem):
+    is_empty = not (plugin.registrations or plugin.taken or plugin.computed or plugin.problem)
+    if is_empty and not read_table_names(plugin.directory)[1]:
         message = f"registers nothing; expected {registries}['<identifier>'] = ..."
         yield source.finding("registration", message, "add the registration", "__init__.py")
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from brainscore_core.errors import UnknownIdentifierError, did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, Kind
 from brainscore_core.plugin_management.source.files import read_plugin
+from brainscore_core.plugin_management.source.registrations import read_table_names
 from brainscore_core.supported_data_standards.brainio.access import public_variant
 from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index, stated_facts
+from brainscore_vision.catalogue.model_tables import Row, published_rows
 from brainscore_vision.catalogue.references import citation, constant
 
 if TYPE_CHECKING:
@@ -59,6 +61,11 @@ def describe(
     matches = matches or [
         (KINDS[kind], identifier, plugin) for kind in kinds for plugin, _ in index.find(KINDS[kind], identifier)
     ]
+    matches = matches or [
+        (KINDS["model"], identifier, plugin)
+        for plugin in index.plugins("models")
+        if "model" in kinds and identifier in read_table_names(plugin.directory)[1]
+    ]
     matches = matches or [candidate for candidate in everything if candidate[2].name == identifier]
     if not matches:
         names = dict.fromkeys(
@@ -97,12 +104,24 @@ def _lines(
         yield from _files(next(entry for entry in entries(name) if entry.kind == kind.name))
     if facts is not None:
         yield from _of_benchmark(facts)
-    stated = stated_facts(name)
+    row = published_rows().get(name) if kind.name == "model" else None
+    yield from _of_row(row)
+    stated = stated_facts(row.source if row is not None and row.library else name)
     for key in _STATED:
         if key in stated:
             yield key.replace("_", " "), f"{stated[key]:,}" if key == "parameters" else _text(stated[key])
     yield from _costs(plugin.directory, metadata)
     yield from _terms(plugin.directory, source, metadata, stated)
+
+
+def _of_row(row: Row | None) -> Iterator[tuple[str, str]]:
+    if row is not None:
+        shown = {
+            "source": row.source,
+            "weights": row.weights,
+            "state": row.reason and f"cannot be loaded: {row.reason}",
+        }
+        yield from ((label, text) for label, text in shown.items() if text)
 
 
 def _costs(directory: Path, metadata: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError
 from brainscore_vision.catalogue.commands import print_descriptions
 from brainscore_vision.catalogue.completion import complete_identifier
+from brainscore_vision.catalogue.model_tables import published_rows
 from brainscore_vision.loading import known_identifiers
 
 __all__ = ["info", "list_identifiers"]
@@ -31,7 +32,10 @@ def list_identifiers(
     public: Annotated[bool, typer.Option("--public", help="only what everybody may have")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="only what has all of its data here")] = False,
     every: Annotated[
-        bool, typer.Option("--all", help="also the networks of installed libraries, such as timm")
+        bool,
+        typer.Option(
+            "--all", help="also models that cannot be loaded, with the reason, and networks of installed libraries"
+        ),
     ] = False,
     where: Annotated[bool, typer.Option("--where", help="also the folder of each plugin")] = False,
     form: Annotated[
@@ -46,7 +50,11 @@ def list_identifiers(
         raise ConfigurationError(f"--region and --offline are for benchmarks and data; leave them out for {kind}.")
     form = form or ("table" if sys.stdout.isatty() else "names")
     if form == "names" and not (region or what or public or offline or where):
-        rows = [{"identifier": identifier} for identifier in known_identifiers(kind, schemes=every)]
+        identifiers = known_identifiers(kind, schemes=every)
+        reasons = (
+            [row.identifier for row in published_rows().values() if row.reason] if kind == "models" and every else ()
+        )
+        rows = [{"identifier": identifier} for identifier in sorted({*identifiers, *reasons})]
     else:
         from brainscore_vision.commands.work import listed
 

@@ -11,16 +11,27 @@ from urllib.parse import unquote, urlsplit
 
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, ConfigurationError, CorruptFileError, listed, nearest
+from brainscore_core.identity.digest import text_digest
 from brainscore_core.transfer.http import fetch_url
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
-__all__ = ["CheckpointError", "PublishedWeights", "fetch_weights", "fit_weights", "load_weights", "read_checkpoint"]
+__all__ = [
+    "CheckpointError",
+    "PublishedWeights",
+    "fetch_checkpoint",
+    "fetch_weights",
+    "fit_weights",
+    "load_weights",
+    "read_checkpoint",
+]
 
 Network = TypeVar("Network", bound="nn.Module")
 
+_SHA1_DIGITS = 40
+_ADDRESS_DIGITS = 16
 _COUNTER = ".num_batches_tracked"
 _MOST_SHOWN = 8
 
@@ -40,7 +51,7 @@ class PublishedWeights:
     licence
         SPDX identifier, such as ``'BSD-3-Clause'``.
     entry
-        Key of the weights in the checkpoint. None: the checkpoint itself.
+        Key of the weights in the checkpoint, ``a/b`` for those below two. None: the checkpoint itself.
     prefix
         Prefix of the names that the network lacks, such as ``'module.'`` after `DataParallel`.
     """
@@ -98,6 +109,33 @@ def fetch_weights(url: str, sha256: str | None, folder: str | Path | None = None
     return fetch_url(url, place / name, sha256=sha256)
 
 
+def fetch_checkpoint(address: str, digest: str | None = None) -> Path:
+    """Return the local copy of a checkpoint, downloaded if it is absent.
+
+    Parameters
+    ----------
+    address
+        ``s3://<bucket>/<key>`` with an optional ``?version=<id>``; ``hub:<repository>@<revision>/<file>`` of the
+        Hugging Face hub; or an address on the web.
+    digest
+        SHA-1 of a file in S3; SHA-256, or its first digits, of any. None trusts the version in S3, or the first
+        download.
+    """
+    repository, at, revision_and_file = address.removeprefix("hub:").partition("@")
+    if at and address.startswith("hub:"):
+        return fetch_checkpoint(f"https://huggingface.co/{repository}/resolve/{revision_and_file}", digest)
+    folder = settings().home / "weights" / text_digest(address)[:_ADDRESS_DIGITS]  # many files are called latest.pt
+    if not address.startswith("s3://"):
+        return fetch_weights(address, digest, None if digest else folder)
+    from brainscore_core.supported_data_standards.brainio import fetch  # heavy: pandas
+
+    place, _, version_id = address.removeprefix("s3://").partition("?version=")
+    bucket, _, key = place.partition("/")
+    digests = {"sha1" if len(digest) == _SHA1_DIGITS else "sha256": digest} if digest else {}
+    source = fetch.S3Object(bucket=bucket, key=key, version_id=version_id or None, **digests)
+    return fetch.fetch(source, folder / Path(key).name)
+
+
 def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str = "") -> dict[str, torch.Tensor]:
     """Return the weights in a checkpoint by name, without running code from the file; see `PublishedWeights`.
 
@@ -124,7 +162,9 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
         ) from error
     except (RuntimeError, OSError, EOFError, KeyError, ValueError) as error:
         raise CorruptFileError(f"{path} is damaged or no checkpoint of PyTorch ({error}).") from error
-    state = content.get(entry) if entry is not None and isinstance(content, Mapping) else content
+    state = content
+    for key in entry.split("/") if entry is not None and isinstance(content, Mapping) else ():
+        state = state.get(key) if isinstance(state, Mapping) else None
     if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
         held = f" It has {', '.join(map(repr, content))}." if isinstance(content, Mapping) and entry is not None else ""
         where = "is" if entry is None else f"holds under {entry!r}"

@@ -20,6 +20,13 @@ def test_names_alone_in_a_pipe(capsys, kind):
     assert lines(capsys, "list", kind) == known_identifiers(kind)
 
 
+def test_all_models_have_a_state(capsys):
+    rows = json.loads("\n".join(lines(capsys, "list", "models", "--all", "--format", "json")))
+    states = {row["identifier"]: row["state"] for row in rows}
+    assert states["densenet-121"] == states["pixels"] == "can be loaded"
+    assert states["I3D"] == "cannot be loaded: needs a package of its authors that is on no index"
+
+
 @pytest.mark.usefixtures("shared_caches")
 def test_benchmarks_by_region_access_and_data(capsys):
     rows = json.loads("\n".join(lines(capsys, "list", "benchmarks", "--format", "json")))
@@ -44,9 +51,9 @@ def test_benchmarks_by_region_access_and_data(capsys):
 
 
 def test_tables(capsys):
-    header, first, *_ = lines(capsys, "list", "models", "--format", "table")
+    header, *rows = lines(capsys, "list", "models", "--format", "table")
     assert header.split() == ["IDENTIFIER", "ACCESS", "LICENCE", "PLUGIN"]
-    assert first.split()[0] == "alexnet"
+    assert {"alexnet", "vgg_16"} < {row.split()[0] for row in rows}
     header = lines(capsys, "list", "data", "--region", "IT", "--format", "table")[0]
     assert header.split() == ["IDENTIFIER", "REGION", "ACCESS", "DATA", "HERE", "PLUGIN"]
 
@@ -111,6 +118,8 @@ def test_info_of_a_benchmark(capsys, own_homes):
     ("name", "kind", "labels"),
     [
         ("alexnet", "model", {"what", "access", "licence", "citation"}),
+        ("I3D", "model", {"what", "state"}),
+        ("densenet-121", "model", {"what", "source"}),
         ("pls", "metric", {"what", "citation"}),
         ("MajajHong2015.public", "data", {"species", "stimuli", "cached", "bucket", "sha1", "licence", "contact"}),
         ("hvm-public", "stimulus_set", {"cached", "bucket", "sha1"}),

@@ -26,6 +26,7 @@ __all__ = [
     "never_on_import",
     "parse",
     "read_registrations",
+    "read_table_names",
     "run_at_import",
     "table_of",
 ]
@@ -63,13 +64,14 @@ _MOST_TURNS = 20_000  # no plugin registers as much; loops within loops end
 def read_registrations(files: Iterable[Path]) -> list[tuple[list[Registration], list[Computed], str | None]]:
     """Return the registrations of each ``__init__.py``, see `find_registrations`, and why it cannot be read, if so.
 
-    The first column of a table beside it, see `table_of`, has the keys of ``registry.update(function(...))``.
+    The table beside it, see `read_table_names`, has the keys of ``registry.update(function(...))``.
     """
     contents: list[tuple[list[Registration], list[Computed], str | None]] = []
     for file in files:
         try:
             tree = parse(file.read_bytes(), str(file))
-            contents.append((*find_registrations(tree, _first_column(table_of(file.parent))), None))
+            names, reasons = read_table_names(file.parent)
+            contents.append((*find_registrations(tree, names if names or reasons else None), None))
         except SyntaxError as error:
             contents.append(([], [], f"{file}:{error.lineno or 1}: {error.msg}"))
         except (OSError, RecursionError, ValueError) as error:
@@ -82,22 +84,37 @@ def table_of(directory: Path) -> Path:
     return directory / f"{directory.parent.name}.csv"
 
 
-def _first_column(table: Path) -> tuple[str, ...]:
+def read_table_names(directory: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the names in the column ``identifier`` of a plugin's table; both are empty without a table.
+
+    Those with a ``reason`` why they cannot be loaded stand apart, with it: nothing registers them. Raise `ValueError`
+    for a file that is no table.
+    """
+    names: list[str] = []
+    reasons: dict[str, str] = {}
+    table = table_of(directory)
     try:
         with table.open(encoding="utf-8", newline="") as stream:
-            return tuple(row[0] for row in csv.reader(stream) if row)[1:]
+            for row in csv.DictReader(stream):
+                if row.get("reason"):
+                    reasons[row["identifier"]] = row["reason"]
+                else:
+                    names.append(row["identifier"])
     except FileNotFoundError:
-        return ()
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{table} is no table of comma-separated values in UTF-8 ({error})") from error
+        pass
+    except (csv.Error, UnicodeDecodeError, KeyError) as error:
+        raise ValueError(f"{table} is no table in UTF-8 with a column identifier ({error!r})") from error
+    return names, reasons
 
 
-def find_registrations(tree: ast.Module, table: Sequence[str] = ()) -> tuple[list[Registration], list[Computed]]:
+def find_registrations(
+    tree: ast.Module, table: Sequence[str] | None = None
+) -> tuple[list[Registration], list[Computed]]:
     """Return one registration per registry and identifier, and one `Computed` per other line, by line.
 
     Understood are assignments to ``<name>_registry['identifier']`` and to other names of a registry, ``setdefault``,
     and ``update`` and ``|=`` with a literal dictionary. Keys are literals, constants, or made of the variables of loops
-    over literal lists. ``update`` with the result of a function registers the identifiers of `table`, if there are any.
+    over literal lists. ``update`` with the result of a function registers the identifiers of `table`, if there is one.
     The bodies of ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not count. Source that is nested too deeply
     raises a `RecursionError`.
     """
@@ -113,7 +130,7 @@ class _Reader:
     """Walks through statements as the interpreter would, knowing only literals."""
 
     tree: ast.Module
-    table: Sequence[str] = ()  # identifiers
+    table: Sequence[str] | None = None  # identifiers
     found: dict[tuple[str, str], Registration] = field(default_factory=dict)
     computed: set[tuple[str, int]] = field(default_factory=set)
     # Other names of a registry; None where a name that looks like one is the plugin's own.
@@ -165,7 +182,7 @@ class _Reader:
             self.found[registry, key] = Registration(registry, key, line, self.conditions > 0)
 
     def _record_all(self, registry: str, mapping: ast.expr) -> None:
-        if isinstance(mapping, ast.Call) and self.table:
+        if isinstance(mapping, ast.Call) and self.table is not None:
             for identifier in self.table:
                 self._record(registry, identifier, mapping.lineno)
             return

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from brainscore_core import command_line
 from brainscore_core.plugin_management.registry import kind_named
+from brainscore_core.plugin_management.source.registrations import read_table_names
 from brainscore_vision.catalogue.entries import entries, metadata_of, plugin_index
 from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.loading import known_identifiers
+
+if TYPE_CHECKING:
+    from brainscore_core.plugin_management.index import Plugin
 
 __all__ = ["rows_of", "with_folders"]
 
@@ -58,21 +63,26 @@ def _data(kind: str) -> Iterator[dict[str, str]]:
 
 def _others(kind: str, *, schemes: bool) -> Iterator[dict[str, str]]:
     plugin_kind = kind_named(kind)
-    plugins = {
-        name: plugin
-        for plugin in plugin_index().plugins(plugin_kind.folder)
-        for name in (*plugin.identifiers(plugin_kind), *plugin.identifiers(plugin_kind, schemes=True))
-    }
-    for identifier in known_identifiers(kind, schemes=schemes):
-        plugin = plugins.get(identifier) or plugins.get(f"{identifier.partition(':')[0]}:")
-        if plugin is None:  # registered at run time
+    plugins: dict[str, Plugin] = {}
+    reasons: dict[str, str] = {}
+    for plugin in plugin_index().plugins(plugin_kind.folder):
+        unavailable = read_table_names(plugin.directory)[1] if schemes else {}
+        reasons.update(unavailable)
+        own = (*plugin.identifiers(plugin_kind), *plugin.identifiers(plugin_kind, schemes=True))
+        plugins.update(dict.fromkeys([*own, *unavailable], plugin))
+    known = set(known_identifiers(kind, schemes=schemes))
+    for identifier in sorted({*known, *reasons}):
+        found = plugins.get(identifier) or plugins.get(f"{identifier.partition(':')[0]}:")
+        if found is None:  # registered at run time
             continue
-        metadata = metadata_of(plugin.directory)
+        metadata = metadata_of(found.directory)
+        state = "can be loaded" if identifier in known else f"cannot be loaded: {reasons[identifier]}"
         yield {
             "identifier": identifier,
             "access": _text(metadata.get("access")),
             "licence": _text(metadata.get("licence")),
-            "plugin": plugin.name,
+            "plugin": found.name,
+            **({"state": state} if schemes else {}),
         }
 
 

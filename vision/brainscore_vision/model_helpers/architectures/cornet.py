@@ -22,7 +22,7 @@ class CORnetS(nn.Module):
     Kubilius, Schrimpf et al. (2019), NeurIPS 32, https://doi.org/10.48550/arXiv.1909.06161
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_classes: int = 1000) -> None:
         super().__init__()
         self.V1 = nn.Sequential(
             OrderedDict(
@@ -43,7 +43,7 @@ class CORnetS(nn.Module):
             OrderedDict(
                 avgpool=nn.AdaptiveAvgPool2d(1),
                 flatten=nn.Flatten(),
-                linear=nn.Linear(512, 1000),
+                linear=nn.Linear(512, n_classes),
                 output=nn.Identity(),
             )
         )

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-__all__ = ["BasicBlock", "Bottleneck", "ResNet", "resnet18", "resnet34", "resnet50"]
+__all__ = ["BasicBlock", "Bottleneck", "ResNet", "resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
 
 _WIDTHS = (64, 128, 256, 512)
 
@@ -80,15 +80,15 @@ class Bottleneck(_ResidualBlock):
 class ResNet(nn.Module):
     """A convolution, four stages of residual blocks (`n_blocks` of each) and a classifier.
 
-    Takes pictures (picture, 3, 224, 224), gives (picture, 1000). The stages ``layer1`` to ``layer4`` have 56, 28, 14
-    and 7 positions a side.
+    Takes pictures (picture, 3, 224, 224), gives (picture, `n_classes`). The stages ``layer1`` to ``layer4`` have 56,
+    28, 14 and 7 positions a side.
 
     References
     ----------
     He et al. (2016), CVPR, https://doi.org/10.1109/CVPR.2016.90
     """
 
-    def __init__(self, block: type[_ResidualBlock], n_blocks: Sequence[int]) -> None:
+    def __init__(self, block: type[_ResidualBlock], n_blocks: Sequence[int], n_classes: int = 1000) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(3, 64, kernel_size=7, stride=2, padding=3, bias=False)
         self.bn1 = nn.BatchNorm2d(64)
@@ -101,7 +101,7 @@ class ResNet(nn.Module):
             others = [block(channels, width, stride=1) for _ in range(count - 1)]
             self.add_module(f"layer{number}", nn.Sequential(first, *others))
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.fc = nn.Linear(channels, 1000)
+        self.fc = nn.Linear(channels, n_classes)
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
         """Return the logits of the classes."""
@@ -112,16 +112,26 @@ class ResNet(nn.Module):
         return logits
 
 
-def resnet18() -> ResNet:
+def resnet18(n_classes: int = 1000) -> ResNet:
     """Return a network of 18 layers; 11,689,512 parameters."""
-    return ResNet(BasicBlock, (2, 2, 2, 2))
+    return ResNet(BasicBlock, (2, 2, 2, 2), n_classes)
 
 
-def resnet34() -> ResNet:
+def resnet34(n_classes: int = 1000) -> ResNet:
     """Return a network of 34 layers; 21,797,672 parameters."""
-    return ResNet(BasicBlock, (3, 4, 6, 3))
+    return ResNet(BasicBlock, (3, 4, 6, 3), n_classes)
 
 
-def resnet50() -> ResNet:
+def resnet50(n_classes: int = 1000) -> ResNet:
     """Return a network of 50 layers; 25,557,032 parameters."""
-    return ResNet(Bottleneck, (3, 4, 6, 3))
+    return ResNet(Bottleneck, (3, 4, 6, 3), n_classes)
+
+
+def resnet101(n_classes: int = 1000) -> ResNet:
+    """Return a network of 101 layers; 44,549,160 parameters."""
+    return ResNet(Bottleneck, (3, 4, 23, 3), n_classes)
+
+
+def resnet152(n_classes: int = 1000) -> ResNet:
+    """Return a network of 152 layers; 60,192,808 parameters."""
+    return ResNet(Bottleneck, (3, 8, 36, 3), n_classes)

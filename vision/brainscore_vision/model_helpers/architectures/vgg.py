@@ -1,15 +1,16 @@
-"""VGG-16, in the version that torchvision publishes weights for."""
+"""VGG-16 and VGG-19, in the versions that torchvision publishes weights for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import torch
 from torch import nn
 
-__all__ = ["VGG16"]
+__all__ = ["VGG16", "VGG19"]
 
-_WIDTHS = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
+_WIDTHS = (64, 128, 256, 512, 512)
 
 
 class VGG16(nn.Module):
@@ -23,9 +24,11 @@ class VGG16(nn.Module):
     .. [1] Simonyan & Zisserman (2015), ICLR, https://doi.org/10.48550/arXiv.1409.1556
     """
 
-    def __init__(self) -> None:
+    n_convolutions: ClassVar[Sequence[int]] = (2, 2, 3, 3, 3)  # of each stage
+
+    def __init__(self, n_classes: int = 1000) -> None:
         super().__init__()
-        self.features = nn.Sequential(*_stages())
+        self.features = nn.Sequential(*_stages(self.n_convolutions))
         self.avgpool = nn.AdaptiveAvgPool2d(7)
         self.classifier = nn.Sequential(
             nn.Linear(512 * 7 * 7, 4096),
@@ -34,7 +37,7 @@ class VGG16(nn.Module):
             nn.Linear(4096, 4096),
             nn.ReLU(),
             nn.Dropout(),
-            nn.Linear(4096, 1000),
+            nn.Linear(4096, n_classes),
         )
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
@@ -44,10 +47,16 @@ class VGG16(nn.Module):
         return logits
 
 
-def _stages() -> Iterator[nn.Module]:
+class VGG19(VGG16):
+    """Sixteen convolutions, configuration E; 143,667,240 parameters. The stages end with 4, 9, 18, 27 and 36."""
+
+    n_convolutions = (2, 2, 4, 4, 4)
+
+
+def _stages(n_convolutions: Sequence[int]) -> Iterator[nn.Module]:
     channels = 3
-    for widths in _WIDTHS:
-        for width in widths:
+    for width, count in zip(_WIDTHS, n_convolutions, strict=True):
+        for _ in range(count):
             yield nn.Conv2d(channels, width, kernel_size=3, padding=1)
             yield nn.ReLU()
             channels = width

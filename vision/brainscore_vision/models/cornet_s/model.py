@@ -2,6 +2,7 @@
 
 import functools
 
+from brainscore_vision.model_helpers.architectures import CORNET_STEPS_MS
 from brainscore_vision.model_helpers.brain_transformation.recurrent import regular_steps
 from brainscore_vision.model_helpers.check_submission import check_models
 from brainscore_vision.model_helpers.weights import PublishedWeights, load_weights
@@ -9,20 +10,10 @@ from brainscore_vision.model_helpers.weights import PublishedWeights, load_weigh
 IDENTIFIER = "cornet_s"
 IMAGE_SIZE = 224
 VISUAL_DEGREES = 8
-STEPS = {"V1": 1, "V2": 2, "V4": 4, "IT": 2}
 READOUT_LAYER = "decoder.avgpool-t0"
-LAYERS = [f"{region}.output-t{step}" for region, steps in STEPS.items() for step in range(steps)] + [READOUT_LAYER]
-
-# Start of the first step and duration of each step, ms, as published with the plugin `cornet_s` of brainscore-vision
-# 2.4.2 (model `CORnet-S`).
-TIME_MAPPING = regular_steps(
-    {
-        "V1": (50, 100, STEPS["V1"]),
-        "V2": (70, 100, STEPS["V2"]),
-        "V4": (90, 50, STEPS["V4"]),
-        "IT": (100, 100, STEPS["IT"]),
-    }
-)
+STEPS = {area: steps for area, (_, _, steps) in CORNET_STEPS_MS.items()}
+LAYERS = [f"{area}.output-t{step}" for area, steps in STEPS.items() for step in range(steps)] + [READOUT_LAYER]
+TIME_MAPPING = regular_steps(CORNET_STEPS_MS)
 
 # The authors publish the first eight digits of the digest in the file name; the full digest of the first download is
 # stored beside it, to notice later changes.

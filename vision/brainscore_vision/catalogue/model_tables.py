@@ -1,0 +1,156 @@
+"""Read ``models.csv``, the table beside the ``__init__.py`` of a plugin with many models.
+
+Empty cells stand for the defaults.
+
+============== =====================================================================================================
+``identifier`` key in the registry
+``source``     an architecture of `brainscore_vision.model_helpers.architectures` or a name in a library, such as
+               ``timm:resnet18``; without ``weights`` also another name of the model
+``weights``    address of a checkpoint, see `brainscore_vision.model_helpers.weights.fetch_checkpoint`; ``random`` for
+               an untrained network; empty for those of the library
+``digest``     SHA-1 or SHA-256 of the checkpoint; empty trusts the version in S3 or the first download
+``entry``      key of the weights in the checkpoint, ``a/b`` for nested ones
+``names``      how names in the checkpoint become those of the network, see `brainscore_vision.model_helpers.tables`
+``classes``    number of outputs, if not 1000; 0 for a network without its last layer
+``pictures``   preprocessing, such as ``imagenet-224``, see `PICTURES`; with ``/`` the centre of that size is cropped.
+               ``blur-2.5`` blurs what the library prepares by a Gaussian of that width, pixels. Default: that of the
+               library, ``imagenet-224`` for architectures of ours
+``V1`` to IT   layer of the region
+``layers``     layers to choose among, separated by spaces, without a layer of each region; default: the blocks
+``readout``    layer for behaviour; default: the last of the layers
+``degrees``    width of the field of view; default: 8
+``reason``     why it cannot be loaded, as a clause; such a row has no source
+============== =====================================================================================================
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from brainscore_core.errors import ConfigurationError, did_you_mean
+from brainscore_core.plugin_management.source.registrations import table_of
+from brainscore_vision.catalogue.entries import plugin_index
+
+__all__ = ["PICTURES", "Row", "TableError", "parts_of_pictures", "published_rows", "read_table"]
+
+PICTURES: Mapping[str, Mapping[str, Any]] = {
+    "imagenet": {},
+    "inception": {"preprocess_type": "inception"},
+    "half": {"normalize_mean": (0.5,) * 3, "normalize_std": (0.5,) * 3},
+    "unit": {"normalize_mean": (0.0,) * 3, "normalize_std": (1.0,) * 3},
+}
+"""Start of a name of ``pictures``, before the side in pixels -> arguments of `load_preprocess_images`."""
+
+_PICTURES = re.compile(rf"({'|'.join(PICTURES)})-([1-9]\d{{1,3}})(?:/([1-9]\d{{1,3}}))?|blur-(\d+\.\d+)", re.ASCII)
+_WEIGHTS = re.compile(r"random|s3://[\w.-]+/[^\s?]+(\?version=\S+)?|https?://[^\s/]+/\S+|hub:[\w.-]+/[\w.-]+@\w+/\S+")
+_DIGEST = re.compile(r"[0-9a-f]{8}|[0-9a-f]{40}|[0-9a-f]{64}")
+_REGIONS = ("V1", "V2", "V4", "IT")
+
+
+class TableError(ConfigurationError):
+    """A table of models has rows that say nothing or two things; the message lists all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row of a table; the columns are described above."""
+
+    identifier: str
+    source: str = ""
+    weights: str = ""
+    digest: str = ""
+    entry: str = ""
+    names: str = ""
+    classes: str = ""
+    pictures: str = ""
+    V1: str = ""
+    V2: str = ""
+    V4: str = ""
+    IT: str = ""
+    layers: str = ""
+    readout: str = ""
+    degrees: str = ""
+    reason: str = ""
+
+    @property
+    def region_layer_map(self) -> dict[str, str]:
+        """Region -> layer."""
+        return {region: layer for region in _REGIONS if (layer := getattr(self, region))}
+
+    @property
+    def library(self) -> str:
+        """Scheme of its source, such as ``'timm'``; empty for an architecture of ours."""
+        scheme, colon, _ = self.source.partition(":")
+        return scheme if colon else ""
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether it is another name of a model of a plugin of its own."""
+        return bool(self.source) and not self.weights and not self.library
+
+
+def read_table(path: Path) -> dict[str, Row]:
+    """Return identifier -> row of a table, in its order; a `TableError` lists every problem with its line."""
+    rows: dict[str, Row] = {}
+    lines: dict[str, int] = {}
+    problems: list[str] = []
+    with path.open(encoding="utf-8", newline="") as stream:
+        reader = csv.reader(stream)
+        columns = next(reader, [])
+        known = [column.name for column in fields(Row)]
+        unknown = [f"1: no column is {name!r}.{did_you_mean(name, known)}" for name in columns if name not in known]
+        if unknown or columns[:1] != ["identifier"]:
+            raise TableError(_listed(path, [*unknown, f"1: expected identifier and any of {', '.join(known[1:])}"]))
+        for cells in reader:
+            line = reader.line_num
+            if len(cells) != len(columns):
+                problems.append(f"{line}: it has {len(cells)} cells; expected {len(columns)}")
+                continue
+            row = Row(**dict(zip(columns, cells, strict=True)))
+            problems += [f"{line}: {row.identifier}: {problem}" for problem in _problems(row)]
+            if row.identifier in rows:
+                problems.append(f"{line}: {row.identifier} is in line {lines[row.identifier]} already")
+            rows[row.identifier], lines[row.identifier] = row, line
+    if problems:
+        raise TableError(_listed(path, problems))
+    return rows
+
+
+def _listed(path: Path, problems: list[str]) -> str:
+    return "\n".join(["The table of models is wrong:", *(f"  {path}:{problem}" for problem in problems)])
+
+
+def _problems(row: Row) -> Iterator[str]:
+    if bool(row.source) == bool(row.reason):
+        yield "expected either a source or a reason"
+    if row.is_alias and row.region_layer_map:
+        yield f"it is another name of {row.source!r}, which has layers already"
+    if row.weights and not _WEIGHTS.fullmatch(row.weights):
+        yield f"weights are {row.weights!r}; expected random, s3://..., https://... or hub:repository@revision/file"
+    is_sha1_elsewhere = len(row.digest) == 40 and not row.weights.startswith("s3://")
+    if row.digest and (is_sha1_elsewhere or not _DIGEST.fullmatch(row.digest)):
+        yield f"the digest is {row.digest!r}; expected SHA-1 of a file in S3, or SHA-256 (64 digits or the first 8)"
+    if row.pictures and not _PICTURES.fullmatch(row.pictures):
+        yield f"pictures are {row.pictures!r}; expected a name such as imagenet-224 of {', '.join(PICTURES)}"
+    if row.classes and not row.classes.isdecimal():
+        yield f"classes are {row.classes!r}; expected a number"
+    if row.degrees and not re.fullmatch(r"\d+(\.\d+)?", row.degrees):
+        yield f"degrees are {row.degrees!r}; expected a number"
+
+
+def parts_of_pictures(pictures: str) -> tuple[str, str, str, str]:
+    """Return kind, size, size of the crop and width of the blur that ``pictures`` states, as texts; some are empty."""
+    match = _PICTURES.fullmatch(pictures)
+    kind, size, crop, sigma = match.groups(default="") if match else ("", "", "", "")
+    return kind, size, crop, sigma
+
+
+def published_rows() -> dict[str, Row]:
+    """Return identifier -> row of the tables of all plugins, without importing these."""
+    tables = [table_of(plugin.directory) for plugin in plugin_index().plugins("models")]
+    return {identifier: row for table in tables if table.is_file() for identifier, row in read_table(table).items()}

@@ -1,0 +1,8 @@
+"""Every row of the table says what it can, and its layers exist."""
+
+from brainscore_vision.models import v1_networks as plugin
+from brainscore_vision.testing.proofs.tables import TableProof
+
+
+class TestV1Networks(TableProof):
+    plugin = plugin

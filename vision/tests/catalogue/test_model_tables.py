@@ -1,0 +1,84 @@
+"""A table of models is read whole, or every problem in it is listed."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from brainscore_vision.catalogue.model_tables import TableError, published_rows, read_table
+from brainscore_vision.loading import known_identifiers
+
+PUBLISHED = (Path(__file__).parents[1] / "published_models.txt").read_text().splitlines()
+OURS = {"alexnet", "hmax", "pixels"}  # plugins of their own
+
+
+def read(tmp_path, text):
+    (tmp_path / "models.csv").write_text(text)
+    return read_table(tmp_path / "models.csv")
+
+
+def test_every_published_name_is_known():
+    assert len(set(PUBLISHED)) == 683
+    rows = published_rows()
+    reasons = {row.identifier for row in rows.values() if row.reason}
+    assert set(PUBLISHED) - set(known_identifiers("model")) == reasons
+    assert set(PUBLISHED) - set(rows) == OURS
+    assert set(rows) <= set(PUBLISHED)
+
+
+def test_the_page_states_how_many_models_there_are():
+    rows = published_rows().values()
+    page = (Path(__file__).parents[3] / "docs/reference/models.md").read_text()
+    counts = {
+        "known": len(PUBLISHED),
+        "loadable": len([row for row in rows if not row.reason]) + len(OURS),
+        "not": len([row for row in rows if row.reason]),
+        "mapped": len([row for row in rows if row.region_layer_map]),
+    }
+    sentence = (
+        "All {known} published names are known; {loadable} of them can be loaded, and {not} state why they cannot"
+    )
+    assert sentence.format(**counts) in " ".join(page.split())
+    assert f"{counts['mapped']} of the rows have a layer for each region" in " ".join(page.split())
+
+
+def test_empty_cells_are_defaults(tmp_path):
+    rows = read(tmp_path, "identifier,source,weights,V1,IT,degrees\na,resnet18,random,layer1,layer4,\nb,timm:c,,,,4\n")
+    assert list(rows) == ["a", "b"]
+    assert rows["a"].region_layer_map == {"V1": "layer1", "IT": "layer4"}
+    assert (rows["a"].library, rows["b"].library, rows["b"].degrees) == ("", "timm", "4")
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("net,,,,,,", "2: net: expected either a source or a reason"),
+        ("net,resnet18,random,,,,no public weights", "2: net: expected either a source or a reason"),
+        ("net,resnet18,ftp://a/b,,,,", "2: net: weights are 'ftp://a/b'; expected random, s3://"),
+        ("net,resnet18,https://a/b.pth,5d41,,,", "2: net: the digest is '5d41'; expected SHA-1 of a file in S3"),
+        (f"net,resnet18,https://a/b.pth,{'0' * 40},,,", "expected SHA-1 of a file in S3, or SHA-256"),
+        (
+            "net,resnet18,random,,imgnet-224,,",
+            "2: net: pictures are 'imgnet-224'; expected a name such as imagenet-224",
+        ),
+        ("net,resnet18,random,,,wide,", "2: net: degrees are 'wide'; expected a number"),
+        ("net,resnet18", "2: it has 2 cells; expected 7"),
+    ],
+)
+def test_a_wrong_row(tmp_path, row, problem):
+    with pytest.raises(TableError, match=re.escape(problem)):
+        read(tmp_path, f"identifier,source,weights,digest,pictures,degrees,reason\n{row}\n")
+
+
+def test_all_problems_at_once_with_their_lines(tmp_path):
+    with pytest.raises(TableError) as raised:
+        read(tmp_path, "identifier,source,classes\nnet,timm:a,many\nnet,timm:b,\n")
+    assert str(raised.value).splitlines()[1:] == [
+        f"  {tmp_path}/models.csv:2: net: classes are 'many'; expected a number",
+        f"  {tmp_path}/models.csv:3: net is in line 2 already",
+    ]
+
+
+def test_an_unknown_column(tmp_path):
+    with pytest.raises(TableError, match=r"models\.csv:1: no column is 'wieghts'\. Did you mean 'weights'\?"):
+        read(tmp_path, "identifier,wieghts\n")
