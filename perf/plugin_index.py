@@ -1,6 +1,7 @@
 """Measure how long a plugin look-up takes among 1,300 folders: without an index, with it, and after one change.
 
-The tree is that of `plan.py`, or has as many ``--plugins``. Each number is the median over processes of their own.
+The tree is that of `plan.py`, or has as many ``--plugins``. Then 560 folders elsewhere, one of them broken, join the
+library: all are listed, and none is imported. Each number is the median over processes of their own.
 """
 
 import shutil
@@ -11,9 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from harness import ask, keep, medians, options_of, say, size, timed
-from plan import LIBRARY, N_PLUGINS, make_tree
+from plan import LIBRARY, N_PLUGINS, files_of, make_tree
 
-TARGETS_S = {"cold": 0.5, "indexed": 0.025}
+N_OUTSIDE = 560  # folders of models in the published repository
+TARGETS_S = {"cold": 0.5, "indexed": 0.025, "outside, listed": 0.3}
 NAMES = {"first": "made0", "again": "made0", "unknown": "mdae0"}
 
 
@@ -37,10 +39,42 @@ def look_up(library: str) -> dict[str, float]:
     return times
 
 
+def list_all() -> dict[str, float]:
+    """Return the seconds of listing all models in this process; one of the made ones is broken, none is imported."""
+    with timed() as spent:
+        from brainscore_vision.loading import known_identifiers
+
+        names = known_identifiers("model")
+    made = [name for name in names if name.startswith("made")]
+    loaded = [name for name in sys.modules if name.startswith("brainscore_vision.models.")]
+    if len(made) != N_OUTSIDE - 1 or loaded:
+        raise SystemExit(f"{len(made)} of {N_OUTSIDE - 1} models are listed, {loaded} imported.")
+    return {"listed": spent["wall_s"]}
+
+
+def measure_outside(folder: Path, repeats: int) -> dict[str, dict[str, float]]:
+    """Return the seconds of listing with 560 folders outside the library."""
+    for number in range(N_OUTSIDE):
+        for name, text in files_of("models", number).items():
+            file = folder / f"lab/models/made{number}" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    (folder / "lab/models/made7/__init__.py").write_text("from brainscore_vision import (", encoding="utf-8")
+    time.sleep(2.1)  # see below
+    home = folder / "other home"
+    here = partial(ask, sys.executable, __file__, "--measure", "outside", home=home, BRAINSCORE_PLUGINS=f"{folder}/lab")
+    cases: dict[str, list[dict[str, float]]] = {"outside, cold": [], "outside": []}
+    for _ in range(repeats):
+        shutil.rmtree(home, ignore_errors=True)
+        for times in cases.values():
+            times.append(here())
+    return {case: medians(times) for case, times in cases.items()}
+
+
 if __name__ == "__main__":
     options = options_of(__doc__, repeats=size(7, 1), plugins=N_PLUGINS, measure=None)
     if options.measure:
-        say(look_up(*options.measure))
+        say(list_all() if options.measure == ["outside"] else look_up(*options.measure))
         sys.exit()
     with tempfile.TemporaryDirectory() as name:
         library, home = Path(name, "tree", LIBRARY).parent, Path(name) / "home"
@@ -55,5 +89,6 @@ if __name__ == "__main__":
             cases["indexed"].append(here())
             (library / "brainscore_vision/models/made1/__init__.py").write_text(f"# {repeat}\n")
             cases["one changed"].append(here())
-    numbers = {case: medians(times) for case, times in cases.items()}
+        numbers = {case: medians(times) for case, times in cases.items()}
+        numbers |= measure_outside(Path(name), options.repeats)
     keep("plugin_index", {"plugins": plugins, "targets_s": TARGETS_S, **numbers})

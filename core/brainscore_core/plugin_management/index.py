@@ -134,10 +134,11 @@ def library_roots(library: str) -> list[PluginRoot]:
 
 def outside_roots(library: str, own: Sequence[Path]) -> list[PluginRoot]:
     """Return where others keep plugins of a library whose ``own`` folders these are, see `outside_folders`."""
-    known = {place.resolve() for place in own}
+    outside = outside_folders(library)
+    known = {place.resolve() for place in own} if outside else ()
     return [
         PluginRoot(folder=folder, path=place / folder, package=f"{library}.{folder}", rank=rank)
-        for rank, place in enumerate((place for place in outside_folders(library) if place not in known), 1)
+        for rank, place in enumerate((place for place in outside if place not in known), 1)
         for folder in FOLDERS
     ]
 
