@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dlauum
 
 from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
@@ -60,6 +61,11 @@ class SplitRows:
     n: int
 
     @property
+    def predicts_training(self) -> bool:
+        """Whether training stimuli are also predicted."""
+        return bool(np.isin(self.test, self.train).any())
+
+    @property
     def by_deletion(self) -> bool:
         """Whether deletion from a fit of all stimuli gives this split, for less work than its own fit."""
         return len(self.train) + len(self.left_out) == self.n and 2 * len(self.left_out) <= self.n
@@ -90,12 +96,13 @@ class DeletionFits:
     """Fits that follow from the smoother of all stimuli by deletion.
 
     Factors are lower Cholesky factors of the blocks of ``(I - H) / scale`` for left-out stimuli; `residual` maps
-    centred responses to ``(I - H) y / scale``.
+    centred responses to ``(I - H) y / scale``, and `residual_of` the responses of some stimuli, as if others were 0.
     """
 
     splits: Sequence[SplitRows]
     factors: Sequence[Floats]
     residual: Callable[[Floats], Floats]
+    residual_of: Callable[[Indices, Floats], Floats]
     scale: float = 1.0
 
     def predict(self, target: ArrayLike) -> list[Floats]:
@@ -105,11 +112,10 @@ class DeletionFits:
         predictions = []
         for split, factor in zip(self.splits, self.factors, strict=True):
             missed = solve_factorised(factor, residual[split.left_out])
-            if np.isin(split.test, split.train).any():
-                predicted = y.copy()
+            if split.predicts_training:
+                predicted = y + self.scale * (self.residual_of(split.left_out, missed) - residual) + mean
                 predicted[split.left_out] -= missed
-                predicted, level = centred(predicted)
-                predictions.append((predicted - self.scale * self.residual(predicted))[split.test] + (level + mean))
+                predictions.append(predicted[split.test])
                 continue
             missed = missed[np.searchsorted(split.left_out, split.test)]
             np.subtract(y[split.test], missed, out=missed)
@@ -199,7 +205,16 @@ def deletion_by_stimuli(
         if factor is None:
             return None
         factors.append(factor)
-    return DeletionFits(splits, factors, partial(solve_inverted, inverse), alpha)
+
+    @cache
+    def whole() -> Floats:
+        product = np.tril(dlauum(inverse, lower=1)[0])
+        matrix: Floats = product + np.tril(product, -1).T - constant
+        return matrix
+
+    return DeletionFits(
+        splits, factors, partial(solve_inverted, inverse), lambda rows, values: whole()[:, rows] @ values, alpha
+    )
 
 
 def deletion_by_features(
@@ -209,17 +224,28 @@ def deletion_by_features(
 
     `factor` is the lower Cholesky factor of ``X^T X`` of centred features, plus the penalty if any.
     """
-    used = np.unique(np.concatenate([split.left_out for split in splits]))
+    n, p = x.shape
+    of_training = any(split.predicts_training for split in splits)
+    used = np.arange(n) if of_training else np.unique(np.concatenate([split.left_out for split in splits]))
     whitened = np.asarray(dtrsm(1.0, factor, x[used].T, lower=1, overwrite_b=1)).T
     factors = []
     for split in splits:
         rows = whitened[np.searchsorted(used, split.left_out)]
         block = rows @ rows.T
-        block += 1.0 / len(x)
+        block += 1.0 / n
         np.negative(block, out=block)
         block.flat[:: len(block) + 1] += 1.0
         block_factor = factorise(block, well_conditioned=well_conditioned)
         if block_factor is None:
             return None
         factors.append(block_factor)
-    return DeletionFits(splits, factors, lambda y: y - x @ solve_factorised(factor, x.T @ y))
+
+    smoother = whitened @ whitened.T if of_training and 2 * p > n else None
+
+    def residual_of(rows: Indices, values: Floats) -> Floats:
+        explained = whitened @ (whitened[rows].T @ values) if smoother is None else smoother[:, rows] @ values
+        residual: Floats = -explained - values.sum(axis=0) / n
+        residual[rows] += values
+        return residual
+
+    return DeletionFits(splits, factors, lambda y: y - x @ solve_factorised(factor, x.T @ y), residual_of)
