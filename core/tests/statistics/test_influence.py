@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from brainscore_core.benchmarks import ceil_score, explained_variance
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import attach_influence
-from brainscore_core.statistics.influence import Influence, fieller_interval
+from brainscore_core.statistics.influence import Influence, fieller_interval, tail_freedom
 
 
 def mean_of(table, **kwargs):
@@ -47,6 +47,18 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
         low, high = mean_of(table).interval(table.mean())
         held.append(low <= 0 <= high)
     assert 0.93 <= np.mean(held) <= 0.97
+
+
+def test_intervals_are_wider_if_few_units_dominate():
+    assert tail_freedom(np.zeros(3)) == tail_freedom(np.array([1.0, -1.0])) == np.inf
+    assert tail_freedom(np.array([1.0, *np.full(19, 1e-6)])) == 1
+    normal = [tail_freedom(x) for x in np.random.default_rng(0).standard_normal((500, 40))]
+    assert 15 < np.median(normal) < 20
+    plain = mean_of(random_effects(np.random.default_rng(0), 200, 12, 0, 1, 0))
+    few = replace(plain, interval_freedom=2.0)
+    assert few.degrees_of_freedom == pytest.approx(2, rel=1e-2)
+    assert (few.error, few.freedoms) == (plain.error, plain.freedoms)  # tests between models keep theirs
+    assert (plain - few).interval_freedom == (2 * few).interval_freedom == 2
 
 
 def test_degrees_of_freedom_are_those_of_the_factor_that_matters():

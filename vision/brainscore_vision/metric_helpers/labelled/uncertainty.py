@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from brainscore_core.metrics.errors import attach_influence
-from brainscore_core.statistics.influence import Influence, Scale
+from brainscore_core.statistics.influence import Influence, Scale, tail_freedom
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error, shaped_like
 
@@ -73,7 +74,7 @@ def attach_geometry_error(
     influence = Influence.of_margins(
         unique_names(stimuli), names, influences.stimuli, influences.neuroids, influences.cells
     )
-    return attach_influence(score, influence, scale=scale)
+    return attach_influence(score, replace(influence, interval_freedom=tail_freedom(influence.by_unit)), scale=scale)
 
 
 def on_both_sides(influence: Influence) -> Influence:

@@ -80,7 +80,7 @@ def cka_parts(
     return [_triple(one.part(part), two.part(part), unbiased=unbiased) for part in positions]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GramSide:
     """Centred responses: features, or their Gram matrix if they outnumber stimuli; and squared sizes of patterns."""
 

@@ -7,6 +7,7 @@ holds two neuroids.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +20,15 @@ from brainscore_vision.metric_helpers.arrays.geometry.cka import (
     evenly,
     paired_sides,
 )
-from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences, counted_once
+from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences, counted_once, effect_of_pairs
 from brainscore_vision.metric_helpers.arrays.influence import left_out_influences
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
 
-__all__ = ["cka_influences", "spread_neuroids", "weighted_neuroids"]
+__all__ = ["cka_influences", "joint_effect", "spread_neuroids", "weighted_neuroids"]
 
 _TAKEN = 0.75  # share of a neuroid's weight that is removed
 _PAIRED = 256  # stimuli, evenly spread, whose pairs estimate the joint effect of two
@@ -66,7 +69,7 @@ def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True
     product, length = (columns * term for term in applied)
     parts = product.sum(axis=0), length.sum(axis=0), column_hsic(columns, columns, unbiased=unbiased)
     cells = 2.0 * (product / np.sqrt(sizes[1]) / np.sqrt(sizes[2]) - value * length / sizes[2])
-    together = _of_pairs(one, two, value, sizes[1:], unbiased=unbiased)
+    together = joint_effect(one, two, value, sizes[1:], unbiased=unbiased)
     return value, Influences(
         stimuli=counted_once(stimuli, together),
         neuroids=weighted_neuroids(*parts, sizes=sizes, n_neuroids=q),
@@ -113,26 +116,32 @@ def _of_stimuli(
     return left_out_influences(xy / np.sqrt(xx) / np.sqrt(yy))
 
 
-def _of_pairs(one: GramSide, two: GramSide, value: float, lengths: tuple[float, ...], *, unbiased: bool) -> float:
-    """Estimate the sum of squares, over pairs of stimuli, of their joint effect on alignment."""
+def joint_effect(
+    one: GramSide,
+    two: GramSide,
+    value: float,
+    lengths: tuple[float, ...],
+    *,
+    unbiased: bool,
+    sides: Sequence[Sequence[tuple[GramSide, GramSide]]] = (),
+) -> float:
+    """Estimate the sum of squares, over pairs of stimuli, of their joint effect on alignment.
+
+    `sides` are those whose mean product is each of the `lengths`; none: each side with itself.
+    """
     n = one.n
     rows = evenly(one.norms * two.norms, _PAIRED)
     m = len(rows)
-    grams = []
-    for side in (one, two):
-        gram = side.matrix[np.ix_(rows, rows)] if side.is_gram else side.matrix[rows] @ side.matrix[rows].T
+
+    @cache
+    def gram(side: GramSide) -> Floats:
+        within = side.matrix[np.ix_(rows, rows)] if side.is_gram else side.matrix[rows] @ side.matrix[rows].T
         if unbiased:
             norms = side.norms / (n - 2)
-            gram += norms[rows] + norms[rows][:, None] - side.norms.sum() / ((n - 1) * (n - 2))
-        grams.append(gram)
-    roots = np.sqrt(lengths)
-    moved = 2 * grams[0] * grams[1] / (roots[0] * roots[1])
-    for gram, length in zip(grams, lengths, strict=True):
-        moved -= value * gram**2 / length
-    np.fill_diagonal(moved, 0.0)
-    means = moved.sum(axis=0) / (m - 1)
-    moved -= means
-    moved -= means[:, None]
-    moved += means.mean()
-    np.fill_diagonal(moved, 0.0)
-    return float(np.vdot(moved, moved)) / 2 * (n * (n - 1)) / (m * (m - 1))
+            within += norms[rows] + norms[rows][:, None] - side.norms.sum() / ((n - 1) * (n - 2))
+        return within
+
+    moved = 2 * gram(one) * gram(two) / (np.sqrt(lengths[0]) * np.sqrt(lengths[1]))
+    for pairs, length in zip(sides or ([(one, one)], [(two, two)]), lengths, strict=True):
+        moved -= value / length * np.mean([gram(a) * gram(b) for a, b in pairs], axis=0)
+    return effect_of_pairs(moved) * (n * (n - 1)) / (m * (m - 1))

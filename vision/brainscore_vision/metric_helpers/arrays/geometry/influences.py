@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
-__all__ = ["Influences", "counted_once"]
+__all__ = ["Influences", "counted_once", "effect_of_pairs"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,22 @@ class Influences:
 
     def __mul__(self, factor: float) -> Influences:
         return Influences(factor * self.stimuli, factor * self.neuroids, factor * self.cells, self.chosen)
+
+
+def effect_of_pairs(moved: Floats) -> float:
+    """Sum the squared joint effects of two stimuli, for `counted_once`.
+
+    `moved`, shape (n_stimuli, n_stimuli), is how much a value moves with each pair; effects of single stimuli are
+    removed, and the matrix is overwritten.
+    """
+    n = len(moved)
+    np.fill_diagonal(moved, 0.0)
+    means = moved.sum(axis=0) / (n - 1)
+    moved -= means
+    moved -= means[:, None]
+    moved += means.mean()
+    np.fill_diagonal(moved, 0.0)
+    return float(np.vdot(moved, moved)) / 2
 
 
 def counted_once(influences: Floats, pairs: float) -> Floats:

@@ -22,7 +22,8 @@ from brainscore_vision.metric_helpers.arrays.geometry.cka import (
     column_hsic,
     paired_sides,
 )
-from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences
+from brainscore_vision.metric_helpers.arrays.geometry.cka_influences import joint_effect
+from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences, counted_once
 from brainscore_vision.metric_helpers.arrays.influence import left_out_influences
 
 if TYPE_CHECKING:
@@ -140,11 +141,12 @@ def _influences(
     without_neuroids = _ratio(total - parts[0], first_length, whole - parts[1]) if q > 1 else np.zeros(1)
     if np.isnan(without_stimuli).any() or np.isnan(without_neuroids).any():
         return None
-    together = 2.0 * (product / np.sqrt(first_length * whole) - value * length / whole)
+    cells = 2.0 * (product / np.sqrt(first_length * whole) - value * length / whole)
+    together = joint_effect(one, two, value, (first_length, whole), unbiased=True, sides=(first.sides, second.sides))
     return Influences(
-        stimuli=left_out_influences(without_stimuli),
+        stimuli=counted_once(left_out_influences(without_stimuli), together),
         neuroids=left_out_influences(without_neuroids),
-        cells=together,
+        cells=counted_once(cells, together),
     )
 
 

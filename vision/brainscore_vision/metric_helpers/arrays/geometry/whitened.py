@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import distance_product
-from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences
+from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences, counted_once, effect_of_pairs
 from brainscore_vision.metric_helpers.arrays.influence import left_out_influences
 
 if TYPE_CHECKING:
@@ -44,11 +44,16 @@ def whitened_similarity(first: ArrayLike, second: ArrayLike, *, centred: bool) -
 
 
 def whitened_stimulus_influences(first: ArrayLike, second: ArrayLike, *, centred: bool) -> Floats | None:
-    """Leave out each stimulus of `whitened_similarity` in turn and scale the result by `left_out_influences`.
+    """Leave out each stimulus of `whitened_similarity` in turn; joint effects of two count once (`counted_once`).
 
     None with fewer than four stimuli or where the similarity is undefined without one.
     """
     x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
+    stimuli = _left_out(x, y, centred=centred)
+    return None if stimuli is None else counted_once(stimuli, _effect_of_pairs(x, y, centred=centred))
+
+
+def _left_out(x: Floats, y: Floats, *, centred: bool) -> Floats | None:
     if len(x) < 4:
         return None
     xy, xx, yy = (_without_each(*pair, centred=centred) for pair in ((x, y), (x, x), (y, y)))
@@ -70,7 +75,7 @@ def whitened_influences(
     shape (n_repetitions, n_stimuli, n_neuroids), where `present`.
     """
     x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
-    stimuli = whitened_stimulus_influences(x, y, centred=centred)
+    stimuli = _left_out(x, y, centred=centred)
     if stimuli is None:
         return None
     xy, xx, yy = (distance_product(*pair, whitened=True, centred=centred) for pair in ((x, y), (x, x), (y, y)))
@@ -92,7 +97,17 @@ def whitened_influences(
             cells -= repetition * (laplacian @ repetition)
     cells /= q
     neuroids = np.sqrt(q / (q - 1)) * cells.sum(axis=0) if q > 1 else np.zeros(1)
-    return Influences(stimuli=stimuli, neuroids=neuroids, cells=2.0 * cells)
+    together = _effect_of_pairs(x, y, centred=centred)
+    return Influences(counted_once(stimuli, together), neuroids, counted_once(2.0 * cells, together))
+
+
+def _effect_of_pairs(x: Floats, y: Floats, *, centred: bool) -> float:
+    """Sum the squared joint effects of two stimuli, from the derivative by the weights of pairs."""
+    xy, xx, yy = (distance_product(*pair, whitened=True, centred=centred) for pair in ((x, y), (x, x), (y, y)))
+    of_x, of_y = (_weighted(side, centred=centred) for side in (x, y))
+    off = ~np.eye(len(x), dtype=bool)
+    u, v = (side - (side[off].mean() if centred else 0.0) for side in (x, y))
+    return effect_of_pairs((u * of_y - xy / 2 * (u * of_x / xx + v * of_y / yy)) / np.sqrt(xx * yy))
 
 
 def _weighted(distances: Floats, *, centred: bool) -> Floats:
