@@ -28,7 +28,7 @@ def nothing_stays_registered():
     index = PluginIndex(library_roots("brainscore_vision"))
     for kind in KINDS.values():
         registry = getattr(brainscore_vision, kind.registry)
-        for identifier in registry.keys() - set(index.identifiers(kind)):
+        for identifier in registry.keys() - index.owners(kind).keys():
             del registry[identifier]
 
 
