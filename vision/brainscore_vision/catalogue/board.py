@@ -146,7 +146,8 @@ def _about(plugin: Plugin, source: PluginSource, metadata: Mapping[str, object])
     address = f"https://doi.org/{doi}" if doi else contact
     return _stated(
         licence=_line(licence_of(plugin.directory, source, metadata)),
-        bibtex=citation(source) or _line(metadata.get("citation")),
+        bibtex=citation(source),
+        reference=_line(metadata.get("citation")),
         url=address if ADDRESS.fullmatch(address) else None,
         plugin=_folder(plugin.directory),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from brainscore_ci.checks.citations import read_bibtex
 from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_vision import hierarchy
 from brainscore_vision.catalogue import board
@@ -65,6 +66,15 @@ def test_the_leaderboard_reads_it(told):
     catalogue = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(told))
     assert len(catalogue.models) == len(told["models"])
     assert catalogue.benchmark["MajajHong2015.IT-pls"].region == "IT"
+
+
+def test_every_citation_is_bibtex_or_else_a_reference(told):
+    cited = [each for kind in ("models", "benchmarks") for each in told[kind]]
+    for text in {each["bibtex"] for each in cited if "bibtex" in each}:
+        assert read_bibtex(text)
+    prose = next(each for each in cited if each["identifier"] == "vit_b_16")
+    assert "bibtex" not in prose
+    assert prose["reference"].startswith("Steiner et al. (2022)")
 
 
 def test_the_atlas_that_a_plugin_keeps_is_told(tmp_path):

@@ -93,6 +93,7 @@ class ModelEntry(Untrusted):
     image_size: _Amount | None = None
     licence: Line | None = None
     bibtex: _Bibtex | None = None
+    reference: Line | None = None
     url: Address | None = None
     description: Line | None = None
     plugin: PathText | None = None
@@ -131,6 +132,7 @@ class BenchmarkEntry(Untrusted):
     shows: Literal["all", "score", "nothing"] = "all"
     licence: Line | None = None
     bibtex: _Bibtex | None = None
+    reference: Line | None = None
     url: Address | None = None
     paradigm: Line | None = None
     plugin: PathText | None = None
