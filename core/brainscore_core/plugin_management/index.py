@@ -321,7 +321,8 @@ def _say_once(name: str, plugin: Path, other: Path) -> None:
     if place not in _said:
         _said.add(place)
         _logger.warning(
-            "The %s is that of %s, not of %s, as is every other taken name of %s.", name, plugin, other, place
+            "The %s is the one of %s; %s registers it too. So it is with every other name of %s that is taken.",
+            *(name, plugin, other, place),
         )
 
 

@@ -101,7 +101,7 @@ def make_importable(plugin: Plugin) -> None:
 
 def label_of(plugin: Plugin) -> str:
     """Return folder and name of a plugin, such as ``'models/mymodel2024'``."""
-    return f"{plugin.root.folder}/{plugin.name}"
+    return f"{plugin.root.folder}/{plugin.unique_name}"
 
 
 def find_plugins(library: str, names: Sequence[str]) -> list[Plugin]:

@@ -71,6 +71,14 @@ def get():
         load(library, "broken")
 
 
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_kind_of_plugin_is_found_outside(library, outside, kind):
+    outside("theirs", f"from LIBRARY import {kind.registry}\n{kind.registry}['x'] = lambda: 1", folder=kind.folder)
+    assert import_plugin(library.name, kind.name, "x")() == 1
+    with pytest.raises(UnknownIdentifierError, match="Did you mean 'x'"):
+        import_plugin(library.name, kind.name, "xx")
+
+
 def test_a_name_that_both_have_is_ours_which_is_said_once(owned, outside, caplog):
     library = owned
     library.add("models", "ours", "model_registry['both'] = lambda: 'ours'\nmodel_registry['too'] = lambda: 'ours'")
@@ -93,6 +101,7 @@ def test_a_name_that_both_have_is_ours_which_is_said_once(owned, outside, caplog
             "theirs",
             "ours",
         ]
+        index.find(KINDS["model"], "too")
     (line,) = caplog.messages
     assert [text in line for text in ("'both'", str(library.path / "models/ours"), str(theirs))] == [True] * 3
 
@@ -101,7 +110,7 @@ def test_a_name_that_both_have_is_ours_which_is_said_once(owned, outside, caplog
 @pytest.mark.parametrize("own_import", [
     "from .model import VALUE", "from LIBRARY.models.alexnet.model import VALUE",
     "from LIBRARY.models.alexnet import model\nVALUE = model.VALUE",
-    "from LIBRARY.models import alexnet as me\nfrom .model import VALUE",
+    "from LIBRARY.models import alexnet as me\nfrom . import model\nVALUE = me.model.VALUE",
     "import LIBRARY.models.alexnet.model as model\nVALUE = model.VALUE",
 ])  # fmt: skip
 def test_a_folder_may_have_the_name_of_one_of_ours(owned, outside, first, own_import):
@@ -143,6 +152,12 @@ def test_they_change_nothing_of_others(owned, outside):
     with pytest.raises(PluginError, match="changes the model 'ours'"):
         load(library, "removes")
     assert load(library, "ours") == []
+
+
+def test_a_name_that_a_plugin_of_ours_computes_is_ours_as_soon_as_that_is_imported(owned, outside):
+    owned.add("models", "computes", "model_registry['ours'] = list\nmodel_registry['X'.lower()] = lambda: 'ours'")
+    outside("theirs", f"{REGISTER}model_registry['x'] = lambda: 'theirs'")
+    assert [load(owned, name) for name in ("x", "ours", "x")] == ["theirs", [], "ours"]
 
 
 def test_folders_of_several_places_keep_their_order(library, outside, tmp_path, monkeypatch):

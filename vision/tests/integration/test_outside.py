@@ -24,6 +24,7 @@ from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.testing.synthetic import make_stimulus_set
 from brainscore_vision import load_model, model_registry
 from brainscore_vision.__main__ import main
+from brainscore_vision.identity.sources import describe_sources
 from brainscore_vision.isolation.prepared import Prepared, box_of
 from brainscore_vision.loading import find_plugin_directory, known_identifiers
 
@@ -374,6 +375,8 @@ def test_all_can_be_loaded(checkout):
             failures[name] = f"{type(error).__name__}: {error}"
     assert failures == {}
     assert (load_model("pixels").identifier, load_model("pixels-too").identifier) == ("pixels", "their pixels-too")
+    own = "brainscore_vision.models.pixels@1"
+    assert [name for name, *_ in describe_sources([own]) if "models." in name] == [own, f"{own}.model"]  # none of ours
 
 
 STYLES = [f"{list(INITS)[number % len(INITS)]}-{network}" for number, network in enumerate(NETWORKS)]
@@ -406,6 +409,10 @@ def test_one_is_scored_and_its_record_says_where_it_is_from(checkout, monkeypatc
     assert main(["info", "absolute-url", *where]) == 0
     assert "torchvision" in capfd.readouterr().out
     assert main(["info", "absolute-url"]) == 2  # without the option they are gone
+    assert [main(["list", "models", "--plugins", *path]) for path in ([str(tmp_path / "none")], [])] == [2, 2]
+    told = capfd.readouterr().err
+    assert f"names {tmp_path / 'none'}, which does not exist. Expected a folder with data, metrics" in told
+    assert "--plugins needs a path" in told
     assert main(["check", "absolute-timm", "pixels-too", *where]) == 1
     told = capfd.readouterr().out
     assert "'pixels' is registered by the library" in told
