@@ -219,7 +219,7 @@ def _find(library: str, kind: Kind, identifier: str, index: PluginIndex) -> tupl
         if reason:
             raise UnavailableError(
                 f"The {kind.label} {identifier!r} is known but cannot be loaded here: {reason} "
-                f"({table_of(plugin.directory)})."
+                f"({table_of(plugin.directory)}). If another folder or checkout has it, name that with --plugins PATH."
             )
     remarks: list[str] = []
     for plugin in index.computing(kind):

@@ -115,7 +115,8 @@ def test_a_name_that_cannot_be_loaded_says_why(library, tmp_path):
     folder = library.add("models", "family", source)
     (folder / "models.csv").write_text("identifier,reason\nlarge,no public weights\nsmall,\n")
     with pytest.raises(
-        UnavailableError, match=r"The model 'large' is known but cannot be loaded here: no public weights"
+        UnavailableError,
+        match=r"The model 'large' is known but cannot be loaded here: no public weights.* --plugins PATH",
     ):
         find_plugin(library.name, "model", "large")
     assert known_identifiers_of(library.name, "model") == ["small"]
