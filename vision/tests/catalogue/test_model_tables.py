@@ -80,5 +80,5 @@ def test_all_problems_at_once_with_their_lines(tmp_path):
 
 
 def test_an_unknown_column(tmp_path):
-    with pytest.raises(TableError, match=r"models\.csv:1: no column is 'wieghts'\. Did you mean 'weights'\?"):
+    with pytest.raises(TableError, match=r"models\.csv:1: no column is 'weightz'\. Did you mean 'weights'\?"):
         read(tmp_path, "identifier,weightz\n")
