@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import hashlib
-from urllib.parse import urlsplit
 
 import boto3
 import numpy as np
@@ -15,46 +14,13 @@ from brainscore_core.errors import ChecksumError, DownloadError, LayerNotFoundEr
 from brainscore_core.testing.synthetic import make_stimulus_set
 from brainscore_vision import load_model
 from brainscore_vision.catalogue.model_tables import Row, TableError, published_rows
-from brainscore_vision.model_helpers.tables import builder_of, models_of, network_of, renamed
+from brainscore_vision.model_helpers.tables import models_of, network_of, renamed
 from brainscore_vision.model_helpers.weights import CheckpointError
 from brainscore_vision.models.cornet_s import model as cornet_s
+from brainscore_vision.testing.proofs.tables import constant_weights, put_checkpoint
 from brainscore_vision.testing.random_weights import random_weights
 
 OURS = [row for row in published_rows().values() if row.source and not row.library and not row.is_alias]
-
-
-def constant_state(row, seed=0):
-    """Return random weights of a row's network, one number for each tensor, so that a checkpoint is small."""
-    with torch.device("meta"):
-        network = builder_of(row)[0]()
-    random = torch.Generator().manual_seed(seed)
-    state = {}
-    for name, value in network.state_dict().items():
-        number = torch.rand((), generator=random) / max(value[0].numel() if value.ndim > 1 else 1, 1)
-        state[name] = number.to(value.dtype).expand(value.shape)
-    return state
-
-
-def published(row, state):
-    """Return a checkpoint as its publisher wraps it: the names and the entry that the row undoes."""
-    rules = [rule.partition("=")[::2] for rule in row.names.split() if rule != "-"]
-    for name in list(state):
-        fitting = [(new, old) for old, new in rules if name.startswith(new)]
-        if fitting:
-            new, old = max(fitting, key=lambda rule: len(rule[0]))
-            state[f"a.{old}{name.removeprefix(new)}"] = state.pop(name)
-    for key in row.entry.split("/")[::-1] if row.entry else ():
-        state = {key: state, "epoch": 3}
-    return state
-
-
-def mirror_path(folder, address):
-    if address.startswith("s3://"):
-        return folder / address.removeprefix("s3://").partition("?version=")[0]
-    if address.startswith("hub:"):
-        repository, _, file = address.removeprefix("hub:").partition("@")
-        return folder / "huggingface.co" / repository / "resolve" / file
-    return folder / urlsplit(address).netloc / urlsplit(address).path.lstrip("/")
 
 
 @pytest.fixture
@@ -64,13 +30,7 @@ def publish(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
 
-    def save(row, content):
-        path = mirror_path(tmp_path / "mirror", row.weights)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(content, path)
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-
-    return save
+    return lambda row, state: put_checkpoint(row, state, tmp_path / "mirror")
 
 
 def factories(folder, *rows):
@@ -97,23 +57,23 @@ SMALL = Row(identifier="net", source="resnet18", classes="7", V1="layer1", IT="l
 )
 def test_a_checkpoint_of_any_address_and_form(publish, tmp_path, weights, names, entry):
     row = dataclasses.replace(SMALL, weights=weights, names=names, entry=entry)
-    publish(row, published(row, constant_state(row)))
+    publish(row, constant_weights(row))
     model = factories(tmp_path, row)["net"]()
     assert (model.identifier, dict(model.region_layer_map)) == ("net", {"V1": "layer1", "IT": "layer4.1.relu"})
     network, _ = network_of(row)
-    assert all(torch.equal(value, network.state_dict()[name]) for name, value in constant_state(row).items())
+    assert all(torch.equal(value, network.state_dict()[name]) for name, value in constant_weights(row).items())
 
 
 def test_the_first_download_is_pinned_and_files_of_one_name_do_not_meet(publish, tmp_path):
     rows = [dataclasses.replace(SMALL, weights=f"https://a.example.org/{seed}/latest", degrees="4") for seed in (1, 2)]
     networks = []
     for seed, row in enumerate(rows):
-        publish(row, constant_state(row, seed))
+        publish(row, constant_weights(row, seed))
         networks.append(network_of(row)[0])
     assert networks[0].fc.bias[0] != networks[1].fc.bias[0]
     for copy in (tmp_path / "home").rglob("latest"):
         copy.unlink()
-    publish(rows[0], constant_state(rows[0], 5))
+    publish(rows[0], constant_weights(rows[0], 5))
     with pytest.raises(ChecksumError, match="is another file than the one that was fetched first"):
         network_of(rows[0])
     assert factories(tmp_path, rows[1])["net"]().visual_degrees() == 4
@@ -121,7 +81,7 @@ def test_the_first_download_is_pinned_and_files_of_one_name_do_not_meet(publish,
 
 def test_a_checkpoint_of_other_shapes(publish):
     row = dataclasses.replace(SMALL, weights="https://a.example.org/net.pth")
-    publish(row, constant_state(dataclasses.replace(row, source="resnet50")))
+    publish(row, constant_weights(dataclasses.replace(row, source="resnet50")))
     with pytest.raises(
         CheckpointError, match=r"(?s)layer1.0.conv1.weight is \(64, 64, 1, 1\); expected \(64, 64, 3, 3"
     ):
@@ -187,14 +147,14 @@ def test_version_and_digest_hold_in_a_local_s3(tmp_path, monkeypatch):
     client.put_bucket_versioning(Bucket="weights", VersioningConfiguration={"Status": "Enabled"})
     versions = []
     for seed in range(2):
-        torch.save(constant_state(SMALL, seed), tmp_path / "net.pth")
+        torch.save(constant_weights(SMALL, seed), tmp_path / "net.pth")
         body = (tmp_path / "net.pth").read_bytes()
         answer = client.put_object(Bucket="weights", Key="a/net.pth", Body=body)
         versions.append((answer["VersionId"], hashlib.sha1(body, usedforsecurity=False).hexdigest()))
     try:
         for seed, (version, sha1) in enumerate(versions):
             row = dataclasses.replace(SMALL, weights=f"s3://weights/a/net.pth?version={version}", digest=sha1)
-            assert torch.equal(network_of(row)[0].fc.bias, constant_state(SMALL, seed)["fc.bias"])
+            assert torch.equal(network_of(row)[0].fc.bias, constant_weights(SMALL, seed)["fc.bias"])
         other = dataclasses.replace(row, weights=f"s3://weights/a/net.pth?version={versions[0][0]}", classes="")
         with pytest.raises(ChecksumError, match=f"expected sha1 {versions[1][1]}"):
             network_of(dataclasses.replace(other, degrees="3", weights=f"{other.weights}"))
@@ -210,17 +170,26 @@ def test_all_rows_with_architectures_of_ours_load_and_are_recorded_from(publish,
     rows = [dataclasses.replace(row, digest="") for row in OURS]
     models = factories(tmp_path, *rows)
     stimuli = make_stimulus_set(tmp_path, 1, identifier="one", size_px=64)
-    recorded = 0
+    recorded, seen = 0, set()
     for row in rows:
         if row.weights != "random":
-            publish(row, published(row, constant_state(row)))
+            publish(row, constant_weights(row))
         model = models[row.identifier]()
         assert model.visual_degrees() == float(row.degrees or 8)
-        if row.region_layer_map:
-            assert dict(model.region_layer_map) == row.region_layer_map
-            activity = model.activations_model(stimuli, layers=sorted(set(row.region_layer_map.values())))
-            assert set(activity["layer"].values) == set(row.region_layer_map.values())
+        if not row.region_layer_map:
+            continue
+        assert dict(model.region_layer_map) == row.region_layer_map
+        layers = sorted(set(row.region_layer_map.values()))
+        side = 224 if row.source == "alexnet_v2" else 64  # others take any size, and small ones faster
+        activations = model.activations_model.get_activations(np.ones((1, 3, side, side), np.float32), layers)
+        assert set(activations) == set(layers)
+        assert all(np.isfinite(values).all() for values in activations.values()), row.identifier
+        recorded += 1
+        if (row.source, row.pictures) not in seen:  # the whole way, from a file to an assembly
+            seen.add((row.source, row.pictures))
+            model.start_recording("IT", [(70, 170)])
+            activity = model.look_at(stimuli)
+            assert set(activity["layer"].values) == {row.IT}
             assert np.isfinite(activity.values).all()
-            recorded += 1
     assert len(rows) >= 370
     assert recorded >= 260

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -16,7 +17,10 @@ from brainscore_vision.model_helpers.tables import builder_of
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["TableProof", "absent_layers"]
+    import torch
+    from torch import nn  # as above
+
+__all__ = ["TableProof", "absent_layers", "constant_weights", "put_checkpoint"]
 
 
 class TableProof:
@@ -48,16 +52,67 @@ class TableProof:
 
 def absent_layers(rows: list[Row]) -> list[str]:
     """Return a line for each layer that a row names and its architecture lacks, with the nearest one."""
-    import torch  # slow to import
-
     names: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if (row.source, row.classes) not in names:
-            with torch.device("meta"):
-                names[row.source, row.classes] = [name for name, _ in builder_of(row)[0]().named_modules()]
+            names[row.source, row.classes] = [name for name, _ in _untrained(row).named_modules()]
     return [
         f"{row.identifier}: no layer {layer!r}.{did_you_mean(layer, names[row.source, row.classes])}"
         for row in rows
         for layer in (*row.region_layer_map.values(), *row.layers.split(), row.readout)
         if layer and layer not in names[row.source, row.classes]
     ]
+
+
+def _untrained(row: Row) -> nn.Module:
+    import torch  # slow to import
+
+    build, _ = builder_of(row)
+    try:
+        with torch.device("meta"):
+            return build()
+    except NotImplementedError:  # it computes with values while it is built
+        return build()
+
+
+def constant_weights(row: Row, seed: int = 0) -> dict[str, torch.Tensor]:
+    """Return random weights of a row's network, one number for each tensor, so that a checkpoint of them is small."""
+    import torch  # as above
+
+    random = torch.Generator().manual_seed(seed)
+    state = {}
+    for name, value in _untrained(row).state_dict().items():
+        number = (0.5 + torch.rand((), generator=random)) / max(value[0].numel() if value.ndim > 1 else 1, 1)
+        state[name] = number.to(value.dtype).expand(value.shape)
+    return state
+
+
+def put_checkpoint(row: Row, state: dict[str, torch.Tensor], mirror: Path) -> Path:
+    """Save weights where a mirror folder has the checkpoint of a row, wrapped as its publisher does; return the path.
+
+    Only names that a row puts in place of others can be told from the rest.
+    """
+    import torch  # as above
+
+    rules = [rule.partition("=")[::2] for rule in row.names.split() if rule != "-"]
+    content: dict[str, object] = {}
+    for name, values in state.items():
+        fitting = [(new, old) for old, new in rules if name.startswith(new)]
+        new, old = max(fitting, key=lambda rule: len(rule[0]), default=("", ""))
+        content[f"a.{old}{name.removeprefix(new)}" if fitting else name] = values
+    for key in row.entry.split("/")[::-1] if row.entry else ():
+        content = {key: content, "epoch": 3}
+    path = mirror / _place_of(row.weights)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save(content, path)
+    return path
+
+
+def _place_of(address: str) -> str:
+    if address.startswith("s3://"):
+        return address.removeprefix("s3://").partition("?version=")[0]
+    if address.startswith("hub:"):
+        repository, _, file = address.removeprefix("hub:").partition("@")
+        return f"huggingface.co/{repository}/resolve/{file}"
+    parts = urlsplit(address)
+    return f"{parts.hostname}{parts.path}"
