@@ -401,8 +401,13 @@ def satterthwaite(components: Sequence[float] | Floats, freedoms: tuple[float, f
     """Return the degrees of freedom of a variance with parts over stimuli, units and cells (Satterthwaite).
 
     Components and freedoms are those of `Influence`. NaN if the variance is 0 or there is a single stimulus or unit.
+
+    Variances over stimuli and over units both hold that of cells: one that is smaller by chance, as few units may vary
+    little, counts as large as that here.
     """
     (of_stimuli, of_units, of_cells), (n, q) = components, freedoms
+    least = min(of_cells, variance)
+    of_stimuli, of_units = max(of_stimuli, least), max(of_units, least)
     spread = of_stimuli**2 / n + of_units**2 / q + of_cells**2 / (n * q) if n and q else 0.0
     if spread > 0:
         return float(variance**2 / spread)
