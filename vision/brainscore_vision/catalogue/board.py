@@ -85,9 +85,9 @@ def _models(plugin: Plugin, *names: str) -> Iterator[dict[str, Any]]:
             "identifier": name,
             "public": metadata.get("access", "public") == "public",
             "load": f"load_model({name!r})",
-            **about,
+            **{fact: value for fact, value in about.items() if fact != "licence" or not stated},
             **_stated(
-                licence=_line(stated.get("licence")) or about.get("licence"),
+                licence=_line(stated.get("licence")) if stated else about.get("licence"),
                 url=url if ADDRESS.fullmatch(url) else about.get("url"),
                 family=_line(stated.get("family") or metadata.get("family")),
                 year=stated.get("year") or (int(year.group()) if year else None),

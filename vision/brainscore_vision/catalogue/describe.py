@@ -137,7 +137,9 @@ def _costs(directory: Path, metadata: Mapping[str, object]) -> Iterator[tuple[st
 def _terms(
     directory: Path, source: PluginSource, metadata: Mapping[str, object], stated: Mapping[str, object]
 ) -> Iterator[tuple[str, str]]:
-    yield "licence", str(stated.get("licence") or licence_of(directory, source, metadata) or _NOT_STATED)
+    # The plugin's own licence is not that of a library's weights.
+    licence = stated.get("licence") if stated else licence_of(directory, source, metadata)
+    yield "licence", str(licence or _NOT_STATED)
     if "contact" in metadata:
         yield "contact", str(metadata["contact"])
     bibtex = citation(source)

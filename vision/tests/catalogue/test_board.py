@@ -106,3 +106,16 @@ def test_the_atlas_that_a_plugin_keeps_is_told(tmp_path):
 def test_the_entry_point_leads_here(folder):
     declared = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]["entry-points"]
     assert EntryPoint("", declared["brainscore.catalogues"]["vision"], "").load() is board_catalogue
+
+
+def test_recorded_networks_of_libraries_are_told_with_what_these_state(monkeypatch):
+    monkeypatch.setattr(board, "benchmark_facts", lambda tell: [])
+    name = "torchhub:lab/Net.works:v1.0:small"
+    told = board_catalogue(recorded=[name, "pixels", "nothing:a b"])
+    entries = {entry["identifier"]: entry for entry in told["models"]}
+    assert len(entries) == len(told["models"])
+    assert entries[name]["url"] == "https://github.com/lab/Net.works"
+    assert "licence" not in entries[name]  # the plugin's own is not that of the weights
+    assert "nothing:a b" not in entries
+    read = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(told))
+    assert read.model[name].load == f"load_model({name!r})"
