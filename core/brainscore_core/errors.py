@@ -70,7 +70,7 @@ class UnknownIdentifierError(BrainScoreError, KeyError, AssertionError):
 
 
 class UnavailableError(UnknownIdentifierError):
-    """A name is known, but what it names cannot be loaded; the message says why."""
+    """A known name cannot be loaded; the message says why."""
 
 
 class DuplicateIdentifierError(BrainScoreError, ValueError, AssertionError):

@@ -1,6 +1,6 @@
 """Import a plugin under another name if a plugin of the library has its name.
 
-In its modules, what it imports of itself by its own name (``from mylibrary.models.mymodel.model import x``) is its own.
+Its modules find each other by its own name (``from mylibrary.models.mymodel.model import x``).
 """
 
 from __future__ import annotations

@@ -383,7 +383,7 @@ def fieller_from_variances(
 
 
 def tail_freedom(influences: Floats) -> float:
-    r"""Return the degrees of freedom of the sum of squares of influences of units, some of which may dominate.
+    r"""Return the degrees of freedom of a sum of squared influences of units if some may dominate.
 
     .. math:: \frac{3}{4} \frac{q}{\kappa - 1}, \qquad \kappa = q \sum_j x_j^4 \Big/ \Big(\sum_j x_j^2\Big)^2
 

@@ -99,7 +99,7 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
 
 
 def new_repository(folder: Path, start: Path, library: str | None = None) -> list[Path]:
-    """Write what a repository of plugins needs into a folder, without changing what is there; return the new files."""
+    """Write the files of a repository of plugins, without changing existing ones; return the new files."""
     place = workplace(start, library)
     templates = fill(place.index.roots[0].path.parent, ["repository"], {})
     contents = {folder / _PLACES.get(name, name): text for name, text in templates.items()}

@@ -40,7 +40,7 @@ def board_catalogue(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return ``models``, ``benchmarks`` and ``nodes`` of the hierarchy of benchmarks; unknown facts are omitted.
 
-    Of the networks of libraries, such as ``timm:resnet18``, only `recorded` models are included. See
+    Networks of libraries, such as ``timm:resnet18``, are included if they are among the `recorded` models. See
     `facts.benchmark_facts` for `tell`.
     """
     index = plugin_index()

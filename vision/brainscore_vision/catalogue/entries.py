@@ -167,7 +167,7 @@ def _locate(reference: Reference) -> StoredFile:
 
 
 def stated_facts(identifier: str) -> Mapping[str, object]:
-    """Return what a library states about its network with an identifier such as ``'timm:resnet18'``.
+    """Return the facts that a library states about its network with an identifier such as ``'timm:resnet18'``.
 
     Such as ``licence``, ``family`` and ``parameters``; empty for other models, unknown names, and libraries that are
     not installed here. Nothing is downloaded.

@@ -254,7 +254,7 @@ _CATALOGUE = TypeAdapter(Catalogue)
 def catalogues(recorded: Iterable[str] = ()) -> Catalogue:
     """Return the catalogues of all installed domains, which declare functions in the group ``brainscore.catalogues``.
 
-    These get the identifiers of `recorded` models, some of which a domain may only know by their names.
+    These get the identifiers of `recorded` models, as a domain may know some by their names alone.
 
     Raises `ConfigurationError` if no domain is installed.
     """

@@ -78,7 +78,7 @@ class Library:
         return self.find(module, name, arguments or {})
 
     def facts(self, name: str) -> dict[str, object]:
-        """Return what the library states about a network, see `Network.facts`, and its number of parameters."""
+        """Return the facts that a library states about a network, see `Network.facts`, and its number of parameters."""
         network = self.network(name)
         counted = {"parameters": network.size()[0]} if network.local and "parameters" not in network.facts else {}
         return {key: value for key, value in {**network.facts, **counted}.items() if value}
@@ -124,19 +124,15 @@ def load(
     weights: str | Path | Mapping[str, Any] | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> BrainModel:
-    """Load a network of a library with its pinned weights.
+    """Load a network of a library with its pinned weights, such as ``timm:resnet18.a1_in1k``.
 
     Parameters
     ----------
     name
-        ``timm:<name>[.<tag>]``, ``torchvision:<name>[.<weights>]``, ``open_clip:<architecture>/<tag>``,
-        ``transformers:<repository>[@revision]`` or ``torchhub:<owner>/<repository>[:<revision>]:<entry>``.
-    identifier
-        None: the name.
+        Scheme and name, see `LIBRARIES`; also the default of `identifier`.
     layers, region_layer_map, behavioral_readout_layer, visual_degrees
-        See `as_brain_model`. Without `layers` these are the stages or blocks, see `torch_modules.default_layers`;
-        without `region_layer_map`, regions have the layers in the plugin's ``region_layer_map/<identifier>.json``, else
-        those that end each quarter of the depth, see `regions.map_by_depth`.
+        See `as_brain_model`. Defaults: `torch_modules.default_layers`; the plugin's
+        ``region_layer_map/<identifier>.json``, else the layers that end each quarter of the depth.
     image_size
         Side of the square that pictures are resized to, normalised as ImageNet, as in published plugins. None: the
         preprocessing that the library states for the weights.
@@ -151,17 +147,8 @@ def load(
         See `Library.network`.
     DownloadError, ChecksumError
         The weights cannot be fetched, or are others than those that the library states or that were fetched first.
-    CheckpointError
-        The weights do not fit the network; names the first ones.
-    ConfigurationError
-        The machine has too little memory for the network.
-
-    Examples
-    --------
-    In the ``__init__.py`` of a plugin::
-
-        model_registry["densenet-121"] = lambda: load(
-            "torchvision:densenet121.IMAGENET1K_V1", identifier="densenet-121", region_layer_map={...}, image_size=224)
+    CheckpointError, ConfigurationError
+        The weights do not fit the network (names the first ones), or the network does not fit the memory.
     """
     from brainscore_vision.model_helpers.adapters.front_door import as_brain_model  # imports this room
 

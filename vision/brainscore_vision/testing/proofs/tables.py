@@ -90,7 +90,7 @@ def constant_weights(row: Row, seed: int = 0) -> dict[str, torch.Tensor]:
 def put_checkpoint(row: Row, state: dict[str, torch.Tensor], mirror: Path) -> Path:
     """Save weights where a mirror folder has the checkpoint of a row, wrapped as its publisher does; return the path.
 
-    Only names that a row puts in place of others can be told from the rest.
+    Only names that a row puts in place of others differ from the rest.
     """
     import torch  # as above
 

@@ -6,7 +6,7 @@ Weisberg 1982, Residuals and Influence in Regression, section 3.2)
 
     ``prediction_out = y_out - [(I - H)_out,out]^-1 [(I - H) y]_out``       (`DeletionFits`)
 
-at the cost of one small solve. Predictions of training stimuli by such a fit, which need not be made anew, are
+at the cost of one small solve. Predictions of training stimuli by such a fit, without making it, are
 ``H y'``, where those left out have their predictions in place of their responses: they add nothing to the squared error
 that the fit minimises. Otherwise (repeated training stimuli, a singular fit of all) a split has its own matrix:
 
