@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +21,7 @@ __all__ = [
     "InstallMode",
     "Settings",
     "available_memory",
+    "installing_nothing",
     "memory_budget",
     "plugin_paths",
     "settings",
@@ -28,6 +30,7 @@ __all__ = [
 InstallMode = Literal["yes", "no", "newenv"]
 PLUGINS_VARIABLE = "BRAINSCORE_PLUGINS"
 _OFFLINE = ("", "0", "1", "data")
+_INSTALL_VARIABLE = "BS_INSTALL_DEPENDENCIES"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +106,7 @@ def settings() -> Settings:
     home = environment.get("BRAINSCORE_HOME")
     mirror = environment.get("BRAINSCORE_MIRROR")
     images = environment.get("BRAINSCORE_IMAGES")
-    mode = environment.get("BS_INSTALL_DEPENDENCIES", "yes")
+    mode = environment.get(_INSTALL_VARIABLE, "yes")
     if mode not in get_args(InstallMode):
         raise ConfigurationError(
             f"BS_INSTALL_DEPENDENCIES is {mode!r}; expected 'yes' (install what a plugin requires), 'no' or 'newenv'."
@@ -131,6 +134,20 @@ def settings() -> Settings:
         cache_gb=_size_gb("BRAINSCORE_CACHE_GB"),
         device=environment.get("BRAINSCORE_DEVICE") or None,
     )
+
+
+@contextmanager
+def installing_nothing() -> Iterator[None]:
+    """Let plugins be imported within the block without installing their requirements."""
+    earlier = os.environ.get(_INSTALL_VARIABLE)
+    os.environ[_INSTALL_VARIABLE] = "no"
+    try:
+        yield
+    finally:
+        if earlier is None:
+            del os.environ[_INSTALL_VARIABLE]
+        else:
+            os.environ[_INSTALL_VARIABLE] = earlier
 
 
 def plugin_paths() -> tuple[str, Sequence[Path]]:

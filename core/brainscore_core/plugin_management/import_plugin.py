@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from brainscore_core.config import settings
+from brainscore_core.config import installing_nothing, settings
 from brainscore_core.errors import BrainScoreError, PluginError, UnavailableError, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, Registration, library_roots
 from brainscore_core.plugin_management.outside import join_packages
@@ -144,7 +144,7 @@ def known_identifiers_of(
     identifiers = {identifier for identifier in registered if not identifier.endswith(":")}
     if schemes:
         for scheme in index.identifiers(registered_kind, schemes=True):
-            with suppress(BrainScoreError):  # the library that it is for is not installed
+            with suppress(BrainScoreError), installing_nothing():  # the library that it is for is not installed
                 factory = import_plugin(library, kind, scheme, index=index).func  # type: ignore[attr-defined]  # a partial
                 identifiers.update(f"{scheme}{name}" for name in factory.names())
     return sorted(identifiers)

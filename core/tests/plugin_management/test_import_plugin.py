@@ -1,3 +1,4 @@
+import os
 import sys
 
 import pytest
@@ -303,3 +304,10 @@ def test_names_of_a_library_that_is_not_installed_are_left_out(library):
     fails = "def names(self): from brainscore_core.errors import RequirementsError; raise RequirementsError('absent')"
     library.add("models", "zoo_by_name", SCHEME.replace('def names(self): return ["a", "b.C/d@1"]', fails))
     assert known_identifiers_of(library.name, "model", schemes=True) == []
+
+
+def test_names_are_listed_without_installing_what_their_plugin_requires(library, monkeypatch):
+    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
+    library.add("models", "zoo_by_name", SCHEME, requirements__txt="absent-zoo==1.0\n")
+    assert known_identifiers_of(library.name, "model", schemes=True) == ["zoo:a", "zoo:b.C/d@1"]
+    assert os.environ["BS_INSTALL_DEPENDENCIES"] == "yes"

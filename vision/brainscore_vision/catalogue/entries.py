@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core import command_line
+from brainscore_core.config import installing_nothing
 from brainscore_core.errors import (
     BrainScoreError,
     ConfigurationError,
@@ -177,7 +178,8 @@ def stated_facts(identifier: str) -> Mapping[str, object]:
     if ":" not in identifier:
         return {}
     try:
-        factory: Any = import_plugin(_LIBRARY, "model", identifier)  # of a library: a partial
+        with installing_nothing():
+            factory: Any = import_plugin(_LIBRARY, "model", identifier)  # of a library: a partial
         facts: Mapping[str, object] = factory.func.facts(*factory.args)
     except (BrainScoreError, AttributeError, TypeError):
         return {}

@@ -5,15 +5,13 @@ A benchmark is built once without data (see `needs`). Nothing is installed: data
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_core.config import settings
+from brainscore_core.config import installing_nothing, settings
 from brainscore_core.identity.digest import text_digest
 from brainscore_core.identity.sources import library_digest
 from brainscore_core.identity.stamp import folder_stamps
@@ -103,26 +101,12 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
 def _look(identifier: str) -> dict[str, object]:
     from brainscore_vision.catalogue.needs import made_and_noted  # brings NumPy
 
-    with _installing_nothing():
+    with installing_nothing():
         try:
             benchmark, loads = made_and_noted(identifier)
         except Exception:  # noqa: BLE001 - code of a plugin; its data stay unknown
             return {"parent": None, "data": None}
     return {"parent": getattr(benchmark, "parent", None), "data": [list(load) for load in loads]}
-
-
-@contextlib.contextmanager
-def _installing_nothing() -> Iterator[None]:
-    name = "BS_INSTALL_DEPENDENCIES"
-    previous = os.environ.get(name)
-    os.environ[name] = "no"  # settings read the environment when needed
-    try:
-        yield
-    finally:
-        if previous is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = previous
 
 
 def _facts(
