@@ -271,8 +271,8 @@ class JointErrors:
                 np.maximum(parts, 0.0, out=parts)
                 parts[parts < least] = 0.0
                 within, apart = _variance(parts), self.apart[rows, None] + self.apart[rest]
-                least = np.minimum(parts[2], within)  # see `satterthwaite`
-                over_stimuli, over_units = (np.maximum(part, least) for part in parts[:2])
+                cells = np.minimum(parts[2], within)  # see `satterthwaite`
+                over_stimuli, over_units = (np.maximum(part, cells) for part in parts[:2])
                 spread = over_stimuli**2 / n + over_units**2 / q + parts[2] ** 2 / (n * q)
                 spread += spread_apart[rows, None] + spread_apart[rest]
                 variance = within + apart

@@ -83,6 +83,17 @@ def test_sketches_that_do_not_say_what_they_are_worth_are_worth_as_much_as_the_s
     assert JointErrors.of_estimates(estimates).pair_freedom[[0, 0, 1], [1, 2, 2]] == pytest.approx([7, 7, 8])
 
 
+def test_many_models_have_the_errors_of_each_pair_alone():
+    """Rows are computed in blocks."""
+    factors = np.random.default_rng(0).normal(size=(3, 75, 20)) * np.array([1.0, 0.5, 0.3])[:, None, None]
+    moments = factors @ factors.transpose(0, 2, 1)
+    joint = JointErrors.of_moments(moments, (30.0, 8.0))
+    for pair in ([0, 1], [3, 40], [33, 70], [71, 74]):
+        alone = JointErrors.of_moments(moments[np.ix_(range(3), pair, pair)], (30.0, 8.0))
+        assert joint.pair_errors[tuple(pair)] == pytest.approx(alone.pair_errors[0, 1])
+        assert joint.pair_freedom[tuple(pair)] == pytest.approx(alone.pair_freedom[0, 1])
+
+
 def test_a_model_does_not_differ_from_its_copy():
     tables = tables_of(np.random.default_rng(0), n_models=2)[[0, 0, 1]]
     for found in (JointErrors.of_tables(tables), JointErrors.of_influences(influences_of(tables))):
