@@ -13,7 +13,7 @@ ERRORS = {
     (): ("NotApplicableError",),
     (FileNotFoundError, ValueError, AssertionError): ("MissingStimulusError",),
     (ImportError, AssertionError): ("PluginError",),
-    (KeyError, AssertionError): ("LayerNotFoundError", "UnknownIdentifierError"),
+    (KeyError, AssertionError): ("LayerNotFoundError", "UnavailableError", "UnknownIdentifierError"),
     (OSError,): (
         *("ChecksumError", "CorruptFileError", "DataNotHereError", "DownloadError", "OfflineError", "PrivateDataError"),
         *("RecordsError", "UploadError"),
