@@ -40,8 +40,9 @@ def folder_commit(directory: Path) -> str:
     ``'unknown'`` if its folder is in no repository with a commit, or without git.
     """
     commit = _git(directory, "rev-parse", "--verify", "HEAD")
-    # A stranger's configuration may name a program that watches files.
-    status = _git(directory, "-c", "core.fsmonitor=false", "status", "--porcelain", "--untracked-files=all", "--", ".")
+    # A stranger's configuration may name a program that watches files. Byte code, which an import writes, is no change.
+    options = ("--porcelain", "--untracked-files=all", "--", ".", ":(exclude,glob)**/__pycache__/**")
+    status = _git(directory, "-c", "core.fsmonitor=false", "status", *options)
     return f"{commit}+changes" if commit and status else commit or "unknown"
 
 

@@ -54,7 +54,7 @@ def test_the_share_of_signal_is_right_where_the_others_are_not():
     assert np.abs(chosen("signal", **usual)).max() < 0.07
     assert np.abs(chosen("signal", **usual)).mean() < 0.02
     few = {**usual, "n_stimuli": [50], "reliability": [0.3]}
-    assert chosen("kfold", **few).max() < -0.2
+    assert chosen("kfold", **few).max() < -0.15  # less than before folds weighed alike
     assert chosen("r2er", **few).max() < -0.2
 
 
