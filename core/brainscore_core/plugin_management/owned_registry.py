@@ -46,14 +46,19 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         self._accepted: dict[str, Factory] = {}
 
     def __setitem__(self, identifier: str, factory: Factory) -> None:
-        if not self._may_change(identifier, assigns=True):
-            return
-        self._accepted[identifier] = factory
-        super().__setitem__(identifier, factory)
+        self.update({identifier: factory})
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        """Assign one identifier after the other, as `dict.update` does."""
+        places = _places_of_plugins(self._library)  # once for a table of hundreds
+        for identifier, factory in dict(*args, **kwargs).items():
+            if self._may_change(identifier, places, assigns=True):
+                self._accepted[identifier] = factory
+                super().__setitem__(identifier, factory)
 
     def __delitem__(self, identifier: str) -> None:
         if identifier in self:
-            self._may_change(identifier)
+            self._may_change(identifier, _places_of_plugins(self._library))
         super().__delitem__(identifier)
         self._accepted.pop(identifier, None)
 
@@ -76,7 +81,6 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         return self
 
     # These change one identifier after the other.
-    update = MutableMapping.update
     popitem = MutableMapping.popitem
     clear = MutableMapping.clear
 
@@ -93,9 +97,8 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     def _label(self) -> str:
         return self._kind.replace("_", " ")
 
-    def _may_change(self, identifier: str, *, assigns: bool = False) -> bool:
+    def _may_change(self, identifier: str, places: Mapping[str, int], *, assigns: bool = False) -> bool:
         """Return whether an identifier is free; False if a plugin `assigns` one that a lower rank has."""
-        places = _places_of_plugins(self._library)
         plugin, file = _plugin_at_work(places)
         if plugin is None:
             return True
