@@ -192,7 +192,13 @@ class PytorchWrapper:
         InputShapeError
             A layer cannot take images of this shape.
         """
-        recorded = self._record(images, layer_names)
+        try:
+            recorded = self._record(images, layer_names)
+        except RuntimeError as error:
+            if not self._channels_last or _NEEDS_CONTIGUOUS not in str(error):
+                raise
+            self._channels_last = False
+            recorded = self._record(images, layer_names)
         unknown = [name for name in recorded if name not in self.precision_deviation] if self.precision else []
         if unknown:
             self._measure_deviation(images, {name: recorded[name] for name in unknown})
@@ -216,9 +222,6 @@ class PytorchWrapper:
             ):
                 self._forward(inputs)
         except (RuntimeError, TypeError, ValueError) as error:
-            if self._channels_last and _NEEDS_CONTIGUOUS in str(error):
-                self._channels_last = False
-                return self._record(images, layer_names)
             batch = f"{kind_of(inputs)}, as its preprocessing made it"
             if isinstance(error, RuntimeError) and WRONG_SHAPE.search(str(error)):
                 raise InputShapeError(
