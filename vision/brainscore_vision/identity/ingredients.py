@@ -13,6 +13,7 @@ from brainscore_core.errors import BrainScoreError, UnknownIdentifierError
 from brainscore_core.identity import digest, software, sources
 from brainscore_core.identity.data import data_digest
 from brainscore_core.plugin_management.import_plugin import find_plugin
+from brainscore_core.plugin_management.named import label_of
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import keep
 from brainscore_core.records.values import digest_of, values_bytes, values_of
@@ -66,7 +67,7 @@ def noting_ingredients() -> Iterator[Ingredients]:
             plugin = find_plugin(_LIBRARY, kind, identifier)
         except BrainScoreError:  # registered at run time
             return
-        name = f"{plugin.root.folder}/{plugin.unique_name}"
+        name = label_of(plugin)
         if name not in ingredients.plugins:
             ingredients.plugins[name] = sources.folder_revision(plugin.directory)
             ingredients.outside |= _commit_outside(plugin)
@@ -78,11 +79,7 @@ def noting_ingredients() -> Iterator[Ingredients]:
 
 
 def _commit_outside(plugin: Plugin) -> dict[str, str]:
-    return (
-        {f"{plugin.root.folder}/{plugin.unique_name}": sources.folder_commit(plugin.directory)}
-        if plugin.root.rank > 0
-        else {}
-    )
+    return {label_of(plugin): sources.folder_commit(plugin.directory)} if plugin.root.rank > 0 else {}
 
 
 def build_record(

@@ -59,12 +59,12 @@ def choose(models: Sequence[str], benchmarks: Sequence[str] | None) -> int:
         command_line.show(format_atlas(result))
         layers = json.dumps(result.region_layer_map, indent=2, ensure_ascii=False) + "\n"
         for place, text in (("layer_atlas", result.to_json()), ("region_layer_map", layers)):
+            (folder / place).mkdir(exist_ok=True)
             _write(folder / place / f"{file_name_of(model)}.json", text)
     return 0
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     command_line.say(f"Written: {path}")
