@@ -26,7 +26,7 @@ from brainscore_core.plugin_management.registry import (
     unknown_identifier,
 )
 from brainscore_core.plugin_management.renamed import import_renamed
-from brainscore_core.plugin_management.source.registrations import read_table_names, table_of
+from brainscore_core.plugin_management.source.registrations import table_of
 
 __all__ = ["ImportPlugin", "find_plugin", "import_plugin", "known_identifiers_of", "load_plugin"]
 
@@ -215,10 +215,9 @@ def _find(library: str, kind: Kind, identifier: str, index: PluginIndex) -> tupl
     if matches:
         return matches[0]
     for plugin in index.plugins(kind.folder):
-        reason = "" if plugin.problem else read_table_names(plugin.directory)[1].get(identifier)
-        if reason:
+        if identifier in plugin.unavailable:
             raise UnavailableError(
-                f"The {kind.label} {identifier!r} is known but cannot be loaded here: {reason} "
+                f"The {kind.label} {identifier!r} is known but cannot be loaded here: {plugin.unavailable[identifier]} "
                 f"({table_of(plugin.directory)}). If another folder or checkout has it, name that with --plugins PATH."
             )
     remarks: list[str] = []

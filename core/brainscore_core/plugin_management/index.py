@@ -12,8 +12,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ __all__ = [
     "owners",
 ]
 
-_FORMAT = 5  # of the index file; raise it if rows change
+_FORMAT = 6  # of the index file; raise it if rows change
 # A file changed just before it was read may change again with the same times, so it is read again.
 _SETTLED_AFTER_NS = 2_000_000_000
 _logger = logging.getLogger(__name__)
@@ -69,8 +69,8 @@ class Plugin:
     """A plugin, the folder ``name`` in ``root``, as its source describes it.
 
     ``computed`` are registrations whose identifiers it computes; ``taken`` those that a lower rank has, which do not
-    count; ``problem`` says why its ``__init__.py`` cannot be read, with path and line. ``has_taken_name``: a folder of
-    lower rank has its name.
+    count; ``unavailable`` maps identifiers of its table that cannot be loaded to the reason; ``problem`` says why its
+    ``__init__.py`` cannot be read, with path and line. ``has_taken_name``: a folder of lower rank has its name.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Plugin:
     registrations: tuple[Registration, ...] = ()
     computed: tuple[Computed, ...] = ()
     taken: tuple[Registration, ...] = ()
+    unavailable: Mapping[str, str] = field(default_factory=dict, hash=False)
     problem: str | None = None
     has_taken_name: bool = False
 
@@ -247,7 +248,7 @@ class PluginIndex:
 
 
 # Stamp of the `__init__.py` and of a table, whether these were old enough to show later changes, registrations,
-# computed registrations, problem. Plain lists: a look-up of one name turns only its own plugin into objects.
+# computed registrations, problem, reasons. Plain lists: a look-up of one name turns only its own plugin into objects.
 _Row = list[Any]
 
 # Rows of this process by folder of the index and root. Never trusted without comparing stamps.
@@ -270,7 +271,7 @@ def _refreshed(root: PluginRoot) -> dict[str, _Row]:
     }
     changed = sorted(stamps.keys() - fresh.keys())
     contents = read_registrations([root.path / name / "__init__.py" for name in changed])
-    for name, (registrations, computed, problem) in zip(changed, contents, strict=True):
+    for name, (registrations, computed, problem, unavailable) in zip(changed, contents, strict=True):
         stamp = stamps[name]
         fresh[name] = [
             list(stamp),
@@ -278,6 +279,7 @@ def _refreshed(root: PluginRoot) -> dict[str, _Row]:
             [list(vars(registration).values()) for registration in registrations],
             [list(vars(registration).values()) for registration in computed],
             problem,
+            unavailable,
         ]
     current = dict(sorted(fresh.items()))
     if current != rows:
@@ -299,7 +301,7 @@ def _plugin(
     taken_names: Collection[str] = (),
     taken: Collection[tuple[str, str]] = (),
 ) -> Plugin:
-    _, _, values, computed, problem = row
+    _, _, values, computed, problem, unavailable = row
     registrations = [Registration(*each) for each in values]
     return Plugin(
         name=name,
@@ -307,6 +309,7 @@ def _plugin(
         registrations=tuple(each for each in registrations if (each.registry, each.identifier) not in taken),
         computed=tuple(Computed(*each) for each in computed),
         taken=tuple(each for each in registrations if (each.registry, each.identifier) in taken),
+        unavailable=unavailable,
         problem=problem,
         has_taken_name=name in taken_names,
     )

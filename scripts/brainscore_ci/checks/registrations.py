@@ -12,7 +12,7 @@ from brainscore_core.errors import did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, kinds_in
 from brainscore_core.plugin_management.source.facts import LOADERS
 from brainscore_core.plugin_management.source.literals import evaluate
-from brainscore_core.plugin_management.source.registrations import dotted, read_table_names
+from brainscore_core.plugin_management.source.registrations import dotted
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
@@ -67,8 +67,7 @@ def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
                 "register it always",
             )
             yield source.finding("conditional-registration", message, fix, "__init__.py", registration.line, hint=True)
-    is_empty = not (plugin.registrations or plugin.taken or plugin.computed or plugin.problem)
-    if is_empty and not read_table_names(plugin.directory)[1]:
+    if not (plugin.registrations or plugin.taken or plugin.computed or plugin.unavailable or plugin.problem):
         message = f"registers nothing; expected {registries}['<identifier>'] = ..."
         yield source.finding("registration", message, "add the registration", "__init__.py")
 

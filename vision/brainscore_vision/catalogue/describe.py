@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from brainscore_core.errors import UnknownIdentifierError, did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, Kind
 from brainscore_core.plugin_management.source.files import read_plugin
-from brainscore_core.plugin_management.source.registrations import read_table_names
 from brainscore_core.supported_data_standards.brainio.access import public_variant
 from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index, stated_facts
 from brainscore_vision.catalogue.model_tables import Row, published_rows
@@ -64,7 +63,7 @@ def describe(
     matches = matches or [
         (KINDS["model"], identifier, plugin)
         for plugin in index.plugins("models")
-        if "model" in kinds and identifier in read_table_names(plugin.directory)[1]
+        if "model" in kinds and identifier in plugin.unavailable
     ]
     matches = matches or [candidate for candidate in everything if candidate[2].name == identifier]
     if not matches:

@@ -12,7 +12,7 @@ from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError
 from brainscore_vision.catalogue.commands import print_descriptions
 from brainscore_vision.catalogue.completion import complete_identifier
-from brainscore_vision.catalogue.model_tables import published_rows
+from brainscore_vision.catalogue.entries import plugin_index
 from brainscore_vision.loading import known_identifiers
 
 __all__ = ["info", "list_identifiers"]
@@ -51,10 +51,9 @@ def list_identifiers(
     form = form or ("table" if sys.stdout.isatty() else "names")
     if form == "names" and not (region or what or public or offline or where):
         identifiers = known_identifiers(kind, schemes=every)
-        reasons = (
-            [row.identifier for row in published_rows().values() if row.reason] if kind == "models" and every else ()
-        )
-        rows = [{"identifier": identifier} for identifier in sorted({*identifiers, *reasons})]
+        plugins = plugin_index().plugins(kind) if kind == "models" and every else ()
+        unavailable = [identifier for plugin in plugins for identifier in plugin.unavailable]
+        rows = [{"identifier": identifier} for identifier in sorted({*identifiers, *unavailable})]
     else:
         from brainscore_vision.commands.work import listed
 

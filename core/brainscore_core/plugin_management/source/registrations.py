@@ -26,7 +26,6 @@ __all__ = [
     "never_on_import",
     "parse",
     "read_registrations",
-    "read_table_names",
     "run_at_import",
     "table_of",
 ]
@@ -61,21 +60,25 @@ class Computed:
 _MOST_TURNS = 20_000  # no plugin registers as much; loops within loops end
 
 
-def read_registrations(files: Iterable[Path]) -> list[tuple[list[Registration], list[Computed], str | None]]:
+_Content = tuple[list[Registration], list[Computed], str | None, dict[str, str]]
+
+
+def read_registrations(files: Iterable[Path]) -> list[_Content]:
     """Return the registrations of each ``__init__.py``, see `find_registrations`, and why it cannot be read, if so.
 
-    The table beside it, see `read_table_names`, has the keys of ``registry.update(function(...))``.
+    The table beside it has the keys of ``registry.update(function(...))`` in its column ``identifier``. Those with a
+    ``reason`` why they cannot be loaded are returned last, with it: nothing registers them.
     """
-    contents: list[tuple[list[Registration], list[Computed], str | None]] = []
+    contents: list[_Content] = []
     for file in files:
         try:
             tree = parse(file.read_bytes(), str(file))
-            names, reasons = read_table_names(file.parent)
-            contents.append((*find_registrations(tree, names if names or reasons else None), None))
+            names, reasons = _read_table(file.parent)
+            contents.append((*find_registrations(tree, names if names or reasons else None), None, reasons))
         except SyntaxError as error:
-            contents.append(([], [], f"{file}:{error.lineno or 1}: {error.msg}"))
+            contents.append(([], [], f"{file}:{error.lineno or 1}: {error.msg}", {}))
         except (OSError, RecursionError, ValueError) as error:
-            contents.append(([], [], f"{file}:1: {type(error).__name__}: {error}"))
+            contents.append(([], [], f"{file}:1: {type(error).__name__}: {error}", {}))
     return contents
 
 
@@ -84,12 +87,8 @@ def table_of(directory: Path) -> Path:
     return directory / f"{directory.parent.name}.csv"
 
 
-def read_table_names(directory: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the names in the column ``identifier`` of a plugin's table; both are empty without a table.
-
-    Those with a ``reason`` why they cannot be loaded stand apart, with it: nothing registers them. Raise `ValueError`
-    for a file that is no table.
-    """
+def _read_table(directory: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the identifiers of a plugin's table, and the reasons of those without a model; empty without a table."""
     names: list[str] = []
     reasons: dict[str, str] = {}
     table = table_of(directory)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from brainscore_core import command_line
 from brainscore_core.plugin_management.registry import kind_named
-from brainscore_core.plugin_management.source.registrations import read_table_names
 from brainscore_vision.catalogue.entries import entries, metadata_of, plugin_index
 from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.loading import known_identifiers
@@ -66,7 +65,7 @@ def _others(kind: str, *, schemes: bool) -> Iterator[dict[str, str]]:
     plugins: dict[str, Plugin] = {}
     reasons: dict[str, str] = {}
     for plugin in plugin_index().plugins(plugin_kind.folder):
-        unavailable = read_table_names(plugin.directory)[1] if schemes else {}
+        unavailable = plugin.unavailable if schemes else {}
         reasons.update(unavailable)
         own = (*plugin.identifiers(plugin_kind), *plugin.identifiers(plugin_kind, schemes=True))
         plugins.update(dict.fromkeys([*own, *unavailable], plugin))
