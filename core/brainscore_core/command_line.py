@@ -274,6 +274,9 @@ def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
     except typer.TyperException:
         raise
     except KeyboardInterrupt:
+        # Where the interrupt came within `exec` of a text, as dataclasses do, Python would end by the signal, not with
+        # our code; the next `exec` that goes well lets it forget that.
+        exec("")  # noqa: S102
         say("Interrupted. Nothing half-written is left; run the same command again to continue.")
         return INTERRUPTED
     except BrokenPipeError:

@@ -41,6 +41,19 @@ def test_errors_become_codes_without_traceback(error, code, capsys):
         assert str(error) in captured.err
 
 
+def test_an_interrupt_within_exec_has_the_code_of_any(tmp_path):
+    lines = (
+        "import sys",
+        "from brainscore_core import command_line",
+        "def interrupt(): raise KeyboardInterrupt",
+        "sys.exit(command_line.run(lambda: eval('interrupt()')))",
+    )
+    (tmp_path / "interrupted.py").write_text("\n".join(lines))
+    done = subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == command_line.INTERRUPTED
+    assert "Interrupted" in done.stderr
+
+
 @pytest.fixture
 def app():
     """Return an app of two commands; `add` has a repeatable option, `sub-tract` fails."""
