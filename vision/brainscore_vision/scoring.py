@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from brainscore_core.errors import ConfigurationError, DownloadError
+from brainscore_core.errors import ConfigurationError, DownloadError, UnknownIdentifierError
 from brainscore_core.files import check_writable
 from brainscore_vision.loading import find_plugin_directory, known_identifiers, load_benchmark, load_model, unwatched
 from brainscore_vision.model_interface import BrainModel, region_layers
@@ -174,6 +174,7 @@ def score_and_record(
     started = time.monotonic()
     # Before it runs: a plugin may write into its own folder.
     revisions = ingredients.revisions_of(str(model) if is_registered else None, benchmark_identifier)
+    canonical = _canonical(str(model)) if is_registered else None
     with ingredients.noting_ingredients() as loads:
         # The benchmark first: a wrong name must not cost the loading of a large model.
         benchmark = load_benchmark(benchmark_identifier)
@@ -197,8 +198,18 @@ def score_and_record(
         benchmark_version=getattr(benchmark, "version", None),
         duration_s=time.monotonic() - started,
         isolation=isolation,
+        canonical=canonical,
         **revisions,
     )
+
+
+def _canonical(model: str) -> str | None:
+    from brainscore_vision.catalogue.model_tables import other_names  # heavy: the index
+
+    try:
+        return other_names(find_plugin_directory("model", model)).get(model)
+    except UnknownIdentifierError:  # registered at run time, or not at all, which loading reports
+        return None
 
 
 def _recorded(result: Score, path: Path | None, **fields: Any) -> tuple[Score, ScoreRecord, Path | None]:

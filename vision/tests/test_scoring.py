@@ -1,5 +1,7 @@
 """Test scoring of a pair with small plugins that are registered at run time."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,10 @@ from brainscore_core.records.summary import format_record
 from brainscore_vision import _run_score, benchmark_registry, model_registry, score
 from brainscore_vision.__main__ import main
 from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.models.cornet_s import model as cornet_s
 from brainscore_vision.scoring import record_failure, score_and_record
 from brainscore_vision.testing.random_model import RandomModel
+from brainscore_vision.testing.random_weights import random_weights
 
 
 class HalfBenchmark(BenchmarkBase):
@@ -48,6 +52,14 @@ def test_score_returns_the_value_names_the_pair_and_writes_the_record():
     record = ScoreRecord.read(result.attrs["record_path"])
     assert (record.score, record.raw, record.ceiling, record.error) == (0.5, 0.4, 0.8, 0.01)
     assert record.benchmark_version == 3
+
+
+def test_a_record_under_another_name_has_both_names():
+    with random_weights(cornet_s):
+        path = score("CORnet-S", "Half-test").attrs["record_path"]
+    record = ScoreRecord.read(path)
+    assert (Path(path).name, record.model, record.canonical) == ("CORnet-S.json", "CORnet-S", "cornet_s")
+    assert ScoreRecord.read(score("some", "Half-test").attrs["record_path"]).canonical is None
 
 
 def test_score_accepts_the_keywords_of_the_published_system():

@@ -107,6 +107,8 @@ class ScoreRecord(Untrusted):
     ----------
     model, benchmark
         Registered identifiers.
+    canonical
+        Identifier of the model that `model` is another name of; None if it is no other name.
     benchmark_version
         The benchmark's own version.
     score
@@ -229,6 +231,7 @@ class ScoreRecord(Untrusted):
     model_revision: _Name | None = None
     benchmark_revision: _Name | None = None
     version_class: _Name = field(default_factory=software.version_class)
+    canonical: _Name | None = None
     layer_origin: Annotated[Mapping[str, object], AfterValidator(_small)] = field(default_factory=dict)
     error_over: Annotated[tuple[_Name, ...], at_most(_MOST_SOURCES)] = ()
     error_df: _Number | None = None

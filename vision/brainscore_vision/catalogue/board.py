@@ -21,6 +21,7 @@ from brainscore_vision import hierarchy
 from brainscore_vision.catalogue.describe import first_sentence, licence_of
 from brainscore_vision.catalogue.entries import metadata_of, plugin_index, stated_facts
 from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
+from brainscore_vision.catalogue.model_tables import other_names
 from brainscore_vision.catalogue.references import citation
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def _models(plugin: Plugin, *names: str) -> Iterator[dict[str, Any]]:
     source, metadata = read_plugin(plugin.directory, plugin.module), metadata_of(plugin.directory)
     about = _about(plugin, source, metadata)
     year = _YEAR.search(str(metadata.get("citation") or about.get("bibtex") or ""))
+    aliases = other_names(plugin.directory)
     for name in names or dict.fromkeys(plugin.identifiers(KINDS["model"])):
         stated = stated_facts(name)
         url = str(stated.get("url", ""))
@@ -87,6 +89,7 @@ def _models(plugin: Plugin, *names: str) -> Iterator[dict[str, Any]]:
             "load": f"load_model({name!r})",
             **{fact: value for fact, value in about.items() if fact != "licence" or not stated},
             **_stated(
+                alias_of=aliases.get(name),
                 licence=_line(stated.get("licence")) if stated else about.get("licence"),
                 url=url if ADDRESS.fullmatch(url) else about.get("url"),
                 family=_line(stated.get("family") or metadata.get("family")),

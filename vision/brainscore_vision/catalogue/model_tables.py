@@ -36,7 +36,7 @@ from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.plugin_management.source.registrations import table_of
 from brainscore_vision.catalogue.entries import plugin_index
 
-__all__ = ["PICTURES", "Row", "TableError", "parts_of_pictures", "published_rows", "read_table"]
+__all__ = ["PICTURES", "Row", "TableError", "other_names", "parts_of_pictures", "published_rows", "read_table"]
 
 PICTURES: Mapping[str, Mapping[str, Any]] = {
     "imagenet": {},
@@ -148,6 +148,13 @@ def parts_of_pictures(pictures: str) -> tuple[str, str, str, str]:
     match = _PICTURES.fullmatch(pictures)
     kind, size, crop, sigma = match.groups(default="") if match else ("", "", "", "")
     return kind, size, crop, sigma
+
+
+def other_names(directory: Path) -> dict[str, str]:
+    """Return each name in a plugin's table, if it has one, that is another name -> identifier of that model."""
+    table = table_of(directory)
+    rows = read_table(table).values() if table.is_file() else ()
+    return {row.identifier: row.source for row in rows if row.is_alias}
 
 
 def published_rows() -> dict[str, Row]:

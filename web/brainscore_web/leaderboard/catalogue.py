@@ -70,6 +70,8 @@ class ModelEntry(Untrusted):
     ----------
     name
         Display name; None: the identifier.
+    alias_of
+        Identifier of the model that it is another name of, on whose row the board shows its scores.
     family, training
         Such as ``'ResNet'`` and ``'ImageNet-1k'``.
     imagenet
@@ -84,6 +86,7 @@ class ModelEntry(Untrusted):
 
     identifier: Identifier
     name: Identifier | None = None
+    alias_of: Identifier | None = None
     family: Identifier | None = None
     year: _Year | None = None
     parameters: _Amount | None = None

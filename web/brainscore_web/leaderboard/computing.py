@@ -86,15 +86,15 @@ class ComputedBoard:
 class _LeafTask:
     identifier: str
     shows: str
-    paths: tuple[str, ...]
+    path_of: Mapping[str, str]
     source: Source
     scratch: Scratch
 
 
 def compute(
-    source: Source, catalogue: Catalogue, paths: dict[str, list[str]], scratch: Path, workers: Workers
+    source: Source, catalogue: Catalogue, paths: Mapping[str, Mapping[str, str]], scratch: Path, workers: Workers
 ) -> ComputedBoard:
-    """Compute all columns from the paths of each benchmark's records; `scratch` is an empty folder."""
+    """Compute all columns from the path of each record, by benchmark and model; `scratch` is an empty folder."""
     # A preliminary tree: the records will say which benchmarks are simulated or have scores.
     nodes = tree_of(catalogue)
     position = {model: place for place, model in enumerate(sorted(entry.identifier for entry in catalogue.models))}
@@ -103,7 +103,7 @@ def compute(
     shows = {entry.identifier: entry.shows for entry in catalogue.benchmarks}
     leaves = [place for place, node in enumerate(nodes) if node.leaf and paths.get(node.identifier)]
     tasks = (
-        _LeafTask(name, shows[name], tuple(paths[name]), source, board.scratch)
+        _LeafTask(name, shows[name], paths[name], source, board.scratch)
         for name in (nodes[place].identifier for place in leaves)
     )
     averages = _Averages(nodes, board.scratch, workers)
@@ -128,9 +128,8 @@ def _compute_leaf(task: _LeafTask) -> tuple[Column, Leaf, ModelScores]:
 
 
 def _records(task: _LeafTask, problems: list[str]) -> Iterator[tuple[str, ScoreRecord | None]]:
-    contents = task.source.read(task.paths)
-    for path in task.paths:
-        pair = pair_of(path) or ("", "")
+    contents = task.source.read(task.path_of.values())
+    for model, path in task.path_of.items():
         try:
             record = ScoreRecord.from_json(next(contents), path)
         except FileNotFoundError:
@@ -138,10 +137,10 @@ def _records(task: _LeafTask, problems: list[str]) -> Iterator[tuple[str, ScoreR
         except CorruptFileError as error:
             problems.append(str(error))
             record = None
-        if record is not None and (record.benchmark, record.model) != pair:
+        if record is not None and (record.benchmark, record.model) != pair_of(path):
             problems.append(f"{path} holds the record of another pair.")
             record = None
-        yield pair[1], record
+        yield model, record
 
 
 @dataclass(frozen=True)

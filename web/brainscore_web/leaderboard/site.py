@@ -84,12 +84,14 @@ def build(
     target = target.resolve()  # replace the target of a link, not the link
     _check_target(target)
     paths = source.paths()
-    by_benchmark: dict[str, list[str]] = {}
-    models = set()
+    aliases = {entry.identifier: entry.alias_of for entry in catalogue.models if entry.alias_of is not None}
+    by_benchmark: dict[str, dict[str, str]] = {}
     for path in paths:
-        benchmark, model = pair_of(path) or ("", "")
-        by_benchmark.setdefault(benchmark, []).append(path)
-        models.add(model)
+        benchmark, name = pair_of(path) or ("", "")
+        model = aliases.get(name, name)
+        path_of = by_benchmark.setdefault(benchmark, {})
+        if name == model or model not in path_of:  # a record under the name of the model itself counts first
+            path_of[model] = path
     # A benchmark in no average is listed once it has records: domains register many variants without scores.
     listed = [
         entry
@@ -97,7 +99,10 @@ def build(
         if (entry.parent and not entry.simulated) or entry.identifier in by_benchmark
     ]
     n_left_out = len(catalogue.benchmarks) - len(listed)
-    catalogue = dataclasses.replace(catalogue, benchmarks=tuple(listed)).with_recorded(models, by_benchmark)
+    entries = tuple(entry for entry in catalogue.models if entry.identifier not in aliases)
+    models = {model for path_of in by_benchmark.values() for model in path_of}
+    catalogue = dataclasses.replace(catalogue, models=entries, benchmarks=tuple(listed))
+    catalogue = catalogue.with_recorded(models, by_benchmark)
     catalogue.validate()
     with tempfile.TemporaryDirectory(prefix="leaderboard-") as scratch, Workers(processes, len(paths)) as workers:
         computed = compute(source, catalogue, by_benchmark, Path(scratch), workers)

@@ -10,7 +10,7 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_web.leaderboard import site
-from brainscore_web.leaderboard.catalogue import BenchmarkEntry
+from brainscore_web.leaderboard.catalogue import BenchmarkEntry, ModelEntry
 from brainscore_web.leaderboard.columns import DETAILS
 from brainscore_web.leaderboard.site import GoneError, build
 from brainscore_web.leaderboard.sources import CommitSource, FolderSource
@@ -53,6 +53,20 @@ def test_all_lists_are_in_the_order_of_models_and_nodes(source, made, tmp_path, 
             if record is not None and row[at] != "s":
                 assert detail["reason"][at]
     assert (tmp_path / "site/data/columns" / f"{nodes['slug'][board['top'][0]]}.js").exists() is False
+
+
+def test_a_record_under_another_name_of_a_model_is_on_its_row(records, source, made, tmp_path, read):
+    own = change(records)
+    dataclasses.replace(own, model="Other", score=0.123).write(record_path(records, "Other", own.benchmark))
+    entries = (*made.catalogue.models, ModelEntry(identifier="Other", alias_of=own.model))
+    for expected in (own.score, 0.123):  # the record under the model's own name counts first
+        build(source, dataclasses.replace(made.catalogue, models=entries), tmp_path / "site", gone=None)
+        board = read(tmp_path / "site", "board")
+        assert board["models"]["id"] == sorted(each.identifier for each in made.catalogue.models)
+        place = board["nodes"]["id"].index(own.benchmark)
+        column = board["columns"].get(str(place)) or read(tmp_path / "site", f"columns/{board['nodes']['slug'][place]}")
+        assert column["value"][board["models"]["id"].index(own.model)] == expected
+        record_path(records, own.model, own.benchmark).unlink(missing_ok=True)
 
 
 def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(first, source, made, tmp_path, read):
