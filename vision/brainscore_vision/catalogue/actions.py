@@ -1,17 +1,21 @@
-"""List, verify and remove data; the command ``brainscore data`` loads this when it runs."""
+"""List, add, verify and remove data; the command ``brainscore data`` loads this when it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from brainscore_core import command_line
-from brainscore_core.errors import count
+from brainscore_core.errors import ConfigurationError, count
+from brainscore_core.identity.digest import file_digest
+from brainscore_core.supported_data_standards.brainio.fetch import place_in_data_home
 from brainscore_vision.catalogue.describe import size_text
 from brainscore_vision.catalogue.entries import clean, entries, verify
 
-__all__ = ["clean_data", "list_data", "verify_data"]
+__all__ = ["add_data", "clean_data", "list_data", "verify_data"]
 
 _COLUMNS = ("IDENTIFIER", "KIND", "CACHED", "SIZE", "PLUGIN")
+_PACKAGED = ("stimulus_*.csv", "stimulus_*.zip", "assy_*.nc")
 
 
 def list_data(*, cached: bool) -> int:
@@ -22,6 +26,19 @@ def list_data(*, cached: bool) -> int:
         if not cached or entry.cached in {"yes", "partly"}
     ]
     command_line.print_table(_COLUMNS, rows)
+    return 0
+
+
+def add_data(folder: Path) -> int:
+    """Place the packaged files of a folder in the data home and print their digests."""
+    files = [file for pattern in _PACKAGED for file in sorted(folder.glob(pattern)) if file.is_file()]
+    if not files:
+        raise ConfigurationError(
+            f"{folder} holds none of {', '.join(_PACKAGED)}. Package your data first with package_stimulus_set_locally "
+            "and package_data_assembly_locally."
+        )
+    for file in files:
+        _print(str(place_in_data_home(file, file_digest(file))))
     return 0
 
 

@@ -1,8 +1,9 @@
-"""The command ``brainscore data``: list, describe, fetch, verify and remove data."""
+"""The command ``brainscore data``: list, describe, fetch, add, verify and remove data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,7 +23,7 @@ _Identifier = Annotated[
 DAMAGED = 1
 """Exit code if a cached file is damaged."""
 
-app = command_line.make_app("List, describe, fetch, verify or remove data.")
+app = command_line.make_app("List, describe, fetch, add, verify or remove data.")
 
 
 @app.command("list", cls=command_line.Command)
@@ -80,6 +81,18 @@ def fetch(
             "--public."
         )
     return fetching.fetch_data(identifiers or (), benchmark or (), plugin or (), public=public, dry_run=dry_run)
+
+
+@app.command("add", cls=command_line.Command)
+def add_data(
+    folder: Annotated[
+        Path, typer.Argument(help="folder with packaged .csv, .zip and .nc files", exists=True, file_okay=False)
+    ],
+) -> int:
+    """Place packaged files in the data home, so that plugins find them by digest before an upload."""
+    from brainscore_vision.catalogue import actions  # keeps start-up fast
+
+    return actions.add_data(folder)
 
 
 @app.command("verify", cls=command_line.Command)

@@ -3,6 +3,7 @@
 import pytest
 
 from brainscore_core import command_line
+from brainscore_core.supported_data_standards.brainio.s3 import get_path
 from brainscore_vision.catalogue.commands import app
 
 
@@ -68,6 +69,25 @@ def test_info_reads_the_metadata(plugins, capsys):
     plugins("z", __init__='data_registry["Z"] = make')
     assert run("info", "Z") == 0
     assert "access    not public" in capsys.readouterr().out
+
+
+def test_added_files_are_loaded_offline_by_digest(own_homes, tmp_path, monkeypatch, capsys, files):
+    (tmp_path / "elsewhere.nc").write_bytes(files.NC)
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "assy_Mine2026.nc").symlink_to("../elsewhere.nc")
+    (tmp_path / "packages" / "notes.csv").write_text("no data\n")
+    path = own_homes / "brainio" / files.sha1_of(files.NC) / "assy_Mine2026.nc"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"damaged")
+    assert run("add", str(tmp_path / "packages")) == 0
+    assert capsys.readouterr().out == f"{path}\n"
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    for version_id in (None, "any"):
+        assert get_path("Mine2026", "nc", "bucket", version_id, files.sha1_of(files.NC)) == path
+    assert path.read_bytes() == files.NC
+    assert not path.is_symlink()
+    assert run("add", str(own_homes)) == 2
+    assert "holds none of stimulus_*.csv" in capsys.readouterr().err
 
 
 def test_verify(home, capsys):

@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.config import settings
-from brainscore_core.errors import AssemblyError, UnknownIdentifierError, did_you_mean
+from brainscore_core.errors import AssemblyError, ChecksumError, UnknownIdentifierError, did_you_mean
 from brainscore_core.files import atomic_path
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSetLoader
 from brainscore_core.transfer import fetch as fetching
 from brainscore_core.transfer.s3 import S3Object, StoppedError, split_bucket
@@ -57,16 +58,24 @@ def get_local_data_path() -> Path:
 def place_in_data_home(file: str | Path, sha1: str) -> Path:
     """Put a packaged file where loading looks for its digest, so that it need not be uploaded first; return that path.
 
-    It becomes a second name of the file; a copy on another disk or where there are no hard links.
+    It becomes a second name of the file; a copy on another disk or where there are no hard links. A damaged copy is
+    replaced.
+
+    Raises
+    ------
+    ChecksumError
+        The file has another digest, such as after a change since it was hashed; nothing is placed.
     """
     target = get_local_data_path() / sha1 / Path(file).name
-    if not target.is_file():
+    if not (target.is_file() and file_digest(target) == sha1):
         with atomic_path(target) as temporary:
             temporary.unlink()
             try:
-                os.link(file, temporary)
+                os.link(Path(file).resolve(), temporary)  # a link to a symbolic link would lead elsewhere
             except OSError:
                 shutil.copyfile(file, temporary)
+            if file_digest(temporary) != sha1:
+                raise ChecksumError(f"{file} has changed: its SHA-1 is no longer {sha1}. Package it again.")
     return target
 
 

@@ -19,6 +19,7 @@ from brainscore_core.supported_data_standards.brainio.fetch import (
     get_assembly,
     get_local_data_path,
     get_stimulus_set,
+    place_in_data_home,
     resolve_assembly_class,
     sizes_of,
     split_bucket,
@@ -42,6 +43,18 @@ SOURCE = S3Object(bucket="bucket", key="folder/assy.nc", sha1=SHA1)
 def visible(folder):
     hidden = (".lock", ".json", ".part", ".part.list")
     return sorted(path.name for path in Path(folder).iterdir() if not path.name.endswith(hidden))
+
+
+def test_a_file_never_stands_below_a_wrong_digest(own_homes, tmp_path):
+    (tmp_path / "assy_a.nc").write_bytes(CONTENT)
+    placed = place_in_data_home(tmp_path / "assy_a.nc", SHA1)
+    assert placed.read_bytes() == CONTENT
+    placed.unlink()
+    placed.write_bytes(b"damaged")
+    assert place_in_data_home(tmp_path / "assy_a.nc", SHA1).read_bytes() == CONTENT
+    with pytest.raises(ChecksumError, match=r"assy_a\.nc has changed"):
+        place_in_data_home(tmp_path / "assy_a.nc", "0" * 40)
+    assert list((placed.parents[1] / ("0" * 40)).iterdir()) == []
 
 
 # --- fetching ---------------------------------------------------------------------------------------------------------
