@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from brainscore_core import command_line
 from brainscore_web.commands import leaderboard
+from brainscore_web.upload.commands import upload
 
 __all__ = ["app", "main"]
 
-app = command_line.make_app("Show scores in a browser.")
+app = command_line.make_app("Show scores in a browser, and upload data.")
 app.add_typer(leaderboard, name="leaderboard")
+app.command("upload", cls=command_line.Command, rich_help_panel="Contribute")(upload)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

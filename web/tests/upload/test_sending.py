@@ -1,0 +1,236 @@
+"""Send files to a portal that fails in every way it can, and to one that was interrupted."""
+
+import base64
+import hashlib
+import json
+import random
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from brainscore_core.errors import ConfigurationError, UploadError
+from brainscore_web.__main__ import main
+from brainscore_web.upload import decisions, tokens
+from brainscore_web.upload.portal import Portal
+from brainscore_web.upload.sending import files_of, identifier_of, send
+
+PART_BYTES = 1_000
+PLUGIN = {"__init__.py": "code", "metadata.yml": "access: public", "test.py": "tests", "../evil": "x"}
+
+
+class StandIn(BaseHTTPRequestHandler):
+    """A portal and its S3 in one; `server.faults` are answered first, `server.requests` counts."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        """Keep silent."""
+
+    def answer(self, status, content, **headers):
+        body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_PUT(self):
+        server = self.server
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        assert "Authorization" not in self.headers
+        with server.lock:
+            server.puts += 1
+            fault = server.faults.pop(0) if server.faults else None
+        if fault == "reset":
+            self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
+            return
+        if fault == "flip":
+            content = bytes([content[0] ^ 1]) + content[1:]
+        elif fault is not None:
+            status, code, headers = fault
+            self.answer(status, f"<Error><Code>{code}</Code><Message>has expired</Message></Error>", **headers)
+            return
+        sha256 = base64.b64encode(hashlib.sha256(content).digest()).decode()
+        if sha256 != self.headers["x-amz-checksum-sha256"]:
+            self.answer(400, "<Error><Code>BadDigest</Code></Error>")
+            return
+        _, name, number = self.path.split("/")
+        with server.lock:
+            server.stored[name][int(number)] = content
+        self.answer(200, "")
+
+    def do_GET(self):
+        server = self.server
+        if self.path.endswith("/plugin"):
+            self.answer(200, {"files": PLUGIN})
+            return
+        files = [
+            {
+                "number": place,
+                "name": name,
+                "size": size,
+                "received": [
+                    {
+                        "number": number,
+                        "size": len(content),
+                        "checksum": base64.b64encode(hashlib.sha256(content).digest()).decode(),
+                    }
+                    for number, content in server.stored[name].items()
+                ],
+            }
+            for place, (name, size) in enumerate(server.files.items())
+        ]
+        result = {"bucket": "bucket", "path": "folder"} if server.state == "published" else None
+        answer = {"id": 7, "state": server.state, "files": files, "result": result, "problems": server.problems}
+        if server.state == "waiting":
+            server.state = server.verdict
+        self.answer(200, answer)
+
+    def do_POST(self):
+        server = self.server
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or "null")
+        if self.path == "/api/v1/device":
+            self.answer(
+                200, {"device_code": "d", "user_code": "AB-CD", "verification_uri": "u", "interval": 0, "expires_in": 9}
+            )
+        elif self.path == "/api/v1/device/token":
+            server.state = server.state or "receiving"
+            server.asked += 1
+            self.answer(*((428, {}) if server.asked < 3 else (200, {"token": "secret", "expires": ""})))
+        elif self.headers["Authorization"] != "Bearer secret":
+            self.answer(401, {"problems": [{"what": "nobody is signed in", "where": "", "remedy": "Sign in."}]})
+        elif self.path == "/api/v1/uploads":
+            for file in body["files"]:
+                server.files[file["name"]] = file["size"]
+                server.stored.setdefault(file["name"], {})
+            self.answer(201, {"id": 7, "part_bytes": PART_BYTES})
+        elif self.path.endswith("/parts"):
+            name = list(server.files)[int(self.path.split("/")[-2])]
+            part = body["parts"][0]
+            address = f"http://127.0.0.1:{server.server_port}/{name}/{part['number']}"
+            url = {"number": part["number"], "url": address, "headers": {"x-amz-checksum-sha256": part["sha256"]}}
+            self.answer(200, {"urls": [url]})
+        elif self.path.endswith("/complete"):
+            self.answer(200, {})
+        else:
+            server.state = "waiting"
+            self.answer(202, {})
+
+
+@pytest.fixture
+def stand_in(own_homes, monkeypatch):
+    monkeypatch.setattr(decisions, "_FIRST_PAUSE_S", 0.01)
+    with ThreadingHTTPServer(("127.0.0.1", 0), StandIn) as server:
+        server.lock, server.faults, server.puts, server.asked = threading.Lock(), [], 0, 0
+        server.files, server.stored, server.state, server.verdict, server.problems = (
+            {},
+            {},
+            "receiving",
+            "published",
+            [],
+        )
+        server.address = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    rng = random.Random(0)  # noqa: S311 - made-up content
+    (folder / "stimulus_Mine2026.csv").write_bytes(rng.randbytes(2_500))
+    (folder / "stimulus_Mine2026.zip").write_bytes(rng.randbytes(19_001))
+    (folder / "notes.txt").write_text("mine")
+    return folder
+
+
+def arrived(server):
+    return {name: b"".join(parts[number] for number in sorted(parts)) for name, parts in server.stored.items()}
+
+
+def expected(folder):
+    return {file.name: file.read_bytes() for file in files_of(folder)}
+
+
+FAULTS = [
+    "reset",
+    "flip",
+    (500, "", {}),
+    (503, "SlowDown", {"Retry_After": "0"}),
+    (429, "", {}),
+    (403, "AccessDenied", {}),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_faults_that_pass_are_tried_again(stand_in, folder, fault):
+    stand_in.faults = [fault] * 4  # one more would be too many for one part
+    assert (
+        send(Portal(stand_in.address, "secret"), files_of(folder), "Mine2026", is_private=False)["state"] == "waiting"
+    )
+    assert arrived(stand_in) == expected(folder)
+    assert stand_in.puts == 23 + 4
+
+
+@pytest.mark.parametrize(("fault", "puts"), [((403, "SignatureDoesNotMatch", {}), 1), ((503, "", {}), 5)])
+def test_refusals_for_good_are_told_and_a_second_run_continues(stand_in, folder, fault, puts, monkeypatch):
+    monkeypatch.setattr("brainscore_web.upload.sending._WORKERS", 1)
+    if fault[0] == 403:
+        monkeypatch.setattr(decisions, "_EXPIRED", decisions.re.compile("never"))
+    portal = Portal(stand_in.address, "secret")
+    stand_in.faults = [None, None, *[fault] * 9]
+    with pytest.raises(UploadError, match=r"Part 3 of stimulus_Mine2026\.csv is refused"):
+        send(portal, files_of(folder), "Mine2026", is_private=False)
+    assert stand_in.puts == 2 + puts
+    stand_in.faults, stand_in.puts = [], 0
+    (folder / "stimulus_Mine2026.csv").write_bytes(b"0" * 2_500)  # packaged again: parts of the old one are replaced
+    send(portal, files_of(folder), "Mine2026", is_private=False)
+    assert arrived(stand_in) == expected(folder)
+    send(portal, files_of(folder), "Mine2026", is_private=False)
+    assert stand_in.puts == 23
+
+
+def test_the_whole_way_in_the_terminal(stand_in, folder, tmp_path, own_homes, capsys, monkeypatch):
+    monkeypatch.setattr("brainscore_web.upload.commands._POLL_S", 0.01)
+    to = tmp_path / "mine2026"
+    assert main(["upload", str(folder)]) == 2
+    assert "Name the portal" in capsys.readouterr().err
+    assert main(["upload", str(folder), "--portal", stand_in.address, "--to", str(to)]) == 0
+    told = capsys.readouterr()
+    assert "enter AB-CD" in told.err
+    assert "Mine2026 is published: s3://bucket/folder" in told.out
+    assert {file.name: file.read_text() for file in to.iterdir()} == {k: v for k, v in PLUGIN.items() if "/" not in k}
+    (stored,) = own_homes.rglob("portal_tokens.json")
+    assert stored.stat().st_mode & 0o777 == 0o600
+    stand_in.state, stand_in.verdict = "receiving", "rejected"
+    stand_in.problems = [{"where": "table", "what": "is \x1b[31mempty", "remedy": "write rows"}]
+    assert main(["upload", str(folder)]) == 1  # the one portal that is known
+    told = capsys.readouterr()
+    assert told.out == "table: is \\u001b[31mempty. write rows\n"
+    assert "AB-CD" not in told.err
+    stored.chmod(0o644)
+    with pytest.raises(ConfigurationError, match="chmod 600"):
+        tokens.read_tokens()
+
+
+def test_what_is_sent_and_under_which_name(folder, tmp_path):
+    assert [file.name for file in files_of(folder)] == ["stimulus_Mine2026.csv", "stimulus_Mine2026.zip"]
+    assert identifier_of(files_of(folder)) == "Mine2026"
+    (folder / "assy_Other.nc").touch()
+    with pytest.raises(ConfigurationError, match=r"Mine2026, Other.*--identifier"):
+        identifier_of(files_of(folder))
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for name in ("a.png", ".hidden"):
+        (pictures / name).touch()
+    with pytest.raises(ConfigurationError, match="holds neither"):
+        files_of(pictures)
+    (pictures / "table.csv").touch()
+    assert [file.name for file in files_of(pictures)] == ["a.png", "table.csv"]
+    with pytest.raises(ConfigurationError, match="expected https"):
+        Portal("http://portal.example", None)
