@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import pytest
 import torch
 
 FRAMEWORKS = ("torchvision", "timm", "transformers", "open_clip", "onnxruntime")
@@ -22,3 +23,11 @@ if all(find_spec(name) for name in FRAMEWORKS):
             operators.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 else:
     collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    """Return the folder that stands for the internet."""
+    monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path))
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    return tmp_path

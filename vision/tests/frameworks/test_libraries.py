@@ -33,13 +33,6 @@ RESNET = ["maxpool", "layer1", "layer2", "layer3", "layer4"]
 
 
 @pytest.fixture
-def mirror(tmp_path, monkeypatch):
-    monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path))
-    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
-    return tmp_path
-
-
-@pytest.fixture
 def stimuli(tmp_path):
     stimulus_set = StimulusSet({"stimulus_id": ["a", "b"]})
     stimulus_set.stimulus_paths = {name: tmp_path / f"{name}.png" for name in "ab"}

@@ -339,10 +339,18 @@ def torchhub(hub: Any, name: str, arguments: Mapping[str, Any]) -> Network:
             network: nn.Module = hub.load(str(fetch()), entry, source="local", **{**weights, **arguments})
         return network
 
+    def read(_: Path) -> nn.Module:
+        try:
+            return build(pretrained=True)
+        except TypeError as error:
+            if "'pretrained'" not in str(error):
+                raise
+            return build()  # its entry has weights in any case
+
     return Network(
         build=lambda: build(pretrained=False),
         fetch=fetch,
-        read=lambda _: build(pretrained=True),
+        read=read,
         preprocessing="imagenet-224",
         facts={"url": f"https://github.com/{repository}"},
         local=False,
