@@ -33,9 +33,10 @@ def test_made_up_scores_are_built_and_served(tmp_path, capsys):
         thread.join()
 
 
-@pytest.fixture
-def asked(tmp_path):
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
     """Serve a folder with links; return the function that asks for a path and gets status and content."""
+    tmp_path = tmp_path_factory.mktemp("served")
     site = tmp_path / "site"
     site.mkdir()
     (site / "page.html").write_text("page")
@@ -175,6 +176,7 @@ def test_board_is_shown_whatever_was_there_before(tmp_path, monkeypatch, capsys)
     assert "--to FOLDER" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="interrupts as a terminal of POSIX does")
 @pytest.mark.parametrize("screen", [True, False])
 def test_board_is_shown_until_somebody_interrupts(screen, tmp_path):

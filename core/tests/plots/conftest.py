@@ -14,7 +14,7 @@ def drawing():
 
 def record(model, benchmark="X.IT-pls", score=0.5, error=0.02, **values):
     """Make a record; one without a score has a `status`."""
-    empty = ScoreRecord.without_score("scored", model=model, benchmark=benchmark)
+    empty = ScoreRecord.without_score("scored", model=model, benchmark=benchmark, source_revision=None)
     given = {"benchmark_version": 1, "score": score, "error": None if score is None else error, **values}
     return dataclasses.replace(empty, **given)
 

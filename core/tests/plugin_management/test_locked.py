@@ -47,6 +47,7 @@ def _lines(*names):
 NEEDED = ("packaging", "numpy", "filelock", "platformdirs")
 
 
+@pytest.mark.slow
 def test_it_has_what_the_lock_names_and_nothing_else(index):
     lock = PYTHON + "".join(sorted([*_lines(*NEEDED).splitlines(keepends=True), "made-up-thing==1.0\n"]))
     python = environment_from_lock(lock, [LIBRARY])

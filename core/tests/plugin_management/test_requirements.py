@@ -306,6 +306,7 @@ def test_a_failing_installation_shows_command_status_and_output(tmp_path, interp
     assert interpreter.install(directory)[0].startswith("RequirementsError")  # nothing was noted as done
 
 
+@pytest.mark.slow
 def test_shell_characters_mean_nothing(tmp_path, interpreter):
     victim = tmp_path / "victim"
     assert "RequirementsError" in interpreter.install(plugin(tmp_path, f"bs-example; touch {victim}\n"))[0]

@@ -14,7 +14,7 @@ from brainscore_core.statistics.influence import Influence
 
 
 def record(model, benchmark="b", **values):
-    empty = ScoreRecord.without_score("scored", model=model, benchmark=benchmark)
+    empty = ScoreRecord.without_score("scored", model=model, benchmark=benchmark, source_revision=None)
     return dataclasses.replace(empty, **{"benchmark_version": 1, **values})
 
 

@@ -11,7 +11,7 @@ from brainscore_core.records.store import BranchStore, FolderStore, is_recorded,
 
 
 def record(model="m", benchmark="b", status="scored", code="1", **changes):
-    made = ScoreRecord.without_score(status, model=model, benchmark=benchmark)
+    made = ScoreRecord.without_score(status, model=model, benchmark=benchmark, source_revision=None)
     fixed = {"created": "2026-01-02T03:04:05+00:00", "model_revision": code, "benchmark_revision": code}
     return dataclasses.replace(made, **{**fixed, **changes})
 

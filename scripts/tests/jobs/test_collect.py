@@ -37,7 +37,7 @@ def revision_of(kind, identifier):
 
 
 def record(model="m", benchmark="b", status="scored", **changes):
-    made = ScoreRecord.without_score(status, model=model, benchmark=benchmark)
+    made = ScoreRecord.without_score(status, model=model, benchmark=benchmark, source_revision=None)
     revisions = {"model_revision": f"model-{model}", "benchmark_revision": f"benchmark-{benchmark}"}
     return dataclasses.replace(made, **{"created": "2026-01-02T03:04:05+00:00", **revisions, **changes})
 
@@ -425,6 +425,7 @@ class TestLate:
         assert run_script(late).returncode == 0
         assert published(origin) == {"Unrelated/pixels.json": newer}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("says", ["older", "newer", "unknown", "an option"])
     def test_the_library_is_newer_in_a_release_of_its_class(self, tree, origin, late, tmp_path, says, run_script):
         """Plugins and release are the same: which code is older is known by the history of main alone."""

@@ -278,6 +278,7 @@ globals()[f"test_{value}"] = lambda: 1 / 0
     }
 
 
+@pytest.mark.slow
 def test_what_tests_print_is_no_command_of_the_log(repository, environment):
     add(repository, "a", "print('::set-env name=PATH::/x')\nprint('##[group]x')\n" + PASSES + "    assert 0\n")
     _, _, log = run(repository, task("a", reasons=("::stop-commands::x",)))

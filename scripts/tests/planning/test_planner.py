@@ -35,7 +35,7 @@ def publish(tree, *scored, status="scored", age=""):
     found = checkout_of(tree)
     folder = tree.path.parent / "records"
     for model, benchmark in scored:
-        record = ScoreRecord.without_score(status, model=model, benchmark=benchmark)
+        record = ScoreRecord.without_score(status, model=model, benchmark=benchmark, source_revision=None)
         revisions = {
             "model_revision": found.revision_of("model", model) + age,
             "benchmark_revision": found.revision_of("benchmark", benchmark),

@@ -48,6 +48,7 @@ def start(server, origin, tree, tmp_path, monkeypatch, capsys):
     return call
 
 
+@pytest.mark.slow
 def test_makes_a_pull_request_of_a_plugin_that_passes_the_checks(start, server, origin, pack, tmp_path):
     source = ROOT / "vision/brainscore_vision/metrics/accuracy"
     files = {path.name: path.read_bytes() for path in source.iterdir() if path.is_file()}

@@ -16,7 +16,7 @@ def write(own_homes):
 
     def write(model, benchmark, influence=None, **values):
         if influence is None:
-            record = ScoreRecord.without_score("scored", model=model, benchmark=benchmark)
+            record = ScoreRecord.without_score("scored", model=model, benchmark=benchmark, source_revision=None)
             record = dataclasses.replace(record, **{"benchmark_version": 1, **values})
         else:
             score = attach_influence(Score(values.pop("score")), influence)

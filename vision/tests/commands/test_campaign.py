@@ -113,6 +113,7 @@ def test_the_same_command_goes_on_where_it_was(scored, tmp_path, capsys):
         assert len(pairs_of(scored.asked[-1])) == 4
 
 
+@pytest.mark.slow
 def test_what_ran_with_other_code_is_scored_again(scored, tmp_path):
     arguments = ["--models", "pixels", "--benchmarks", V1, IT]
     assert score(tmp_path, *arguments) == 0
@@ -122,6 +123,7 @@ def test_what_ran_with_other_code_is_scored_again(scored, tmp_path):
     assert pairs_of(scored.asked[1]) == [("pixels", V1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statuses", "code"),
     [
@@ -137,6 +139,7 @@ def test_the_exit_status_tells(scored, tmp_path, statuses, code):
     assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == code
 
 
+@pytest.mark.slow
 def test_a_pair_that_is_not_applicable_is_an_answer(scored, tmp_path, capsys):
     scored.statuses = {("pixels", V1): ("not_applicable", None)}
     arguments = ["--models", "pixels", "--benchmarks", V1, IT]
@@ -180,6 +183,7 @@ def test_without_a_network_what_cannot_be_had_is_told_apart(scored, tmp_path, ca
     assert pairs_of(scored.asked[1]) == [("alexnet", V1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "during"), [(None, "data"), ("0", "data"), ("data", "data"), ("1", "1")])
 def test_offline_fetches_no_data_and_installs_packages(scored, tmp_path, monkeypatch, before, during):
     monkeypatch.delenv("BRAINSCORE_OFFLINE", raising=False)

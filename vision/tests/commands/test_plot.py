@@ -19,7 +19,7 @@ def records(own_homes):
     folder = own_homes / "brain-score" / "scores"
     for benchmark in ("SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"):
         for number, model in enumerate(("a", "b", "c$x$")):
-            empty = ScoreRecord.without_score("scored", model=model, benchmark=benchmark)
+            empty = ScoreRecord.without_score("scored", model=model, benchmark=benchmark, source_revision=None)
             score, path = 0.3 + 0.1 * number, record_path(folder, model, benchmark)
             values = None
             if benchmark.endswith("V1-pls"):

@@ -45,6 +45,7 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path):
     assert len(beside) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
 def test_a_record_says_what_it_was_made_of(tmp_path):
     path = tmp_path / "record.json"

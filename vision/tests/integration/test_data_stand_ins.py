@@ -21,6 +21,7 @@ RECORDINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("identifier", "shown", "regions", "missing"), RECORDINGS)
 def test_loads_with_what_was_shown(stand_ins, identifier, shown, regions, missing):
     stimuli = draw_stimuli(shown, 8, size_px=16, columns={"object_name": ["cat", "car"] * 4})

@@ -105,6 +105,7 @@ def test_a_new_folder_is_a_new_model(tmp_path):
     assert "mymodel" in PluginIndex(library_roots("brainscore_vision")).identifiers(KINDS["model"])
 
 
+@pytest.mark.slow
 def test_other_weights_in_the_mirror_do_not_become_alexnet(weights, monkeypatch):
     # The pin is code: no setting makes other weights pass for the published ones.
     monkeypatch.setattr(plugin, "WEIGHTS", PUBLISHED)

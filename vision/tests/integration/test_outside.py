@@ -382,6 +382,7 @@ def test_all_can_be_loaded(checkout):
 STYLES = [f"{list(INITS)[number % len(INITS)]}-{network}" for number, network in enumerate(NETWORKS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STYLES)
 def test_of_every_style_one_is_recorded_from(checkout, tmp_path, name):
     model = load_model(name)
@@ -393,6 +394,7 @@ def test_of_every_style_one_is_recorded_from(checkout, tmp_path, name):
     assert activity.values.std(axis=0).max() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
 def test_one_is_scored_and_its_record_says_where_it_is_from(checkout, monkeypatch, tmp_path, capfd):
     monkeypatch.delenv("BRAINSCORE_PLUGINS")

@@ -357,6 +357,7 @@ def test_nothing_that_a_candidate_says_chooses_whose_answers_these_are(remote, l
         (library / "models" / "hostile" / "newer.py").unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 @boxed
 def test_a_candidate_reaches_no_kept_answers(library, tmp_path, stimuli):
     answers_folder().mkdir(parents=True)

@@ -96,6 +96,7 @@ DESIGNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_a_model_that_never_looks_is_at_chance(sets, design):
     assert better_than_guesses(DESIGNS[design](*sets)) == {}
@@ -173,6 +174,7 @@ def test_who_never_looks_is_at_chance_in_each_registered_benchmark(stand_in, plu
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identifier", REGISTERED[SHARING])
 def test_who_never_looks_is_at_chance_on_a_set_that_two_plugins_share(stand_ins, identifier):
     importlib.import_module(f"brainscore_vision.benchmarks.{SHARING}.test").stand_in(stand_ins)

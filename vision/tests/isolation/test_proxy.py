@@ -169,9 +169,7 @@ def test_what_records_keep_of_a_model_is_the_same(remote):
 @pytest.mark.parametrize(
     ("model", "benchmark"),
     [
-        ("pixels", "SimulatedCortex2026.IT-ridgecv_signal"),
         ("pixels", "SimulatedCortex2026.V4-rdm"),
-        ("pixels", "SimulatedCortex2026.IT-temporal-ridge"),
         ("pixels", "SimulatedCortex2026-i2n"),
         ("gabor_bank", "SimulatedCortex2026.V1-pref_or"),
     ],

@@ -107,6 +107,7 @@ def test_shuffled_responses_are_those_to_other_stimuli():
     assert other["stimulus_id"].values.tolist() == truth["stimulus_id"].values.tolist()
 
 
+@pytest.mark.slow
 def test_registered_code_loads_the_stand_in(stand_ins):
     factory = data_registry.get("Geirhos2021_edge")
     stimuli = draw_stimuli("Geirhos2021_edge", 8, size_px=16, columns={"truth": ["cat", "dog"] * 4})

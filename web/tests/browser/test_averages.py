@@ -7,6 +7,8 @@ import pytest
 
 from brainscore_core.statistics.averages import Estimate, average_tree
 
+pytestmark = pytest.mark.slow
+
 PARENTS = {
     "neural": "average",
     "behavior": "average",

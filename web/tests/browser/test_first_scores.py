@@ -9,6 +9,8 @@ from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.site import build, read_data
 from brainscore_web.leaderboard.sources import FolderSource
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -20,6 +20,8 @@ from brainscore_web.leaderboard.pairs import decode, encode
 from brainscore_web.leaderboard.site import build, read_data
 from brainscore_web.leaderboard.sources import FolderSource
 
+pytestmark = pytest.mark.slow
+
 MADE = MadeUp.of("24x16", seed=1)
 ATTACK = "<img src=x onerror=fooled=1><script>fooled=2</script>"
 RECORDS = list(MADE.records())

@@ -13,6 +13,8 @@ from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.sources import FolderSource
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="session")
 def table_address(folder_of_table, serve):

@@ -307,6 +307,7 @@ def test_a_run_that_is_not_told_or_cannot_be_read(records, source, made, tmp_pat
 # -- branches ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_path, content, read):
     git(tmp_path, "init", "-q")
     git(records, "add", "-A")

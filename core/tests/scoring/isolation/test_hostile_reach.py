@@ -72,6 +72,7 @@ print('reached' if found else 'refused')
 """
 
 
+@pytest.mark.slow
 def test_no_file_outside_is_found(succeeds, tmp_path):
     secret = tmp_path / "planted-9a7c.csv"
     secret.write_text("s3cret-value")

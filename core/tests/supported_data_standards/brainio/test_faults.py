@@ -107,11 +107,11 @@ def broken_entries(home):
 @pytest.mark.slow
 def test_kill_at_any_moment_of_download_and_extraction(server, tmp_path):
     trials = 100
-    names = [f"{number:03}.png" for number in range(300)]
-    archive = zip_of({name: random.Random(name).randbytes(2000) for name in names})  # noqa: S311 - just bytes
+    names = [f"{number:03}.png" for number in range(100)]
+    archive = zip_of({name: random.Random(name).randbytes(6000) for name in names})  # noqa: S311 - just bytes
     table = "stimulus_id,filename\n" + "".join(f"{name},{name}\n" for name in names)
     server.objects = {"/bucket/stimulus_X.zip": archive, "/bucket/stimulus_X.csv": table.encode()}
-    server.bytes_per_s = 2_000_000  # of each connection
+    server.bytes_per_s = 8_000_000  # of each connection
     reference = {
         "identifier": "X",
         "bucket": "bucket",

@@ -60,6 +60,7 @@ def brain(stimuli, shares):
     return KnownAnswers(answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_brain_reaches_the_ceiling_and_a_model_without_configuration_gets_nothing(silhouettes, kind):
     orientation, disturbed = KINDS[kind]

@@ -22,6 +22,7 @@ def stand_in(stand_ins, dataset):
     return stimuli
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", CEILINGS)
 def test_models_that_are_as_accurate_as_people_reach_the_ceiling(stand_ins, dataset):
     stimuli = stand_in(stand_ins, dataset)

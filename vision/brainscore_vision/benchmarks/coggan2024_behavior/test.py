@@ -62,6 +62,7 @@ def model_with(stimuli, shares):
     return KnownAnswers(answers, visual_degrees=10)
 
 
+@pytest.mark.slow
 def test_a_brain_reaches_the_ceiling_and_shuffled_conditions_do_not(images):
     benchmark = load_benchmark(IDENTIFIER)
     assert 0.5 < float(benchmark.ceiling) < 1

@@ -50,6 +50,7 @@ QUICK = [name for name in IDENTIFIERS if name.endswith((".V1-ridge", ".IT-ridgec
 OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in IDENTIFIERS if name not in QUICK]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identifier", [*QUICK, *OTHERS])
 def test_responses_are_predicted_up_to_their_reliability(brain, identifier):
     benchmark = load_benchmark(identifier)

@@ -72,6 +72,7 @@ class Watched(PrecomputedFeatures):
         return super().look_at(stimuli, number_of_trials)
 
 
+@pytest.mark.slow
 def test_population_that_solves_images_in_their_order_reaches_the_ceiling(course):
     model = Watched(course)
     score = load_benchmark("Kar2019-ost")(model)

@@ -134,6 +134,7 @@ def some_quick(identifiers):
     return [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in identifiers]
 
 
+@pytest.mark.slow
 def test_one_region_of_one_subject(truth):
     assembly = load_repetitions("sub-03", "V4", PER_SUBJECT)
     assert assembly.sizes["neuroid"] == 6  # of ten voxels, four are unreliable
@@ -147,6 +148,7 @@ def test_one_region_of_one_subject(truth):
     assert len(counts) == N_SHARED + N_OOD + N_OWN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identifier", some_quick(RIDGE))
 def test_responses_are_predicted_up_to_their_reliability(brain, identifier):
     score = load_benchmark(identifier)(brain)

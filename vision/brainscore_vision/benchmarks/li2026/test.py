@@ -76,6 +76,7 @@ def test_geometry_is_compared_animal_by_animal(truth):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(brain), visual_degrees=11)))) < 0.15
 
 
+@pytest.mark.slow
 def test_time_courses_are_for_models_that_have_one(stand_ins):
     repetitions, signal = recordings(
         draw_stimuli("Li2026", 40),

@@ -46,6 +46,7 @@ def model_right_about(stimuli, n_right):
     return KnownAnswers(dict(zip(stimuli["stimulus_id"], answers, strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EXPERIMENTS)
 def test_models_that_are_as_accurate_as_people_reach_the_ceiling(curves, kind):
     benchmark = load_benchmark(f"Lonnqvist2024_{kind}BehavioralAccuracyDistance")

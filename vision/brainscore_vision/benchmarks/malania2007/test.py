@@ -123,6 +123,7 @@ def test_without_flankers(people):
     assert 0 < score.attrs["error"] < 0.1
 
 
+@pytest.mark.slow
 def test_a_model_that_guesses_has_no_threshold(people):
     score = load_benchmark("Malania2007.short2-threshold_elevation")(RandomModel())
     assert float(score) == 0

@@ -113,6 +113,7 @@ def shown_in(stimuli):
     return np.searchsorted(OBJECTS, stimuli["image_label"]), np.array([conditions.index(each) for each in both])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_model_that_errs_like_people_reaches_the_ceiling(stimuli, metric):
     benchmark = load_benchmark(f"Maniquet2024-{metric}")

@@ -268,6 +268,7 @@ def test_pixels_are_no_neurons_and_gabor_filters_are_more_like_them(drawn):
     assert pixels < gabors
 
 
+@pytest.mark.slow
 def test_the_factory_of_the_tutorial(drawn):
     # Published plugins import it from that plugin; those of this repository ask for it by its identifier.
     ceiling = importlib.import_module("brainscore_vision.metrics.distribution_similarity").NeuronalPropertyCeiling

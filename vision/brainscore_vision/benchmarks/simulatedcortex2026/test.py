@@ -78,6 +78,7 @@ def test_shuffled_stimuli_reach_zero(region):
     assert np.abs(scores).max() < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["ridge", "rdm", "cka"])
 @pytest.mark.parametrize("region", IT_QUICK)
 def test_other_metrics_find_the_generating_population_and_nothing_in_shuffled_stimuli(region, metric):
@@ -210,6 +211,7 @@ def test_choices_are_registered_and_reliable():
     assert float(benchmark.ceiling) == pytest.approx(0.631, abs=0.005)
 
 
+@pytest.mark.slow
 def test_what_people_believe_and_the_population_that_they_read_reach_one_within_the_interval():
     benchmark = load_benchmark("SimulatedCortex2026-i2n")
     people = PrecomputedFeatures(load_dataset("SimulatedCortex2026.choices.truth"), 8)

@@ -19,6 +19,7 @@ def model():
     return load_model("efficientnet_lite1")
 
 
+@pytest.mark.slow
 def test_a_cup_of_coffee_is_an_espresso(model, tmp_path):
     data = pytest.importorskip("skimage.data", reason="scikit-image has the picture")
     height, width = data.coffee().shape[:2]

@@ -130,6 +130,7 @@ def test_c2_is_the_strongest_s2_of_all_bands(network, scenes):
     assert 0 < c2.min() < c2.max() <= 1
 
 
+@pytest.mark.slow
 def test_c2_knows_a_scene_that_moved(network, scenes):
     large = torch.stack([dead_leaves(np.random.default_rng(200 + n), side_px=260) for n in range(3)])
     still, moved = (run(network, large[:, :, at : at + 224, at : at + 224]) for at in (10, 17))

@@ -436,6 +436,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_is_asked_for_in_whatever_order_after_whatever_happened(stimuli, seed, monkeypatch):
     rng = np.random.default_rng(seed)

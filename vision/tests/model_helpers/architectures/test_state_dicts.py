@@ -46,6 +46,7 @@ def test_every_table_has_its_network():
     assert {path.stem for path in TABLES.glob("*.txt")} == set(NETWORKS)
 
 
+@pytest.mark.slow
 def test_an_area_of_cornet_is_what_its_equation_says():
     network = build_random(CORnetS)
     area, inputs = network.IT, torch.randn(2, 256, 14, 14, generator=torch.Generator().manual_seed(1))
