@@ -102,7 +102,10 @@ def network_of(row: Row) -> tuple[nn.Module, object]:
             torch.manual_seed(0)
             return build().eval(), declared
     if not row.weights:
+        from brainscore_vision.model_helpers.adapters.libraries import check_memory  # heavy: xarray
+
         network = _of_library(row)
+        check_memory(row.identifier, network)
         return network.read(network.fetch()).eval(), declared
     path = weights.fetch_checkpoint(row.weights, row.digest or None)
     state = renamed(weights.read_checkpoint(path, entry=row.entry or None), row.names)

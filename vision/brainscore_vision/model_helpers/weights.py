@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ __all__ = [
     "fetch_checkpoint",
     "fetch_weights",
     "fit_weights",
+    "hub_address",
     "load_weights",
     "read_checkpoint",
 ]
@@ -121,10 +123,10 @@ def fetch_checkpoint(address: str, digest: str | None = None) -> Path:
         SHA-1 of a file in S3; SHA-256, or its first digits, of any. None trusts the version in S3, or the first
         download.
     """
-    repository, at, revision_and_file = address.removeprefix("hub:").partition("@")
-    if at and address.startswith("hub:"):
-        return fetch_checkpoint(f"https://huggingface.co/{repository}/resolve/{revision_and_file}", digest)
     folder = settings().home / "weights" / text_digest(address)[:_ADDRESS_DIGITS]  # many files are called latest.pt
+    repository, at, revision_and_file = address.removeprefix("hub:").partition("@")
+    if at and address.startswith("hub:"):  # named as at that hub, wherever the hub is
+        address = f"{hub_address()}/{repository}/resolve/{revision_and_file}"
     if not address.startswith("s3://"):
         return fetch_weights(address, digest, None if digest else folder)
     from brainscore_core.supported_data_standards.brainio import fetch  # heavy: pandas
@@ -134,6 +136,11 @@ def fetch_checkpoint(address: str, digest: str | None = None) -> Path:
     digests = {"sha1" if len(digest) == _SHA1_DIGITS else "sha256": digest} if digest else {}
     source = fetch.S3Object(bucket=bucket, key=key, version_id=version_id or None, **digests)
     return fetch.fetch(source, folder / Path(key).name)
+
+
+def hub_address() -> str:
+    """Return the address of the Hugging Face hub, which ``HF_ENDPOINT`` replaces as it does for its own client."""
+    return os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
 
 
 def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str = "") -> dict[str, torch.Tensor]:

@@ -173,6 +173,9 @@ def test_a_network_larger_than_the_machine_is_refused_before_its_download(mirror
         ConfigurationError, match=r"has 4,\d{3},\d{3},\d{3} parameters: loading it takes 3\d GB .* has 24 GB"
     ):
         load_model("timm:eva02_enormous_patch14_clip_224")
+    monkeypatch.setattr(libraries, "available_memory", lambda: 10**9)
+    with pytest.raises(ConfigurationError, match=r"convnext_xxlarge:clip\S+ has 846,471,016 parameters"):
+        load_model("convnext_xxlarge:clip_laion2b_soup_ft_in1k")
 
 
 def test_a_row_of_a_table_gives_layers_size_and_weights(mirror):

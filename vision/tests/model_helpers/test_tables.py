@@ -64,6 +64,14 @@ def test_a_checkpoint_of_any_address_and_form(publish, tmp_path, weights, names,
     assert all(torch.equal(value, network.state_dict()[name]) for name, value in constant_weights(row).items())
 
 
+def test_another_hub_has_the_checkpoints_of_the_hub(publish, tmp_path, monkeypatch):
+    row = dataclasses.replace(SMALL, weights="hub:lab/net@main/net.pth")
+    publish(row, constant_weights(row))
+    (tmp_path / "mirror/huggingface.co").rename(tmp_path / "mirror/hub.example.org")
+    monkeypatch.setenv("HF_ENDPOINT", "https://hub.example.org/")
+    assert network_of(row)[0].fc.bias.shape == (7,)
+
+
 def test_the_first_download_is_pinned_and_files_of_one_name_do_not_meet(publish, tmp_path):
     rows = [dataclasses.replace(SMALL, weights=f"https://a.example.org/{seed}/latest", degrees="4") for seed in (1, 2)]
     networks = []

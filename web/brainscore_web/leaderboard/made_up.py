@@ -110,6 +110,7 @@ class MadeUp:
             year=int(rng.integers(2015, 2027)) if is_described else None,
             parameters=int(10 ** rng.uniform(5.5, 9.3)) if is_described else None,
             training=_TRAINING[int(rng.integers(len(_TRAINING)))] if is_described else None,
+            image_size=(224, 384)[number % 2] if is_described else None,
             public=number % 13 != 4,
             imagenet=float(np.round(0.35 + 0.5 / (1 + np.exp(-self._abilities[number])), 4)) if number % 5 else None,
             licence=("MIT", "Apache-2.0", "CC-BY-NC-4.0", None)[number % 4],

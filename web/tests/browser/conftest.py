@@ -268,6 +268,7 @@ def small_board(n_models=60, n_of_region=8):
         "training": [("Meadow-1M", "Harbour-400M, filtered")[number % 2] for number in range(n_models)],
         "public": [number % 4 != 1 for number in range(n_models)],
         "imagenet": [None] * n_models,
+        "image_size": [(224, 384, None)[number % 3] for number in range(n_models)],
     }
     top = [
         node for node in range(n) if nodes["depth"][node] < 2 or (nodes["depth"][node] == 2 and not nodes["leaf"][node])

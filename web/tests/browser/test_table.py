@@ -180,6 +180,10 @@ def test_search_and_filters(table, board_of_table):
     page.locator("#clear").click()
     assert page.locator("#found").inner_text() == "60 of 60 models"
     assert "#" not in page.url
+    page.locator("#smin").fill("300")
+    assert sorted(slugs(page, board)) == [
+        slug for slug, size in zip(models["slug"], models["image_size"], strict=True) if size == 384
+    ]
 
 
 def test_words_of_a_search_are_joined_and_excluded(table, board_of_table):

@@ -17,8 +17,7 @@ from urllib.parse import unquote, urlsplit
 from brainscore_core.config import settings
 from brainscore_core.errors import DownloadError, UnknownIdentifierError
 from brainscore_core.transfer.unzip import unzip
-from brainscore_vision.model_helpers.adapters.adapted import import_framework
-from brainscore_vision.model_helpers.weights import CheckpointError, fetch_weights
+from brainscore_vision.model_helpers.weights import CheckpointError, fetch_weights, hub_address
 
 if TYPE_CHECKING:
     from torch import nn
@@ -102,12 +101,11 @@ def _home(host: str, path: str) -> Path:
 
 def _fetch_from_hub(repository: str, revision: str, *files: str) -> Path:
     """Fetch the first of some files that a repository of the Hugging Face hub has."""
-    hub = import_framework("huggingface_hub.constants", "The Hugging Face hub", "huggingface_hub")
     place = f"{repository}/resolve/{revision or 'main'}"
     problems = []
     for file in files:
         try:  # wherever the hub is, its files are kept in one place
-            return fetch_weights(f"{hub.ENDPOINT}/{place}/{file}", None, _home("huggingface.co", place))
+            return fetch_weights(f"{hub_address()}/{place}/{file}", None, _home("huggingface.co", place))
         except DownloadError as error:
             problems.append(error)
     raise problems[0]

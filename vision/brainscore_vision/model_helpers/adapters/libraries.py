@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from brainscore_vision.model_helpers.brain_transformation.mapping import Layers
     from brainscore_vision.model_interface import BrainModel
 
-__all__ = ["LIBRARIES", "Library", "load"]
+__all__ = ["LIBRARIES", "Library", "check_memory", "load"]
 
 _MOST_SHOWN = 5
 
@@ -157,7 +157,7 @@ def load(
         known = ", ".join(f"{scheme}:" for scheme in LIBRARIES)
         raise UnknownIdentifierError(f"{name!r} names no library; expected a name that starts with one of {known}.")
     network = LIBRARIES[scheme].network(rest, arguments)
-    _check_memory(name, network)
+    check_memory(name, network)
     module = _with_weights(name, network, weights)
     candidates = default_layers(module) if layers is None else list(layers)
     if region_layer_map is None and candidates:
@@ -188,7 +188,8 @@ def _with_weights(name: str, network: Network, weights: str | Path | Mapping[str
         raise CheckpointError(f"{path} does not fit {name}: {' '.join(lines[:_MOST_SHOWN])}{more}") from error
 
 
-def _check_memory(name: str, network: Network) -> None:
+def check_memory(name: str, network: Network) -> None:
+    """Raise a `ConfigurationError` if a network and the file of its weights exceed the free memory."""
     count, size_bytes = network.size()
     # The file and the network are in memory at once.
     if 2 * size_bytes > available_memory():

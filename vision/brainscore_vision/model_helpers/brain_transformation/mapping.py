@@ -139,7 +139,8 @@ class LayerMappedModel(BrainModel):
     def _no_layer(self, region: str) -> str:
         remedy = (
             f"Pass region_layer_map={{{region!r}: '<layer>'}} to ModelCommitment, or put it as JSON into the file "
-            f"region_layer_map/{self.identifier}.json in the folder of the model's plugin."
+            f"region_layer_map/{self.identifier}.json in the folder of the model's plugin; brainscore score takes "
+            f"--region-layer {region}=<layer> for a model in a file."
         )
         if not self.region_layer_map:
             return f"Model {self.identifier!r} has no layer for region {region!r}, nor for any other. {remedy}"

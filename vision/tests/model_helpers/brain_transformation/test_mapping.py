@@ -51,6 +51,7 @@ def test_a_region_without_a_layer_is_an_error_that_teaches(activations_model, st
     with pytest.raises(KeyError) as caught:
         model.start_recording("V4")
     assert "no layer for region 'V4'; it has V1" in str(caught.value)
+    assert "--region-layer V4=<layer>" in str(caught.value)
     assert "region_layer_map/net.json" in str(caught.value)
     with pytest.raises(RuntimeError, match="start_recording"):
         model.look_at(stimuli)

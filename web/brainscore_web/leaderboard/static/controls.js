@@ -8,7 +8,7 @@
 
   // -- search and filters ---------------------------------------------------------------------------------------------
 
-  const INPUTS = ["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax", "below"];
+  const INPUTS = ["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax", "smin", "smax", "below"];
 
   const fill = (id, values) => {
     const options = [...new Set(values.filter((value) => value !== null))].sort(new Intl.Collator("en").compare);
@@ -83,7 +83,7 @@
     BrainScore.table.update();
   });
   byId("clear").addEventListener("click", () => {
-    state.set(Object.fromEntries(["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax"].map((name) => [name, null])));
+    state.set(Object.fromEntries(["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax", "smin", "smax"].map((name) => [name, null])));
     showState();
     BrainScore.table.update();
     byId("q").focus();

@@ -151,6 +151,7 @@
     for (const [low, high, values, scale, told] of [
       ["pmin", "pmax", models.parameters, 1e6, (text) => `${text} M parameters`],
       ["ymin", "ymax", models.year, 1, (text) => `year ${text}`],
+      ["smin", "smax", models.image_size, 1, (text) => `${text} pixels`],
     ]) {
       const [from, to] = [number(low), number(high)];
       if (from === null && to === null) continue;
