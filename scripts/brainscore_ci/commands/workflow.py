@@ -13,7 +13,17 @@ from brainscore_ci.jobs.credentials import start_again_without_credentials
 from brainscore_core.command_line import WRONG_USAGE, say
 from brainscore_core.errors import BrainScoreError
 
-__all__ = ["collect", "fetch_data", "list_plugins", "open_data", "reconcile", "report", "score_pairs", "submission"]
+__all__ = [
+    "collect",
+    "fetch_data",
+    "list_plugins",
+    "open_data",
+    "portal_submission",
+    "reconcile",
+    "report",
+    "score_pairs",
+    "submission",
+]
 
 _MINUTES = 330.0  # a job may take 6 hours and has to upload its records
 
@@ -146,6 +156,25 @@ def submission(
     from brainscore_ci.commands.work import answering
 
     return answering.submission(issue, url=url, archive=archive, base=base, remote=remote, reply=reply)
+
+
+def portal_submission(
+    archive: Annotated[Path, typer.Argument(help="zip file with plugins")],
+    libraries: Annotated[list[str], typer.Option("--library-folder", help="folder of a package with plugins")],
+    issue: Annotated[int | None, typer.Option(help="also open pull requests, as part of this issue")] = None,
+    login: Annotated[str, typer.Option(help="login of the submitter")] = "",
+    number: Annotated[int, typer.Option(help="number of the submitter's account")] = 0,
+    base: Annotated[str, typer.Option(help="target branch of the pull requests")] = "main",
+    remote: Annotated[str, typer.Option(help="repository to clone and push to (default: that on GitHub)")] = "",
+) -> int:
+    """Print as JSON what a zip file holds and which problems it has, for the portal; runs nothing of the file.
+
+    With --issue it opens a pull request for each plugin and reads the environment variables of `submission`.
+    """
+    from brainscore_ci.commands.work import answering
+
+    submitter = None if issue is None else (issue, login, number)
+    return answering.portal_submission(archive, libraries, submitter, base=base, remote=remote)
 
 
 def list_plugins(

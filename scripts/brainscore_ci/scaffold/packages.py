@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import csv
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from brainscore_core.identity.digest import file_digest
 from brainscore_core.inspection.files import check_path, guess_class
 from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import registration_code
+from brainscore_core.untrusted import Line, Untrusted, adapter_of, read, read_start
 from brainscore_core.validation.problem import raise_errors
 
-__all__ = ["Assembly", "Package", "Stimuli", "read_package", "registrations"]
+__all__ = ["Assembly", "Package", "Place", "Stimuli", "read_package", "registrations"]
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,20 @@ class Assembly:
 
 
 @dataclass(frozen=True)
+class Place(Untrusted):
+    """Where a file was published."""
+
+    bucket: Line
+    version_id: Line | None
+
+
+@dataclass(frozen=True)
 class Package:
-    """Content of a folder of packaged files, sorted by identifier."""
+    """Content of a folder of packaged files, sorted by identifier, and file names with places if published."""
 
     stimuli: tuple[Stimuli, ...]
     assemblies: tuple[Assembly, ...]
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     @property
     def files(self) -> dict[Path, str]:
@@ -82,6 +93,8 @@ def read_package(folder: Path) -> Package:
     ------
     ConfigurationError
         If the folder is missing or holds no package.
+    CorruptFileError
+        If ``published.json`` beside the files, file name -> ``bucket`` and ``version_id``, cannot be read.
     StimulusError
         If the files break the data standard; lists every problem.
     """
@@ -102,7 +115,9 @@ def read_package(folder: Path) -> Package:
     # File names have _ for a dot in the identifier; assemblies store the exact identifier.
     written = {one.stimuli.replace(".", "_"): one.stimuli for one in assemblies if one.stimuli}
     stimuli = [_stimuli(table, written) for table in tables]
-    return Package(tuple(stimuli), tuple(assemblies))
+    published = folder / "published.json"
+    places = read(adapter_of(dict[str, Place]), read_start(published), published.name) if published.is_file() else {}
+    return Package(tuple(stimuli), tuple(assemblies), places)
 
 
 def _stimuli(table: Path, written: dict[str, str]) -> Stimuli:
@@ -151,11 +166,18 @@ def registrations(package: Package, library: str) -> str:
     """Return the code that registers a package: imports, an empty line, registrations."""
     imports: dict[str, set[str]] = {}
     blocks: list[str] = []
+    described: dict[str, str | None]
     for one in package.stimuli:
         described = {"identifier": one.identifier, "csv_sha1": one.csv_sha1, "zip_sha1": one.zip_sha1}
+        table, archive = package.places.get(one.csv.name), package.places.get(one.zip.name)
+        if table and archive and table.bucket == archive.bucket:
+            described |= {"bucket": table.bucket}
+            described |= {"csv_version_id": table.version_id, "zip_version_id": archive.version_id}
         _add(registration_code(described, library=library), imports, blocks)
     for assembly in package.assemblies:
         described = {"identifier": assembly.identifier, "sha1": assembly.sha1, "cls": assembly.class_name}
+        if place := package.places.get(assembly.file.name):
+            described |= {"bucket": place.bucket, "version_id": place.version_id}
         code = registration_code(assembly_package=described, stimulus_set_identifier=assembly.stimuli, library=library)
         _add(code, imports, blocks)
     lines = [f"from {module} import {', '.join(sorted(imports[module]))}" for module in sorted(imports)]

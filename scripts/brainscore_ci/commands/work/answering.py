@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_ci.checks.runner import check_named, workplace
@@ -12,12 +13,14 @@ from brainscore_ci.github.client import API, HttpGitHub
 from brainscore_ci.planning.policy import read_policy
 from brainscore_ci.reporting.reconcile import reconciler
 from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy, apply, describe
-from brainscore_ci.submission.archive import ArchivePolicy
+from brainscore_ci.submission.archive import ArchivePolicy, Rejection, inspect_archive
 from brainscore_ci.submission.forge import HttpForge
-from brainscore_ci.submission.publish import Remote, submit
+from brainscore_ci.submission.owners import Submitter
+from brainscore_ci.submission.publish import Check, Remote, publish, submit
+from brainscore_ci.submission.request import Submission
 from brainscore_core.command_line import FAILED, show
 
-__all__ = ["reconcile", "submission"]
+__all__ = ["portal_submission", "reconcile", "submission"]
 
 
 def reconcile(missing: Path | None, *, dry_run: bool) -> int:
@@ -40,15 +43,44 @@ def reconcile(missing: Path | None, *, dry_run: bool) -> int:
     return FAILED if outcome.problems else 0
 
 
+def portal_submission(
+    file: Path, libraries: Sequence[str], submitter: tuple[int, str, int] | None, *, base: str, remote: str
+) -> int:
+    """See the command; `submitter` is issue, login and number of the account."""
+    archive = inspect_archive(file, policy=ArchivePolicy(libraries=tuple(libraries)))
+    if isinstance(archive, Rejection):
+        show(json.dumps({"findings": [str(problem) for problem in archive.problems], "plugins": [], "pulls": []}))
+        return 0
+    plugins = (archive, *archive.rest)
+    findings: list[str] = []
+    pulls = []
+    if submitter is not None:
+        issue, login, number = submitter
+        request = Submission(
+            issue=issue, submitter=Submitter(login=login, account=number), description="From the portal."
+        )
+        forge, target = _github(base, remote)
+        for plugin in plugins:
+            outcome = publish(plugin, request, forge, target, check=_check_against(base))
+            findings += map(str, outcome.problems)
+            if outcome.state == "refused":
+                break
+            pulls += [] if outcome.pull is None else [outcome.pull]
+    listed = [
+        {"plugin": str(plugin.plugin), "files": sorted(plugin.files), "notes": plugin.notes} for plugin in plugins
+    ]
+    show(json.dumps({"findings": findings, "plugins": listed, "pulls": pulls}))
+    return 0
+
+
 def submission(issue: int, *, url: str, archive: Path | None, base: str, remote: str, reply: bool) -> int:
     """See the command."""
-    name, token = (os.environ.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN"))
-    server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
+    forge, target = _github(base, remote)
     outcome = submit(
-        HttpForge(name, token, api=os.environ.get("GITHUB_API_URL") or API),
-        Remote(url=remote or f"{server}/{name}.git", base=base, token="" if remote else token),
+        forge,
+        target,
         issue,
-        check=lambda checkout, folder: check_named(workplace(checkout), [str(folder)], f"origin/{base}").findings,
+        check=_check_against(base),
         url=url,
         file=archive,
         policy=ArchivePolicy(libraries=read_policy(Path()).libraries),
@@ -57,3 +89,14 @@ def submission(issue: int, *, url: str, archive: Path | None, base: str, remote:
     show(str(outcome))
     append_summary(outcome.answer() + "\n")
     return FAILED if outcome.state == "refused" else 0
+
+
+def _github(base: str, remote: str) -> tuple[HttpForge, Remote]:
+    name, token = (os.environ.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN"))
+    server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
+    target = Remote(url=remote or f"{server}/{name}.git", base=base, token="" if remote else token)
+    return HttpForge(name, token, api=os.environ.get("GITHUB_API_URL") or API), target
+
+
+def _check_against(base: str) -> Check:
+    return lambda checkout, folder: check_named(workplace(checkout), [str(folder)], f"origin/{base}").findings

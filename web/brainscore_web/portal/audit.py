@@ -1,0 +1,54 @@
+"""Keep an audit log that can only be appended to: each line's digest covers the line before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select, text
+
+from brainscore_web.portal.tables import AuditEntry
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+__all__ = ["append", "digest_of", "first_broken"]
+
+_LOCK = 0x6272_6169  # of PostgreSQL's advisory locks
+
+
+def digest_of(previous: str, entry: AuditEntry) -> str:
+    """Return the digest of a line after another one."""
+    line = [previous, entry.number, repr(entry.at), entry.actor, entry.action, entry.subject, entry.details]
+    return hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()
+
+
+def append(session: Session, at: float, actor: int, action: str, subject: str, **details: Any) -> None:
+    """Add a line in the transaction of what it is about; actor 0 is the portal itself."""
+    if session.get_bind().dialect.name == "postgresql":  # SQLite has one writer at a time
+        session.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+    last = session.scalars(select(AuditEntry).order_by(AuditEntry.number.desc()).limit(1)).first()
+    entry = AuditEntry(
+        number=last.number + 1 if last else 1, at=at, actor=actor, action=action, subject=subject, details=details
+    )
+    entry.digest = digest_of(last.digest if last else "", entry)
+    session.add(entry)
+    session.flush()
+
+
+def first_broken(entries: Iterable[AuditEntry], head: str | None = None) -> int | None:
+    """Return the number of the first line that was changed, moved or removed; None if the chain is whole.
+
+    With `head`, the digest of the last line noted elsewhere, missing lines at the end are found too: their number is
+    one above the last.
+    """
+    previous, number, is_noted = "", 0, head is None
+    for entry in entries:
+        number += 1
+        if entry.number != number or entry.digest != digest_of(previous, entry):
+            return number
+        previous = entry.digest
+        is_noted = is_noted or previous == head
+    return None if is_noted else number + 1

@@ -1,0 +1,112 @@
+"""Define the commands ``brainscore portal ...``; each imports its body when it is called."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brainscore_core import command_line
+from brainscore_core.errors import ConfigurationError, count
+
+if TYPE_CHECKING:
+    from brainscore_web.portal.settings import PortalSettings
+
+__all__ = ["portal"]
+
+portal = command_line.make_app("Serve the portal that takes uploads, and look after it.")
+
+
+def _check_installed() -> None:
+    missing = [name for name in ("alembic", "authlib", "fastapi", "sqlalchemy", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise ConfigurationError(f"The portal needs {', '.join(missing)}: pip install 'brainscore-web[portal]'.")
+
+
+def _settings() -> PortalSettings:
+    _check_installed()
+    from brainscore_web.portal.settings import PortalSettings
+
+    return PortalSettings.of(os.environ)
+
+
+@portal.command("serve", cls=command_line.Command)
+def serve(
+    demo: Annotated[
+        bool, typer.Option("--demo", help="with an S3 in memory and a sign-in of its own; nothing is kept")
+    ] = False,
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on")] = 8060,
+    worker: Annotated[bool, typer.Option("--worker/--no-worker", help="also check uploads, in a thread")] = True,
+) -> int:
+    """Serve the portal until Ctrl-C. Settings are the variables BRAINSCORE_PORTAL_...; see the page on hosting it."""
+    _check_installed()
+    from brainscore_web.portal import serving
+
+    if demo:
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="portal-")))
+            settings = stack.enter_context(serving.demonstration(folder, port))
+            serving.migrate(settings.database)
+            command_line.say(
+                f"{settings.public_url} is a demonstration: everything is gone when it stops. Ctrl-C stops."
+            )
+            serving.serve(settings, host, port, with_worker=worker)
+        return 0
+    settings = _settings()
+    serving.check_migrated(settings.database)
+    command_line.say(f"The portal listens on {host}:{port} for {settings.public_url}; Ctrl-C stops.")
+    serving.serve(settings, host, port, with_worker=worker)
+    return 0
+
+
+@portal.command("worker", cls=command_line.Command)
+def worker() -> int:
+    """Check uploads and publish them, until Ctrl-C; several may run."""
+    settings = _settings()
+    from brainscore_web.portal import serving
+
+    serving.work(settings)
+    return 0
+
+
+@portal.command("migrate", cls=command_line.Command)
+def migrate() -> int:
+    """Make the tables of the database, or bring them to this version."""
+    settings = _settings()
+    from brainscore_web.portal import serving
+
+    command_line.say(f"The database is at version {serving.migrate(settings.database)}.")
+    return 0
+
+
+@portal.command("verify-audit", cls=command_line.Command)
+def verify_audit(
+    head: Annotated[
+        str | None, typer.Option(metavar="DIGEST", help="digest of a line noted earlier: finds lines that were cut off")
+    ] = None,
+) -> int:
+    """Verify that no line of the audit log was changed, moved or removed; print the digest of the last one."""
+    settings = _settings()
+    from brainscore_web.portal import serving
+
+    number, broken, last = serving.verify_audit(settings.database, head)
+    if broken is not None:
+        command_line.say(f"The audit log is broken at line {broken}.")
+        return command_line.FAILED
+    command_line.show(last)
+    command_line.say(f"The audit log is whole: {count(number, 'line')}. Note the digest elsewhere.")
+    return 0
+
+
+@portal.command("secret", cls=command_line.Command)
+def secret() -> int:
+    """Print a new secret for BRAINSCORE_PORTAL_SECRET."""
+    command_line.show(secrets.token_urlsafe(48))
+    return 0

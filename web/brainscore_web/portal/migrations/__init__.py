@@ -1,0 +1,1 @@
+"""Change the tables of a portal from version to version."""

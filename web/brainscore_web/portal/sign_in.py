@@ -1,0 +1,236 @@
+"""Sign people in with an OAuth provider, in browsers and at terminals, and say who makes a request."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import httpx
+from authlib.integrations.base_client import OAuthError
+from authlib.integrations.starlette_client import OAuth
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi.responses import RedirectResponse
+from sqlalchemy import delete, select
+
+from brainscore_web.portal import audit
+from brainscore_web.portal.service import Service
+from brainscore_web.portal.states import refuse
+from brainscore_web.portal.tables import Device, Person, SignIn
+
+__all__ = ["COOKIE", "Visitor", "csrf_of", "make_oauth", "router", "signed_in", "visitor", "with_csrf"]
+
+COOKIE = "__Host-session"
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels: codes spell nothing
+
+router = APIRouter(include_in_schema=False)
+
+
+class Visitor:
+    """Who makes a request: a person, and the secret of the session in a browser if that is how they are known."""
+
+    def __init__(self, person: Person | None, session_secret: str | None) -> None:
+        self.person, self.session_secret = person, session_secret
+
+
+def make_oauth(service: Service) -> OAuth:
+    """Return the client of the provider."""
+    settings, oauth = service.settings, OAuth()
+    oauth.register(
+        "provider",
+        client_id=settings.client_id,
+        client_secret=settings.client_secret,
+        authorize_url=settings.authorize_url,
+        access_token_url=settings.token_url,
+        client_kwargs={"code_challenge_method": "S256", "timeout": 10},
+    )
+    return oauth
+
+
+def service_of(request: Request) -> Service:
+    """Return the service of the app that a request came to."""
+    service: Service = request.app.state.service
+    return service
+
+
+ServiceOf = Annotated[Service, Depends(service_of)]
+
+
+def visitor(request: Request, service: ServiceOf) -> Visitor:
+    """Return who makes a request; requests that change something must come from our own pages, or with a token."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token:
+        person = _person_of(service, token, "token")
+        if person is None:
+            raise refuse(401, "the token is unknown or has expired", where="Authorization", remedy="sign in again")
+        return Visitor(person, None)
+    secret = request.cookies.get(COOKIE)
+    person = _person_of(service, secret, "session") if secret else None
+    return Visitor(person, secret if person else None)
+
+
+VisitorOf = Annotated[Visitor, Depends(visitor)]
+
+
+def signed_in(request: Request, service: ServiceOf, visitor: VisitorOf) -> Person:
+    """Return the person of an API call, or refuse it; cookies alone change nothing."""
+    if visitor.person is None:
+        raise refuse(401, "nobody is signed in", remedy=f"sign in at {service.settings.public_url}/sign-in")
+    if visitor.session_secret is not None and request.method not in _SAFE:
+        check_csrf(service, visitor, request.headers.get("X-CSRF-Token", ""))
+    return visitor.person
+
+
+def with_csrf(service: ServiceOf, visitor: VisitorOf, csrf: Annotated[str, Form()] = "") -> Person:
+    """Return the person who sent a form of ours, or refuse it."""
+    if visitor.person is None:
+        raise refuse(401, "nobody is signed in", remedy=f"sign in at {service.settings.public_url}/sign-in")
+    check_csrf(service, visitor, csrf)
+    return visitor.person
+
+
+def csrf_of(service: Service, visitor: Visitor) -> str:
+    """Return the token that forms of a session must send; empty if nobody is signed in."""
+    secret = service.settings.secret.encode()
+    return (
+        hmac.new(secret, (visitor.session_secret or "").encode(), "sha256").hexdigest()
+        if visitor.session_secret
+        else ""
+    )
+
+
+def check_csrf(service: Service, visitor: Visitor, token: str) -> None:
+    """Refuse a request that does not prove that it comes from our own page."""
+    if not hmac.compare_digest(csrf_of(service, visitor).encode() or b"-", token.encode()):
+        raise refuse(403, "the request does not come from a page of this portal", remedy="load the page again")
+
+
+# -- browsers ----------------------------------------------------------------------------------------------------------
+
+
+@router.get("/sign-in")
+async def sign_in(request: Request, service: ServiceOf, to: str = "/") -> Any:
+    """Send a browser to the provider."""
+    request.session["to"] = to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/"
+    oauth = request.app.state.oauth
+    return await oauth.provider.authorize_redirect(request, f"{service.settings.public_url}/signed-in")
+
+
+@router.get("/signed-in")
+async def signed_in_there(request: Request, service: ServiceOf) -> RedirectResponse:
+    """Take a browser back from the provider, and give it a new session."""
+    try:
+        token = await request.app.state.oauth.provider.authorize_access_token(request)
+        async with httpx.AsyncClient(timeout=10) as client:
+            headers = {"Authorization": f"Bearer {token['access_token']}", "Accept": "application/json"}
+            answer = await client.get(service.settings.person_url, headers=headers)
+            account = answer.raise_for_status().json()
+        subject, login = str(int(account["id"])), str(account["login"])[:80]
+    except OAuthError as error:
+        raise refuse(403, f"the sign-in was not completed ({error.error[:80]})", remedy="sign in again") from error
+    except (httpx.HTTPError, KeyError, TypeError, ValueError) as error:
+        what = f"the provider of accounts did not answer as expected ({type(error).__name__})"
+        raise refuse(503, what, remedy="sign in again later", retry_s=10) from error
+    person = welcome(service, subject, login)
+    answer_ = RedirectResponse(request.session.pop("to", "/"), status_code=303)
+    secret = issue(service, person, "session")
+    answer_.set_cookie(
+        COOKIE, secret, max_age=service.settings.session_s, path="/", secure=True, httponly=True, samesite="lax"
+    )
+    request.session.clear()
+    return answer_
+
+
+@router.post("/sign-out")
+def sign_out(
+    service: ServiceOf, visitor: VisitorOf, _person: Annotated[Person, Depends(with_csrf)]
+) -> RedirectResponse:
+    """End a session, also on the server."""
+    with service.session() as session:
+        session.execute(delete(SignIn).where(SignIn.digest == _digest(visitor.session_secret or "")))
+    answer = RedirectResponse("/", status_code=303)
+    answer.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="lax")
+    return answer
+
+
+def welcome(service: Service, subject: str, login: str) -> Person:
+    """Return the person of an account, made at the first sign-in; the role follows the settings."""
+    maintainers = {name.strip().casefold() for name in service.settings.maintainers.split(",") if name.strip()}
+    with service.session() as session:
+        person = session.scalars(select(Person).where(Person.subject == subject)).first()
+        if person is None:
+            person = Person(subject=subject, login=login)
+            session.add(person)
+        person.login, person.role = login, "maintainer" if login.casefold() in maintainers else "contributor"
+        session.flush()
+        audit.append(session, time.time(), person.id, "sign in", str(person.id))
+    return person
+
+
+def issue(service: Service, person: Person, kind: str) -> str:
+    """Return the secret of a new session or token."""
+    secret = secrets.token_urlsafe(32)
+    seconds = service.settings.session_s if kind == "session" else service.settings.token_s
+    with service.session() as session:
+        session.add(SignIn(digest=_digest(secret), person_id=person.id, kind=kind, expires=time.time() + seconds))
+    return secret
+
+
+def _person_of(service: Service, secret: str, kind: str) -> Person | None:
+    with service.session(only_reads=True) as session:
+        found = session.get(SignIn, _digest(secret))
+        return found.person if found is not None and found.kind == kind and found.expires > time.time() else None
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+# -- terminals ---------------------------------------------------------------------------------------------------------
+
+
+def start_device(service: Service) -> dict[str, Any]:
+    """Return the codes for a terminal: its own secret one, and one that a person enters in a browser."""
+    device_code = secrets.token_urlsafe(32)
+    letters = "".join(secrets.choice(_LETTERS) for _ in range(8))
+    user_code, seconds = f"{letters[:4]}-{letters[4:]}", service.settings.device_s
+    with service.session() as session:
+        session.execute(delete(Device).where(Device.expires < time.time()))
+        session.add(Device(digest=_digest(device_code), user_code=user_code, expires=time.time() + seconds))
+    return {
+        "device_code": device_code,
+        "user_code": user_code,
+        "verification_uri": f"{service.settings.public_url}/device?code={quote(user_code)}",
+        "interval": 2,
+        "expires_in": seconds,
+    }
+
+
+def allow_device(service: Service, person: Person, user_code: str) -> None:
+    """Let a terminal act for a person who entered its code."""
+    code = "".join(letter for letter in user_code.upper() if letter in _LETTERS)
+    with service.session() as session:
+        query = select(Device).where(Device.user_code == f"{code[:4]}-{code[4:]}", Device.person_id.is_(None))
+        device = session.scalars(query).first()
+        if device is None or device.expires < time.time():
+            remedy = "start again at the terminal"
+            raise refuse(422, "the code is unknown, was used or has expired", where="code", remedy=remedy)
+        device.person_id = person.id
+        audit.append(session, time.time(), person.id, "allow a terminal", str(person.id))
+
+
+def take_token(service: Service, device_code: str) -> dict[str, Any]:
+    """Return the token of a terminal once its code was entered; 428 until then."""
+    with service.session() as session:
+        device = session.get(Device, _digest(device_code))
+        if device is None or device.expires < time.time():
+            raise refuse(400, "the device code is unknown, was used or has expired", remedy="start again")
+        if device.person_id is None:
+            raise refuse(428, "the code was not entered yet", remedy="enter it in a browser", retry_s=2)
+        person = session.get_one(Person, device.person_id)
+        session.delete(device)
+    return {"token": issue(service, person, "token"), "expires": time.time() + service.settings.token_s}

@@ -1,0 +1,174 @@
+"""Start a portal with an S3 and a provider of accounts, all on this machine."""
+
+import base64
+import hashlib
+import os
+import re
+import secrets
+import socket
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+
+import httpx
+import pytest
+
+pytest.importorskip("fastapi")
+from brainscore_web.portal import demo, serving, sign_in
+from brainscore_web.portal.app import make_app, make_service
+from brainscore_web.portal.checking.worker import Report, Worker
+from brainscore_web.portal.settings import PortalSettings
+
+BUCKETS = ("brainscore-public", "brainscore-quarantine", "brainscore-private")
+SUITABLE = Report([], {"__init__.py": "", "metadata.yml": 'access: "<public or private>"\n', "test.py": ""}, None)
+
+
+@pytest.fixture(scope="session")
+def s3():
+    """Return the address of an S3 in memory."""
+    os.environ.update(demo.KEYS)
+    with demo.storage(*BUCKETS) as address:
+        yield address
+
+
+@pytest.fixture
+def settings(s3, tmp_path):
+    return settings_for(s3, tmp_path)
+
+
+def settings_for(s3, tmp_path):
+    return PortalSettings(
+        database=f"sqlite:///{tmp_path / 'portal.sqlite'}",
+        folder=tmp_path / "work",
+        s3_endpoint=s3,
+        secret=secrets.token_hex(32),
+        maintainers="Boss",
+        part_bytes=5 * 2**20,
+        heartbeat_s=0.2,
+        silent_s=2,
+    )
+
+
+class Terminal(httpx.Client):
+    """Somebody who is signed in with a token; `put` files as the clients do."""
+
+    def __init__(self, address, token, **options):
+        headers = {"Authorization": f"Bearer {token}"}
+        super().__init__(base_url=f"{address}/api/v1/", timeout=60, headers=headers, **options)
+        self.storage = httpx.Client(timeout=60)
+
+    def announce(self, identifier, files, visibility="public"):
+        listed = [
+            {"name": name, "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in files.items()
+        ]
+        return self.post("uploads", json={"identifier": identifier, "visibility": visibility, "files": listed})
+
+    def urls(self, upload, file, content, numbers=None):
+        """Return URLs with headers, and the bytes of each part."""
+        size = upload["part_bytes"]
+        parts = [content[start : start + size] for start in range(0, len(content), size)]
+        wanted = [
+            {"number": number, "sha256": base64.b64encode(hashlib.sha256(part).digest()).decode()}
+            for number, part in enumerate(parts, 1)
+            if numbers is None or number in numbers
+        ]
+        answer = self.post(f"uploads/{upload['id']}/files/{file['number']}/parts", json={"parts": wanted})
+        assert answer.status_code == 200, answer.text
+        return [(entry, parts[entry["number"] - 1]) for entry in answer.json()["urls"]]
+
+    def put(self, entry, part):
+        return self.storage.put(entry["url"], content=part, headers=entry["headers"]).status_code
+
+    def send_files(self, upload, files):
+        for file in upload["files"]:
+            for entry, part in self.urls(upload, file, files[file["name"]]):
+                assert self.put(entry, part) == 200
+            answer = self.post(f"uploads/{upload['id']}/files/{file['number']}/complete")
+            assert answer.status_code == 200, answer.text
+
+    def upload(self, identifier, files, visibility="public"):
+        """Send all and finalize; return the upload's id."""
+        answer = self.announce(identifier, files, visibility)
+        assert answer.status_code in (200, 201), answer.text
+        self.send_files(answer.json(), files)
+        assert self.post(f"uploads/{answer.json()['id']}/finalize").status_code == 202
+        return answer.json()["id"]
+
+
+class RunningPortal:
+    """A portal that runs; `terminal` signs somebody in with a token, `browser` at the provider."""
+
+    def __init__(self, service, address):
+        self.service, self.address = service, address
+
+    def terminal(self, login):
+        subject = str(int.from_bytes(hashlib.sha256(login.casefold().encode()).digest()[:4], "big"))
+        person = sign_in.welcome(self.service, subject, login)
+        return Terminal(self.address, sign_in.issue(self.service, person, "token"))
+
+    def browser(self, login, **changed):
+        """Sign somebody in; `changed` replaces parameters of the way back."""
+        client = httpx.Client(base_url=self.address, timeout=30)
+        answer = client.get("/sign-in")
+        state = re.search(r"__Host-sign-in=[^;]+", answer.headers["set-cookie"]).group()
+        there = httpx.post(answer.headers["location"], data={"login": login})
+        back = httpx.URL(there.headers["location"])
+        back = back.copy_merge_params(changed)
+        self.back = httpx.get(back, headers={"Cookie": state})
+        session = re.search(r"__Host-session=[^;]+", ", ".join(self.back.headers.get_list("set-cookie")))
+        if session:
+            client.headers["Cookie"] = session.group()
+        return client
+
+    def worker(self):
+        return Worker(self.service, threading.Event())
+
+    def work(self, report=SUITABLE):
+        """Check what waits; with a report, outside of a box and with this verdict."""
+        worker = self.worker()
+        if report is not None:
+            worker._boxed = lambda upload, folder: report
+        while worker.step():
+            pass
+
+
+@contextmanager
+def running_portal(settings):
+    """Serve a portal at a free port, with accounts of a provider on this machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://localhost:{port}"
+    with demo.serving(demo.make_provider(address, "demo", "secret")) as provider_port:
+        accounts = f"http://localhost:{provider_port}"
+        service = make_service(
+            replace(
+                settings,
+                public_url=address,
+                client_id="demo",
+                client_secret="secret",  # noqa: S106 - of the provider here
+                authorize_url=f"{accounts}/authorize",
+                token_url=f"{accounts}/token",
+                person_url=f"{accounts}/user",
+            )
+        )
+        serving.migrate(settings.database)
+        with demo.serving(make_app(service), port=port):
+            yield RunningPortal(service, address)
+
+
+@pytest.fixture
+def serve():
+    return running_portal
+
+
+@pytest.fixture(scope="session")
+def serve_module():
+    return lambda s3, folder: running_portal(settings_for(s3, folder))
+
+
+@pytest.fixture
+def portal(settings):
+    with running_portal(settings) as portal:
+        yield portal

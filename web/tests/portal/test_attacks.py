@@ -1,0 +1,147 @@
+"""Try to reach others' uploads, to act in their name, and to leave the folders that the portal works in."""
+
+import base64
+import hashlib
+import re
+
+import httpx
+import pytest
+
+from brainscore_web.portal.states import UploadLimits, check_files
+
+SMALL = {"b.csv": b"b" * 10}
+LIMITS = UploadLimits(most_files=3, most_file_bytes=100, part_bytes=10, left_bytes=150)
+
+
+@pytest.fixture(scope="module")
+def scene(s3, tmp_path_factory, serve_module):
+    """Return a portal where Ada has one upload in progress and a private one that is published, and Eve."""
+    with serve_module(s3, tmp_path_factory.mktemp("attacks")) as portal:
+        ada, eve = portal.terminal("ada"), portal.terminal("eve")
+        private = ada.upload("Private2026", SMALL, "private")
+        portal.work()
+        upload = ada.announce("Mine2026", SMALL).json()
+        [(entry, part)] = ada.urls(upload, upload["files"][0], SMALL["b.csv"])
+        yield {
+            "portal": portal,
+            "ada": ada,
+            "eve": eve,
+            "id": upload["id"],
+            "private": private,
+            "url": entry["url"],
+            "headers": entry["headers"],
+            "part": part,
+        }
+
+
+PARTS = {"parts": [{"number": 1, "sha256": base64.b64encode(bytes(32)).decode()}]}
+REQUESTS = {
+    "read": ("GET", "uploads/{id}", None, 404),
+    "sign parts": ("POST", "uploads/{id}/files/1/parts", PARTS, 404),
+    "complete": ("POST", "uploads/{id}/files/1/complete", None, 404),
+    "finalize": ("POST", "uploads/{id}/finalize", None, 404),
+    "delete": ("DELETE", "uploads/{id}?confirm=Mine2026", None, 404),
+    "read a private plugin": ("GET", "uploads/{private}/plugin", None, 404),
+    "download private data": ("GET", "uploads/{private}/data/b.csv", None, 404),
+    "open a pull request": ("POST", "uploads/{private}/pull-request", None, 404),
+    "review": ("POST", "uploads/{id}/review", {"verdict": "approve"}, 403),
+    "list everybody's": ("GET", "uploads?all=1", None, 403),
+    "leave the path": ("GET", "uploads/..%2f..%2fetc%2fpasswd", None, 404),
+    "an id that is SQL": ("GET", "uploads/' OR '1'='1", None, 422),
+    "open a submission": ("POST", "submissions/{id}/open", None, 404),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_others_uploads_cannot_be_reached(scene, name):
+    method, path, body, status = REQUESTS[name]
+    before = scene["ada"].get(f"uploads/{scene['id']}").json()
+    for person, expected in ((scene["eve"], status), (httpx.Client(base_url=scene["eve"].base_url), 401)):
+        answer = person.request(method, path.format(**scene), json=body)
+        assert answer.status_code in {expected, 422 if status == 422 else expected, 404 if status == 404 else expected}
+        assert answer.json()["problems"]
+    assert scene["ada"].get(f"uploads/{scene['id']}").json() == before
+
+
+def swapped(url, name, value):
+    return re.sub(rf"({name}=)[^&]+", rf"\g<1>{value}", url)
+
+
+STORAGE = {
+    "another part": lambda scene: swapped(scene["url"], "partNumber", "2"),
+    "another upload": lambda scene: scene["url"].replace(scene["id"], scene["private"]),
+    "another bucket": lambda scene: scene["url"].replace("quarantine", "private"),
+    "a later end": lambda scene: swapped(scene["url"], "X-Amz-Expires", "604800"),
+    "no signature": lambda scene: scene["url"].partition("?")[0],
+    "an expired URL": lambda scene: swapped(scene["url"], "X-Amz-Date", "20200101T000000Z"),
+}
+
+
+@pytest.mark.parametrize("name", STORAGE)
+def test_presigned_urls_take_only_what_was_signed(scene, name):
+    answer = httpx.put(STORAGE[name](scene), content=scene["part"], headers=scene["headers"])
+    assert answer.status_code == 403, answer.text
+    assert httpx.get(scene["url"]).status_code == 403
+    other = base64.b64encode(hashlib.sha256(b"other").digest()).decode()
+    answer = httpx.put(scene["url"], content=b"other", headers={"x-amz-checksum-sha256": other})
+    assert answer.status_code == 403
+    private = f"{scene['portal'].service.settings.s3_endpoint}/brainscore-private/{scene['private']}/b.csv"
+    assert httpx.get(private).status_code == 403
+
+
+BROWSER = {
+    "no token in the form": ({}, 403),
+    "a wrong token": ({"X-CSRF-Token": "0" * 64}, 403),
+    "another origin": ({"Origin": "https://evil.example"}, 403),
+    "no origin": ({"Origin": "null"}, 403),
+    "another host": ({"Host": "evil.example"}, 421),
+}
+
+
+@pytest.mark.parametrize("name", BROWSER)
+def test_a_session_is_used_only_from_our_own_pages(scene, name):
+    headers, status = BROWSER[name]
+    browser = scene["portal"].browser("ada")
+    assert browser.get("/api/v1/me").json()["login"] == "ada"
+    answer = browser.post("/api/v1/uploads", headers=headers, json={"identifier": "X2026", "files": []})
+    assert answer.status_code == status
+    assert browser.post("/sign-out", headers=headers).status_code == status
+
+
+def test_cookies_headers_and_sign_in(scene):
+    portal = scene["portal"]
+    browser = portal.browser("ada")
+    cookies = [line for line in portal.back.headers.get_list("set-cookie") if line.startswith("__Host-session=")]
+    assert all(word in cookies[0] for word in ("HttpOnly", "Secure", "SameSite=lax", "Path=/"))
+    assert "Domain" not in cookies[0]
+    policy = browser.get("/api/v1/me").headers["Content-Security-Policy"]
+    assert {"default-src 'none'", "script-src 'self'", "require-trusted-types-for 'script'"} <= set(policy.split("; "))
+    for changed in ({"state": "forged"}, {"code": "forged"}):
+        stranger = portal.browser("mallory", **changed)
+        assert portal.back.status_code in (403, 503)
+        assert stranger.get("/api/v1/me").status_code == 401
+    away = httpx.get(f"{portal.address}/sign-in", params={"to": "//evil.example"})
+    assert away.headers["location"].startswith(portal.service.settings.authorize_url)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "files", "where"),
+    [
+        ("../x", [("a.csv", 1, None)], "identifier"),
+        ("<b>x</b>", [("a.csv", 1, None)], "identifier"),
+        *(
+            ("X2026", [(name, 1, None)], name)
+            for name in ("../a", "/etc/passwd", "a\\b", "C:a", "a\0b", ".a", "a/../b")
+        ),
+        ("X2026", [("a.csv", 1, None), ("A.csv", 1, None)], "A.csv"),
+        ("X2026", [("a.csv", 0, None)], "a.csv"),
+        ("X2026", [("a.csv", 101, None)], "a.csv"),
+        ("X2026", [("a.csv", 1, "f" * 63)], "a.csv"),
+        ("X2026", [], "files"),
+        ("X2026", [(f"{n}.csv", 1, None) for n in range(4)], "files"),
+        ("X2026", [("a.csv", 90, None), ("b.csv", 90, None)], "files"),
+    ],
+)
+def test_announced_files_that_are_refused(identifier, files, where):
+    assert where in {problem["where"] for problem in check_files(identifier, files, LIMITS)}
+    assert check_files("X2026", [("a/b.csv", 100, "f" * 64)], LIMITS) == []

@@ -1,0 +1,244 @@
+"""Send files to a portal, as the clients do, and see what becomes of them."""
+
+import io
+import random
+import time
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import httpx
+import pytest
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+
+from brainscore_web.portal import audit, serving, sign_in
+from brainscore_web.portal.checking.worker import Report, ReportedProblem
+from brainscore_web.portal.tables import AuditEntry, Upload
+
+FILES = {"a.nc": b"a" * (6 * 2**20), "b.csv": b"b" * 10}
+SMALL = {"b.csv": b"b" * 10}
+
+
+def state_of(person, upload_id):
+    answer = person.get(f"uploads/{upload_id}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_an_upload_is_received_checked_and_published(portal):
+    ada = portal.terminal("ada")
+    assert ada.get("me").json() == {"login": "ada", "role": "contributor", "quota_bytes": 10**11, "used_bytes": 0}
+    upload_id = ada.upload("Mine2026", FILES)
+    assert state_of(ada, upload_id)["state"] == "waiting"
+    portal.work()
+    state = state_of(ada, upload_id)
+    assert state["state"] == "published"
+    assert state["result"]["bucket"] == f"brainscore-public/{upload_id}"
+    for name, content in FILES.items():
+        version = state["result"]["files"][name]["version_id"]
+        address = f"{portal.service.settings.s3_endpoint}/brainscore-public/{upload_id}/{name}"
+        assert httpx.get(address, params={"versionId": version}).content == content  # by anybody
+    assert ada.get(f"uploads/{upload_id}/plugin").json()["files"]["metadata.yml"] == 'access: "public"\n'
+    with zipfile.ZipFile(io.BytesIO(ada.get(f"uploads/{upload_id}/plugin.zip").content)) as archive:
+        assert "data/mine2026/metadata.yml" in archive.namelist()
+    assert serving.verify_audit(portal.service.settings.database)[1] is None
+
+
+def test_an_interrupted_upload_resumes_by_the_parts_that_the_storage_has(portal):
+    ada = portal.terminal("ada")
+    first = ada.announce("Mine2026", FILES)
+    assert first.status_code == 201
+    entry, part = ada.urls(first.json(), first.json()["files"][0], FILES["a.nc"], [2])[0]
+    assert ada.put(entry, part) == 200
+    again = ada.announce("Mine2026", FILES)  # another tab, or a server that was started again
+    assert again.status_code == 200
+    assert again.json()["id"] == first.json()["id"]
+    received = state_of(ada, again.json()["id"])["files"][0]["received"]
+    assert [(entry["number"], entry["size"]) for entry in received] == [(2, 2**20)]
+    path = f"uploads/{again.json()['id']}"
+    missing = ada.post(f"{path}/files/1/complete")
+    assert missing.status_code == 409
+    assert "missing or have a wrong size: 1" in missing.json()["problems"][0]["what"]
+    assert ada.post(f"{path}/finalize").status_code == 409
+    ada.send_files(again.json(), FILES)
+    same = [ada.post(f"{path}/files/1/complete").json() for _ in range(2)]
+    assert same[0] == same[1]
+
+
+def test_ten_finalizes_queue_an_upload_once(portal):
+    ada = portal.terminal("ada")
+    upload = ada.announce("Mine2026", SMALL).json()
+    ada.send_files(upload, SMALL)
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(lambda _: ada.post(f"uploads/{upload['id']}/finalize"), range(10)))
+    assert {(answer.status_code, answer.json()["state"]) for answer in answers} == {(202, "waiting")}
+    with Session(portal.service.engine) as session:
+        assert session.query(AuditEntry).filter_by(action="finalize").count() == 1
+        assert session.query(Upload).count() == 1
+
+
+def test_of_ten_uploads_of_one_identifier_one_starts_and_the_others_hear_by_whom_and_when(portal):
+    people = [portal.terminal(f"person-{number}") for number in range(10)]
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(lambda person: person.announce("Mine2026", SMALL), people))
+    assert sorted(answer.status_code for answer in answers) == [201, *[409] * 9]
+    winner = next(n for n, answer in enumerate(answers) if answer.status_code == 201)
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    for answer in answers:
+        if answer.status_code == 409:
+            assert f"is taken by person-{winner}, since {today}" in answer.json()["problems"][0]["what"]
+
+
+def test_no_flipped_bit_arrives(portal):
+    """In transit, the storage refuses bytes with another digest than the signed one."""
+    ada, content = portal.terminal("ada"), bytes(range(256)) * 4
+    upload = ada.announce("Mine2026", {"a.nc": content}).json()
+    [(entry, part)] = ada.urls(upload, upload["files"][0], content)
+    choose = random.Random(0)  # noqa: S311 - the same bits each time
+    for bit in choose.sample(range(len(part) * 8), 200):
+        flipped = bytearray(part)
+        flipped[bit // 8] ^= 1 << bit % 8
+        assert ada.put(entry, bytes(flipped)) == 400
+    assert state_of(ada, upload["id"])["files"][0]["received"] == []
+
+
+@pytest.mark.parametrize("offset", [0, 5 * 2**20 + 7])
+def test_a_bit_that_flips_at_rest_is_found_before_anything_is_published(portal, offset):
+    ada = portal.terminal("ada")
+    upload_id = ada.upload("Mine2026", FILES)
+    objects = portal.service.objects
+    download = objects._client.get_object
+
+    def rotten(**parameters):
+        answer = download(**parameters)
+        content = bytearray(answer["Body"].read())
+        if len(content) > offset:
+            content[offset] ^= 1
+        return {"Body": io.BytesIO(bytes(content))}
+
+    objects._client.get_object = rotten
+    portal.work()
+    state = state_of(ada, upload_id)
+    assert state["state"] == "rejected"
+    assert "a.nc" in {problem["where"] for problem in state["problems"]}
+    assert state["result"] is None
+
+
+def test_a_rejected_upload_says_every_problem_and_frees_its_identifier_and_quota(portal):
+    ada = portal.terminal("ada")
+    upload_id = ada.upload("Mine2026", SMALL)
+    portal.work(Report([ReportedProblem(f"wrong {n}", "b.csv", "mend it", "error") for n in range(3)]))
+    state = state_of(ada, upload_id)
+    assert state["state"] == "rejected"
+    assert [(p["what"], p["remedy"]) for p in state["problems"]] == [(f"wrong {n}", "mend it") for n in range(3)]
+    assert ada.get("me").json()["used_bytes"] == 0
+    assert portal.terminal("eve").announce("Mine2026", SMALL).status_code == 201
+
+
+def test_a_silent_worker_is_replaced_three_times_then_the_upload_is_rejected_with_the_reason(portal):
+    ada = portal.terminal("ada")
+    upload_id = ada.upload("Mine2026", SMALL)
+    worker = portal.worker()
+    for attempt in range(1, 5):
+        with Session(portal.service.engine) as session, session.begin():  # a worker takes it and dies
+            values = {"state": "validating", "claim": f"{attempt}", "attempts": attempt, "heartbeat": time.time()}
+            session.execute(update(Upload).values(**values))
+        worker.watch(time.time())
+        assert state_of(ada, upload_id)["state"] == "validating"  # it is not silent yet
+        worker.watch(time.time() + 3)
+        assert state_of(ada, upload_id)["state"] == ("waiting" if attempt < 4 else "rejected")
+    [problem] = state_of(ada, upload_id)["problems"]
+    assert "tried 4 times" in problem["what"]
+    assert "silent for 2 s" in problem["what"]
+
+
+def test_a_worker_that_was_replaced_publishes_nothing(portal):
+    ada = portal.terminal("ada")
+    upload_id = ada.upload("Mine2026", SMALL)
+    worker = portal.worker()
+
+    def lose_the_claim(*_):
+        with Session(portal.service.engine) as session, session.begin():
+            session.execute(update(Upload).values(state="deleted", claim="another"))
+        return Report([])
+
+    worker._boxed = lose_the_claim
+    worker.step()
+    assert state_of(ada, upload_id)["state"] == "deleted"
+    listed = portal.service.objects._client.list_object_versions(Bucket="brainscore-public", Prefix=upload_id)
+    assert listed.get("Versions", []) == []
+
+
+def test_reviews_quotas_limits_and_deletion(settings, serve):
+    with serve(replace(settings, review=True, quota_bytes=25, most_live_uploads=2)) as portal:
+        ada, boss = portal.terminal("ada"), portal.terminal("boss")
+        upload_id = ada.upload("Mine2026", SMALL)
+        portal.work()
+        assert state_of(boss, upload_id)["state"] == "review"
+        assert ada.post(f"uploads/{upload_id}/review", json={"verdict": "approve"}).status_code == 403
+        assert boss.post(f"uploads/{upload_id}/review", json={"verdict": "approve"}).json() == {"state": "waiting"}
+        portal.work()
+        assert state_of(ada, upload_id)["state"] == "published"
+        assert boss.post(f"uploads/{upload_id}/review", json={"verdict": "changes"}).status_code == 409
+        refused = ada.announce("Large2026", {"b.csv": b"b" * 16})
+        assert refused.status_code == 422
+        assert "what is left of your quota" in refused.json()["problems"][0]["expected"]
+        for name in "First2026", "Second2026":
+            assert ada.announce(name, {"b.csv": b"b"}).status_code == 201
+        refused = ada.announce("Third2026", {"b.csv": b"b"})
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
+        with Session(portal.service.engine) as session, session.begin():
+            session.execute(update(Upload).where(Upload.id == upload_id).values(pull_request="https://example.org/1"))
+        assert ada.delete(f"uploads/{upload_id}").json() == {"state": "asked"}
+        assert "could no longer load them" in boss.delete(f"uploads/{upload_id}").json()["problems"][0]["what"]
+        assert state_of(ada, upload_id)["state"] == "published"
+        confirmed = boss.delete(f"uploads/{upload_id}", params={"confirm": "Mine2026"})
+        assert confirmed.json() == {"state": "deleted"}
+        address = f"{settings.s3_endpoint}/brainscore-public/{upload_id}/b.csv"
+        assert httpx.get(address).status_code == 404
+
+
+@pytest.mark.parametrize("change", [{"details": {"identifier": "Other"}}, {"actor": 7}, {"number": 9}, None])
+def test_the_audit_log_tells_if_a_line_was_changed_moved_or_removed(portal, change):
+    ada = portal.terminal("ada")
+    for number in range(3):
+        ada.announce(f"Mine{number}", SMALL)
+    engine, database = portal.service.engine, portal.service.settings.database
+    number, broken, head = serving.verify_audit(database)
+    assert (number, broken) == (4, None)
+    with Session(engine) as session, session.begin():
+        if change is None:
+            session.query(AuditEntry).filter_by(number=4).delete()
+        else:
+            session.execute(update(AuditEntry).where(AuditEntry.number == 2).values(**change))
+    assert serving.verify_audit(database, head)[1] == (4 if change is None else 2)
+    assert change is not None or serving.verify_audit(database)[1] is None  # why the digest is noted elsewhere
+    assert audit.first_broken([]) is None
+
+
+def test_terminals_get_a_token_once_a_person_enters_their_code(portal):
+    anybody = httpx.Client(base_url=f"{portal.address}/api/v1/")
+    device = anybody.post("device").json()
+    pending = anybody.post("device/token", json={"device_code": device["device_code"]})
+    assert (pending.status_code, pending.headers["Retry-After"]) == (428, "2")
+    person = sign_in.welcome(portal.service, "5", "ada")
+    sign_in.allow_device(portal.service, person, device["user_code"].lower())
+    token = anybody.post("device/token", json={"device_code": device["device_code"]}).json()["token"]
+    assert anybody.get("me", headers={"Authorization": f"Bearer {token}"}).json()["login"] == "ada"
+    assert anybody.post("device/token", json={"device_code": device["device_code"]}).status_code == 400  # only once
+
+
+def test_storage_and_database_that_fail_are_said_with_when_to_try_again(portal, settings, serve):
+    ada = portal.terminal("ada")
+    upload = ada.announce("Mine2026", SMALL).json()
+    with serve(replace(settings, s3_endpoint="http://127.0.0.1:9")) as other:
+        person = other.terminal("ada")
+        parts = {"parts": [{"number": 1, "sha256": "A" * 43 + "="}]}
+        answer = person.post(f"uploads/{upload['id']}/files/1/parts", json=parts)
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+        assert httpx.get(f"{other.address}/healthz").status_code == 503
+    assert httpx.get(f"{portal.address}/healthz").json() == {"status": "ok"}
+    metrics = httpx.get(f"{portal.address}/metrics").text
+    assert 'portal_uploads{state="receiving"} 1.0' in metrics
+    assert "ada" not in metrics
