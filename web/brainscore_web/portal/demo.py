@@ -32,7 +32,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "demo", "AWS_SECRET_ACCESS_KEY": "demo-secret", "AW
 
 _FORM = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in to the demonstration</title>
 <main><h1>Sign in to the demonstration</h1><p>Any name will do; <code>maintainer</code> reviews uploads.</p>
-<form method="post"><label>Name <input name="login" required pattern="[A-Za-z0-9-]{1,39}" value="contributor"></label>
+<form method="post"><label>Name <input name="login" required pattern="[A-Za-z0-9\\-]{1,39}" value="contributor"></label>
 <button>Sign in</button></form></main></html>"""
 
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]

@@ -58,7 +58,7 @@ def upload(
         command_line.show(f"{name} waits for a maintainer: {page}")
         return 0
     result = state["result"]
-    command_line.show(f"{name} is published: s3://{result['bucket']}/{result['path']}\n{page} shows its plugin.")
+    command_line.show(f"{name} is published: s3://{result['bucket']}\n{page} shows its plugin.")
     if to is None:
         command_line.say(
             f"Next: write the plugin with brainscore upload {folder} --to vision/brainscore_vision/data/NAME"

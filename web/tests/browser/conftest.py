@@ -114,9 +114,9 @@ class Window:
         if not request.url.startswith((*self.allowed, "about:")):
             self.wrong.append(f"foreign: {request.url}")
 
-    def open(self, address):
+    def open(self, address, also=()):
         origin = "file:///" if address.startswith("file:") else "/".join(address.split("/")[:3]) + "/"
-        self.allowed = (origin, "blob:" + origin, "data:")
+        self.allowed = (origin, "blob:" + origin, "data:", *also)
         self.page.goto(address)
         return self.page
 
@@ -124,6 +124,7 @@ class Window:
         """Forget the test that ends and return what went wrong in it."""
         if self.page.url != "about:blank":
             self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+            self.context.clear_cookies()
         self.page.goto("about:blank")
         self.page.set_viewport_size(self.size)
         self.page.emulate_media(media="null", color_scheme=self.theme, reduced_motion="null")
@@ -142,11 +143,11 @@ def open_page(browser, windows, tmp_path):
     """Return the function that opens an address in a window; arguments are those of `Browser.new_context`.
 
     What the console calls an error, an exception that nobody caught, and a request to another place than the first
-    one's fail the test at its end. Pages are left before `tmp_path`, which they may lie in, is removed.
+    one's or those in `also` fail the test at its end. Pages are left before `tmp_path`, which they may lie in, goes.
     """
     used, expected = [], []
 
-    def open_(address, *, expected_errors=(), **options):
+    def open_(address, *, also=(), expected_errors=(), **options):
         key = repr(sorted(options.items()))
         free = [each for each in windows.setdefault(key, []) if each not in used]
         if not free:
@@ -154,7 +155,7 @@ def open_page(browser, windows, tmp_path):
             windows[key] += free
         used.append(free[0])
         expected.extend(expected_errors)
-        return free[0].open(address)
+        return free[0].open(address, also)
 
     yield open_
     wrong = [message for window in used for message in window.reset()]

@@ -5,7 +5,10 @@ import hashlib
 import json
 import random
 import socket
+import subprocess
+import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -40,6 +43,7 @@ class StandIn(BaseHTTPRequestHandler):
         server = self.server
         content = self.rfile.read(int(self.headers["Content-Length"]))
         assert "Authorization" not in self.headers
+        time.sleep(server.pause_s)
         with server.lock:
             server.puts += 1
             fault = server.faults.pop(0) if server.faults else None
@@ -83,7 +87,7 @@ class StandIn(BaseHTTPRequestHandler):
             }
             for place, (name, size) in enumerate(server.files.items())
         ]
-        result = {"bucket": "bucket", "path": "folder"} if server.state == "published" else None
+        result = {"bucket": "bucket/folder"} if server.state == "published" else None
         answer = {"id": 7, "state": server.state, "files": files, "result": result, "problems": server.problems}
         if server.state == "waiting":
             server.state = server.verdict
@@ -124,7 +128,7 @@ class StandIn(BaseHTTPRequestHandler):
 def stand_in(own_homes, monkeypatch):
     monkeypatch.setattr(decisions, "_FIRST_PAUSE_S", 0.01)
     with ThreadingHTTPServer(("127.0.0.1", 0), StandIn) as server:
-        server.lock, server.faults, server.puts, server.asked = threading.Lock(), [], 0, 0
+        server.lock, server.faults, server.puts, server.asked, server.pause_s = threading.Lock(), [], 0, 0, 0
         server.files, server.stored, server.state, server.verdict, server.problems = (
             {},
             {},
@@ -234,3 +238,22 @@ def test_what_is_sent_and_under_which_name(folder, tmp_path):
     assert [file.name for file in files_of(pictures)] == ["a.png", "table.csv"]
     with pytest.raises(ConfigurationError, match="expected https"):
         Portal("http://portal.example", None)
+
+
+@pytest.mark.slow
+def test_a_killed_client_sends_at_most_one_part_a_worker_again(stand_in, folder, own_homes):
+    tokens.write_token(stand_in.address, "secret")
+    (folder / "stimulus_Mine2026.zip").write_bytes(b"part" * 25_000)
+    command = [sys.executable, "-m", "brainscore_web", "upload", str(folder)]
+    kills, rng = 2, random.Random(0)  # noqa: S311 - moments
+    stand_in.pause_s = 0.01
+    for _ in range(kills):
+        before = stand_in.puts
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        while stand_in.puts < before + rng.randint(5, 40):
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    assert arrived(stand_in) == expected(folder)
+    assert stand_in.puts <= 103 + kills * 4
