@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Ranking", "sort_order"]
 
 _SMALL = 2**14  # below this, sorting indices is fast enough
+_RADIX = 2**20  # above this, counting misses the cache
 _REPAIRABLE = 8  # sort again if more than one in this number is out of order
 _SIGN = np.uint64(1 << 63)
 
@@ -20,7 +21,8 @@ _SIGN = np.uint64(1 << 63)
 def sort_order(values: ArrayLike) -> Indices:
     """Return the positions of numbers, shape (n,) without NaN, from the smallest to the largest, exactly.
 
-    Twice as fast as sorting positions: 64-bit keys of leading bits and position are sorted, then the bits cut off.
+    Faster than sorting positions: up to a million numbers are sorted by their leading 32 bits, 16 at a time; more by
+    64-bit keys of leading bits and position, of which the bits are cut off. The rest is repaired.
     Equal numbers have a reproducible order.
     """
     array = np.ascontiguousarray(values, dtype=np.float64)
@@ -30,17 +32,25 @@ def sort_order(values: ArrayLike) -> Indices:
     negative = bits >> 63  # all ones or all zeros
     sortable = bits.view(np.uint64) ^ (negative.view(np.uint64) | _SIGN)  # in the order of the numbers
     sortable -= sortable.min()
-    position_bits = (len(array) - 1).bit_length()
-    cut = max(0, int(sortable.max()).bit_length() + position_bits - 64)
-    keys = ((sortable >> np.uint64(cut)) << np.uint64(position_bits)) | np.arange(len(array), dtype=np.uint64)
-    keys.sort()
-    order = (keys & np.uint64((1 << position_bits) - 1)).astype(np.intp)
+    if len(array) <= _RADIX:
+        cut = max(0, int(sortable.max()).bit_length() - 32)
+        leading = (sortable >> np.uint64(cut)).astype(np.uint32)
+        low, high = leading.astype(np.uint16), (leading >> np.uint32(16)).astype(np.uint16)
+        order = np.argsort(low, kind="stable")  # of 16 bits: by counting
+        order = order[np.argsort(high[order], kind="stable")]
+        keys = leading[order]
+    else:
+        position_bits = (len(array) - 1).bit_length()
+        cut = max(0, int(sortable.max()).bit_length() + position_bits - 64)
+        both = ((sortable >> np.uint64(cut)) << np.uint64(position_bits)) | np.arange(len(array), dtype=np.uint64)
+        both.sort()
+        order = (both & np.uint64((1 << position_bits) - 1)).astype(np.intp)
+        keys = both >> np.uint64(position_bits)
     if not cut:
         return order
     ordered = array[order]
     if not (ordered[1:] < ordered[:-1]).any():
         return order
-    keys >>= np.uint64(position_bits)
     alike = keys[1:] == keys[:-1]
     doubtful = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
     if len(doubtful) * _REPAIRABLE > len(array):

@@ -7,7 +7,7 @@ from scipy.stats import rankdata
 from brainscore_vision.metric_helpers.arrays import ranking
 from brainscore_vision.metric_helpers.arrays.ranking import Ranking, sort_order
 
-N = 40_000  # enough for packed keys
+N = 40_000  # enough for sorting by leading bits
 RNG = np.random.default_rng(0)
 LISTS = {
     "distances": 1 - 0.3 * np.tanh(RNG.normal(size=N)),
@@ -22,6 +22,13 @@ LISTS = {
 }
 
 
+@pytest.fixture(params=["by counting", "by packed keys"])
+def way(request, monkeypatch):
+    if request.param == "by packed keys":
+        monkeypatch.setattr(ranking, "_RADIX", 0)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("name", LISTS)
 def test_ranks_equal_scipy(name):
     values = LISTS[name]
@@ -30,6 +37,7 @@ def test_ranks_equal_scipy(name):
     np.testing.assert_array_equal(values, before)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("name", LISTS)
 def test_order_is_a_permutation_that_sorts(name):
     order = sort_order(LISTS[name])
@@ -37,6 +45,7 @@ def test_order_is_a_permutation_that_sorts(name):
     np.testing.assert_array_equal(LISTS[name][order], np.sort(LISTS[name]))
 
 
+@pytest.mark.usefixtures("way")
 def test_cut_bits_are_repaired(monkeypatch):
     """Two numbers per key, in the wrong order: only the repair can tell them apart."""
     values = np.concatenate([np.linspace(0, 1, N // 2), np.linspace(0, 1, N // 2)])

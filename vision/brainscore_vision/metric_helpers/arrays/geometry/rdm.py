@@ -55,19 +55,23 @@ def correlation_distances(responses: ArrayLike) -> Floats:
     patterns = np.asarray(responses)
     n_stimuli, n_neuroids = patterns.shape
 
-    def blocks() -> Iterator[Floats]:
+    def blocks(*, copied: bool) -> Iterator[Floats]:
         """Yield patterns in double precision, some neuroids at a time: a full copy may not fit into memory."""
         width = max(1, _BLOCK_BYTES // (8 * max(1, n_stimuli)))
         for start in range(0, n_neuroids, width):
-            yield np.array(patterns[:, start : start + width], dtype=np.float64)
+            yield patterns[:, start : start + width].astype(np.float64, copy=copied)
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = sum((block.sum(axis=1, keepdims=True) for block in blocks()), np.zeros((n_stimuli, 1))) / n_neuroids
+        mean = (
+            sum((block.sum(axis=1, keepdims=True) for block in blocks(copied=False)), np.zeros((n_stimuli, 1)))
+            / n_neuroids
+        )
         largest = np.zeros((n_stimuli, 1))
-        for block in blocks():
-            np.maximum(largest, np.abs(block - mean).max(axis=1, keepdims=True), out=largest)
+        for block in blocks(copied=False):
+            ends = block.max(axis=1, keepdims=True) - mean, mean - block.min(axis=1, keepdims=True)
+            np.maximum(largest, np.maximum(*ends), out=largest)
         distances: Floats = np.zeros((n_stimuli, n_stimuli))
-        for block in blocks():
+        for block in blocks(copied=True):
             block -= mean
             block /= largest  # squares of very small responses would underflow
             distances += block @ block.T
