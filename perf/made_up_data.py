@@ -1,6 +1,7 @@
 """Make the seeded stimuli, recordings and benchmarks that scripts measure on; both systems run this."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 from harness import memory_mib, timed
@@ -11,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def load_file(path):
     specification = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
+    sys.modules[path.stem] = module  # activations are only cached of code that can be found again
     specification.loader.exec_module(module)
     return module
 
