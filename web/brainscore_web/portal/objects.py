@@ -165,7 +165,8 @@ _TRANSFER = TransferConfig(multipart_threshold=2**30, multipart_chunksize=2**28,
 
 
 def _client(endpoint: str) -> S3Client:
-    return boto3.client(
+    # A session of its own: the one that modules share may have been made with other keys.
+    return boto3.Session().client(
         "s3",
         endpoint_url=endpoint or None,
         config=Config(

@@ -39,7 +39,8 @@ def columns(tmp_path_factory):
     MADE.write(records)
     source, paths = FolderSource(records), {}
     for path in source.paths():
-        paths.setdefault(pair_of(path)[0], []).append(path)
+        benchmark, model = pair_of(path)
+        paths.setdefault(benchmark, {})[model] = path
     with Workers(1, 0) as workers:
         return compute(source, MADE.catalogue, paths, scratch, workers).columns
 

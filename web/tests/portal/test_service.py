@@ -7,6 +7,7 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import boto3
 import httpx
 import pytest
 from sqlalchemy import update
@@ -242,3 +243,10 @@ def test_storage_and_database_that_fail_are_said_with_when_to_try_again(portal, 
     metrics = httpx.get(f"{portal.address}/metrics").text
     assert 'portal_uploads{state="receiving"} 1.0' in metrics
     assert "ada" not in metrics
+
+
+def test_storage_is_asked_with_the_keys_of_now(settings, serve, monkeypatch):
+    former = boto3.Session(aws_access_key_id="former", aws_secret_access_key="keys")  # noqa: S106 - made up
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", former)
+    with serve(settings) as portal:
+        portal.terminal("ada").upload("Keys2026", {"a.csv": b"a"})
