@@ -156,6 +156,8 @@ PARENT = """
 
     stack = []
     HOW
+    if stack:  # not in the parent of a fork
+        print("guarded", flush=True)
     time.sleep(299)
 """
 
@@ -187,7 +189,9 @@ assert run_bounded([sys.executable, "-S", "-c", "print(1)"]).output == "1\\n"
 def test_what_was_started_ends_when_who_started_it_is_killed(tmp_path, how):
     ready = tmp_path / "ready"
     sleeper, parent = (textwrap.dedent(program) for program in (SLEEPER, PARENT.replace("HOW", how)))
-    with subprocess.Popen([sys.executable, "-c", parent, sleeper, ready], start_new_session=True) as process:
+    command = [sys.executable, "-c", parent, sleeper, ready]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout.readline() == b"guarded\n"
         wait_for(lambda: ready.exists() and len(ready.read_text().split()) == 2)
         pids = [int(pid) for pid in ready.read_text().split()]
         assert all(map(is_running, pids))
