@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["DATA_SUFFIXES", "check_path", "guess_class"]
+__all__ = ["DATA_SUFFIXES", "FILE_COLUMNS", "check_path", "guess_class"]
 
 DATA_SUFFIXES = (".csv", ".nc", ".zip")
 
-_FILE_COLUMNS = ("stimulus_filename", "image_filename", "filename")
+FILE_COLUMNS = ("stimulus_filename", "image_filename", "filename")
 _FORMULA_STARTS = ("=", "+", "@", "\t", "\r")
 _PACKAGE_AGAIN = "package the stimulus set again"
 
@@ -106,9 +106,9 @@ def _check_table(path: Path) -> list[Problem]:
         problems += check_stimulus_ids(stimulus_set)
         problems += check_stimulus_columns(stimulus_set, is_packaged=True)
         return problems + _check_archive(archive, stimulus_set)
-    column = next((name for name in _FILE_COLUMNS if name in stimulus_set.columns), None)
+    column = next((name for name in FILE_COLUMNS if name in stimulus_set.columns), None)
     if column is None or STIMULUS_ID not in stimulus_set.columns:
-        fix = f"add a column '{_FILE_COLUMNS[0]}', or put the archive {archive.name} beside the table"
+        fix = f"add a column '{FILE_COLUMNS[0]}', or put the archive {archive.name} beside the table"
         missing = [] if column else [Problem("table", "no column says which file belongs to which stimulus", fix)]
         return problems + missing + check_stimulus_ids(stimulus_set)
     folder = path.with_suffix("") if path.with_suffix("").is_dir() else path.parent

@@ -167,7 +167,7 @@ def portal_submission(
     base: Annotated[str, typer.Option(help="target branch of the pull requests")] = "main",
     remote: Annotated[str, typer.Option(help="repository to clone and push to (default: that on GitHub)")] = "",
 ) -> int:
-    """Print as JSON what a zip file holds and which problems it has, for the portal; runs nothing of the file.
+    """Print the plugins in a zip file and their problems as JSON, for the portal; runs nothing of the file.
 
     With --issue it opens a pull request for each plugin and reads the environment variables of `submission`.
     """

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from brainscore_web.portal import contributing, sign_in
 from brainscore_web.portal.sign_in import ServiceOf, signed_in
+from brainscore_web.portal.states import count_parts
 from brainscore_web.portal.tables import Person, Upload
 from brainscore_web.portal.tables import UploadFile as StoredFile
 
@@ -23,7 +24,7 @@ Number = Annotated[int, Path(ge=1, le=100_000)]
 
 
 class Body(BaseModel):
-    """Base of what a request may hold: its own fields, no others."""
+    """Base of the bodies of requests, which have no other fields than their own."""
 
     model_config = ConfigDict(extra="forbid", str_max_length=10_000)
 
@@ -64,7 +65,7 @@ class PartsBody(Body):
 
 
 class ReviewBody(Body):
-    """What a maintainer says about an upload."""
+    """Verdict of a maintainer on an upload."""
 
     verdict: Literal["approve", "changes"]
     message: str = Field(default="", max_length=4000)
@@ -97,7 +98,7 @@ def create(service: ServiceOf, person: PersonOf, body: UploadBody, response: Res
     response.status_code = 201 if is_new else 200
     part_bytes = service.settings.part_bytes
     listed = [
-        {"number": file.number, "name": file.name, "size": file.size, "parts": -(-file.size // part_bytes)}
+        {"number": file.number, "name": file.name, "size": file.size, "parts": count_parts(file.size, part_bytes)}
         for file in upload.files
     ]
     return {"id": upload.id, "part_bytes": part_bytes, "files": listed, "state": upload.state}

@@ -26,7 +26,7 @@ def digest_of(previous: str, entry: AuditEntry) -> str:
 
 
 def append(session: Session, at: float, actor: int, action: str, subject: str, **details: Any) -> None:
-    """Add a line in the transaction of what it is about; actor 0 is the portal itself."""
+    """Add a line in the transaction that it describes; actor 0 is the portal itself."""
     if session.get_bind().dialect.name == "postgresql":  # SQLite has one writer at a time
         session.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
     last = session.scalars(select(AuditEntry).order_by(AuditEntry.number.desc()).limit(1)).first()

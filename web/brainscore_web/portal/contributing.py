@@ -49,7 +49,7 @@ def zip_of(identifier: str, files: Mapping[str, str]) -> bytes:
 
 
 def inspect(service: Service, person: Person, name: str, content: bytes) -> dict[str, Any]:
-    """Store a zip file with what the submission path finds in it, and return the findings and plugins."""
+    """Have the submission path inspect a zip file, store both, and return the findings and plugins."""
     if len(content) > MOST_ZIP_BYTES:
         raise refuse(413, "the zip file is too large", where=name[:200], expected=f"at most {MOST_ZIP_BYTES:,} bytes")
     report = _submission(service, content)
@@ -62,7 +62,7 @@ def inspect(service: Service, person: Person, name: str, content: bytes) -> dict
 
 
 def described(zip_file: ZipFile) -> dict[str, Any]:
-    """Return what the API says about a submitted zip file."""
+    """Return a submitted zip file as the API describes it."""
     facts = {"id": zip_file.id, "name": zip_file.name, "created": zip_file.created}
     return {**facts, **zip_file.report, "pull_requests": zip_file.pull_requests}
 

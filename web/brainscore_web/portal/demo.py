@@ -1,4 +1,4 @@
-"""Run what a portal needs, on this machine alone: an S3 in memory, and a provider of accounts without passwords."""
+"""Run the servers that a portal needs on this machine: an S3 in memory, and accounts without passwords."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _refusal(environ: dict[str, Any], public_bucket: str) -> tuple[str, str] | N
         if not is_download:
             return "403 Forbidden", "AccessDenied"
         scope = f"{KEYS['AWS_ACCESS_KEY_ID']}/20260101/{KEYS['AWS_DEFAULT_REGION']}/s3/aws4_request"
-        # What is behind would refuse it; that everybody may download was decided here.
+        # The application behind would refuse it; everybody may download, as decided above.
         environ["HTTP_AUTHORIZATION"] = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
     if stated is not None and method == "PUT":
         content = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))

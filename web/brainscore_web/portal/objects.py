@@ -182,7 +182,7 @@ def _client(endpoint: str) -> S3Client:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Refuse a request with 503 if S3 does not answer, or refuses what the portal must be allowed to do."""
+    """Refuse a request with 503 if S3 does not answer, or denies a request of the portal."""
     try:
         yield
     except ClientError as error:

@@ -16,12 +16,14 @@ from brainscore_web.portal import audit
 from brainscore_web.portal.objects import composite_of
 from brainscore_web.portal.states import (
     FINAL,
+    FREED,
     RefusedError,
     UploadLimits,
     check_files,
     count_parts,
     is_sha256,
     may_see,
+    problem_of,
     refuse,
     size_of_part,
     source_of,
@@ -99,8 +101,7 @@ class Service:
         visibility: str,
         files: Sequence[tuple[str, int, str | None]],
     ) -> Upload | None:
-        query = select(Upload).where(Upload.identifier == identifier, Upload.state.not_in(("rejected", "deleted")))
-        upload = session.scalars(query).first()
+        upload = _holder(session, identifier)
         if upload is None:
             return None
         announced = [(file.name, file.size) for file in upload.files]
@@ -115,10 +116,7 @@ class Service:
     def _taken(self, identifier: str, upload: Upload | None = None) -> RefusedError:
         if upload is None:
             with self.session(only_reads=True) as session:
-                query = select(Upload).where(
-                    Upload.identifier == identifier, Upload.state.not_in(("rejected", "deleted"))
-                )
-                upload = session.scalars(query).first()
+                upload = _holder(session, identifier)
         who = "somebody else"
         if upload is not None:
             day = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(upload.created))
@@ -184,14 +182,9 @@ class Service:
         for part, sha256 in parts:
             if not size_of_part(part, file.size, self.settings.part_bytes):
                 count = count_parts(file.size, self.settings.part_bytes)
-                problems.append(
-                    {"what": f"there is no part {part}", "where": file.name, "expected": f"1 to {count}", "remedy": ""}
-                )
+                problems.append(problem_of(f"there is no part {part}", file.name, f"1 to {count}"))
             elif not is_sha256(sha256):
-                expected = "a SHA-256 in base64"
-                problems.append(
-                    {"what": "this is no digest", "where": f"part {part}", "expected": expected, "remedy": ""}
-                )
+                problems.append(problem_of("this is no digest", f"part {part}", "a SHA-256 in base64"))
         if problems:
             raise RefusedError(422, problems)
         multipart = file.multipart or self._start(upload, file)
@@ -301,7 +294,7 @@ class Service:
         self.objects.remove(self.objects.bucket_of(upload.visibility), f"{upload.id}/")
 
     def review(self, person: Person, upload_id: str, verdict: str, message: str) -> str:
-        """Approve an upload in review, or reject it with what to change; return its state."""
+        """Approve an upload in review, or reject it with the changes asked for; return its state."""
         if person.role != "maintainer":
             raise refuse(403, "only maintainers review uploads")
         upload = self.upload(person, upload_id)
@@ -310,7 +303,7 @@ class Service:
                 done = move(session, upload_id, "approve", is_approved=True, attempts=0)
             else:
                 remedy = "change this and upload the data again"
-                problem = {"what": message, "where": "review", "expected": "", "remedy": remedy}
+                problem = problem_of(message, "review", remedy=remedy)
                 done = move(session, upload_id, "reject", problems=[problem])
             if not done:
                 raise refuse(409, f"the upload is {upload.state}, not in review", where=upload_id)
@@ -334,7 +327,7 @@ class Service:
         return self.objects.sign_download(bucket, f"{folder}/{name}", version, name)
 
     def forget(self, now: float) -> None:
-        """Remove what has expired: sessions, tokens, and uploads that were abandoned."""
+        """Remove everything that has expired: sessions, tokens, and uploads that were abandoned."""
         with self.session() as session:
             session.execute(delete(SignIn).where(SignIn.expires < now))
             abandoned = Upload.state == "receiving", Upload.heartbeat < now - self.settings.abandoned_s
@@ -364,10 +357,16 @@ def move(session: Session, upload_id: str, name: str, *, held: str | None = None
     return bool(done.rowcount)
 
 
+def _holder(session: Session, identifier: str) -> Upload | None:
+    """Return the upload that takes an identifier."""
+    query = select(Upload).where(Upload.identifier == identifier, Upload.state.not_in(FREED))
+    return session.scalars(query).first()
+
+
 def used_bytes(session: Session, owner: int) -> int:
     """Return the bytes of somebody's uploads that are neither rejected nor deleted."""
     query = select(func.coalesce(func.sum(UploadFile.size), 0)).join(Upload, Upload.id == UploadFile.upload_id)
-    return int(session.scalar(query.where(Upload.owner_id == owner, Upload.state.not_in(("rejected", "deleted")))) or 0)
+    return int(session.scalar(query.where(Upload.owner_id == owner, Upload.state.not_in(FREED))) or 0)
 
 
 def _parts_of(session: Session, upload_id: str, file: int) -> list[SignedPart]:

@@ -48,9 +48,9 @@ class PortalSettings:
     demo
         Whether anybody may sign in under any name.
     most_files, most_file_bytes, quota_bytes, most_live_uploads
-        UploadLimits: files of one upload, size of a file, of a person's uploads together, and uploads in progress.
+        Limits: files of one upload, size of a file, of a person's uploads together, and uploads in progress.
     most_memory_bytes, longest_check_s
-        UploadLimits of the box that checks an upload.
+        Limits of the box that checks an upload.
     url_s, session_s, token_s, device_s
         Validity of presigned URLs, sessions, tokens of terminals, and codes of sign-ins at terminals.
     heartbeat_s, silent_s, most_requeues, abandoned_s

@@ -12,6 +12,7 @@ from brainscore_core.validation.stimuli import check_identifier, is_safe_name
 
 __all__ = [
     "FINAL",
+    "FREED",
     "MOVES",
     "RefusedError",
     "UploadLimits",
@@ -25,7 +26,10 @@ __all__ = [
     "source_of",
 ]
 
-FINAL = frozenset({"published", "rejected", "deleted"})
+FREED = ("rejected", "deleted")
+"""States in which an upload no longer takes its identifier and a part of the quota."""
+
+FINAL = ("published", *FREED)
 """States in which nothing more happens by itself."""
 
 MOVES: dict[str, tuple[frozenset[str], str]] = {
@@ -46,7 +50,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class RefusedError(BrainScoreError):
-    """A request is refused; `status` is that of HTTP, and `problems` say what, where, what is expected and the remedy.
+    """A request is refused; `status` is that of HTTP, and `problems` have the keys of `problem_of`.
 
     `retry_s` is when to try again.
     """
@@ -70,7 +74,7 @@ def problem_of(what: str, where: str = "", expected: str = "", remedy: str = "")
 
 @dataclass(frozen=True)
 class UploadLimits:
-    """UploadLimits of one upload; `left_bytes` is what the person's quota leaves."""
+    """Limits of one upload; `left_bytes` is the unused part of the person's quota."""
 
     most_files: int
     most_file_bytes: int

@@ -11,7 +11,7 @@ __all__ = ["ATTEMPTS", "Part", "is_received", "parts_of", "pause_before_retry"]
 ATTEMPTS = 5
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 120.0
-# S3 answers these with a 4xx though the next attempt may succeed: it gets a new address and the bytes anew.
+# S3 answers these with a 4xx though the next attempt may succeed: it gets a new address and sends the bytes again.
 _PASSING = frozenset({"BadDigest", "RequestTimeout", "RequestTimeTooSkewed", "XAmzContentSHA256Mismatch"})
 _EXPIRED = re.compile(r"\bexpired\b", re.IGNORECASE)
 _TOO_MANY, _SERVER_ERROR = 429, 500

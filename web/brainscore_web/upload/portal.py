@@ -15,7 +15,7 @@ from brainscore_web.upload.tokens import write_token
 
 __all__ = ["Portal", "attempts", "make_client"]
 
-_PENDING, _UNAUTHORIZED, _OK = 428, 401, 300
+_PENDING, _UNAUTHORIZED = 428, 401
 _SHOWN = 2_000  # characters of an answer
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -44,7 +44,7 @@ def attempts(send: Callable[[], httpx.Response], what: str) -> httpx.Response:
                     "is kept: run the same command again to continue."
                 ) from error
         else:
-            if answer.status_code < _OK:
+            if answer.is_success:
                 return answer
             pause_s = pause_before_retry(
                 attempt, answer.status_code, answer.text[:_SHOWN], answer.headers.get("Retry-After")
@@ -75,7 +75,7 @@ class Portal:
         answer = attempts(lambda: self._client.request(method, path, json=body), f"{method} {self.address}")
         if answer.status_code == _UNAUTHORIZED:
             write_token(self.address, None)
-        if answer.status_code >= _OK:
+        if not answer.is_success:
             raise UploadError(f"{self.address} refuses ({answer.status_code}): {_problems(answer)}")
         return answer.json()
 
@@ -89,7 +89,7 @@ class Portal:
             answer = attempts(
                 lambda: self._client.post("device/token", json={"device_code": device["device_code"]}), "Signing in"
             )
-            if answer.status_code < _OK:
+            if answer.is_success:
                 token = answer.json()["token"]
                 write_token(self.address, token)
                 self._set_token(token)

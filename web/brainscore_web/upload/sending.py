@@ -21,7 +21,6 @@ __all__ = ["files_of", "identifier_of", "send"]
 
 _CHUNK_BYTES = 2**18
 _WORKERS = 4
-_OK = 300
 _PREFIXES = {".csv": "stimulus_", ".zip": "stimulus_", ".nc": "assy_"}
 
 
@@ -59,7 +58,7 @@ def send(portal: Portal, files: Sequence[Path], identifier: str, *, is_private: 
     Raises
     ------
     UploadError
-        The portal refuses, or the connection is lost; what has arrived is kept for the next call.
+        The portal refuses, or the connection is lost; parts that have arrived are kept for the next call.
     """
     listed = [{"name": file.name, "size": file.stat().st_size} for file in files]
     visibility = "private" if is_private else "public"
@@ -109,7 +108,7 @@ class _Sender:
             self._advance(part.size_bytes)
             return
         answer = attempts(lambda: self._put(part, sha256), f"Sending part {part.number} of {self._file.name}")
-        if answer.status_code >= _OK:
+        if not answer.is_success:
             raise UploadError(
                 f"Part {part.number} of {self._file.name} is refused ({answer.status_code}): {answer.text[:500]}. If "
                 "the file changed meanwhile, package it again."
@@ -132,7 +131,7 @@ class _Sender:
         is_stored = False
         try:
             answer = self._s3.put(target["url"], content=body(), headers=headers)
-            is_stored = answer.status_code < _OK
+            is_stored = answer.is_success
             return answer
         finally:
             if not is_stored:

@@ -83,7 +83,7 @@
     BrainScore.table.update();
   });
   byId("clear").addEventListener("click", () => {
-    state.set(Object.fromEntries(["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax", "smin", "smax"].map((name) => [name, null])));
+    state.set(Object.fromEntries(INPUTS.filter((name) => name !== "below").map((name) => [name, null])));
     showState();
     BrainScore.table.update();
     byId("q").focus();

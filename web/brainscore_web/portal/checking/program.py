@@ -1,4 +1,4 @@
-"""Check the files of an upload, in a box: problems, the plugin's text, and what a maintainer looks at.
+"""Check the files of an upload, in a box: problems, the plugin's text, and previews for maintainers.
 
 ``python -m brainscore_web.portal.checking.program IN OUT LIBRARY IDENTIFIER`` writes ``OUT/report.json``, and files
 that it packaged to ``OUT/packaged``.
@@ -20,17 +20,16 @@ import numpy as np
 from PIL import Image
 
 from brainscore_core.errors import BrainScoreError
-from brainscore_core.inspection.files import check_path
+from brainscore_core.inspection.files import FILE_COLUMNS, check_path
 from brainscore_core.processes import run_captured
 from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set_locally
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader, read_table
 from brainscore_core.validation.problem import Problem, errors_of
+from brainscore_web.portal.checking import PLACES
 
 __all__ = ["check", "main"]
 
-_PLACES = "published.json"
-_FILE_COLUMNS = ("stimulus_filename", "image_filename", "filename")
 _MOST_PICTURES, _MOST_PIXELS = 12, 128
 _PLOT = (240, 120)
 _MOST_PROBLEMS = 500
@@ -71,7 +70,7 @@ def _described(problem: Problem) -> dict[str, str]:
 def _surplus(folder: Path) -> list[Problem]:
     """Return the files that belong to no package and no table."""
     tables = list(folder.glob("*.csv"))
-    known = {_PLACES, *(path.name for path in (*tables, *folder.glob("*.nc")))}
+    known = {PLACES, *(path.name for path in (*tables, *folder.glob("*.nc")))}
     for table in tables:
         if table.with_suffix(".zip").is_file():
             known.add(table.with_suffix(".zip").name)
@@ -80,7 +79,7 @@ def _surplus(folder: Path) -> list[Problem]:
             rows = read_table(table)
         except (ValueError, OSError):  # its own check says so
             continue
-        for column in set(_FILE_COLUMNS) & set(rows.columns):
+        for column in set(FILE_COLUMNS) & set(rows.columns):
             known |= {f"{prefix}{name}" for name in map(str, rows[column]) for prefix in ("", f"{table.stem}/")}
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return [
@@ -99,12 +98,12 @@ def _packaged(source: Path, target: Path, identifier: str) -> Path:
         raise BrainScoreError("Send either one table with its pictures, or files that were all packaged.")
     rows = StimulusSet(read_table(loose[0]))
     StimulusSetLoader.correct_stimulus_id_name(rows)
-    column = next(name for name in _FILE_COLUMNS if name in rows.columns)
+    column = next(name for name in FILE_COLUMNS if name in rows.columns)
     rows["stimulus_id"] = rows["stimulus_id"].astype(str)
     folder = source / loose[0].stem if (source / loose[0].stem).is_dir() else source
     rows.stimulus_paths = {key: folder / str(name) for key, name in zip(rows["stimulus_id"], rows[column], strict=True)}
     package_stimulus_set_locally(rows.drop(columns=column), identifier, target)
-    (target / _PLACES).write_bytes((source / _PLACES).read_bytes())
+    (target / PLACES).write_bytes((source / PLACES).read_bytes())
     return target
 
 

@@ -27,8 +27,9 @@ from brainscore_core.scoring.isolation.handover import take_over
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 from brainscore_core.untrusted import Untrusted, read, read_start
 from brainscore_web.portal import audit
+from brainscore_web.portal.checking import PLACES
 from brainscore_web.portal.service import move
-from brainscore_web.portal.states import FINAL, problem_of
+from brainscore_web.portal.states import FREED, problem_of
 from brainscore_web.portal.tables import Upload
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "Worker"]
 
-_PLACES = "published.json"
 _IDLE_S, _FORGET_S = 0.5, 60.0
 _logger = logging.getLogger("brainscore.portal")
 
@@ -59,7 +59,7 @@ class ReportedProblem(Untrusted):
 
 @dataclass(frozen=True)
 class Report(Untrusted):
-    """What the program in the box reports; it has read the files of a stranger."""
+    """Report of the program in the box, which has read the files of a stranger."""
 
     problems: Annotated[list[ReportedProblem], Field(max_length=501)]
     plugin: Plugin = field(default_factory=dict)
@@ -164,7 +164,7 @@ class Worker:
         stem = f"stimulus_{upload.identifier.replace('.', '_')}"
         tokens |= {f"{stem}.{kind}": f"version-{secrets.token_hex(16)}" for kind in ("csv", "zip")}
         places = {name: {"bucket": bucket, "version_id": token} for name, token in tokens.items()}
-        (folder / "in" / _PLACES).write_text(json.dumps(places), encoding="utf-8")
+        (folder / "in" / PLACES).write_text(json.dumps(places), encoding="utf-8")
         report = self._boxed(upload, folder)
         listed = [
             {"what": found.what, "where": found.where, "expected": "", "remedy": found.remedy, "kind": found.kind}
@@ -183,13 +183,13 @@ class Worker:
         self._publish(upload, claim, sources, report.plugin, tokens, preview)
 
     def _fetch(self, upload: Upload, folder: Path) -> tuple[dict[str, dict[str, Any]], list[dict[str, str]]]:
-        """Download all files from quarantine; return their digests, and problems with what arrived."""
+        """Download all files from quarantine; return their digests, and the problems found."""
         folder.mkdir(mode=0o700)
         digests, problems = {}, []
         part_bytes = self.settings.part_bytes
         for file in upload.files:
             target = folder / file.name
-            if file.name == _PLACES:
+            if file.name == PLACES:
                 problems.append(problem_of("this name cannot be used", file.name, remedy="rename the file"))
                 continue
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -203,7 +203,7 @@ class Worker:
         return digests, problems
 
     def _boxed(self, upload: Upload, folder: Path) -> Report:
-        """Run the program in a box without network and return what it reports."""
+        """Run the program in a box without network and return its report."""
         out = folder / "out"
         out.mkdir(mode=0o700)
         surroundings = environment_of(os.environ)
@@ -248,7 +248,7 @@ class Worker:
                 "source": file,
             }
             for file in sorted(packaged.iterdir())
-            if file.name != _PLACES
+            if file.name != PLACES
         }
 
     def _publish(
@@ -285,7 +285,7 @@ class Worker:
                 state = session.get_one(Upload, upload.id).state
         if is_done:
             objects.remove(objects.quarantine, f"{upload.id}/")
-        elif state in FINAL - {"published"}:
+        elif state in FREED:
             objects.remove(bucket, f"{upload.id}/")
 
     def _reject(self, upload: Upload, claim: str | None, problems: list[dict[str, str]]) -> None:
