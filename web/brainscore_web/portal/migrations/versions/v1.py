@@ -12,6 +12,7 @@ down_revision = None
 def upgrade() -> None:
     """Bring the tables to this version."""
     _make_people()
+    _make_sign_ins()
     _make_uploads()
 
 
@@ -39,6 +40,21 @@ def _make_people() -> None:
         sa.UniqueConstraint("subject"),
     )
     op.create_table(
+        "zip_file",
+        sa.Column("id", sa.String(length=32), nullable=False),
+        _reference("owner_id", "person"),
+        sa.Column("name", sa.String(length=200), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.Column("created", sa.Double(), nullable=False),
+        sa.Column("report", sa.JSON(), nullable=False),
+        sa.Column("pull_requests", sa.JSON(), nullable=True),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("ix_zip_file_owner_id", "zip_file", ["owner_id"])
+
+
+def _make_sign_ins() -> None:
+    op.create_table(
         "device",
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("user_code", sa.String(length=20), nullable=False),
@@ -56,18 +72,6 @@ def _make_people() -> None:
         sa.PrimaryKeyConstraint("digest"),
     )
     op.create_index("ix_sign_in_person_id", "sign_in", ["person_id"])
-    op.create_table(
-        "zip_file",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        _reference("owner_id", "person"),
-        sa.Column("name", sa.String(length=200), nullable=False),
-        sa.Column("content", sa.LargeBinary(), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("report", sa.JSON(), nullable=False),
-        sa.Column("pull_requests", sa.JSON(), nullable=True),
-        sa.PrimaryKeyConstraint("id"),
-    )
-    op.create_index("ix_zip_file_owner_id", "zip_file", ["owner_id"])
 
 
 def _make_uploads() -> None:
