@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,13 +85,7 @@ def build(
     _check_target(target)
     paths = source.paths()
     aliases = {entry.identifier: entry.alias_of for entry in catalogue.models if entry.alias_of is not None}
-    by_benchmark: dict[str, dict[str, str]] = {}
-    for path in paths:
-        benchmark, name = pair_of(path) or ("", "")
-        model = aliases.get(name, name)
-        path_of = by_benchmark.setdefault(benchmark, {})
-        if name == model or model not in path_of:  # a record under the name of the model itself counts first
-            path_of[model] = path
+    by_benchmark = _by_benchmark(paths, aliases)
     # A benchmark in no average is listed once it has records: domains register many variants without scores.
     listed = [
         entry
@@ -115,6 +109,18 @@ def build(
         with _replacing(target) as folder:
             write_site(folder, board, computed.scratch, catalogue, workers, pictures=pictures, run=run)
     return SiteSummary(len(board.models), len(board.leaves), n_left_out, len(paths), tuple(problems))
+
+
+def _by_benchmark(paths: Iterable[str], aliases: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return benchmark -> model -> path of its record; one under the model's own name precedes one under an alias."""
+    by_benchmark: dict[str, dict[str, str]] = {}
+    for path in paths:
+        benchmark, name = pair_of(path) or ("", "")
+        model = aliases.get(name, name)
+        path_of = by_benchmark.setdefault(benchmark, {})
+        if name == model or model not in path_of:
+            path_of[model] = path
+    return by_benchmark
 
 
 def _run_of(source: Source, problems: list[str]) -> Run | None:
