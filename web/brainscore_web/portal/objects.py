@@ -137,9 +137,11 @@ class Objects:
             for page in self._client.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=prefix):
                 for entry in (*page.get("Versions", []), *page.get("DeleteMarkers", [])):
                     self._client.delete_object(Bucket=bucket, Key=entry["Key"], VersionId=entry["VersionId"])
-            unfinished: Any = self._client.list_multipart_uploads(Bucket=bucket, Prefix=prefix)
-            for entry in unfinished.get("Uploads", []):
-                self._client.abort_multipart_upload(Bucket=bucket, Key=entry["Key"], UploadId=entry["UploadId"])
+            for listed in self._client.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=prefix):
+                for unfinished in listed.get("Uploads", []):
+                    self._client.abort_multipart_upload(
+                        Bucket=bucket, Key=unfinished["Key"], UploadId=unfinished["UploadId"]
+                    )
 
     def sign_download(self, bucket: str, key: str, version: str, name: str) -> str:
         """Return an URL that downloads a version under a name for a minute."""

@@ -151,6 +151,7 @@ def upload(service: ServiceOf, visitor: VisitorOf, person: Reader, upload_id: st
         code=service.plugin(person, upload_id)[0] if found.state == "published" else None,
         is_owner=found.owner_id == person.id,
         is_deletable=found.state not in ("validating", "deleted"),
+        is_named=service.is_named(found),
     )
 
 

@@ -176,6 +176,8 @@ class Service:
     ) -> list[dict[str, Any]]:
         """Return presigned URLs for parts (number, SHA-256 in base64) of a file."""
         upload, file = self._receiving(person, upload_id, number)
+        if file.version:
+            raise refuse(409, "the file is complete and receives nothing more", where=file.name)
         problems = []
         if not 0 < len(parts) <= _MOST_URLS:
             raise refuse(422, f"{len(parts)} parts are named", where="parts", expected=f"1 to {_MOST_URLS} parts")
@@ -266,12 +268,13 @@ class Service:
     def delete(self, person: Person, upload_id: str, confirm: str = "") -> str:
         """Delete an upload, or write down the wish if a pull request names its data; return 'deleted' or 'asked'."""
         upload = self.upload(person, upload_id)
-        is_named = upload.state == "published" and upload.pull_request is not None
+        is_named = self.is_named(upload)
         if upload.state == "deleted":
             return "deleted"
         if is_named and confirm != upload.identifier:
             if person.role == "maintainer":
-                what = f"{upload.pull_request} names these data: its plugin could no longer load them"
+                plugin = upload.pull_request or "a plugin made of the copied code"
+                what = f"{plugin} may name these data: it could no longer load them"
                 remedy = f"repeat this with confirm={upload.identifier}"
                 raise refuse(409, what, where=upload.identifier, remedy=remedy)
             with self.session() as session:
@@ -279,7 +282,8 @@ class Service:
                 audit.append(session, time.time(), person.id, "ask for deletion", upload_id)
             return "asked"
         if is_named and person.role != "maintainer":
-            raise refuse(403, "a plugin names these data: only a maintainer may delete them", where=upload.identifier)
+            what = "a plugin may name these data: only a maintainer may delete them"
+            raise refuse(403, what, where=upload.identifier)
         with self.session() as session:
             if not move(session, upload_id, "delete"):
                 remedy = "wait for the result"
@@ -287,6 +291,11 @@ class Service:
             audit.append(session, time.time(), person.id, "delete", upload_id, identifier=upload.identifier)
         self.remove_objects(upload)
         return "deleted"
+
+    def is_named(self, upload: Upload) -> bool:
+        """Return whether a plugin names published data, or may after all the time that they could be copied."""
+        is_old = upload.heartbeat < time.time() - self.settings.deletable_s  # nothing beats after the publication
+        return upload.state == "published" and (upload.pull_request is not None or is_old)
 
     def remove_objects(self, upload: Upload) -> None:
         """Remove all objects of an upload, in quarantine and where it may have been published."""
@@ -327,9 +336,10 @@ class Service:
         return self.objects.sign_download(bucket, f"{folder}/{name}", version, name)
 
     def forget(self, now: float) -> None:
-        """Remove everything that has expired: sessions, tokens, and uploads that were abandoned."""
+        """Remove everything that has expired: sessions, tokens, zip files, and uploads that were abandoned."""
         with self.session() as session:
             session.execute(delete(SignIn).where(SignIn.expires < now))
+            session.execute(delete(ZipFile).where(ZipFile.created < now - self.settings.abandoned_s))
             abandoned = Upload.state == "receiving", Upload.heartbeat < now - self.settings.abandoned_s
             uploads = list(session.scalars(select(Upload).where(*abandoned)))
             for upload in uploads:

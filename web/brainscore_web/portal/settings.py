@@ -36,7 +36,7 @@ class PortalSettings:
     client_id, client_secret, authorize_url, token_url, person_url
         OAuth application; the addresses are GitHub's by default.
     maintainers
-        Logins, separated by commas.
+        Logins, or numbers of accounts as ``#583231``, separated by commas. Logins change hands, numbers never do.
     library, library_folder
         Package of the domain whose registries plugins use, and its folder in the repository.
     repository, remote, base, github_token, github_api
@@ -47,15 +47,19 @@ class PortalSettings:
         Whether a maintainer approves uploads before they are published.
     demo
         Whether anybody may sign in under any name.
-    most_files, most_file_bytes, quota_bytes, most_live_uploads
-        Limits: files of one upload, size of a file, of a person's uploads together, and uploads in progress.
+    most_files, most_file_bytes, quota_bytes, most_live_uploads, most_zip_files
+        Limits: files of one upload, size of a file, of a person's uploads together, and a person's uploads in progress
+        and zip files.
     most_memory_bytes, longest_check_s
         Limits of the box that checks an upload.
     url_s, session_s, token_s, device_s
         Validity of presigned URLs, sessions, tokens of terminals, and codes of sign-ins at terminals.
     heartbeat_s, silent_s, most_requeues, abandoned_s
         Interval of heartbeats, silence after which an upload is queued again, how often, and silence after which one
-        that still receives files is deleted.
+        that still receives files is deleted, as zip files of that age are.
+    deletable_s
+        How long owners may delete published data that the portal opened no pull request for; then a plugin may name
+        them, and a maintainer decides.
     """
 
     public_url: str = "http://localhost:8060"
@@ -88,6 +92,7 @@ class PortalSettings:
     most_file_bytes: int = 64 * 2**30
     quota_bytes: int = 100 * 10**9
     most_live_uploads: int = 20
+    most_zip_files: int = 20
     most_memory_bytes: int = 2 * 2**30
     longest_check_s: float = 600.0
     url_s: int = 3600
@@ -98,6 +103,7 @@ class PortalSettings:
     silent_s: float = 30.0
     most_requeues: int = 3
     abandoned_s: float = 7 * 86400.0
+    deletable_s: float = 86400.0
 
     @property
     def host(self) -> str:

@@ -158,14 +158,13 @@ def sign_out(
 
 
 def welcome(service: Service, subject: str, login: str) -> Person:
-    """Return the person of an account, made at the first sign-in; the role follows the settings."""
-    maintainers = {name.strip().casefold() for name in service.settings.maintainers.split(",") if name.strip()}
+    """Return the person of an account, made at the first sign-in."""
     with service.session() as session:
         person = session.scalars(select(Person).where(Person.subject == subject)).first()
         if person is None:
             person = Person(subject=subject, login=login)
             session.add(person)
-        person.login, person.role = login, "maintainer" if login.casefold() in maintainers else "contributor"
+        person.login, person.role = login, _role_of(service, subject, login)
         session.flush()
         audit.append(session, time.time(), person.id, "sign in", str(person.id))
     return person
@@ -183,7 +182,17 @@ def issue(service: Service, person: Person, kind: str) -> str:
 def _person_of(service: Service, secret: str, kind: str) -> Person | None:
     with service.session(only_reads=True) as session:
         found = session.get(SignIn, _digest(secret))
-        return found.person if found is not None and found.kind == kind and found.expires > time.time() else None
+    if found is None or found.kind != kind or found.expires <= time.time():
+        return None
+    person = found.person
+    person.role = _role_of(service, person.subject, person.login)  # whoever is no longer listed acts no longer
+    return person
+
+
+def _role_of(service: Service, subject: str, login: str) -> str:
+    """Return the role that the settings of now give to an account."""
+    maintainers = {name.strip().casefold() for name in service.settings.maintainers.split(",")}
+    return "maintainer" if {login.casefold(), f"#{subject}"} & maintainers else "contributor"
 
 
 def _digest(secret: str) -> str:

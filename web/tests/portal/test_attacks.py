@@ -3,10 +3,14 @@
 import base64
 import hashlib
 import re
+import threading
+import time
+from dataclasses import replace
 
 import httpx
 import pytest
 
+from brainscore_web.portal import contributing, sign_in
 from brainscore_web.portal.states import UploadLimits, check_files
 
 SMALL = {"b.csv": b"b" * 10}
@@ -122,6 +126,64 @@ def test_cookies_headers_and_sign_in(scene):
         assert stranger.get("/api/v1/me").status_code == 401
     away = httpx.get(f"{portal.address}/sign-in", params={"to": "//evil.example"})
     assert away.headers["location"].startswith(portal.service.settings.authorize_url)
+
+
+def test_who_is_no_longer_listed_is_no_maintainer(settings, serve):
+    with serve(settings) as portal:
+        boss = portal.terminal("boss")
+        assert boss.get("me").json()["role"] == "maintainer"
+        number = sign_in.welcome(portal.service, "583231", "renamed").subject
+        for maintainers, role in (("other", "contributor"), ("#1, boss", "maintainer"), (f"#{number}", "contributor")):
+            portal.service.settings = replace(settings, maintainers=maintainers)
+            assert boss.get("me").json()["role"] == role
+        assert boss.get("uploads?all=1").status_code == 403
+        assert sign_in.welcome(portal.service, number, "anything").role == "maintainer"
+        assert sign_in.welcome(portal.service, "7", number).role == "contributor"  # a login that is the number
+
+
+def test_data_that_a_plugin_may_name_and_complete_files_stay(settings, serve):
+    with serve(settings) as portal:
+        ada = portal.terminal("ada")
+        upload = ada.announce("Mine2026", SMALL).json()
+        ada.send_files(upload, SMALL)
+        path = f"uploads/{upload['id']}"
+        assert ada.post(f"{path}/files/1/parts", json=PARTS).status_code == 409
+        ada.post(f"{path}/finalize")
+        portal.work()
+        portal.service.settings = replace(settings, deletable_s=0)  # the code was copied long ago
+        assert ada.delete(f"{path}?confirm=Mine2026").status_code == 403
+        assert ada.delete(path).json() == {"state": "asked"}
+        assert "may name these data" in portal.terminal("boss").delete(path).json()["problems"][0]["what"]
+        portal.service.settings = settings
+        assert ada.delete(path).json() == {"state": "deleted"}
+
+
+def test_zip_files_do_not_fill_the_database(settings, serve, monkeypatch):
+    monkeypatch.setattr(contributing, "_submission", lambda *_: {"findings": [], "plugins": []})
+    with serve(replace(settings, most_zip_files=2)) as portal:
+        ada, archive = portal.terminal("ada"), {"file": ("a.zip", b"zip")}
+        answers = [ada.post("submissions", files=archive).status_code for _ in range(3)]
+        assert answers == [200, 200, 429]
+        assert portal.terminal("eve").post("submissions", files=archive).status_code == 200
+        portal.service.forget(time.time() + settings.abandoned_s)
+        assert ada.get("submissions").json() == {"submissions": []}
+
+
+def test_a_worker_outlives_whatever_a_check_raises(portal):
+    ada, worker = portal.terminal("ada"), portal.worker()
+    upload_id = ada.upload("Mine2026", SMALL)
+
+    def fail(upload, folder):
+        raise KeyError("a file of a name that nothing announced")
+
+    worker._boxed = fail
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    while ada.get(f"uploads/{upload_id}").json()["state"] != "rejected":
+        assert thread.is_alive()
+    worker._stop.set()
+    thread.join()
+    assert "was tried 4 times" in ada.get(f"uploads/{upload_id}").json()["problems"][0]["what"]
 
 
 @pytest.mark.parametrize(

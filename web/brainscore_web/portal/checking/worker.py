@@ -82,7 +82,7 @@ class Worker:
                     forgotten = time.time()
                     self.service.forget(forgotten)
                 is_idle = not self.step()
-            except (BrainScoreError, OSError):
+            except Exception:
                 _logger.exception("the worker failed and goes on")
                 is_idle = True
             self._stop.wait(_IDLE_S if is_idle else 0)
@@ -108,8 +108,8 @@ class Worker:
         try:
             with self._beating(upload.id, claim), self._folder(upload.id, claim) as folder:
                 self._check(upload, claim, folder)
-        except (BrainScoreError, OSError) as error:
-            _logger.warning("upload %s: %s", upload.id, error)
+        except Exception as error:
+            _logger.warning("upload %s failed", upload.id, exc_info=error)
             self._again(upload, claim, f"the check failed ({str(error)[:500]})")
         return True
 
