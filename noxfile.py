@@ -101,6 +101,14 @@ def leaderboard(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def portal(session: nox.Session) -> None:
+    """Take uploads on this machine, without any account: `nox -s portal`; with arguments, it is `brainscore portal`."""
+    python = workspace(session, "portal")
+    arguments = session.posargs or ("serve", "--demo")
+    session.run(python, "-m", "brainscore_web", "portal", *arguments, external=True)
+
+
+@nox.session(python=False)
 def test_plugin(session: nox.Session) -> None:
     """Test plugins: `nox -s test_plugin -- myexperiment2024 [more names or paths] [pytest arguments]`."""
     python = workspace(session, "test")

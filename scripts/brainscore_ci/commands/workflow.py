@@ -18,6 +18,7 @@ __all__ = [
     "fetch_data",
     "list_plugins",
     "open_data",
+    "portal_pulls",
     "portal_submission",
     "reconcile",
     "report",
@@ -175,6 +176,13 @@ def portal_submission(
 
     submitter = None if issue is None else (issue, login, number)
     return answering.portal_submission(archive, libraries, submitter, base=base, remote=remote)
+
+
+def portal_pulls(numbers: Annotated[list[int], typer.Argument(help="numbers of pull requests")]) -> int:
+    """Print the state and the checks of pull requests as JSON; reads the environment variables of `submission`."""
+    from brainscore_ci.commands.work import answering
+
+    return answering.portal_pulls(numbers)
 
 
 def list_plugins(

@@ -78,6 +78,19 @@ class HttpForge(HttpGitHub):
         content = {"title": title, "head": branch, "base": base, "body": body, "maintainer_can_modify": False}
         return int(self._object("POST", "/pulls", content)["number"])
 
+    def progress(self, number: int) -> dict[str, Any]:
+        """Return the ``state`` of a pull request (open, merged or closed) and its ``checks``.
+
+        Each check has ``name``, ``state`` (such as success, failure or in_progress) and ``url``.
+        """
+        pull = self._object("GET", f"/pulls/{number}")
+        runs = self._pages(f"/commits/{quote(str(pull['head']['sha']))}/check-runs", {}, "check_runs")
+        checks = [
+            {"name": str(run["name"]), "state": str(run["conclusion"] or run["status"]), "url": str(run["html_url"])}
+            for run in runs
+        ]
+        return {"state": "merged" if pull.get("merged") else str(pull["state"]), "checks": checks}
+
     def _object(self, method: str, path: str, content: object = None) -> dict[str, Any]:
         answer = self._send(method, f"{self._base}{quote(path)}", content=content)
         failure = DownloadError if method == "GET" else UploadError

@@ -141,23 +141,35 @@ def _carried_out(
     if isinstance(archive, Rejection):
         return Publication(state="refused", problems=archive.problems)
     before: tuple[Publication, ...] = ()
-    for plugin in (archive, *archive.rest):
-        outcome = replace(publish(plugin, request, forge, remote, check=check), before=before)
+    plugins = (archive, *archive.rest)
+    for number, plugin in enumerate(plugins):
+        outcome = publish(plugin, request, forge, remote, check=check, beside=plugins[:number])
+        outcome = replace(outcome, before=before)
         if outcome.state == "refused":
             break
         before = (*before, replace(outcome, before=()))
     return outcome
 
 
-def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Remote, *, check: Check) -> Publication:
+def publish(
+    archive: Archive,
+    request: Submission,
+    forge: HttpForge,
+    remote: Remote,
+    *,
+    check: Check,
+    beside: Iterable[Archive] = (),
+) -> Publication:
     """Push the branch of a submission and open its pull request, unless both exist.
+
+    `beside` are plugins that the check finds in the checkout too: those submitted before in the same zip file.
 
     Raises
     ------
     DownloadError, UploadError
         If GitHub or git fails; the call may be repeated.
     """
-    branch = branch_of(archive, request.issue)
+    branch = branch_of(archive, request)
     with tempfile.TemporaryDirectory(prefix="submission-") as folder:
         git = _Git(Path(folder).resolve() / "clone", remote)
         git.clone()
@@ -177,6 +189,8 @@ def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Rem
         else:  # leftovers of an earlier submission are not reviewed
             git.switch(branch, f"origin/{remote.base}")
         update = compare(archive, git.folder, update=True).exists
+        for earlier in beside:
+            extract(earlier, git.folder, update=compare(earlier, git.folder, update=True).exists)
         findings = list(check(git.folder, extract(archive, git.folder, update=update)))
         if any(finding.is_error for finding in findings):
             problems = tuple(

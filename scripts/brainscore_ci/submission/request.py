@@ -78,7 +78,8 @@ class Issue:
 class Submission:
     """A submitted plugin.
 
-    `url` is that of the zip file; empty for a local file.
+    `url` is that of the zip file; empty for a local file. A shared issue is one of many people's submissions: branches
+    are apart by their accounts, and no pull request closes it.
     """
 
     issue: int
@@ -86,6 +87,7 @@ class Submission:
     url: str = ""
     update: bool = False
     description: str = ""
+    is_shared: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,8 +175,9 @@ def _url_problems(url: str, found: Sequence[Sequence[str]]) -> list[Fault]:
 # -- writing
 
 
-def branch_of(archive: Archive, issue: int) -> str:
-    """Return the branch for a plugin and an issue, always the same and valid for git."""
+def branch_of(archive: Archive, request: Submission) -> str:
+    """Return the branch for a plugin and a submission, always the same and valid for git."""
+    issue = f"{request.issue}-{request.submitter.account}" if request.is_shared else f"{request.issue}"
     # Dots are the only characters in such names that git forbids in some places.
     return f"submission/{issue}-{archive.plugin.folder}-{archive.plugin.name.replace('.', '-')}"
 
@@ -211,11 +214,13 @@ def draft(
         "Nothing of it has been imported or run. For the maintainer: read the files, then allow the tests to run.",
         "Commits on this branch stay when the submitter sends a new version in the same issue.",
         "",
-        f"Part of #{request.issue}: {archive.rest[0].plugin} follows." if archive.rest else f"Closes #{request.issue}",
+        f"Part of #{request.issue}: {archive.rest[0].plugin} follows."
+        if archive.rest
+        else f"{'Part of' if request.is_shared else 'Closes'} #{request.issue}",
         "",
         f"<!-- {DIGEST_KEY}: {archive.digest} -->",
     ]
-    return Draft(branch=branch_of(archive, request.issue), message=message, title=title, body="\n".join(lines))
+    return Draft(branch=branch_of(archive, request), message=message, title=title, body="\n".join(lines))
 
 
 def _file_list(what: str, names: Sequence[str], archive: Archive) -> list[str]:

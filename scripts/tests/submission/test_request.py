@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -195,8 +196,11 @@ def test_long_texts_fit_into_what_github_takes():
 
 @given(name=st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True))
 def test_branches_are_valid_for_git(name):
-    branch = branch_of(archive(name), 12)
-    assert request.re.fullmatch(r"submission/12-benchmarks-[A-Za-z0-9_-]+", branch)
+    asked = Submission(issue=12, submitter=Submitter(login="ada", account=42))
+    assert request.re.fullmatch(r"submission/12-benchmarks-[A-Za-z0-9_-]+", branch_of(archive(name), asked))
+    # Of an issue that many share, nobody's submission changes another's.
+    branch = branch_of(archive(name), replace(asked, is_shared=True))
+    assert request.re.fullmatch(r"submission/12-42-benchmarks-[A-Za-z0-9_-]+", branch)
 
 
 def test_answers():

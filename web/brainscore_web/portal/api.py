@@ -46,7 +46,7 @@ class FileBody(Body):
 class UploadBody(Body):
     """An upload that will be sent."""
 
-    identifier: str = Field(min_length=1, max_length=200)
+    identifier: str = Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")  # PostgreSQL has no NUL
     visibility: Literal["public", "private"] = "public"
     files: list[FileBody] = Field(max_length=10_000)
 

@@ -14,6 +14,9 @@ import sqlalchemy
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.exceptions import HTTPException
 from starlette.middleware.sessions import SessionMiddleware
@@ -32,6 +35,12 @@ __all__ = ["make_app", "make_service"]
 
 _MOST_BODY_BYTES = 4 * 2**20
 _MOST_ZIP_BODY_BYTES = 32 * 2**20
+_LIMITED = {
+    ("GET", "/sign-in"),
+    ("POST", "/device"),
+    ("POST", "/submissions"),
+    *(("POST", f"/api/v1/{name}") for name in ("device", "device/token", "uploads", "submissions")),
+}
 _logger = logging.getLogger("brainscore.portal")
 
 
@@ -81,9 +90,22 @@ def _guard(settings: PortalSettings) -> Callable[[Request, Any], Awaitable[Respo
         **({"Strict-Transport-Security": "max-age=31536000"} if parts.scheme == "https" else {}),
     }
 
+    limiter, most = MovingWindowRateLimiter(MemoryStorage()), RateLimitItemPerMinute(settings.most_tries or 1)
+
+    def waits_s(request: Request) -> int | None:
+        """Return after how many seconds an address may ask again; None: at once."""
+        route = request.method, request.url.path
+        caller = (*route, request.client.host if request.client else "")
+        if not settings.most_tries or route not in _LIMITED or limiter.hit(most, *caller):
+            return None
+        return max(1, round(limiter.get_window_stats(most, *caller).reset_time - time.time()))
+
     async def guard(request: Request, call_next: Any) -> Response:
         if (problem := _refusal(request, settings.host, origin)) is not None:
             answer: Response = _answer(*problem)
+        elif (wait_s := waits_s(request)) is not None:
+            what = "this address asks too often"
+            answer = _answer(429, problem_of(what, request.url.path, f"{most}", "try again later"), retry_s=wait_s)
         else:
             answer = await call_next(request)
         answer.headers.update(headers)

@@ -26,7 +26,10 @@ portal = command_line.make_app("Serve the portal that takes uploads, and look af
 def _check_installed() -> None:
     missing = [name for name in ("alembic", "authlib", "fastapi", "sqlalchemy", "uvicorn") if find_spec(name) is None]
     if missing:
-        raise ConfigurationError(f"The portal needs {', '.join(missing)}: pip install 'brainscore-web[portal]'.")
+        raise ConfigurationError(
+            f"The portal needs {', '.join(missing)}. In a clone, start it with: nox -s portal. Elsewhere: "
+            "pip install 'brainscore-web[portal]'."
+        )
 
 
 def _settings() -> PortalSettings:
@@ -102,6 +105,40 @@ def verify_audit(
         return command_line.FAILED
     command_line.show(last)
     command_line.say(f"The audit log is whole: {count(number, 'line')}. Note the digest elsewhere.")
+    return 0
+
+
+@portal.command("backup", cls=command_line.Command)
+def backup(folder: Annotated[Path, typer.Argument(help="new folder; holds personal data")]) -> int:
+    """Write the database to a folder while the portal runs; the files of uploads stay in the buckets."""
+    settings = _settings()
+    from brainscore_web.portal import serving
+
+    command_line.say(f"{folder} holds {count(serving.back_up(settings.database, folder), 'row')}.")
+    return 0
+
+
+@portal.command("restore", cls=command_line.Command)
+def restore(folder: Annotated[Path, typer.Argument(help="what `backup` wrote, in this or an older version")]) -> int:
+    """Fill an empty database from a backup, also one of another kind of database."""
+    settings = _settings()
+    from brainscore_web.portal import serving
+
+    command_line.say(f"The database has {count(serving.restore(settings.database, folder), 'row')}.")
+    return 0
+
+
+@portal.command("quota", cls=command_line.Command)
+def quota(
+    login: Annotated[str, typer.Argument(help="login of somebody who has signed in")],
+    most_bytes: Annotated[int | None, typer.Argument(min=0, help="bytes (default: as in the settings)")] = None,
+) -> int:
+    """Set how many bytes of uploads a person may have."""
+    settings = _settings()
+    from brainscore_web.portal import serving
+
+    serving.set_quota(settings.database, login, most_bytes)
+    command_line.say(f"{login} may have {'what the settings say' if most_bytes is None else f'{most_bytes:,} bytes'}.")
     return 0
 
 

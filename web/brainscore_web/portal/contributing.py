@@ -16,22 +16,39 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import update
 
 from brainscore_core.credentials import environment_of
+from brainscore_core.errors import BrainScoreError
 from brainscore_core.processes import run_captured
+from brainscore_core.records.record import ScoreRecord
+from brainscore_web.leaderboard.sources import FolderSource, pair_of
 from brainscore_web.portal import audit
 from brainscore_web.portal.states import RefusedError, problem_of, refuse
 from brainscore_web.portal.tables import Upload, ZipFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from brainscore_web.portal.service import Service
     from brainscore_web.portal.tables import Person
 
-__all__ = ["MOST_ZIP_BYTES", "described", "folder_of", "inspect", "open_plugin", "open_zip", "zip_of"]
+__all__ = [
+    "MOST_ZIP_BYTES",
+    "described",
+    "folder_of",
+    "inspect",
+    "open_plugin",
+    "open_zip",
+    "progress",
+    "scores",
+    "zip_of",
+]
 
 MOST_ZIP_BYTES = 25 * 2**20
 _LONGEST_S = 300.0
 _MOST_TEXT = 1_000
+_FRESH_S, _LONGEST_LOOK_S = 60.0, 15.0
+_MOST_PULLS, _MOST_SCORES, _MOST_KEPT = 20, 100, 10_000
+_PASSED = ("success", "neutral", "skipped")
+_RUNNING = ("queued", "in_progress", "waiting", "requested", "pending")
 
 
 def folder_of(identifier: str) -> str:
@@ -56,7 +73,7 @@ def inspect(service: Service, person: Person, name: str, content: bytes) -> dict
         days = service.settings.abandoned_s / 86400
         remedy = f"wait: zip files are removed after {days:g} days"
         raise refuse(429, f"you have sent {service.settings.most_zip_files} zip files", remedy=remedy, retry_s=86400)
-    report = _submission(service, content)
+    report = _submission(service, name, content)
     with service.session() as session:
         zip_file = ZipFile(owner_id=person.id, name=name[:200], content=content, report=report)
         session.add(zip_file)
@@ -78,7 +95,7 @@ def open_zip(service: Service, person: Person, submission_id: str) -> list[str]:
     if zip_file is None or zip_file.owner_id != person.id:
         raise refuse(404, "there is no such submission, or it is not yours", where=submission_id)
     if zip_file.pull_requests is None:
-        urls = _open(service, person, zip_file.content)
+        urls = _open(service, person, zip_file.name, zip_file.content)
         with service.session() as session:
             session.execute(update(ZipFile).where(ZipFile.id == submission_id).values(pull_requests={"urls": urls}))
             audit.append(session, time.time(), person.id, "open pull requests", submission_id, urls=urls)
@@ -91,46 +108,117 @@ def open_plugin(service: Service, person: Person, upload_id: str) -> str:
     upload = service.upload(person, upload_id)
     if upload.pull_request is not None:
         return upload.pull_request
-    url = _open(service, person, zip_of(upload.identifier, service.plugin(person, upload_id)[0]))[0]
+    content = zip_of(upload.identifier, service.plugin(person, upload_id)[0])
+    urls = _open(service, person, "plugin.zip", content)
+    if not urls:
+        raise refuse(409, "the repository has exactly this plugin already", where=upload.identifier)
+    url = urls[0]
     with service.session() as session:
         session.execute(update(Upload).where(Upload.id == upload_id).values(pull_request=url))
         audit.append(session, time.time(), person.id, "open a pull request", upload_id, url=url)
     return url
 
 
-def _open(service: Service, person: Person, content: bytes) -> list[str]:
+def _open(service: Service, person: Person, name: str, content: bytes) -> list[str]:
     settings = service.settings
     if not settings.repository or not settings.submission_issue:
         remedy = "download the plugin as a zip file and submit it there"
         raise refuse(409, "this portal is not connected to a repository", remedy=remedy)
-    report = _submission(service, content, person)
-    server = "https://github.com" if settings.github_api == "https://api.github.com" else settings.github_api
-    return [f"{server}/{settings.repository}/pull/{number}" for number in report["pulls"]]
+    report = _submission(service, name, content, person)
+    return [f"{_pulls_at(service)}{number}" for number in report["pulls"]]
 
 
-def _submission(service: Service, content: bytes, person: Person | None = None) -> dict[str, Any]:
-    """Run the submission path in a process of its own: it inspects, or for a person opens pull requests."""
+def _pulls_at(service: Service) -> str:
+    """Return what the address of each pull request starts with."""
     settings = service.settings
-    environment = environment_of(os.environ)
+    server = "https://github.com" if settings.github_api == "https://api.github.com" else settings.github_api
+    return f"{server}/{settings.repository}/pull/"
+
+
+def _submission(service: Service, name: str, content: bytes, person: Person | None = None) -> dict[str, Any]:
+    """Have the submission path inspect a zip file, or for a person open its pull requests."""
+    settings = service.settings
     with tempfile.TemporaryDirectory(prefix="zip-") as folder:
-        file = Path(folder, "plugin.zip")
+        file = Path(folder, f"{re.sub('[^A-Za-z0-9_-]', '_', Path(name).stem)[:60]}.zip")  # may name the plugin
         file.write_bytes(content)
-        command = [sys.executable, "-P", "-m", "brainscore_ci", "portal-submission", str(file)]
-        command += ["--library-folder", settings.library_folder]
+        arguments = ["portal-submission", str(file), "--library-folder", settings.library_folder]
         if person is not None:
-            command += ["--issue", str(settings.submission_issue), "--login", person.login, "--number", person.subject]
-            command += ["--base", settings.base, *(["--remote", settings.remote] if settings.remote else [])]
-            environment |= {
-                "GITHUB_REPOSITORY": settings.repository,
-                "GITHUB_TOKEN": settings.github_token,
-                "GITHUB_API_URL": settings.github_api,
-            }
-        try:
-            done = run_captured(command, environment=environment, timeout_s=_LONGEST_S)
-            report: dict[str, Any] = json.loads(done.stdout)
-        except (TimeoutError, ValueError, OSError) as error:
-            what = f"the submission path did not answer ({type(error).__name__})"
-            raise refuse(503, what, remedy="try again later", retry_s=30) from error
+            arguments += ["--issue", str(settings.submission_issue)]
+            arguments += ["--login", person.login, "--number", person.subject]
+            arguments += ["--base", settings.base, *(["--remote", settings.remote] if settings.remote else [])]
+        report = _ask(service, arguments, _LONGEST_S, with_token=person is not None)
     if person is not None and report["findings"]:
         raise RefusedError(422, [problem_of(text[:_MOST_TEXT]) for text in report["findings"]])
     return report
+
+
+def _ask(service: Service, arguments: Sequence[str], longest_s: float, *, with_token: bool) -> dict[str, Any]:
+    """Run a command of the submission path in a process of its own, and return what it prints."""
+    settings, environment = service.settings, environment_of(os.environ)
+    if with_token:
+        environment |= {
+            "GITHUB_REPOSITORY": settings.repository,
+            "GITHUB_TOKEN": settings.github_token,
+            "GITHUB_API_URL": settings.github_api,
+        }
+    command = [sys.executable, "-P", "-m", "brainscore_ci", *arguments]
+    try:
+        done = run_captured(command, environment=environment, timeout_s=longest_s)
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except (TimeoutError, ValueError, OSError) as error:
+        what = f"the submission path did not answer ({type(error).__name__})"
+        raise refuse(503, what, remedy="try again later", retry_s=30) from error
+    return answer
+
+
+# -- what became of it -------------------------------------------------------------------------------------------------
+
+
+def progress(service: Service, urls: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return state, checks and the next step of the first pull requests, at most a minute old.
+
+    Those that GitHub does not tell about now are absent.
+    """
+    start, now = _pulls_at(service), time.monotonic()
+    wanted = [url for url in urls if url.startswith(start)][:_MOST_PULLS]
+    old = [url for url in wanted if service.seen.get(url, (-_FRESH_S, None))[0] <= now - _FRESH_S]
+    if old:
+        try:
+            numbers = [url.removeprefix(start) for url in old]
+            answer = _ask(service, ["portal-pulls", *numbers], _LONGEST_LOOK_S, with_token=True)
+        except RefusedError:
+            answer = {}
+        if len(service.seen) > _MOST_KEPT:
+            service.seen.clear()
+        service.seen.update({url: (now, answer.get(url.removeprefix(start))) for url in old})
+    found = {url: service.seen[url][1] for url in wanted}
+    return {url: _summary(told) for url, told in found.items() if told is not None}
+
+
+def _summary(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what my page shows of a pull request."""
+    failed = [check for check in told["checks"] if check["state"] not in (*_PASSED, *_RUNNING)]
+    n_running = sum(check["state"] in _RUNNING for check in told["checks"])
+    if told["state"] != "open":
+        step = "Scores follow." if told["state"] == "merged" else "Ask the maintainers there why."
+    elif failed:
+        step = "Open the failed check, correct what it names, and submit again."
+    else:
+        step = "Wait for the checks." if n_running else "Wait for a maintainer."
+    n_passed = len(told["checks"]) - len(failed) - n_running
+    return {"state": told["state"], "failed": failed, "running": n_running, "passed": n_passed, "step": step}
+
+
+def scores(service: Service, zip_files: Sequence[ZipFile]) -> list[dict[str, Any]] | None:
+    """Return the scores of the plugins in submitted zip files; None if they cannot be read."""
+    names = {name for file in zip_files for plugin in file.report["plugins"] for name in plugin.get("identifiers", ())}
+    if not service.settings.records or not names:
+        return []
+    source = FolderSource(Path(service.settings.records))
+    try:
+        paths = [path for path in source.paths() if not names.isdisjoint(pair_of(path) or ())][:_MOST_SCORES]
+        records = [ScoreRecord.from_json(content) for content in source.read(paths)]
+    except (BrainScoreError, OSError):
+        return None
+    shown = ("model", "benchmark", "score", "status", "message")
+    return [{name: getattr(record, name) for name in shown} for record in records]

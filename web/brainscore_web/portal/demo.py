@@ -82,7 +82,8 @@ def checked(application: Application, public_bucket: str) -> Application:
             return application(environ, start_response)
         origin = ("Access-Control-Allow-Origin", "*")
         start_response(why[0], [("Content-Type", "application/xml"), origin])
-        return [f"<?xml version='1.0'?><Error><Code>{why[1]}</Code><Message>{why[1]}</Message></Error>".encode()]
+        code, _, message = why[1].partition(": ")
+        return [f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{message or code}</Message></Error>".encode()]
 
     return check
 
@@ -95,7 +96,7 @@ def _refusal(environ: dict[str, Any], public_bucket: str) -> tuple[str, str] | N
     if "X-Amz-Signature" in query:
         signed_at = time.strptime(query["X-Amz-Date"] + "UTC", "%Y%m%dT%H%M%SZ%Z")
         if time.time() > calendar.timegm(signed_at) + int(query["X-Amz-Expires"]):
-            return "403 Forbidden", "AccessDenied"
+            return "403 Forbidden", "AccessDenied: Request has expired"
         if not hmac.compare_digest(_signature(environ, query), query["X-Amz-Signature"]):
             return "403 Forbidden", "SignatureDoesNotMatch"
     elif "HTTP_AUTHORIZATION" not in environ:

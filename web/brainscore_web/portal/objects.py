@@ -25,7 +25,9 @@ __all__ = ["Objects", "composite_of"]
 
 _MOST_ATTEMPTS = 5
 _CHUNK_BYTES = 2**20
+_LONGEST_S = 20  # until a piece of an answer comes
 _RETRY_S = 5
+_CLOCK = ("RequestTimeTooSkewed", "RequestExpired")
 
 
 class Objects:
@@ -62,11 +64,10 @@ class Objects:
 
     def parts(self, key: str, multipart: str) -> dict[int, dict[str, Any]]:
         """Return number -> part (``Size``, ``ETag``, and its checksum where S3 states it) that S3 has received."""
-        with _translated():
-            pages = self._client.get_paginator("list_parts").paginate(
-                Bucket=self.quarantine, Key=key, UploadId=multipart
-            )
+        pages = self._client.get_paginator("list_parts").paginate(Bucket=self.quarantine, Key=key, UploadId=multipart)
+        with _translated(), _absent("NoSuchUpload"):  # a completed one has none any more
             return {part["PartNumber"]: dict(part) for page in pages for part in page.get("Parts", [])}
+        return {}
 
     def sign_part(self, key: str, multipart: str, number: int, sha256: str, size: int) -> tuple[str, dict[str, str]]:
         """Return an URL that takes exactly these bytes, and the headers to send with them."""
@@ -87,7 +88,7 @@ class Objects:
     def complete(self, key: str, multipart: str, parts: Sequence[dict[str, Any]]) -> str:
         """Make one object of parts, and return its version."""
         listed = [{k: part[k] for k in ("PartNumber", "ETag", "ChecksumSHA256") if k in part} for part in parts]
-        with _translated():
+        with _translated(), _absent("NoSuchUpload"):  # what was completed already, but the answer was lost
             done: Any = self._client.complete_multipart_upload(
                 Bucket=self.quarantine,
                 Key=key,
@@ -95,13 +96,15 @@ class Objects:
                 MultipartUpload={"Parts": listed},  # type: ignore[typeddict-item] # the keys are those of a part
             )
             return str(done["VersionId"])
+        if (version := self.newest(key)) is None:
+            raise refuse(409, "the parts are no longer in the storage", remedy="start the upload again")
+        return version
 
     def newest(self, key: str) -> str | None:
         """Return the version of an object in quarantine; None if there is none."""
-        try:
+        with _translated(), _absent("404"):
             return str(self._client.head_object(Bucket=self.quarantine, Key=key)["VersionId"])
-        except (ClientError, BotoCoreError):
-            return None
+        return None
 
     def download(self, key: str, version: str, target: Path, part_bytes: int) -> tuple[str, str, str]:
         """Write an object in quarantine to a file; return SHA-1, SHA-256 and `composite_of` the bytes that arrived."""
@@ -176,10 +179,20 @@ def _client(endpoint: str) -> S3Client:
             s3={"addressing_style": "path" if endpoint else "auto"},
             retries={"total_max_attempts": _MOST_ATTEMPTS, "mode": "standard"},
             connect_timeout=5,
-            read_timeout=20,
+            read_timeout=_LONGEST_S,
             max_pool_connections=64,
         ),
     )
+
+
+@contextmanager
+def _absent(code: str) -> Iterator[None]:
+    """End the block where S3 answers with this code; other errors go on."""
+    try:
+        yield
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code", "") != code:
+            raise
 
 
 @contextmanager
@@ -192,7 +205,12 @@ def _translated() -> Iterator[None]:
         code = error.response.get("Error", {}).get("Code", "")
         if code in ("NoSuchUpload", "NoSuchKey", "NoSuchVersion"):
             raise refuse(409, "the parts are no longer in the storage", remedy="start the upload again") from error
-        if code == "SlowDown" or status == 429 or status >= 500:
+        if code in _CLOCK:
+            what, remedy = (
+                f"the portal's clock differs from the storage's ({code})",
+                "tell the maintainers of the portal",
+            )
+        elif code == "SlowDown" or status == 429 or status >= 500:
             what, remedy = "the storage is busy or does not answer", "try again later"
         else:
             what, remedy = f"the storage refuses the portal ({code})", "tell the maintainers of the portal"

@@ -128,8 +128,20 @@ def home(service: ServiceOf, visitor: VisitorOf, to: str = "/") -> HTMLResponse:
     if visitor.person is None:
         return _show("sign_in", service, visitor, after=to)
     me = {"used_bytes": service.used_of(visitor.person), "quota_bytes": service.quota_of(visitor.person)}
-    submissions = [contributing.described(zip_file) for zip_file in service.zip_files(visitor.person)]
-    return _show("home", service, visitor, me=me, uploads=service.uploads(visitor.person), submissions=submissions)
+    uploads, zip_files = service.uploads(visitor.person), service.zip_files(visitor.person)
+    submissions = [contributing.described(zip_file) for zip_file in zip_files]
+    urls = [upload.pull_request for upload in uploads if upload.pull_request]
+    urls += [url for submission in submissions for url in (submission["pull_requests"] or {}).get("urls", ())]
+    return _show(
+        "home",
+        service,
+        visitor,
+        me=me,
+        uploads=uploads,
+        submissions=submissions,
+        pulls=contributing.progress(service, urls),
+        scores=contributing.scores(service, zip_files),
+    )
 
 
 @router.get("/new")

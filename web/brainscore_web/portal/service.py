@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from brainscore_web.portal import audit
@@ -45,6 +46,7 @@ class Service:
 
     def __init__(self, settings: PortalSettings, engine: Engine, objects: Objects) -> None:
         self.settings, self.engine, self.objects = settings, engine, objects
+        self.seen: dict[str, tuple[float, Any]] = {}  # address -> when GitHub was asked about it, and the answer
 
     @contextmanager
     def session(self, *, only_reads: bool = False) -> Iterator[Session]:
@@ -53,7 +55,7 @@ class Service:
         try:
             with Session(engine, expire_on_commit=False) as session, session.begin():
                 yield session
-        except OperationalError as error:
+        except (IntegrityError, OperationalError, PoolTimeoutError) as error:  # the first: two did the same at once
             what = "the database is busy or its disk is full"
             raise refuse(503, what, where="database", remedy="try again", retry_s=_RETRY_S) from error
 
@@ -64,6 +66,9 @@ class Service:
     ) -> tuple[Upload, bool]:
         """Start an upload, or return the person's own one of the same files; the flag says that it is new."""
         with self.session() as session:
+            session.scalar(
+                select(Person.id).where(Person.id == person.id).with_for_update()
+            )  # one at a time: the quota
             if same := self._same(session, person, identifier, visibility, files):
                 return same, False
             settings = self.settings
@@ -191,9 +196,9 @@ class Service:
             raise RefusedError(422, problems)
         multipart = file.multipart or self._start(upload, file)
         with self.session() as session:
+            session.execute(update(Upload).where(Upload.id == upload.id).values(heartbeat=time.time()))  # and locks it
             for part, sha256 in parts:
                 session.merge(SignedPart(upload_id=upload.id, file=number, number=part, sha256=sha256))
-            session.execute(update(Upload).where(Upload.id == upload.id).values(heartbeat=time.time()))
         signed = []
         for part, sha256 in parts:
             size = size_of_part(part, file.size, self.settings.part_bytes)
@@ -342,8 +347,8 @@ class Service:
             session.execute(delete(ZipFile).where(ZipFile.created < now - self.settings.abandoned_s))
             abandoned = Upload.state == "receiving", Upload.heartbeat < now - self.settings.abandoned_s
             uploads = list(session.scalars(select(Upload).where(*abandoned)))
+            uploads = [upload for upload in uploads if move(session, upload.id, "delete")]
             for upload in uploads:
-                move(session, upload.id, "delete")
                 audit.append(session, now, 0, "forget", upload.id)
         for upload in uploads:
             self.remove_objects(upload)

@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import threading
+import time
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import select
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, MetaData, Table, func, null, select
 from sqlalchemy.orm import Session
 
-from brainscore_core.errors import ConfigurationError
+from brainscore_core.errors import ConfigurationError, did_you_mean
+from brainscore_core.files import atomic_directory
 from brainscore_web.portal import audit, demo
 from brainscore_web.portal.app import make_app, make_service
 from brainscore_web.portal.checking.worker import Worker
 from brainscore_web.portal.settings import PortalSettings
-from brainscore_web.portal.tables import AuditEntry, open_engine
+from brainscore_web.portal.tables import AuditEntry, Person, open_engine
 
 if TYPE_CHECKING:
     from brainscore_web.portal.service import Service
 
-__all__ = ["check_migrated", "demonstration", "migrate", "serve", "verify_audit", "work"]
+__all__ = [
+    "back_up",
+    "check_migrated",
+    "demonstration",
+    "migrate",
+    "restore",
+    "serve",
+    "set_quota",
+    "verify_audit",
+    "work",
+]
 
 _KEEP_ALIVE_S = 75
+_VERSION, _ROWS = "version", 100
 
 
 def serve(settings: PortalSettings, host: str, port: int, *, with_worker: bool) -> None:
@@ -122,3 +138,73 @@ def verify_audit(url: str, head: str | None = None) -> tuple[int, int | None, st
     with Session(open_engine(url)) as session:
         entries = list(session.scalars(select(AuditEntry).order_by(AuditEntry.number)))
     return len(entries), audit.first_broken(entries, head), entries[-1].digest if entries else ""
+
+
+def set_quota(url: str, login: str, most_bytes: int | None) -> None:
+    """Give a person another quota than the settings do, or with None the same again."""
+    with Session(open_engine(url)) as session, session.begin():
+        people = {person.login.casefold(): person for person in session.scalars(select(Person))}
+        if (person := people.get(login.casefold())) is None:
+            raise ConfigurationError(f"{login!r} has never signed in.{did_you_mean(login, people)}")
+        person.quota_bytes = most_bytes
+        audit.append(session, time.time(), 0, "set a quota", str(person.id), most_bytes=most_bytes)
+
+
+def back_up(url: str, folder: Path) -> int:
+    """Write all rows, as they are at one moment, to a new folder: a file of JSON lines for each table; count them.
+
+    The files fit every kind of database, so that they also move a portal from one to another.
+    """
+    n_rows, engine = 0, open_engine(url).execution_options(only_reads=True)
+    if engine.dialect.name == "postgresql":
+        engine = engine.execution_options(isolation_level="REPEATABLE READ")
+    with atomic_directory(folder) as staging, engine.connect() as connection:
+        staging.chmod(0o700)
+        version = MigrationContext.configure(connection).get_current_revision()
+        if version is None:
+            raise ConfigurationError("The database has no tables: nothing is there to back up.")
+        (staging / _VERSION).write_text(version, encoding="utf-8")
+        for table in _tables(connection):
+            rows = connection.execution_options(yield_per=_ROWS).execute(select(table)).mappings()
+            with (staging / f"{table.name}.jsonl").open("w", encoding="utf-8") as stream:
+                for row in rows:
+                    stream.write(f"{json.dumps(dict(row), default=lambda value: b64encode(value).decode())}\n")
+                    n_rows += 1
+    return n_rows
+
+
+def restore(url: str, folder: Path) -> int:
+    """Fill an empty database with what `back_up` wrote, in this or an older version, all or nothing; count the rows."""
+    n_rows, engine = 0, open_engine(url)
+    try:
+        command.upgrade(_migrations(url), (folder / _VERSION).read_text(encoding="utf-8"))
+    except (OSError, CommandError) as error:
+        raise ConfigurationError(f"{folder} is no backup that this version can read: {error}") from error
+    with engine.begin() as connection:
+        for table in _tables(connection):
+            if connection.execute(select(table).limit(1)).first() is not None:
+                raise ConfigurationError(f"The database has rows in {table.name}: give an empty one.")
+            with (folder / f"{table.name}.jsonl").open(encoding="utf-8") as stream:
+                for line in stream:
+                    connection.execute(table.insert(), _row(table, json.loads(line)))
+                    n_rows += 1
+            if engine.dialect.name == "postgresql" and table.name == Person.__tablename__:  # the only one that counts
+                sequence = func.pg_get_serial_sequence(table.name, "id")
+                connection.execute(select(func.setval(sequence, func.max(table.c.id))).where(table.c.id > 0))
+    migrate(url)
+    return n_rows
+
+
+def _tables(connection: Connection) -> list[Table]:
+    """Return the tables that a database has, those that others refer to first."""
+    found = MetaData()
+    found.reflect(connection)
+    return [table for table in found.sorted_tables if table.name != "alembic_version"]
+
+
+def _row(table: Table, values: dict[str, Any]) -> dict[str, Any]:
+    binary = {column.name for column in table.columns if column.type.python_type is bytes}
+    return {
+        name: null() if value is None else b64decode(value) if name in binary else value
+        for name, value in values.items()
+    }

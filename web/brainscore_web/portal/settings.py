@@ -43,6 +43,8 @@ class PortalSettings:
         Where pull requests go: owner/name, address for git (empty: that on GitHub), target branch, token, API.
     submission_issue
         Issue that pull requests are part of.
+    records
+        Folder of score records, as of the leaderboard: my page shows those of a person's plugins.
     review
         Whether a maintainer approves uploads before they are published.
     demo
@@ -50,6 +52,8 @@ class PortalSettings:
     most_files, most_file_bytes, quota_bytes, most_live_uploads, most_zip_files
         Limits: files of one upload, size of a file, of a person's uploads together, and a person's uploads in progress
         and zip files.
+    most_tries
+        Requests a minute of one address to each of the routes that sign in or start something; 0 is no limit.
     most_memory_bytes, longest_check_s
         Limits of the box that checks an upload.
     url_s, session_s, token_s, device_s
@@ -85,6 +89,7 @@ class PortalSettings:
     github_token: str = ""
     github_api: str = "https://api.github.com"
     submission_issue: int = 0
+    records: str = ""
     review: bool = False
     demo: bool = False
     part_bytes: int = 8 * 2**20
@@ -93,6 +98,7 @@ class PortalSettings:
     quota_bytes: int = 100 * 10**9
     most_live_uploads: int = 20
     most_zip_files: int = 20
+    most_tries: int = 300
     most_memory_bytes: int = 2 * 2**30
     longest_check_s: float = 600.0
     url_s: int = 3600

@@ -235,7 +235,7 @@ def allow_device(service: Service, person: Person, user_code: str) -> None:
 def take_token(service: Service, device_code: str) -> dict[str, Any]:
     """Return the token of a terminal once its code was entered; 428 until then."""
     with service.session() as session:
-        device = session.get(Device, _digest(device_code))
+        device = session.get(Device, _digest(device_code), with_for_update=True)
         if device is None or device.expires < time.time():
             raise refuse(400, "the device code is unknown, was used or has expired", remedy="start again")
         if device.person_id is None:

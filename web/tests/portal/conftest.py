@@ -5,15 +5,21 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import socket
+import subprocess
+import tempfile
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
 
 pytest.importorskip("fastapi")
+import psycopg
+
 from brainscore_web.portal import demo, serving, sign_in
 from brainscore_web.portal.app import make_app, make_service
 from brainscore_web.portal.checking.worker import Report, Worker
@@ -31,14 +37,53 @@ def s3():
         yield address
 
 
+@pytest.fixture(scope="session")
+def postgresql():
+    """Start a PostgreSQL; return the function that makes a database in it and gives its URL."""
+    debian = map(str, Path("/usr/lib/postgresql").glob("*/bin"))  # not in the path there
+    initdb = shutil.which("initdb", path=os.pathsep.join([os.environ["PATH"], *debian]))
+    if initdb is None:
+        pytest.skip("other: no PostgreSQL here (Debian: apt install postgresql)")
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # the path of a socket must be short
+    user = "postgres" if os.geteuid() == 0 else None  # it refuses to run as root
+    if user:
+        shutil.chown(folder, user)
+
+    def run(program, *arguments):
+        command = [Path(initdb).with_name(program), "-D", folder / "data", *arguments]
+        with (folder / "output").open("wb") as output:
+            subprocess.run(command, check=True, stdout=output, stderr=output, user=user, cwd=folder, timeout=60)
+
+    run("initdb", "-U", "portal", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale", "C")
+    run("pg_ctl", "-w", "start", "-o", f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off")
+
+    def make():
+        name = f"portal_{secrets.token_hex(4)}"
+        with psycopg.connect(f"host={folder} user=portal dbname=postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return f"postgresql+psycopg://portal@/{name}?host={folder}"
+
+    yield make
+    run("pg_ctl", "stop", "-m", "immediate")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def make_database(request, tmp_path):
+    """Return the function that gives the URL of another empty database."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgresql")
+    return lambda: f"sqlite:///{tmp_path / secrets.token_hex(4)}.sqlite"
+
+
 @pytest.fixture
-def settings(s3, tmp_path):
-    return settings_for(s3, tmp_path)
+def settings(s3, tmp_path, make_database):
+    return settings_for(s3, tmp_path, make_database())
 
 
-def settings_for(s3, tmp_path):
+def settings_for(s3, tmp_path, database):
     return PortalSettings(
-        database=f"sqlite:///{tmp_path / 'portal.sqlite'}",
+        database=database,
         folder=tmp_path / "work",
         s3_endpoint=s3,
         secret=secrets.token_hex(32),
@@ -165,7 +210,7 @@ def serve():
 
 @pytest.fixture(scope="session")
 def serve_module():
-    return lambda s3, folder: running_portal(settings_for(s3, folder))
+    return lambda s3, folder: running_portal(settings_for(s3, folder, f"sqlite:///{folder / 'portal.sqlite'}"))
 
 
 @pytest.fixture

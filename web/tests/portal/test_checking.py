@@ -181,6 +181,7 @@ def test_reliability_is_that_of_the_formula():
 
 @needs_box
 @pytest.mark.slow
+@pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
 def test_packaged_data_are_published_with_a_plugin_that_loads_them(portal, package, tmp_path, monkeypatch):
     ada = portal.terminal("ada")
     upload_id = ada.upload("Mine2026", package)
@@ -209,6 +210,7 @@ def test_packaged_data_are_published_with_a_plugin_that_loads_them(portal, packa
 
 @needs_box
 @pytest.mark.slow
+@pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
 def test_a_table_with_its_pictures_is_packaged_and_private(portal):
     files = {f"{key}.png": png(number) for number, key in enumerate(IDS)}
     files["mine.csv"] = b"stimulus_id,stimulus_filename\n" + b"".join(f"{key},{key}.png\n".encode() for key in IDS)

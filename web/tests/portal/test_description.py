@@ -7,6 +7,7 @@ schemathesis = pytest.importorskip("schemathesis")
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
 def test_no_request_of_the_description_is_an_error_of_the_server(portal):
     terminal = portal.terminal("Anna")
     terminal.upload("Described2026", {"stimulus_Described2026.csv": b"stimulus_id\n1\n"})

@@ -13,14 +13,15 @@ from brainscore_ci.github.client import API, HttpGitHub
 from brainscore_ci.planning.policy import read_policy
 from brainscore_ci.reporting.reconcile import reconciler
 from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy, apply, describe
-from brainscore_ci.submission.archive import ArchivePolicy, Rejection, inspect_archive
+from brainscore_ci.submission.archive import Archive, ArchivePolicy, Rejection, inspect_archive
 from brainscore_ci.submission.forge import HttpForge
 from brainscore_ci.submission.owners import Submitter
 from brainscore_ci.submission.publish import Check, Remote, publish, submit
 from brainscore_ci.submission.request import Submission
 from brainscore_core.command_line import FAILED, show
+from brainscore_core.plugin_management.source.registrations import find_registrations, parse
 
-__all__ = ["portal_submission", "reconcile", "submission"]
+__all__ = ["portal_pulls", "portal_submission", "reconcile", "submission"]
 
 
 def reconcile(missing: Path | None, *, dry_run: bool) -> int:
@@ -57,19 +58,44 @@ def portal_submission(
     if submitter is not None:
         issue, login, number = submitter
         request = Submission(
-            issue=issue, submitter=Submitter(login=login, account=number), description="From the portal."
+            issue=issue,
+            submitter=Submitter(login=login, account=number),
+            description="From the portal.",
+            is_shared=True,
         )
         forge, target = _github(base, remote)
-        for plugin in plugins:
-            outcome = publish(plugin, request, forge, target, check=_check_against(base))
+        for at, plugin in enumerate(plugins):
+            outcome = publish(plugin, request, forge, target, check=_check_against(base), beside=plugins[:at])
             findings += map(str, outcome.problems)
             if outcome.state == "refused":
                 break
             pulls += [] if outcome.pull is None else [outcome.pull]
     listed = [
-        {"plugin": str(plugin.plugin), "files": sorted(plugin.files), "notes": plugin.notes} for plugin in plugins
+        {
+            "plugin": str(plugin.plugin),
+            "files": sorted(plugin.files),
+            "notes": plugin.notes,
+            "identifiers": _identifiers(plugin),
+        }
+        for plugin in plugins
     ]
     show(json.dumps({"findings": findings, "plugins": listed, "pulls": pulls}))
+    return 0
+
+
+def _identifiers(plugin: Archive) -> list[str]:
+    """Return what a plugin registers, as far as its source says so; nothing of it is run."""
+    try:
+        registrations, _ = find_registrations(parse(plugin.files.get("__init__.py", b"")))
+    except (SyntaxError, RecursionError, ValueError):  # as the check says later
+        return []
+    return sorted({registration.identifier for registration in registrations})
+
+
+def portal_pulls(numbers: Sequence[int]) -> int:
+    """See the command."""
+    forge, _ = _github("", "")
+    show(json.dumps({str(number): forge.progress(number) for number in numbers}))
     return 0
 
 

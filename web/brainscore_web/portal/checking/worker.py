@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "Worker"]
 
 _IDLE_S, _FORGET_S = 0.5, 60.0
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _logger = logging.getLogger("brainscore.portal")
 
 Text = Annotated[str, Field(max_length=2000)]
@@ -99,8 +101,8 @@ class Worker:
         """Check the next upload of the queue; say whether there was one."""
         claim = secrets.token_hex(16)
         with self.service.session() as session:
-            query = select(Upload).where(Upload.state == "waiting").order_by(Upload.created).limit(1)
-            upload = session.scalars(query.with_for_update(skip_locked=True)).first()
+            query = select(Upload).where(Upload.state == "waiting").order_by(Upload.heartbeat).limit(1)
+            upload = session.scalars(query.with_for_update(of=Upload, skip_locked=True)).first()
             if upload is None or not move(session, upload.id, "claim", claim=claim, attempts=upload.attempts + 1):
                 return False
             session.refresh(upload)
@@ -110,8 +112,18 @@ class Worker:
                 self._check(upload, claim, folder)
         except Exception as error:
             _logger.warning("upload %s failed", upload.id, exc_info=error)
+            if isinstance(error, OSError) and error.errno in _FULL:
+                self._put_off(upload, claim)
+                return False
             self._again(upload, claim, f"the check failed ({str(error)[:500]})")
         return True
+
+    def _put_off(self, upload: Upload, claim: str) -> None:
+        """Queue an upload again that found the disk full; that is no attempt."""
+        remedy = "wait; its check starts once the maintainers have made room"
+        problems = [problem_of("the disk of the portal is full", "check", remedy=remedy)]
+        with self.service.session() as session:
+            move(session, upload.id, "requeue", held=claim, attempts=upload.attempts - 1, problems=problems)
 
     def _again(self, upload: Upload, claim: str | None, why: str) -> None:
         if upload.attempts <= self.settings.most_requeues:
@@ -155,6 +167,8 @@ class Worker:
     # -- one upload ----------------------------------------------------------------------------------------------------
 
     def _check(self, upload: Upload, claim: str, folder: Path) -> None:
+        if shutil.disk_usage(folder).free < 2 * sum(file.size for file in upload.files):
+            raise OSError(errno.ENOSPC, "not enough room for two copies of the upload")
         digests, problems = self._fetch(upload, folder / "in")
         if problems:
             self._reject(upload, claim, problems)
