@@ -69,7 +69,8 @@ def inspect(service: Service, person: Person, name: str, content: bytes) -> dict
     """Have the submission path inspect a zip file, store both, and return the findings and plugins."""
     if len(content) > MOST_ZIP_BYTES:
         raise refuse(413, "the zip file is too large", where=name[:200], expected=f"at most {MOST_ZIP_BYTES:,} bytes")
-    if len(service.zip_files(person)) >= service.settings.most_zip_files:
+    since = time.time() - service.settings.abandoned_s
+    if sum(file.created > since for file in service.zip_files(person)) >= service.settings.most_zip_files:
         days = service.settings.abandoned_s / 86400
         remedy = f"wait: zip files are removed after {days:g} days"
         raise refuse(429, f"you have sent {service.settings.most_zip_files} zip files", remedy=remedy, retry_s=86400)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from brainscore_web.portal import audit
 from brainscore_web.portal.objects import composite_of
@@ -344,7 +344,9 @@ class Service:
         """Remove everything that has expired: sessions, tokens, zip files, and uploads that were abandoned."""
         with self.session() as session:
             session.execute(delete(SignIn).where(SignIn.expires < now))
-            session.execute(delete(ZipFile).where(ZipFile.created < now - self.settings.abandoned_s))
+            old = ZipFile.created < now - self.settings.abandoned_s
+            session.execute(delete(ZipFile).where(old, ZipFile.pull_requests.is_(None)))
+            session.execute(update(ZipFile).where(old).values(content=b""))  # pull requests stay on my page
             abandoned = Upload.state == "receiving", Upload.heartbeat < now - self.settings.abandoned_s
             uploads = list(session.scalars(select(Upload).where(*abandoned)))
             uploads = [upload for upload in uploads if move(session, upload.id, "delete")]
@@ -354,10 +356,10 @@ class Service:
             self.remove_objects(upload)
 
     def zip_files(self, person: Person) -> list[ZipFile]:
-        """Return a person's submitted zip files, newest first."""
+        """Return a person's submitted zip files, newest first, without their content."""
         with self.session(only_reads=True) as session:
             query = select(ZipFile).where(ZipFile.owner_id == person.id).order_by(ZipFile.created.desc())
-            return list(session.scalars(query.limit(100)))
+            return list(session.scalars(query.options(defer(ZipFile.content)).limit(100)))
 
 
 def move(session: Session, upload_id: str, name: str, *, held: str | None = None, **values: Any) -> bool:
