@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Engine, ForeignKey, Index, String, Text, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-from sqlalchemy.pool import NullPool
 
 __all__ = [
     "AuditEntry",
@@ -151,18 +150,18 @@ class AuditEntry(Base):
 
 def open_engine(url: str) -> Engine:
     """Return an engine for SQLite (a file, which several processes may use) or PostgreSQL."""
-    if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(
-            url, pool_pre_ping=True, pool_size=20, max_overflow=20, connect_args={"connect_timeout": 10}
-        )
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _BUSY_S})
+    is_sqlite = make_url(url).get_backend_name() == "sqlite"
+    arguments = {"timeout": _BUSY_S} if is_sqlite else {"connect_timeout": 10}
+    engine = create_engine(url, pool_size=20, max_overflow=20, pool_pre_ping=not is_sqlite, connect_args=arguments)
+    if not is_sqlite:
+        return engine
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # transactions are begun below, so that writers never wait in vain
         for pragma in (
             "journal_mode=WAL",
-            "synchronous=FULL",
+            "synchronous=NORMAL",  # after a power cut the last steps are taken again: S3's list of parts counts
             "foreign_keys=ON",
             f"busy_timeout={int(_BUSY_S * 1000)}",
         ):

@@ -50,7 +50,7 @@ def check(source: Path, target: Path, library: str, identifier: str) -> dict[str
     except BrainScoreError as error:
         problems = [Problem("files", str(error), "send what packaging wrote, or a table with its pictures")]
     problems += _surplus(source)
-    report: dict[str, Any] = {"problems": [_described(problem) for problem in problems[:_MOST_PROBLEMS]]}
+    report: dict[str, Any] = {"problems": [_described(problem, source) for problem in problems[:_MOST_PROBLEMS]]}
     if errors_of(problems):
         return report
     try:
@@ -58,13 +58,15 @@ def check(source: Path, target: Path, library: str, identifier: str) -> dict[str
         report["plugin"] = _plugin(folder, target, library, identifier)
         report["preview"] = preview_of(folder)
     except BrainScoreError as error:
-        report["problems"].append(_described(Problem("files", str(error), "package the data again")))
+        report["problems"].append(_described(Problem("files", str(error), "package the data again"), source))
     return report
 
 
-def _described(problem: Problem) -> dict[str, str]:
+def _described(problem: Problem, folder: Path) -> dict[str, str]:
+    """Return a problem for the report, without the names of this machine's folders and ends of sentences."""
     texts = {"what": problem.what, "where": problem.where, "remedy": problem.fix}
-    return {name: text[:2000] for name, text in texts.items()} | {"kind": problem.kind}
+    own = {name: text.replace(f"{folder}/", "").rstrip(".")[:2000] for name, text in texts.items()}
+    return own | {"kind": problem.kind}
 
 
 def _surplus(folder: Path) -> list[Problem]:
