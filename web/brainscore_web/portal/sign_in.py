@@ -136,6 +136,7 @@ async def signed_in_there(request: Request, service: ServiceOf) -> RedirectRespo
         what = f"the provider of accounts did not answer as expected ({type(error).__name__})"
         raise refuse(503, what, remedy="sign in again later", retry_s=10) from error
     person = welcome(service, subject, login)
+    _forget(service, request.cookies.get(COOKIE, ""))
     answer_ = RedirectResponse(request.session.pop("to", "/"), status_code=303)
     secret = issue(service, person, "session")
     answer_.set_cookie(
@@ -150,11 +151,15 @@ def sign_out(
     service: ServiceOf, visitor: VisitorOf, _person: Annotated[Person, Depends(with_csrf)]
 ) -> RedirectResponse:
     """End a session, also on the server."""
-    with service.session() as session:
-        session.execute(delete(SignIn).where(SignIn.digest == _digest(visitor.session_secret or "")))
-    answer = RedirectResponse("/", status_code=303)
+    _forget(service, visitor.session_secret or "")
+    answer = RedirectResponse("/", status_code=303, headers={"Clear-Site-Data": '"cache", "storage"'})
     answer.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="lax")
     return answer
+
+
+def _forget(service: Service, secret: str) -> None:
+    with service.session() as session:
+        session.execute(delete(SignIn).where(SignIn.digest == _digest(secret)))
 
 
 def welcome(service: Service, subject: str, login: str) -> Person:

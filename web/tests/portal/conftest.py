@@ -152,15 +152,15 @@ class RunningPortal:
         person = sign_in.welcome(self.service, subject, login)
         return Terminal(self.address, sign_in.issue(self.service, person, "token"))
 
-    def browser(self, login, **changed):
-        """Sign somebody in; `changed` replaces parameters of the way back."""
+    def browser(self, login, cookie=None, **changed):
+        """Sign somebody in, in a browser with a cookie or without; `changed` replaces parameters of the way back."""
         client = httpx.Client(base_url=self.address, timeout=30)
         answer = client.get("/sign-in")
         state = re.search(r"__Host-sign-in=[^;]+", answer.headers["set-cookie"]).group()
         there = httpx.post(answer.headers["location"], data={"login": login})
         back = httpx.URL(there.headers["location"])
         back = back.copy_merge_params(changed)
-        self.back = httpx.get(back, headers={"Cookie": state})
+        self.back = httpx.get(back, headers={"Cookie": "; ".join(filter(None, (state, cookie)))})
         session = re.search(r"__Host-session=[^;]+", ", ".join(self.back.headers.get_list("set-cookie")))
         if session:
             client.headers["Cookie"] = session.group()

@@ -6,14 +6,19 @@ import re
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
 
-from brainscore_web.portal import contributing, sign_in
+from brainscore_web.portal import api, contributing, demo, pages, serving, sign_in
+from brainscore_web.portal.app import make_app, make_service
 from brainscore_web.portal.states import UploadLimits, check_files
 
 SMALL = {"b.csv": b"b" * 10}
+CHECKLIST = Path(__file__).parents[3] / "docs" / "explanation" / "portal_security.md"
+N_REQUIREMENTS = 70  # of level 1 of ASVS 5.0.0
+TEST = re.compile(r"^(?:async )?def (test_\w+)", re.MULTILINE)
 LIMITS = UploadLimits(most_files=3, most_file_bytes=100, part_bytes=10, left_bytes=150)
 
 
@@ -184,6 +189,60 @@ def test_a_worker_outlives_whatever_a_check_raises(portal):
     worker._stop.set()
     thread.join()
     assert "was tried 4 times" in ada.get(f"uploads/{upload_id}").json()["problems"][0]["what"]
+
+
+def test_a_session_ends_on_the_server_with_the_next_sign_in_and_with_sign_out(scene):
+    portal = scene["portal"]
+    first, second = portal.browser("ada"), portal.browser("ada")
+    assert first.headers["Cookie"] != second.headers["Cookie"]
+    portal.browser("ada", cookie=second.headers["Cookie"])
+    assert [client.get("/api/v1/me").status_code for client in (first, second)] == [200, 401]
+    token = re.search('name="csrf" content="([^"]+)"', first.get("/").text)[1]
+    out = first.post("/sign-out", data={"csrf": token})
+    assert (out.status_code, out.headers["Clear-Site-Data"]) == (303, '"cache", "storage"')
+    assert first.get("/api/v1/me").status_code == 401
+
+
+def test_answers_say_what_they_are_and_reading_changes_nothing(scene):
+    portal = scene["portal"]
+    browser, before = portal.browser("boss"), serving.verify_audit(portal.service.settings.database)
+    routes = [*api.router.routes, *pages.router.routes]
+    paths = {route.path for route in routes if "GET" in route.methods} | {"/assets/{name}", "/openapi.json"}
+    paths = {path.replace("{upload_id}", scene["private"]).replace("{name}", "core.js") for path in paths}
+    unknown = {"/.git/config", "/assets/..%2f..%2fpages.py", "/assets/pages.py", "/portal.sqlite"}
+    assert len(paths) > 15
+    for path in paths | unknown:
+        answer = browser.get(path)
+        assert answer.status_code == 404 or path not in unknown, path
+        assert "Access-Control-Allow-Origin" not in answer.headers
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        kind = answer.headers.get("Content-Type", "")
+        assert "charset=utf-8" in kind or not kind.startswith("text/"), path
+        assert kind or not answer.content, path
+    assert serving.verify_audit(portal.service.settings.database) == before
+    too_large = browser.post("/api/v1/uploads", content=bytes(5 * 2**20))
+    assert too_large.status_code == 413
+
+
+def test_over_tls_browsers_are_told_to_keep_to_it(settings):
+    app = make_app(make_service(replace(settings, public_url="https://portal.example", client_id="x")))
+    with demo.serving(app) as port:  # behind a proxy that ends TLS
+        answer = httpx.get(f"http://127.0.0.1:{port}/new", headers={"Host": "portal.example"})
+    assert int(re.fullmatch(r"max-age=(\d+)", answer.headers["Strict-Transport-Security"])[1]) >= 365 * 86400
+
+
+def test_the_checklist_names_every_requirement_once_and_tests_that_exist():
+    text = CHECKLIST.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:\d+\.\d+\.\d+(?:, )?)+) \|.*\| (.+) \|$", text, re.MULTILINE)
+    numbers = [number for row, _ in rows for number in row.split(", ")]
+    assert len(numbers) == len(set(numbers)) == N_REQUIREMENTS
+    known = {
+        name for file in CHECKLIST.parents[2].glob("*/tests/**/test_*.py") for name in TEST.findall(file.read_text())
+    }
+    named = set(re.findall(r"`(test_\w+)`", text))
+    assert len(named) > 10
+    assert named <= known
+    assert all("`test_" in how or how.startswith(("not here: ", "by hand: ", "not reached: ")) for _, how in rows)
 
 
 @pytest.mark.parametrize(
