@@ -58,14 +58,13 @@ __all__ = [
 FAILED, WRONG_USAGE, NOT_AVAILABLE, NO_SCORE, INTERRUPTED = 1, 2, 3, 4, 130
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or unknown name, 3 data, weights or requirements not available, "
-    "4 done, but there is no score (the record says why), 130 interrupted. With --traceback every command shows where "
-    "an error comes from; with --plugins PATH it also finds the plugins of another folder or checkout."
+    "4 done, but there is no score (the record says why), 130 interrupted."
 )
 _USAGE_ERRORS = (UnknownIdentifierError, ConfigurationError)
 _AVAILABILITY_ERRORS = (
     *(ChecksumError, CorruptFileError, DownloadError, IsolationError, MissingStimulusError, RequirementsError),
 )
-_TRACEBACK, _PLUGINS = "--traceback", "--plugins"
+_TRACEBACK, _PLUGINS, _OF_EVERY = "--traceback", "--plugins", "Of every command"
 _GAP = 2  # characters between the columns of a table
 _NEVER_FOLDED = 14  # characters, such as those of an interval
 _OPEN = "brainscore: the repeatable option that a line ends with"  # in the notes of a context
@@ -74,7 +73,12 @@ _OPEN = "brainscore: the repeatable option that a line ends with"  # in the note
 class Command(TyperCommand):
     """A command whose function returns the exit code; its errors become one line and an exit code (see `run`)."""
 
-    def invoke(self, ctx: Any) -> int:  # typer's base class of contexts is not public
+    def get_params(self, ctx: Any) -> list[Any]:  # typer's base classes of contexts and parameters are not public
+        """Return the parameters, with those of every command, for help and completion."""
+        of_all = [each for each in ctx.find_root().command.params if {_TRACEBACK, _PLUGINS} & {*each.opts}]
+        return [*super().get_params(ctx), *of_all]
+
+    def invoke(self, ctx: Any) -> int:  # see above
         """Return the exit code."""
         with_traceback = bool(ctx.find_root().obj)
         return run(lambda: super(Command, self).invoke(ctx) or 0, show_traceback=with_traceback)
@@ -255,8 +259,24 @@ def _program_options(
     _version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="show the version and leave")
     ] = False,
+    _plugins: Annotated[
+        Path | None,
+        typer.Option(
+            _PLUGINS,
+            metavar="PATH",
+            help="a folder or checkout with more plugins (several: as in PATH)",
+            expose_value=False,
+            rich_help_panel=_OF_EVERY,
+        ),
+    ] = None,
+    _traceback: Annotated[
+        bool,
+        typer.Option(
+            _TRACEBACK, help="show where an error comes from", expose_value=False, rich_help_panel=_OF_EVERY
+        ),
+    ] = False,
 ) -> None:
-    """Take the options of a program itself."""
+    """Take the options of a program itself; `run_app` has read those of every command before."""
 
 
 def _one_line(error: typer.TyperException) -> str:
