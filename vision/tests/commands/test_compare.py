@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from brainscore_core.records.record import ScoreRecord
 from brainscore_core.statistics.influence import Influence
 from brainscore_vision.__main__ import main
 
@@ -40,6 +41,18 @@ def test_scores_ranks_and_differences(records, capsys):
     ]
     assert "RELIABILITY" not in found
     assert {row[0] for row in tables(capsys, "a", "b", "--benchmark", "Y-i2n")["MODEL"]} == {"Y-i2n"}
+
+
+@pytest.mark.parametrize(
+    "name", ["timm:ViT B/16.a1", "open_clip:ViT-B-32/openai", "torchhub:lab/Net:v1.0:entry", "..:a%2Fb~C"]
+)
+def test_models_of_any_name_are_compared(name, write, capsys):
+    for score, model in enumerate((name, name.swapcase())):
+        path = write(model, "X.IT-pls", score=0.5 - score / 10)
+        assert ScoreRecord.read(path).model == model
+    found = tables(capsys, name, name.swapcase())
+    assert [row[1:3] for row in found["MODEL"]] == [[name, "0.5000"], [name.swapcase(), "0.4000"]]
+    assert found["DIFFERENCE"][0][1] == f"{name.swapcase()} - {name}"
 
 
 def test_an_interval_that_others_bound_is_marked(write, capsys):

@@ -3,6 +3,8 @@
 import dataclasses
 import datetime as dt
 import json
+import re
+from html import escape
 
 import pytest
 
@@ -90,6 +92,31 @@ def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(first
         for board in (one, two)
     ]
     assert values[0] == values[1]  # nobody's average changes
+
+
+def test_a_model_of_any_name_has_a_row_and_a_page(records, source, made, tmp_path, read):
+    names = ["timm:ViT B/16.a1", "open_clip:ViT-B-32/openai", "torchhub:lab/Net:v1.0:entry?#", "..:a%2Fb~C & <b>"]
+    names += [name.swapcase() for name in names]  # another model, on a disk that ignores case too
+    own = change(records)
+    for score, name in enumerate(names):
+        path = record_path(records, name, own.benchmark)
+        dataclasses.replace(own, model=name, score=score / 10).write(path)
+        assert (ScoreRecord.read(path).model, path.parent.parent) == (name, records)
+    further = (ModelEntry(identifier=name) for name in names)
+    catalogue = dataclasses.replace(made.catalogue, models=(*made.catalogue.models, *further))
+    build(source, catalogue, tmp_path / "site")
+    board = read(tmp_path / "site", "board")
+    own_slug = board["nodes"]["slug"][board["nodes"]["id"].index(own.benchmark)]
+    rows = (tmp_path / f"site/benchmarks/{own_slug}.html").read_text()
+    slug_of = dict(zip(board["models"]["id"], board["models"]["slug"], strict=True))
+    assert len({slug.casefold() for slug in slug_of.values()}) == len(slug_of) == 14 + len(names)
+    for score, name in enumerate(names):
+        slug = slug_of[name]
+        assert re.fullmatch(r"[\w.~-]+", slug, re.ASCII)  # stands in an address as it is
+        assert f'<a href="../models/{slug}.html">{escape(name)}</a>' in rows
+        assert escape(name) in (tmp_path / f"site/models/{slug}.html").read_text()
+        told = read(tmp_path / "site", f"models/{slug}")
+        assert (told["id"], told["history"][0]["score"]) == (name, score / 10)
 
 
 @pytest.mark.parametrize(
