@@ -146,7 +146,7 @@ def _preprocessing(pictures: str, network: nn.Module) -> Callable[..., Any]:  # 
     if sigma:
         from brainscore_vision.model_helpers.adapters import timm_models  # heavy: xarray
 
-        return functools.partial(_blurred, transform=timm_models.preprocessing(network).transform, sigma=float(sigma))
+        return functools.partial(_blurred, transform=timm_models.transform(network), sigma=float(sigma))
     if crop:
         return functools.partial(_cropped, size=int(size), crop=int(crop), kind=kind)
     return functools.partial(load_preprocess_images, image_size=int(size), **PICTURES[kind])

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
+import open_clip
 import pytest
+import timm
+import torchvision
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from brainscore_vision.model_helpers.activations.images import load_preprocess_images, preprocess_images
+from brainscore_vision.model_helpers.adapters.preprocessing import of_each_picture
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 TOLERANCE = {"rtol": 0, "atol": 1e-5}
@@ -73,3 +79,33 @@ def test_own_mean_and_deviation(size):
 def test_the_arithmetic_is_the_same_bit_by_bit():
     image = picture(300, 200)
     np.testing.assert_array_equal(preprocess_images([image], image_size=224)[0], by_torchvision(image, 224, "imagenet"))
+
+
+TRANSFORMS = {
+    "timm": lambda: timm.data.create_transform((3, 96, 96), crop_pct=0.95, interpolation="bicubic"),
+    "timm, squeezed": lambda: timm.data.create_transform(
+        (3, 64, 64), crop_pct=1, crop_mode="squash", interpolation="lanczos"
+    ),
+    "torchvision": lambda: torchvision.models.ConvNeXt_Tiny_Weights.IMAGENET1K_V1.transforms(),
+    "torchvision, bicubic": lambda: torchvision.models.Swin_T_Weights.DEFAULT.transforms(),
+    "open_clip": lambda: open_clip.transform.image_transform(64, is_train=False),
+    "open_clip, squeezed": lambda: open_clip.transform.image_transform(48, is_train=False, resize_mode="squash"),
+}
+
+
+@pytest.mark.parametrize("kind", TRANSFORMS)
+@given(height=st.integers(5, 400), width=st.integers(5, 400))
+@settings(deadline=None, max_examples=8)
+def test_libraries_are_followed_bit_by_bit(kind, height, width):
+    transform, image = TRANSFORMS[kind](), picture(height, width)
+    ours = of_each_picture(transform)
+    assert isinstance(ours, functools.partial)
+    np.testing.assert_array_equal(preprocess_images([image], **ours.keywords)[0], transform(image).numpy())
+
+
+@pytest.mark.parametrize(
+    "changes", [{"crop_mode": "border"}, {"crop_mode": "squash", "crop_pct": 0.9}, {"input_size": (3, 64, 32)}]
+)
+def test_other_pixels_are_those_of_the_library(changes):
+    transform = timm.data.create_transform(**{"input_size": (3, 64, 64), **changes})
+    assert of_each_picture(transform).transform is transform

@@ -1,7 +1,7 @@
 """Turn image files into the arrays that networks take, with Pillow and NumPy alone.
 
-Results equal those of the usual torchvision pipeline on Pillow images (``Resize``, bilinear with antialiasing,
-``CenterCrop``, ``ToTensor``, ``Normalize``) bit by bit. One thread for each processor decodes and resizes.
+Results equal those of the usual torchvision pipeline on Pillow images (``Resize``, ``CenterCrop``, ``ToTensor``,
+``Normalize``) bit by bit. One thread for each processor decodes and resizes.
 """
 
 from __future__ import annotations
@@ -37,9 +37,11 @@ def load_preprocess_images(
     preprocess_type: str = "imagenet",
     normalize_mean: Sequence[float] = IMAGENET_MEAN,
     normalize_std: Sequence[float] = IMAGENET_STD,
+    short_side: int | None = None,
+    resample: str = "bilinear",
 ) -> npt.NDArray[np.float32]:
     """Load images, see `load_image`, and prepare them, see `preprocess_images`."""
-    steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std)
+    steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std, short_side, resample)
     return _fill([partial(_decoded, path) for path in image_filepaths], steps)
 
 
@@ -101,6 +103,8 @@ def preprocess_images(
     preprocess_type: str = "imagenet",
     normalize_mean: Sequence[float] = IMAGENET_MEAN,
     normalize_std: Sequence[float] = IMAGENET_STD,
+    short_side: int | None = None,
+    resample: str = "bilinear",
 ) -> npt.NDArray[np.float32]:
     """Resize images, of any mode, to a square, scale them to 0..1 and normalise: (pixel / 255 - mean) / std.
 
@@ -109,17 +113,20 @@ def preprocess_images(
     image_size
         Side S of the square, pixels.
     preprocess_type : {'imagenet', 'inception'}
-        ``imagenet``: resize both sides to S (bilinear with antialiasing), which changes the aspect ratio.
-        ``inception``: resize the short side to S * 256 / 224, crop the central square and normalise with mean .5 and
-        standard deviation .5.
+        ``imagenet``: resize both sides to S, which changes the aspect ratio.
+        ``inception``: `short_side` is S * 256 / 224, mean and standard deviation are .5.
     normalize_mean, normalize_std : sequence of 3 floats
         For red, green and blue, on the scale 0..1. ``inception`` ignores them.
+    short_side
+        Resize the short side to it, pixels, and crop the central square.
+    resample
+        Filter of Pillow for resizing, such as ``bicubic``.
 
     Returns
     -------
     array (image, 3, S, S) of float32
     """
-    steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std)
+    steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std, short_side, resample)
     decoded = list(images)
     for image in decoded:  # Pillow cannot decode a repeated image in two threads at once
         image.load()
@@ -133,32 +140,52 @@ def _as_rgb(image: Image.Image) -> Image.Image:
 @dataclass(frozen=True)
 class _Steps:
     size: int
-    crop: bool
+    short_side: int | None
+    resample: Image.Resampling
     mean: npt.NDArray[np.float32]
     std: npt.NDArray[np.float32]
 
     @classmethod
-    def of(cls, size: int, preprocess_type: str, mean: Sequence[float], std: Sequence[float]) -> _Steps:
+    def of(
+        cls,
+        size: int,
+        preprocess_type: str,
+        mean: Sequence[float],
+        std: Sequence[float],
+        short_side: int | None,
+        resample: str,
+    ) -> _Steps:
         if preprocess_type.lower() not in ("imagenet", "inception"):
             raise ValueError(f"preprocess_type is {preprocess_type!r}; expected 'imagenet' or 'inception'.")
-        crop = preprocess_type.lower() == "inception"
-        if crop:
-            mean = std = _INCEPTION_HALF
+        if preprocess_type.lower() == "inception":
+            short_side, mean, std = int(size * 256 / 224), _INCEPTION_HALF, _INCEPTION_HALF
         mean_rgb, std_rgb = (np.asarray(values, dtype=np.float32) for values in (mean, std))
         if mean_rgb.shape != (3,) or std_rgb.shape != (3,) or not (std_rgb > 0).all():
             raise ValueError(
                 f"normalize_mean is {mean!r} and normalize_std is {std!r}; expected three values each (red, green, "
                 "blue), and standard deviations greater than 0."
             )
-        return cls(size, crop, mean_rgb.reshape(3, 1, 1), std_rgb.reshape(3, 1, 1))
+        return cls(
+            size, short_side, Image.Resampling[resample.upper()], mean_rgb.reshape(3, 1, 1), std_rgb.reshape(3, 1, 1)
+        )
 
     def put(self, image: Image.Image, target: npt.NDArray[np.float32]) -> None:
-        pixels = np.asarray(_resize(image, self.size, crop=self.crop))
+        pixels = np.asarray(self.resized(image))
         # In place, while the processor's cache holds the image, and rounded in the order of torchvision.
         np.copyto(target, pixels.transpose(2, 0, 1))
         target /= np.float32(255)
         target -= self.mean
         target /= self.std
+
+    def resized(self, image: Image.Image) -> Image.Image:
+        if self.short_side is None:
+            return image.resize((self.size, self.size), self.resample)
+        width, height = image.size
+        larger = int(self.short_side * max(width, height) / min(width, height))
+        sides = (self.short_side, larger) if width <= height else (larger, self.short_side)
+        image = image.resize(sides, self.resample)
+        left, top = (round((side - self.size) / 2) for side in sides)
+        return image.crop((left, top, left + self.size, top + self.size))
 
 
 def _fill(getters: Sequence[Callable[[], Image.Image]], steps: _Steps) -> npt.NDArray[np.float32]:
@@ -182,14 +209,3 @@ def _in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> li
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def _resize(image: Image.Image, size: int, *, crop: bool) -> Image.Image:
-    if not crop:
-        return image.resize((size, size), Image.Resampling.BILINEAR)
-    short = int(size * 256 / 224)
-    width, height = image.size
-    larger = int(short * max(width, height) / min(width, height))
-    image = image.resize((short, larger) if width <= height else (larger, short), Image.Resampling.BILINEAR)
-    left, top = (round((side - size) / 2) for side in image.size)
-    return image.crop((left, top, left + size, top + size))

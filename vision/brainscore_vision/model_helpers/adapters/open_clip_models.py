@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brainscore_vision.model_helpers.adapters.adapted import classes_of, import_framework
-from brainscore_vision.model_helpers.adapters.preprocessing import EachPicture
+from brainscore_vision.model_helpers.adapters.preprocessing import of_each_picture
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
 
 __all__ = ["image_tower", "is_open_clip", "name", "preprocessing"]
 
@@ -26,10 +29,10 @@ def name(model: Any) -> str:
     return f"open_clip-{type(image_tower(model)[0]).__name__}"
 
 
-def preprocessing(model: Any) -> EachPicture | None:
+def preprocessing(model: Any) -> Preprocessing | None:
     """Return the preprocessing of open_clip for evaluation; None if the model has no configuration."""
     config = getattr(image_tower(model)[0], "preprocess_cfg", None)
     if not config:
         return None
     transform = import_framework("open_clip.transform", "A model of open_clip", "open_clip_torch")
-    return EachPicture(transform.image_transform_v2(transform.PreprocessCfg(**config), is_train=False))
+    return of_each_picture(transform.image_transform_v2(transform.PreprocessCfg(**config), is_train=False))

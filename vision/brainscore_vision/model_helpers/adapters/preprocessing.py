@@ -14,7 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_vision.model_helpers.activations.images import load_image, load_images, load_preprocess_images
+from brainscore_vision.identity.preprocessing import probe_image
+from brainscore_vision.model_helpers.activations.images import (
+    load_image,
+    load_images,
+    load_preprocess_images,
+    preprocess_images,
+)
 from brainscore_vision.model_helpers.adapters.adapted import classes_of
 
 if TYPE_CHECKING:
@@ -22,13 +28,15 @@ if TYPE_CHECKING:
 
     from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
 
-__all__ = ["NAMED", "EachPicture", "ImageProcessor", "preprocessing_from"]
+__all__ = ["NAMED", "EachPicture", "ImageProcessor", "of_each_picture", "preprocessing_from"]
 
 NAMED = (
     "'imagenet-224' (resize to 224 x 224 pixels, mean and standard deviation of ImageNet; any size) or 'inception-299' "
     "(short side to 341, central 299 x 299, mean and standard deviation .5; any size)"
 )
 """Names of preprocessings, for messages."""
+
+_STEPS = {"Resize", "CenterCrop", "MaybeConvertMode", "ToTensor", "MaybeToTensor", "Normalize"}
 
 _NAME = re.compile(r"(imagenet|inception)-([1-9]\d{0,3})", re.ASCII)
 
@@ -60,6 +68,47 @@ class EachPicture:
                 "ToTensor() if it works on images."
             )
         return array
+
+
+def of_each_picture(transform: Callable[[Image.Image], Any]) -> Preprocessing:
+    """Return the preprocessing by a function of one picture.
+
+    It is `load_preprocess_images` where the function is torchvision's pipeline and both give the same values for
+    two pictures, else an `EachPicture`.
+    """
+    try:
+        arguments = _arguments_of(transform)
+        probe = probe_image()
+        for picture in (probe, probe.reduce(5).rotate(90, expand=True)):  # wide and large, high and small
+            ours = preprocess_images([picture], **arguments)[0]
+            if not np.array_equal(ours, np.asarray(transform(picture))):
+                return EachPicture(transform)
+    except (AttributeError, KeyError, TypeError, ValueError):  # it is another function
+        return EachPicture(transform)
+    return functools.partial(load_preprocess_images, **arguments)
+
+
+def _arguments_of(transform: Any) -> dict[str, Any]:  # a class of torchvision
+    """Return the arguments of `preprocess_images` that a transform of torchvision stands for."""
+    if hasattr(transform, "resize_size"):  # that of weights
+        (short_side,), (size,), normalised = transform.resize_size, transform.crop_size, transform
+        resample = transform.interpolation
+    else:
+        steps = {type(step).__name__: step for step in transform.transforms}
+        if not steps.keys() <= _STEPS or len(steps) < len(transform.transforms):
+            raise ValueError
+        sides = np.ravel(steps["Resize"].size).tolist()
+        short_side = sides[0] if len(sides) == 1 else None
+        size = sides[0] if short_side is None else steps["CenterCrop"].size[0]
+        resample, normalised = steps["Resize"].interpolation, steps["Normalize"]
+    mean, std = (tuple(np.asarray(values, float).tolist()) for values in (normalised.mean, normalised.std))
+    return {
+        "image_size": size,
+        "normalize_mean": mean,
+        "normalize_std": std,
+        "short_side": short_side,
+        "resample": resample.value,
+    }
 
 
 class ImageProcessor:
@@ -99,11 +148,11 @@ def preprocessing_from(given: object) -> Preprocessing:
     if classes_of(given, "transformers"):
         return ImageProcessor(given)
     if hasattr(given, "transforms") and hasattr(given, "url"):  # a member of torchvision's WeightsEnum
-        return EachPicture(given.transforms())
+        return of_each_picture(given.transforms())
     if isinstance(given, (EachPicture, ImageProcessor)):
         return given
     if callable(given) and not isinstance(given, type):
-        return EachPicture(given)
+        return of_each_picture(given)
     raise ConfigurationError(
         f"preprocessing is {given!r}; expected a name, which is {NAMED}, a function from a PIL image to a tensor, "
         "weights of torchvision, or an image processor of transformers."

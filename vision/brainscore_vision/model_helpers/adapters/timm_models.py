@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from brainscore_vision.model_helpers.adapters.adapted import classes_of, import_framework
-from brainscore_vision.model_helpers.adapters.preprocessing import EachPicture
+from brainscore_vision.model_helpers.adapters.preprocessing import of_each_picture
 
-__all__ = ["is_timm", "layers", "name", "preprocessing", "readout_layer"]
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
+
+__all__ = ["is_timm", "layers", "name", "preprocessing", "readout_layer", "transform"]
 
 
 def is_timm(model: object) -> bool:
@@ -20,14 +26,20 @@ def name(model: Any) -> str:
     return str(model.pretrained_cfg.get("architecture") or type(model).__name__)
 
 
-def preprocessing(model: Any) -> EachPicture:
-    """Return the preprocessing of timm for evaluation, by ``pretrained_cfg`` and the size of the model."""
+def preprocessing(model: Any) -> Preprocessing:
+    """Return the preprocessing of timm for evaluation, see `transform`."""
+    return of_each_picture(transform(model))
+
+
+def transform(model: Any) -> Callable[[Image.Image], Any]:
+    """Return the transform of timm for evaluation, by ``pretrained_cfg`` and the size of the model."""
     data = import_framework("timm.data", "A model of timm", "timm")
     config = data.resolve_model_data_config(model)
     size = getattr(getattr(model, "patch_embed", None), "img_size", None)
     if size is not None:
         config["input_size"] = (config["input_size"][0], *size)
-    return EachPicture(data.create_transform(**config, is_training=False))
+    evaluation: Callable[[Image.Image], Any] = data.create_transform(**config, is_training=False)
+    return evaluation
 
 
 def layers(model: Any) -> list[str]:

@@ -1,6 +1,7 @@
 """What people call preprocessing becomes a function from files to inputs, which the cache can tell apart."""
 
 import functools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,8 +9,13 @@ from PIL import Image
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_vision.identity.preprocessing import preprocessing_digest
-from brainscore_vision.model_helpers.activations.images import load_preprocess_images
-from brainscore_vision.model_helpers.adapters.preprocessing import EachPicture, ImageProcessor, preprocessing_from
+from brainscore_vision.model_helpers.activations.images import load_preprocess_images, preprocess_images
+from brainscore_vision.model_helpers.adapters.preprocessing import (
+    EachPicture,
+    ImageProcessor,
+    of_each_picture,
+    preprocessing_from,
+)
 
 
 @pytest.fixture
@@ -68,6 +74,34 @@ class Weights:
 
 def test_weights_bring_their_transforms(paths):
     assert preprocessing_from(Weights())(paths).shape == (2, 3, 8, 8)
+
+
+class OfWeights:
+    """What the transforms of torchvision weights have."""
+
+    resize_size, crop_size, mean, std, interpolation = (
+        [20],
+        [16],
+        [0.1] * 3,
+        [0.2] * 3,
+        SimpleNamespace(value="bicubic"),
+    )
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    def __call__(self, image):
+        return self.factor * preprocess_images(
+            [image], 16, short_side=20, resample="bicubic", normalize_mean=self.mean, normalize_std=self.std
+        )[0]  # fmt: skip
+
+
+def test_our_loader_does_what_gives_the_same_pixels(paths):
+    same, other = OfWeights(), OfWeights(1 + 1e-6)
+    reduced = of_each_picture(same)
+    assert (reduced.func, reduced.keywords["short_side"]) == (load_preprocess_images, 20)
+    np.testing.assert_array_equal(reduced(paths), EachPicture(same)(paths))
+    assert isinstance(of_each_picture(other), EachPicture)
 
 
 def test_image_processors_get_all_images_at_once(paths):
