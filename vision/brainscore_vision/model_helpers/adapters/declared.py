@@ -12,12 +12,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from brainscore_core.config import settings
 from brainscore_core.errors import DownloadError, UnknownIdentifierError
 from brainscore_core.transfer.unzip import unzip
-from brainscore_vision.model_helpers.weights import CheckpointError, fetch_weights, hub_address
+from brainscore_vision.model_helpers.weights import CheckpointError, fetch_checkpoint, fetch_weights, hub_address
 
 if TYPE_CHECKING:
     from torch import nn
@@ -88,24 +87,17 @@ def _fetch_stated(url: str) -> Path:
     """Fetch a file whose address may state its digest; else the digest of the first download is kept beside it."""
     match = _DIGEST.search(url)
     digest = match and (match[1] or match[2])
-    if digest and not _DATE.fullmatch(digest):
-        return fetch_weights(url, digest)
-    parts = urlsplit(url)
-    return fetch_weights(url, None, _home(str(parts.hostname), unquote(parts.path).rpartition("/")[0]))
-
-
-def _home(host: str, path: str) -> Path:
-    folders = [part for part in path.split("/") if part not in ("", ".", "..")]
-    return settings().home.joinpath("weights", host, *folders)
+    return fetch_checkpoint(url, None if digest and _DATE.fullmatch(digest) else digest)
 
 
 def _fetch_from_hub(repository: str, revision: str, *files: str) -> Path:
     """Fetch the first of some files that a repository of the Hugging Face hub has."""
     place = f"{repository}/resolve/{revision or 'main'}"
+    folder = settings().home / "weights" / "huggingface.co" / place  # wherever the hub is
     problems = []
     for file in files:
-        try:  # wherever the hub is, its files are kept in one place
-            return fetch_weights(f"{hub_address()}/{place}/{file}", None, _home("huggingface.co", place))
+        try:
+            return fetch_weights(f"{hub_address()}/{place}/{file}", None, folder)
         except DownloadError as error:
             problems.append(error)
     raise problems[0]

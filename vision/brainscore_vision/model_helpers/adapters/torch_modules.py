@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
 
 __all__ = ["adapt", "block_layers", "default_layers", "is_torch_module"]
+
+_AUXILIARY = re.compile(r"aux(\d|logits)", re.IGNORECASE)
 
 
 def is_torch_module(model: object) -> bool:
@@ -71,9 +74,10 @@ def block_layers(model: nn.Module) -> list[str]:
     Blocks are modules with submodules whose class, not one of ``torch.nn``, the network has at least twice, and never
     inside another such module: residual blocks, transformer layers, stages. Without these, they are at least two
     siblings of one class, each with submodules; else, of networks with several poolings, these and all linear layers
-    but the last.
+    but the last. Auxiliary classifiers, which run in training alone, are none: ``aux1``, ``AuxLogits``.
     """
-    return _repeated(model) or _siblings(model) or _plain(model)
+    blocks = _repeated(model) or _siblings(model) or _plain(model)
+    return [name for name in blocks if not _AUXILIARY.match(name)]
 
 
 def _repeated(model: nn.Module) -> list[str]:

@@ -39,6 +39,7 @@ class Residual(nn.Module):
         (nn.ModuleDict({"a": nn.Sequential(block(), block()), "stem": nn.Conv2d(3, 3, 1)}), ["a.0", "a.1"]),
         # Of a class of its own: wherever they stand, but neither the stem nor other parts that are inside them too.
         (nn.Sequential(nn.Sequential(Unit(), Residual(), Residual()), Residual()), ["0.1", "0.2", "1"]),
+        (nn.ModuleDict({name: Residual() for name in ("a", "aux1", "AuxLogits", "auxiliary")}), ["a", "auxiliary"]),
         (nn.Sequential(nn.Conv2d(3, 3, 3), nn.MaxPool2d(2), nn.Conv2d(3, 3, 3), nn.AvgPool2d(2), nn.Flatten(),
                        nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3)), ["1", "3", "5"]),
     ],
