@@ -271,9 +271,7 @@ def _program_options(
     ] = None,
     _traceback: Annotated[
         bool,
-        typer.Option(
-            _TRACEBACK, help="show where an error comes from", expose_value=False, rich_help_panel=_OF_EVERY
-        ),
+        typer.Option(_TRACEBACK, help="show where an error comes from", expose_value=False, rich_help_panel=_OF_EVERY),
     ] = False,
 ) -> None:
     """Take the options of a program itself; `run_app` has read those of every command before."""
