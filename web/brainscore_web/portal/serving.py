@@ -186,7 +186,7 @@ def restore(url: str, folder: Path) -> int:
                 raise ConfigurationError(f"The database has rows in {table.name}: give an empty one.")
             with (folder / f"{table.name}.jsonl").open(encoding="utf-8") as stream:
                 for line in stream:
-                    connection.execute(table.insert(), _row(table, json.loads(line)))
+                    connection.execute(table.insert().values(_row(table, json.loads(line))))
                     n_rows += 1
             if engine.dialect.name == "postgresql" and table.name == Person.__tablename__:  # the only one that counts
                 sequence = func.pg_get_serial_sequence(table.name, "id")

@@ -2,14 +2,17 @@
 
 import base64
 import hashlib
+import http.server
 import os
 import re
 import secrets
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -92,6 +95,69 @@ def settings_for(s3, tmp_path, database):
         heartbeat_s=0.2,
         silent_s=2,
     )
+
+
+class FaultyStorage(http.server.ThreadingHTTPServer):
+    """Passes requests on to an S3, except for those that meet the next of its `faults`; `asked` counts all."""
+
+    daemon_threads = True
+
+    def __init__(self, behind):
+        super().__init__(("127.0.0.1", 0), FaultyStorageHandler)
+        self.behind, self.faults, self.asked = behind, iter(()), 0
+        self.address = f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, *_):
+        """Say nothing of connections that are reset."""
+
+
+class FaultyStorageHandler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def handle_one(self):
+        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.asked += 1
+        fault = next(self.server.faults, None)
+        if fault == "slow":
+            time.sleep(0.8)
+        if isinstance(fault, tuple):
+            status, code = fault
+            self.answer(status, {"Content-Type": "application/xml"}, f"<Error><Code>{code}</Code></Error>".encode())
+        elif fault != "reset":
+            kept = {name: value for name, value in self.headers.items() if name.lower() != "accept-encoding"}
+            done = httpx.request(self.command, f"{self.server.behind}{self.path}", headers=kept, content=content)
+            if fault != "answer lost":
+                self.answer(done.status_code, done.headers, done.content)
+        if fault in ("reset", "answer lost"):
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            self.connection.close()
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_one  # noqa: N815 - names of the library
+
+    def answer(self, status, headers, content):
+        self.send_response(status)
+        for name, value in headers.items():
+            if name.lower() not in ("content-length", "connection", "date", "server", "transfer-encoding"):
+                self.send_header(name, value)
+        self.send_header(
+            "Content-Length", headers.get("Content-Length", "0") if self.command == "HEAD" else len(content)
+        )
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture
+def storage(s3):
+    """Return an S3 whose faults a test chooses."""
+    with FaultyStorage(s3) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
 
 
 class Terminal(httpx.Client):

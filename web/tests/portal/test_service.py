@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from brainscore_web.portal import audit, serving, sign_in
 from brainscore_web.portal.checking.worker import Report, ReportedProblem
+from brainscore_web.portal.states import RefusedError
 from brainscore_web.portal.tables import AuditEntry, Upload
 
 FILES = {"a.nc": b"a" * (6 * 2**20), "b.csv": b"b" * 10}
@@ -89,6 +90,33 @@ def test_of_ten_uploads_of_one_identifier_one_starts_and_the_others_hear_by_whom
     for answer in answers:
         if answer.status_code == 409:
             assert f"is taken by person-{winner}, since {today}" in answer.json()["problems"][0]["what"]
+
+
+def test_what_many_ask_at_once_is_done_once(settings, serve):
+    with serve(replace(settings, quota_bytes=25)) as portal, ThreadPoolExecutor(10) as pool:
+        ada, anybody = portal.terminal("ada"), httpx.Client(base_url=f"{portal.address}/api/v1/")
+        answers = list(pool.map(lambda number: ada.announce(f"Mine{number}", SMALL), range(10)))
+        assert sorted(answer.status_code for answer in answers) == [201, 201, *[422] * 8]  # the quota has room for two
+        upload = next(answer.json() for answer in answers if answer.status_code == 201)
+        urls = list(pool.map(lambda _: ada.urls(upload, upload["files"][0], SMALL["b.csv"]), range(10)))
+        assert {ada.put(*entries[0]) for entries in urls} == {200}
+        assert ada.get(f"uploads/{upload['id']}").json()["files"][0]["received"][0]["size"] == 10
+        completed = list(pool.map(lambda _: ada.post(f"uploads/{upload['id']}/files/1/complete"), range(10)))
+        assert {(answer.status_code, answer.text) for answer in completed} == {(200, completed[0].text)}
+        device = anybody.post("device").json()
+        sign_in.allow_device(portal.service, sign_in.welcome(portal.service, "5", "bob"), device["user_code"])
+        secret = {"device_code": device["device_code"]}
+        tokens = list(pool.map(lambda _: anybody.post("device/token", json=secret).status_code, range(10)))
+        assert sorted(tokens) == [200, *[400] * 9]
+
+        def welcome(_):
+            try:
+                return f"person {sign_in.welcome(portal.service, '6', 'eve').id}"
+            except RefusedError as error:  # the first sign-in of another browser was not done yet
+                return error.retry_s
+
+        assert len(set(pool.map(welcome, range(10))) - {2}) == 1
+        assert serving.verify_audit(settings.database)[1] is None
 
 
 def test_no_flipped_bit_arrives(portal):

@@ -1,0 +1,64 @@
+"""What holds for every request: limits, logs without personal data, and a database that is locked."""
+
+import json
+import logging
+import sqlite3
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from brainscore_web.portal import tables
+
+pytestmark = pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
+
+SMALL = {"b.csv": b"b" * 10}
+
+
+def test_an_address_may_start_only_so_much_a_minute(settings, serve):
+    with serve(replace(settings, most_tries=3)) as portal:
+        ada, anybody = portal.terminal("ada"), httpx.Client(base_url=portal.address)
+        for ask in (
+            lambda: anybody.get("/sign-in"),
+            lambda: anybody.post("/api/v1/device"),
+            lambda: anybody.post("/api/v1/device/token", json={"device_code": "guess"}),
+            lambda: ada.announce("Mine2026", SMALL),
+        ):
+            answers = [ask() for _ in range(5)]
+            assert [answer.status_code == 429 for answer in answers] == [False] * 3 + [True] * 2
+            assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+            assert "3 per 1 minute" in answers[-1].json()["problems"][0]["expected"]
+        assert ada.get("uploads").status_code == 200  # looking is free
+
+
+def test_log_lines_are_json_without_personal_data(portal, caplog):
+    caplog.set_level(logging.INFO, "brainscore.portal")
+    ada = portal.terminal("ada-lovelace")
+    upload_id = ada.upload("Secret2026", {"private name.csv": b"b"})
+    portal.browser("ada-lovelace").get("/", params={"to": "/ada-lovelace"})
+    ada.get(f"uploads/{'0' * 32}")
+    portal.work()
+    lines = [record.getMessage() for record in caplog.records if record.name == "brainscore.portal"]
+    requests = [json.loads(line) for line in lines if line.startswith("{")]
+    assert len(requests) >= 7
+    assert {tuple(line) for line in requests} == {("request", "method", "route", "status", "ms")}
+    assert {"/api/v1/uploads/{upload_id}", "/signed-in"} <= {line["route"] for line in requests}
+    said = "\n".join(lines)
+    for personal in ("lovelace", "Secret2026", "private name", upload_id, "127.0.0.1", "Bearer", "session="):
+        assert personal not in said, personal
+
+
+def test_a_locked_database_is_said_with_when_to_try_again(settings, serve, monkeypatch):
+    monkeypatch.setattr(tables, "_BUSY_S", 0.2)
+    with serve(settings) as portal:
+        ada = portal.terminal("ada")
+        browser = portal.browser("ada")
+        other = sqlite3.connect(settings.database.removeprefix("sqlite:///"), isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        answer = ada.announce("Mine2026", SMALL)
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+        assert answer.json()["problems"][0]["what"] == "the database is busy or its disk is full"
+        assert ada.get("uploads").status_code == 200  # looking goes on
+        assert browser.get("/").status_code == 200
+        other.execute("ROLLBACK")
+        assert ada.announce("Mine2026", SMALL).status_code == 201

@@ -1,0 +1,224 @@
+"""Submit zip files and plugins to a repository here and a stand-in of GitHub, and see what becomes of them."""
+
+import io
+import re
+import subprocess
+import zipfile
+from dataclasses import replace
+
+import pytest
+from fastapi import FastAPI
+
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_web.portal import demo
+from brainscore_web.portal.checking.worker import Report
+
+pytestmark = pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
+
+DATA = """
+from brainscore_vision import stimulus_set_registry
+
+stimulus_set_registry["Mine2026"] = lambda: None
+"""
+BENCHMARK = """
+from brainscore_vision import benchmark_registry
+from .benchmark import make
+
+benchmark_registry["Mine2026-pls"] = make
+"""
+MAKE = """
+from brainscore_vision import load_stimulus_set
+
+
+def make():
+    return load_stimulus_set("Mine2026")
+"""
+TEST = """
+from brainscore_vision.data import mine2026
+
+
+def test_it():
+    assert mine2026 is not None
+"""
+METADATA = "description: mine\n"
+TUTORIAL = {  # of the tutorial on benchmarks: no folders of the plugin's name
+    "Mine2026_stimuli_and_data/benchmarks/__init__.py": BENCHMARK,
+    "Mine2026_stimuli_and_data/benchmarks/benchmark.py": MAKE,
+    "Mine2026_stimuli_and_data/benchmarks/test.py": TEST,
+    "Mine2026_stimuli_and_data/data/__init__.py": DATA,
+    "Mine2026_stimuli_and_data/data/test.py": TEST,
+}
+
+
+def zipped(files):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+class StandIn:
+    """GitHub, as far as pull requests are concerned."""
+
+    def __init__(self):
+        self.pulls, self.checks, self.app = [], [], FastAPI()
+        start = "/repos/owner/name"
+
+        @self.app.get(f"{start}/pulls")
+        def listed(head: str):
+            return [pull for pull in self.pulls if pull["head"]["ref"] == head.partition(":")[2]]
+
+        @self.app.post(f"{start}/pulls")
+        def opened(content: dict):
+            head = {"ref": content["head"], "sha": "c0ffee", "repo": {"full_name": "owner/name"}}
+            self.pulls.append({"number": len(self.pulls) + 1, "state": "open", "head": head, "body": content["body"]})
+            return self.pulls[-1]
+
+        @self.app.get(f"{start}/pulls/{{number}}")
+        def one(number: int):
+            return self.pulls[number - 1]
+
+        @self.app.get(f"{start}/commits/c0ffee/check-runs")
+        def checks():
+            return {"check_runs": self.checks}
+
+
+@pytest.fixture
+def github():
+    return StandIn()
+
+
+@pytest.fixture
+def connected(settings, serve, github, tmp_path):
+    """Return a portal that opens pull requests of a small repository."""
+    work = tmp_path / "work"
+    for kind in ("data", "metrics", "benchmarks", "models"):
+        (work / "vision/brainscore_vision" / kind).mkdir(parents=True)
+        (work / "vision/brainscore_vision" / kind / "README.md").touch()
+    (work / "vision/brainscore_vision/data/other").mkdir()
+    (work / "vision/brainscore_vision/data/other/__init__.py").write_text(DATA.replace("Mine2026", "Other2026"))
+    (work / "pyproject.toml").write_text(
+        '[tool.brainscore.ci]\nlibraries = ["vision/brainscore_vision"]\nrepresentatives = []\n'
+        "reference-models = []\nreference-benchmarks = []\n"
+    )
+    name = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    for command in (("init", "-q", "-b", "main"), ("add", "-A"), (*name, "commit", "-q", "-m", "start")):
+        subprocess.run(["git", "-C", work, *command], check=True)
+    with demo.serving(github.app) as port:
+        options = {
+            "repository": "owner/name",
+            "remote": str(work),
+            "github_token": "t0ken",
+            "github_api": f"http://127.0.0.1:{port}",
+            "submission_issue": 5,
+            "records": str(tmp_path / "records"),
+        }
+        (tmp_path / "records").mkdir()
+        with serve(replace(settings, **options)) as portal:
+            portal.git = lambda *arguments: subprocess.check_output(["git", "-C", work, *arguments], text=True)
+            yield portal
+
+
+def submit(person, content, name="any.zip"):
+    answer = person.post("submissions", files={"file": (name, content)})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_findings_are_shown_before_anything_is_opened(connected, github):
+    ada = connected.terminal("ada")
+    found = submit(ada, zipped({"benchmarks/mine/weights.pt": b"x", "../evil.py": "x"}))
+    assert len(found["findings"]) >= 2
+    assert found["plugins"] == []
+    found = submit(ada, zipped(TUTORIAL))
+    assert found["findings"] == []
+    assert [(one["plugin"], one["identifiers"]) for one in found["plugins"]] == [
+        ("data/mine2026", ["Mine2026"]),
+        ("benchmarks/mine2026", ["Mine2026-pls"]),
+    ]
+    browser = connected.browser("ada")
+    page = browser.get(f"/submissions/{found['id']}")
+    assert page.status_code == 200
+    assert "<code>data/mine2026</code>: 2 files" in page.text
+    assert "Open its pull requests." in browser.get("/").text
+    assert github.pulls == []
+
+
+def test_a_zip_file_without_folders_is_named_by_itself(connected):
+    bare = {name.partition("/")[2]: content for name, content in TUTORIAL.items()}
+    found = submit(connected.terminal("ada"), zipped(bare), "../My Data.zip")
+    assert [one["plugin"] for one in found["plugins"]] == ["data/my_data", "benchmarks/my_data"]
+
+
+@pytest.mark.slow
+def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_of_them(connected, github, tmp_path):
+    ada, eve = connected.terminal("ada"), connected.terminal("eve")
+    found = submit(ada, zipped(TUTORIAL))
+    answer = ada.post(f"submissions/{found['id']}/open")
+    assert answer.status_code == 200, answer.text
+    urls = answer.json()["urls"]
+    assert [url.rpartition("/")[2] for url in urls] == ["1", "2"]
+    branches = [pull["head"]["ref"] for pull in github.pulls]
+    assert [re.sub(r"-\d+-", "-N-", branch) for branch in branches] == [
+        "submission/5-N-data-mine2026",
+        "submission/5-N-benchmarks-mine2026",
+    ]
+    changed = connected.git("diff", "--name-only", f"main...{branches[1]}").split()
+    assert changed == [
+        f"vision/brainscore_vision/benchmarks/mine2026/{name}.py" for name in ("__init__", "benchmark", "test")
+    ]
+    assert not any("Closes #5" in pull["body"] for pull in github.pulls)  # others submit through it too
+    assert ada.post(f"submissions/{found['id']}/open").json()["urls"] == urls
+    assert len(github.pulls) == 2
+    tip = connected.git("rev-parse", branches[0])
+    theirs = submit(eve, zipped({**TUTORIAL, "Mine2026_stimuli_and_data/data/test.py": TEST + "# mine\n"}))
+    assert eve.post(f"submissions/{theirs['id']}/open").status_code == 200
+    assert connected.git("rev-parse", branches[0]) == tip  # nobody changes another's pull request
+
+    browser = connected.browser("ada")
+    github.checks = [
+        {"name": "lint", "status": "completed", "conclusion": "success", "html_url": "https://example.org/1"},
+        {"name": "tests <b>", "status": "completed", "conclusion": "failure", "html_url": "https://example.org/2"},
+        {"name": "score", "status": "in_progress", "conclusion": None, "html_url": "https://example.org/3"},
+    ]
+    record = ScoreRecord.without_score("failed:timeout", "too slow", model="pixels", benchmark="Mine2026-pls")
+    record.write(record_path(tmp_path / "records", "pixels", "Mine2026-pls"))
+    page = browser.get("/").text
+    assert "open: 1 checks passed, 1 running, 1 failed" in page
+    assert '<a href="https://example.org/2" rel="noopener">tests &lt;b&gt;</a> failure' in page
+    assert "Open the failed check, correct what it names, and submit again." in page
+    assert "<td>failed:timeout</td><td>too slow</td>" in page
+    github.checks, github.pulls[0] = [], {**github.pulls[0], "state": "closed", "merged": True}
+    assert "1 failed" in browser.get("/").text  # at most a minute old
+    connected.service.seen.clear()
+    assert "merged" in browser.get("/").text
+    connected.service.seen.clear()
+    github.pulls.clear()  # GitHub answers with an error
+    assert browser.get("/").text.count("GitHub does not tell its state now.") == 2
+
+
+@pytest.mark.slow
+def test_a_published_upload_becomes_a_pull_request_once(connected, github):
+    ada = connected.terminal("ada")
+    files = {"__init__.py": DATA, "test.py": TEST}
+    upload_id = ada.upload("Mine2026", {"b.csv": b"b"})
+    connected.work(Report([], files, None))
+    answers = [ada.post(f"uploads/{upload_id}/pull-request") for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 200], answers[0].text
+    assert answers[0].json() == answers[1].json()
+    [pull] = github.pulls
+    assert connected.git("diff", "--name-only", f"main...{pull['head']['ref']}").split() == [
+        f"vision/brainscore_vision/data/mine2026/{name}" for name in sorted(files)
+    ]
+    assert answers[0].json()["url"] in connected.browser("ada").get("/").text
+    upload_id = ada.upload("Wrong2026", {"b.csv": b"b"})
+    connected.work(Report([], {"__init__.py": "raise SystemExit\n"}, None))
+    refused = ada.post(f"uploads/{upload_id}/pull-request")
+    assert refused.status_code == 422
+    assert refused.json()["problems"][0]["what"]
+    github.app.routes.clear()
+    upload_id = ada.upload("Later2026", {"b.csv": b"b"})
+    connected.work(Report([], {name: text.replace("Mine2026", "Later2026") for name, text in files.items()}, None))
+    unanswered = ada.post(f"uploads/{upload_id}/pull-request")
+    assert (unanswered.status_code, unanswered.headers["Retry-After"]) == (503, "30")

@@ -1,0 +1,152 @@
+"""Back a portal up, restore it, bring its tables to another version, and change what a maintainer may."""
+
+import json
+
+import pytest
+from alembic import command
+from sqlalchemy import MetaData, create_engine, select, text
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_web.__main__ import main
+from brainscore_web.portal import serving
+from brainscore_web.portal.tables import Person, ZipFile, open_engine
+
+SMALL = {"b.csv": b"b" * 10}
+
+
+def rows_of(url):
+    """Return table -> all its rows."""
+    found, engine = MetaData(), create_engine(url)
+    found.reflect(engine)
+    with engine.connect() as connection:
+        return {table.name: sorted(map(repr, connection.execute(select(table)))) for table in found.sorted_tables}
+
+
+def fill(portal):
+    """Put something into every table."""
+    ada = portal.terminal("ada")
+    ada.upload("Mine2026", SMALL)
+    portal.work()
+    ada.post(f"{portal.address}/api/v1/device")
+    upload = ada.announce("More2026", SMALL).json()
+    ada.urls(upload, upload["files"][0], SMALL["b.csv"])
+    with portal.service.session() as session:
+        session.add(ZipFile(owner_id=1, name="é.zip", content=bytes(range(256)), report={"plugins": []}))
+
+
+@pytest.fixture
+def run(portal, monkeypatch):
+    """Return the function that runs a command, by default on the database of the portal."""
+    monkeypatch.setenv("BRAINSCORE_PORTAL_SECRET", "s" * 32)
+    monkeypatch.setenv("BRAINSCORE_PORTAL_DEMO", "1")
+
+    def call(*arguments, database=portal.service.settings.database):
+        monkeypatch.setenv("BRAINSCORE_PORTAL_DATABASE", database)
+        return main(["portal", *map(str, arguments)])
+
+    return call
+
+
+@pytest.fixture
+def restored(portal, make_database, run, tmp_path):
+    """Return another database, filled from a backup in ``copy``."""
+    fill(portal)
+    url = make_database()
+    assert run("backup", tmp_path / "copy") == 0
+    assert run("restore", tmp_path / "copy", database=url) == 0
+    return url
+
+
+def test_a_restored_database_has_the_same_rows_and_goes_on(portal, restored, tmp_path, make_database, run):
+    url = restored
+    before = rows_of(portal.service.settings.database)
+    assert rows_of(url) == before
+    assert all(before.values()), before
+    number, broken, head = serving.verify_audit(url)
+    assert (broken, head) == (None, serving.verify_audit(portal.service.settings.database)[2])
+    assert number > 3
+    with open_engine(url).begin() as connection:  # new people get new numbers
+        connection.execute(Person.__table__.insert(), {"subject": "7", "login": "new", "role": "contributor"})
+    assert (tmp_path / "copy").stat().st_mode & 0o077 == 0
+    assert run("restore", tmp_path / "copy", database=url) != 0  # it has rows
+    assert run("backup", tmp_path / "empty", database=make_database()) != 0  # it has no tables
+    assert not (tmp_path / "empty").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
+def test_a_backup_moves_a_portal_from_sqlite_to_postgresql(portal, run, tmp_path, postgresql):
+    fill(portal)
+    url = postgresql()
+    assert run("backup", tmp_path / "copy") == run("restore", tmp_path / "copy", database=url) == 0
+    assert rows_of(url) == rows_of(portal.service.settings.database)
+    assert serving.verify_audit(url)[1] is None
+
+
+@pytest.mark.usefixtures("restored")
+def test_what_is_no_backup_or_is_broken_leaves_the_database_empty(tmp_path, make_database):
+    (tmp_path / "copy/part.jsonl").write_text("{")
+    url = make_database()
+    with pytest.raises(json.JSONDecodeError):
+        serving.restore(url, tmp_path / "copy")
+    assert not any(rows for name, rows in rows_of(url).items() if name != "alembic_version")
+    (tmp_path / "copy/version").write_text("v99")
+    for folder in ("copy", "absent"):
+        with pytest.raises(ConfigurationError, match="no backup that this version can read"):
+            serving.restore(make_database(), tmp_path / folder)
+
+
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+
+revision, down_revision = "next", "{newest}"
+
+
+def upgrade():
+    with op.batch_alter_table("person") as table:
+        table.add_column(sa.Column("affiliation", sa.Text(), nullable=False, server_default=""))
+"""
+
+
+def test_another_version_keeps_every_row_and_reads_an_older_backup(restored, tmp_path, make_database, monkeypatch):
+    url, configured = restored, serving._migrations
+    before = rows_of(url)
+    newest = serving.migrate(url)  # nothing is left to do
+    assert rows_of(url) == before
+    command.check(configured(url))  # the tables are those that the code defines
+    (tmp_path / "versions").mkdir()
+    (tmp_path / "versions/next.py").write_text(NEXT.format(newest=newest))
+
+    def with_next(database):
+        config = configured(database)
+        places = (f"{config.get_main_option('script_location')}/versions", tmp_path / "versions")
+        config.set_main_option("path_separator", "os")
+        config.set_main_option("version_locations", ":".join(map(str, places)))
+        return config
+
+    monkeypatch.setattr(serving, "_migrations", with_next)
+    with pytest.raises(ConfigurationError, match="expected next"):
+        serving.check_migrated(url)
+    assert serving.migrate(url) == "next"
+    serving.check_migrated(url)
+    later = make_database()
+    serving.restore(later, tmp_path / "copy")
+    for database in (url, later):
+        after = rows_of(database)
+        assert after.pop("alembic_version") != before["alembic_version"]
+        assert after.pop("person") == [f"{row[:-1]}, '')" for row in before["person"]]
+        assert after == {name: rows for name, rows in before.items() if name in after}
+
+
+def test_a_maintainer_sets_a_quota_by_a_command(portal, run):
+    ada = portal.terminal("ada")
+    assert run("quota", "Ada", "15") == 0
+    assert ada.get("me").json()["quota_bytes"] == 15
+    assert ada.announce("Large2026", {"b.csv": b"b" * 16}).status_code == 422
+    assert run("quota", "ada") == 0
+    assert ada.get("me").json()["quota_bytes"] == portal.service.settings.quota_bytes
+    with open_engine(portal.service.settings.database).connect() as connection:
+        lines = connection.execute(text("SELECT count(*) FROM audit_entry WHERE action = 'set a quota'")).scalar()
+    assert lines == 2
+    assert run("quota", "adda", "1") != 0
