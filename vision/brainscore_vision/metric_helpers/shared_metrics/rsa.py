@@ -12,16 +12,18 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
-from brainscore_core.statistics.influence import LEVEL, t_quantile
+from brainscore_core.metrics.errors import attach_influence, mean_over_units
+from brainscore_core.statistics.influence import LEVEL, Influence, t_quantile
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.geometry.rdm import rsa_bounds, upper_triangle
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import rsa_bounds, rsa_references, upper_triangle
+from brainscore_vision.metric_helpers.arrays.geometry.rdm_influence import rank_influences
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order, squeeze_time_bin
 from brainscore_vision.metric_helpers.labelled.rdms import RDM, SquareRDM, read_square, undefined_stimuli
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
 
 __all__ = ["RSACeiling", "split_subjects"]
 
@@ -87,9 +89,9 @@ class RSACeiling(Ceiling):
         -------
         Score
             0-d, at most 1. Attrs: ``raw`` (Score, dims (bound, subject)), ``upper_bound``, ``lower_bound`` (also as
-            ``lower_bound_loo``), ``error`` (standard error over subjects, for these stimuli and these means),
-            ``interval`` (95 %, by Student's t), ``n_subjects``, ``n_stimuli``, ``undefined_stimuli`` (dropped: a
-            subject's pattern is constant), ``quantity``.
+            ``lower_bound_loo``), those of `attach_influence` over new stimuli and new subjects (over subjects alone
+            with a `similarity_func`, whose influences are unknown), ``n_subjects``, ``n_stimuli``,
+            ``undefined_stimuli`` (dropped: a subject's pattern is constant), ``quantity``.
         """
         parts = split_subjects(squeeze_time_bin(assembly))
         if len(parts) < 2:
@@ -109,7 +111,8 @@ class RSACeiling(Ceiling):
             )
         triangles = np.stack([upper_triangle(square[np.ix_(defined, defined)]) for square in values])
         upper, lower = self._bounds(triangles)
-        score = self._score(upper, lower, list(parts))
+        score = self._with_error(upper if self._bound == "upper" else lower, triangles, stimuli[defined], list(parts))
+        self._describe(score, upper, lower, np.asarray(list(parts)))
         score.attrs["n_stimuli"] = int(defined.sum())
         if undefined.any():
             score.attrs["undefined_stimuli"] = [str(name) for name in stimuli[undefined]]
@@ -127,26 +130,36 @@ class RSACeiling(Ceiling):
         lower = [_first(self._similarity_func(triangles[i], triangles[subjects != i].mean(axis=0))) for i in subjects]
         return np.array(upper), np.array(lower)
 
-    def _score(self, upper: Floats, lower: Floats, subjects: list[Hashable]) -> Score:
-        bounds = upper if self._bound == "upper" else lower
-        score = attach_standard_error(Score(float(bounds.mean())), bounds, over="subject")
-        names = np.asarray(subjects)
+    def _with_error(self, bounds: Floats, triangles: Floats, stimuli: Labels, subjects: list[Hashable]) -> Score:
+        """Average over subjects; their mean fits them best, so that to first order it does not move the bound."""
+        if self._similarity_func is not None:
+            score = attach_standard_error(Score(float(bounds.mean())), bounds, over="subject")
+            margin = score.attrs["error"] * t_quantile(len(bounds) - 1, LEVEL)
+            score.attrs["interval"] = (float(score) - margin, float(score) + margin)
+            return score
+        means, others = rsa_references(triangles, compat=self._compat)
+        references = means if self._bound == "upper" else others
+        scores = {}
+        for subject, *sides in zip(subjects, triangles, references, strict=True):
+            value, influences = rank_influences(*sides)
+            influence = Influence(influences[:, None], stimuli, np.array([subject], dtype=object), "subject")
+            scores[str(subject)] = attach_influence(Score(value), influence)
+        return mean_over_units(scores)
+
+    def _describe(self, score: Score, upper: Floats, lower: Floats, subjects: Labels) -> None:
         score.attrs["raw"] = Score(
             np.stack([upper, lower]),
-            coords={"bound": ("bound", ["upper", "lower"]), "subject": ("subject", names)},
+            coords={"bound": ("bound", ["upper", "lower"]), "subject": ("subject", subjects)},
             dims=["bound", "subject"],
         )
-        margin = score.attrs["error"] * t_quantile(len(bounds) - 1, LEVEL)
         score.attrs.update(
             upper_bound=float(upper.mean()),
             lower_bound=float(lower.mean()),
             lower_bound_loo=float(lower.mean()),
-            interval=(float(score) - margin, float(score) + margin),
             n_subjects=len(subjects),
             quantity=self.quantity,
             estimator=f"{self.estimator}, {self._bound} bound",
         )
-        return score
 
 
 def _first(result: float | tuple[float, ...]) -> float:

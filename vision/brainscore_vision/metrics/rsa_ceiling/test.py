@@ -46,9 +46,13 @@ def test_equals_the_definition():
     assert score.attrs["raw"].dims == ("bound", "subject")
     assert float(score) == score.attrs["upper_bound"] == pytest.approx(np.mean(upper))
     assert score.attrs["lower_bound"] == pytest.approx(np.mean(lower))
-    assert score.attrs["error"] == pytest.approx(np.std(upper, ddof=1) / 2)
-    margin = student_t(3).ppf(0.975) * score.attrs["error"]
-    assert score.attrs["interval"] == pytest.approx((float(score) - margin, float(score) + margin))
+    influence = score.attrs["influence"]
+    assert np.linalg.norm(influence.by_unit) == pytest.approx(np.std(upper, ddof=1) / 2)
+    without = [float(load_metric("rsa_ceiling")(given.isel(presentation=np.arange(12) != i))) for i in range(12)]
+    expected = np.mean(without) - without  # ranks of the others, and of their means, move too
+    assert np.corrcoef(influence.by_stimulus, expected)[0, 1] > 0.95
+    assert 0.7 < np.linalg.norm(influence.by_stimulus) / np.linalg.norm(expected) < 1.05  # pairs count once
+    assert score.attrs["error_over"] == ["stimulus", "subject"]
     assert (score.attrs["n_subjects"], score.attrs["n_stimuli"], score.attrs["quantity"]) == (
         4,
         12,
@@ -89,6 +93,12 @@ def test_other_similarities():
     _, given = noisy()
     pearson = load_metric("rsa_ceiling", similarity_func=lambda x, y: np.corrcoef(x, y)[0, 1])(given)
     published_call = load_metric("rsa_ceiling", similarity_func=spearmanr)(given)
+    upper = published_call.attrs["raw"].sel(bound="upper").values
+    assert published_call.attrs["error"] == pytest.approx(np.std(upper, ddof=1) / 2)
+    margin = student_t(3).ppf(0.975) * published_call.attrs["error"]
+    assert published_call.attrs["interval"] == pytest.approx(
+        (float(upper.mean()) - margin, float(upper.mean()) + margin)
+    )
     assert float(published_call) == pytest.approx(float(load_metric("rsa_ceiling", compat=True)(given)))
     assert float(pearson) != float(published_call)
 

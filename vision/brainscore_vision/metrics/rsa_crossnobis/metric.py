@@ -16,6 +16,7 @@ the repetitions. The score with that of the noisy distances, ``<d_target, d_targ
   is undefined.
 - Invariances: order of presentations and of neuroids; rotations, shifts and scaling of each side as a whole; with
   ``noise='diagonal'``, also any scaling of single neuroids of the target.
+- Error: to first order, with the weights of neuroids as they are; NaN with ``noise='shrinkage'``, which mixes neuroids.
 - When: where there are repetitions, in particular of measurements that differ in noise. It needs no ceiling.
 
 References
@@ -39,8 +40,10 @@ from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import (
     whiten,
 )
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
+from brainscore_vision.metric_helpers.arrays.geometry.whitened import Length, whitened_influences
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.repetitions import divide_repetitions, read_means, read_repetitions
+from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
@@ -54,10 +57,7 @@ COMPARISONS = {
     "whitened_pearson": {"whitened": True, "centred": True},
 }
 NOISE = ("none", "diagonal", "shrinkage")
-_NO_ERROR = (
-    "the length that it is divided by is estimated itself, and no standard error of such a ratio is computed; "
-    "half_sample_interval of uncertainty.intervals draws stimuli and gives an interval"
-)
+_MIXED = "weights by a shrunk covariance mix neuroids, and how a new one would move the score is unknown"
 
 
 class CrossnobisSimilarity(Metric):
@@ -120,19 +120,25 @@ class CrossnobisSimilarity(Metric):
             notes["shrinkage"] = shrinkage
         model = squared_distances(features)
         measured = unbiased_distances(responses, present)
-        self._require_defined(measured, "two repetitions")
+        self._require_defined(int(np.isnan(measured).sum()) // 2, "two repetitions")
+        length = self._length(responses, present) if self._correct_norm else None
         overlap, model_norm, noisy_norm = (
             self._product(*pair) for pair in ((model, measured), (model, model), (measured, measured))
         )
-        norms = self._norms(responses, present) if self._correct_norm else np.empty(0)
-        norm = float(norms.mean()) if self._correct_norm else noisy_norm
+        norm = noisy_norm if length is None else float(length.each.mean())
         score = Score(_cosine(overlap, model_norm, norm))
         score.attrs.update(notes)
         score.attrs["uncorrected"] = _cosine(overlap, model_norm, noisy_norm)
-        if len(norms) and noisy_norm > 0:
-            score.attrs["raw"] = one_each(norms / noisy_norm, "split")
+        if length is not None and noisy_norm > 0:
+            score.attrs["raw"] = one_each(length.each / noisy_norm, "split")
         score.attrs.update(comparison=self._comparison, noise=self._noise, seed=self._seed, quantity=self.quantity)
-        return declare_no_error(score, _NO_ERROR)
+        if self._noise == "shrinkage":
+            return declare_no_error(score, _MIXED)
+        influences = None
+        if np.isfinite(score.item()):
+            kind = COMPARISONS[self._comparison]
+            influences = whitened_influences(model, measured, responses, present, length=length, **kind)
+        return attach_geometry_error(score, influences, read.stimuli, read.neuroids, scale="identity")
 
     def _product(self, first: Floats, second: Floats) -> float:
         return distance_product(first, second, **COMPARISONS[self._comparison])
@@ -145,18 +151,13 @@ class CrossnobisSimilarity(Metric):
         except ValueError as error:
             raise AssemblyError(f"The noise of the target cannot be estimated: {error}") from error
 
-    def _norms(self, responses: Floats, present: NDArray[np.bool_]) -> Floats:
-        """Estimate the squared length of the distances without noise, once for each division into halves."""
-        norms = []
-        for half in divide_repetitions(len(responses), most=self._splits, seed=self._seed):
-            parts = [unbiased_distances(responses[side], present[side]) for side in (half, ~half)]
-            for part in parts:
-                self._require_defined(part, "two repetitions in each half of them")
-            norms.append(self._product(*parts))
-        return np.array(norms)
+    def _length(self, responses: Floats, present: NDArray[np.bool_]) -> Length:
+        divisions = divide_repetitions(len(responses), most=self._splits, seed=self._seed)
+        length = Length.of(responses, present, divisions, **COMPARISONS[self._comparison])
+        self._require_defined(length.n_lacking, "two repetitions in each half of them")
+        return length
 
-    def _require_defined(self, distances: Floats, what: str) -> None:
-        missing = int(np.isnan(distances).sum()) // 2
+    def _require_defined(self, missing: int, what: str) -> None:
         if missing:
             raise AssemblyError(
                 f"{missing} pairs of stimuli lack {what}. Leave out stimuli with few repetitions"

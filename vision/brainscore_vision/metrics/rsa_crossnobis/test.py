@@ -157,11 +157,26 @@ def test_one_neuroid():
     assert float(load_metric("rsa_crossnobis")(assembly(source), assembly(target))) == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.parametrize("comparison", COMPARISONS)
 @pytest.mark.parametrize("correct_norm", [True, False])
-def test_it_says_why_there_is_no_error_and_the_record_keeps_that(correct_norm):
+def test_influences_are_scores_without_each_stimulus_and_neuroid(comparison, correct_norm):
+    source, target = simulated(0, 1.0, n=9, p=6, n_repetitions=4)
+    metric = load_metric("rsa_crossnobis", comparison=comparison, correct_norm=correct_norm)
+    influence = metric(assembly(source), assembly(target)).attrs["influence"]
+    for axis, influences in ((1, influence.by_stimulus), (2, influence.by_unit)):
+        sides = [(np.delete(source, i, 1) if axis == 1 else source, np.delete(target, i, axis))
+                 for i in range(target.shape[axis])]  # fmt: skip
+        without = np.array([float(metric(*map(assembly, pair))) for pair in sides])
+        expected = without.mean() - without
+        factor = np.linalg.norm(influences) / np.linalg.norm(expected)
+        np.testing.assert_allclose(influences, factor * expected, atol=1e-10)
+        assert axis == 1 or factor == pytest.approx(np.sqrt(5 / 6))
+
+
+def test_weights_that_mix_neuroids_leave_no_error_and_the_record_keeps_that():
     source, target = simulated(0, 1.0)
-    score = load_metric("rsa_crossnobis", correct_norm=correct_norm)(assembly(source), assembly(target))
-    assert np.isnan(score.attrs["error"])
+    score = load_metric("rsa_crossnobis", noise="shrinkage")(assembly(source), assembly(target))
     record = ScoreRecord.of_score(score, model="m", benchmark="b")
     assert record.error is None
-    assert "half_sample_interval" in record.error_nan_reason
+    assert "mix neuroids" in record.error_nan_reason
+    assert load_metric("rsa_crossnobis", noise="diagonal")(assembly(source), assembly(target)).attrs["error"] > 0

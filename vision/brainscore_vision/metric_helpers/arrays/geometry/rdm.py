@@ -26,6 +26,7 @@ __all__ = [
     "rdm_similarity",
     "rdm_similarity_draws",
     "rsa_bounds",
+    "rsa_references",
     "squared_distances",
     "upper_triangle",
 ]
@@ -197,14 +198,20 @@ def rsa_bounds(dissimilarities: ArrayLike, *, compat: bool = False) -> tuple[Flo
     values = np.asarray(dissimilarities, dtype=np.float64)
     if values.ndim != 2 or len(values) < 2:
         raise ValueError(f"Expected dissimilarities of at least two subjects, shape (n, pairs); got {values.shape}.")
-    ranks = np.stack([_ranking(row).ranks() for row in values])
-    averaged = values if compat else ranks
-    of_all = _ranking(averaged.mean(axis=0)).ranks()
-    upper = np.array([_pearson(row, of_all) for row in ranks])
-    subjects = np.arange(len(values))
-    of_others = (_ranking(averaged[subjects != subject].mean(axis=0)).ranks() for subject in subjects)
-    lower = np.array([_pearson(row, others) for row, others in zip(ranks, of_others, strict=True)])
+    of_all, of_others = rsa_references(values, compat=compat)
+    ranks = [_ranking(row).ranks() for row in values]
+    upper, lower = (
+        np.array([_pearson(row, _ranking(mean).ranks()) for row, mean in zip(ranks, means, strict=True)])
+        for means in (of_all, of_others)
+    )
     return upper, lower
+
+
+def rsa_references(dissimilarities: Floats, *, compat: bool = False) -> tuple[Floats, Floats]:
+    """Return the means over all subjects and over the others of each, shape (n_subjects, n_pairs): see `rsa_bounds`."""
+    averaged = dissimilarities if compat else np.stack([_ranking(row).ranks() for row in dissimilarities])
+    others = np.stack([np.delete(averaged, subject, axis=0).mean(axis=0) for subject in range(len(averaged))])
+    return np.broadcast_to(averaged.mean(axis=0), averaged.shape), others
 
 
 def _ranking(values: Floats) -> Ranking:

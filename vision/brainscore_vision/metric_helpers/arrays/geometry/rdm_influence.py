@@ -31,9 +31,11 @@ from brainscore_vision.metric_helpers.arrays.influence import left_out_influence
 from brainscore_vision.metric_helpers.arrays.ranking import Ranking
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
-__all__ = ["rdm_influences"]
+__all__ = ["rank_influences", "rdm_influences"]
 
 _FEW = 64  # most neuroids that are left out one at a time
 _SOME = 128  # stimuli for that, at most
@@ -55,7 +57,7 @@ def rdm_influences(
     value = correlate_ranks(u, v, random_ties=random_ties)
     if np.ptp(u) == 0 or np.ptp(v) == 0 or len(np.asarray(responses)) < 4:
         return value, None
-    u, v = (side / len(x) - (len(x) + 1) / (2 * len(x)) for side in (u, v))
+    u, v = _as_shares(u, v)
     influences = _influences(rankings, u, v, y, responses, random_ties=random_ties)
     if 2 < len(influences.neuroids) <= _FEW:
         without = _without_each(np.asarray(first), np.asarray(responses), influences.cells, random_ties=random_ties)
@@ -63,11 +65,32 @@ def rdm_influences(
     return value, influences
 
 
-def _influences(
-    rankings: list[Ranking], u: Floats, v: Floats, y: Floats, responses: ArrayLike, *, random_ties: bool
-) -> Influences:
-    patterns = np.array(responses, dtype=np.float64)
-    n, q = patterns.shape
+def rank_influences(first: ArrayLike, second: ArrayLike) -> tuple[float, Floats]:
+    """Correlate ranks of given dissimilarities of all pairs, shape (n_pairs,), and leave out stimuli to first order.
+
+    Joint effects of two stimuli count once (`counted_once`). NaN where a side is constant, and for fewer than four
+    stimuli.
+    """
+    sides = [np.asarray(side, dtype=np.float64) for side in (first, second)]
+    rankings = [Ranking.of(side, tolerance=TIE) for side in sides]
+    u, v = (ranking.ranks() for ranking in rankings)
+    value, n = correlate_ranks(u, v), round((1 + float(np.sqrt(1 + 8 * len(u)))) / 2)
+    if np.isnan(value) or n < 4:
+        return value, np.full(n, np.nan)
+    u, v = _as_shares(u, v)
+    stimuli, together, _ = _of_stimuli(rankings, u, v, n, random_ties=False)
+    return value, counted_once(stimuli, together)
+
+
+def _as_shares(*ranks: Floats) -> Iterator[Floats]:
+    """Turn ranks into shares around 0."""
+    return (side / len(side) - (len(side) + 1) / (2 * len(side)) for side in ranks)
+
+
+def _of_stimuli(
+    rankings: list[Ranking], u: Floats, v: Floats, n: int, *, random_ties: bool
+) -> tuple[Floats, float, float]:
+    """Return the influences of n stimuli, the joint effect of two, and the scale of the correlation."""
     mean = float(u @ v) / len(u)
     lengths = [float(side @ side) / len(u) for side in (u, v)]
     pairs = u * v + _above(rankings[0], v) + _above(rankings[1], u) - 3 * mean
@@ -80,7 +103,15 @@ def _influences(
     means = square.sum(axis=1) / (n - 1)
     beyond = _square((square - means - means[:, None])[~np.tri(n, dtype=bool)], n)
     together = float(np.vdot(beyond, beyond)) / 2 / len(u) ** 2
-    stimuli = np.sqrt(n / (n - 1)) * square.sum(axis=1) / len(u)
+    return np.sqrt(n / (n - 1)) * square.sum(axis=1) / len(u), together, scale
+
+
+def _influences(
+    rankings: list[Ranking], u: Floats, v: Floats, y: Floats, responses: ArrayLike, *, random_ties: bool
+) -> Influences:
+    patterns = np.array(responses, dtype=np.float64)
+    n, q = patterns.shape
+    stimuli, together, scale = _of_stimuli(rankings, u, v, n, random_ties=random_ties)
     patterns -= patterns.mean(axis=1, keepdims=True)
     patterns /= np.abs(patterns).max(axis=1, keepdims=True)
     patterns /= np.sqrt(np.einsum("ij,ij->i", patterns, patterns))[:, None]
