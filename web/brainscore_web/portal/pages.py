@@ -37,7 +37,6 @@ _ASSETS = {
     **{name: _FOLDER / "assets" / name for name in ("portal.css", "upload.js")},
 }
 _MOST_LINES = 500  # of the audit log
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 @cache
@@ -50,14 +49,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"bytes": _size_text, "iso": _iso}
+    environment.filters["iso"] = _iso
     environment.globals |= {"folder_of": contributing.folder_of}
     return environment
-
-
-def _size_text(size_bytes: int) -> str:
-    power = min((max(size_bytes, 1).bit_length() - 1) // 10, len(_UNITS) - 1)
-    return f"{size_bytes / 1024**power:.1f} {_UNITS[power]}" if power else f"{size_bytes} B"
 
 
 def _iso(seconds: float) -> str:
@@ -162,6 +156,7 @@ def upload(service: ServiceOf, visitor: VisitorOf, person: Reader, upload_id: st
         files=(found.result or {}).get("files", {}),
         code=service.plugin(person, upload_id)[0] if found.state == "published" else None,
         is_owner=found.owner_id == person.id,
+        is_connected=bool(service.settings.repository and service.settings.submission_issue),
         is_deletable=found.state not in ("validating", "deleted"),
         is_named=service.is_named(found),
     )

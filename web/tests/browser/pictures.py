@@ -2,6 +2,7 @@
 
     python web/tests/browser/pictures.py SITE FOLDER     # all of them, and says what is cut off
     python web/tests/browser/pictures.py                 # made-up records, the pictures in docs/_static/leaderboard
+    python web/tests/browser/pictures.py portal          # made-up data, the pictures in docs/_static/portal
 
 A site comes from `brainscore leaderboard build --made-up 120x40 --to SITE`.
 """
@@ -9,6 +10,7 @@ A site comes from `brainscore leaderboard build --made-up 120x40 --to SITE`.
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 ROOT = Path(__file__).parents[3]
-sys.path.insert(0, str(ROOT / "docs" / "tests"))
+sys.path[:0] = [str(ROOT / "docs" / "tests"), str(ROOT / "web" / "tests" / "portal")]
 
 from look import browser, open_page, take_pictures  # noqa: E402 - docs/tests/look.py, which is no package
 
@@ -58,7 +60,6 @@ def wait_until_drawn(page: Page) -> None:
 
 def take_for_docs() -> None:
     """Write the pictures of docs/how-to/read_the_leaderboard.md anew."""
-    PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         site = Path(folder) / "site"
         build = [
@@ -79,16 +80,53 @@ def take_for_docs() -> None:
                 tab, _ = open_page(chromium, address, pages[name], width=WIDTH)
                 tab.set_viewport_size({"width": WIDTH, "height": height})
                 wait_until_drawn(tab)
-                content = io.BytesIO()
-                Image.open(io.BytesIO(tab.screenshot())).save(content, "WEBP", quality=80, method=6)
-                assert content.tell() <= MOST_BYTES, f"{name}: {content.tell()} bytes"
-                (PICTURES / f"{name}.webp").write_bytes(content.getvalue())
+                keep(tab.screenshot(), PICTURES / f"{name}.webp")
+
+
+def keep(picture: bytes, path: Path) -> None:
+    """Write a picture for the docs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.open(io.BytesIO(picture)).save(path, "WEBP", quality=80, method=6)
+    assert path.stat().st_size <= MOST_BYTES, f"{path.name}: {path.stat().st_size} bytes"
+
+
+def take_portal() -> None:
+    """Write the pictures of docs/how-to/upload_your_data.md anew: package, upload, copy code."""
+    from hostile import packaged  # web/tests/portal/hostile.py
+
+    command = [sys.executable, "-m", "brainscore_web", "portal", "serve", "--demo", "--port", "8061"]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as portal,
+        browser(Path(folder)) as (chromium, _),
+    ):
+        os.environ["BRAINIO_HOME"] = folder
+        packaged(Path(folder))
+        while "running on" not in portal.stderr.readline():
+            pass
+        tab = chromium.new_page()
+        tab.goto("http://localhost:8061/sign-in?to=/new")
+        tab.get_by_role("button", name="Sign in").click()
+        for width in (390, 1440):
+            tab.set_viewport_size({"width": width, "height": 760})
+            tab.locator("#files").set_input_files(sorted(Path(folder, "out").iterdir()))
+            tab.locator("#identifier").fill("Mine2026")
+            keep(tab.screenshot(), PICTURES.with_name("portal") / f"new-{width}.webp")
+        tab.get_by_role("button", name="Upload").click()
+        tab.locator("#code").wait_for(timeout=120_000)
+        for width in (390, 1440):
+            tab.set_viewport_size({"width": width, "height": 760})
+            keep(tab.screenshot(), PICTURES.with_name("portal") / f"code-{width}.webp")
+        portal.terminate()
 
 
 def main(arguments: list[str]) -> int:
     """Take pictures."""
     if not arguments:
         take_for_docs()
+        return 0
+    if arguments == ["portal"]:
+        take_portal()
         return 0
     site, folder = map(Path, arguments)
     return int(take_pictures(site, folder, pages_of(site).values(), wait_until_drawn) > 0)

@@ -10,6 +10,7 @@ import base64
 import io
 import json
 import os
+import re
 import sys
 import zipfile
 from collections.abc import Sequence
@@ -112,13 +113,14 @@ def _packaged(source: Path, target: Path, identifier: str) -> Path:
 def _plugin(folder: Path, target: Path, library: str, identifier: str) -> dict[str, str]:
     """Return the files of the data plugin, from the generator that `brainscore new-plugin` is."""
     repository = target / "repository"
-    command = [sys.executable, "-P", "-m", "brainscore_ci", "new-plugin", "data", identifier.replace(".", "_")]
+    command = [sys.executable, "-P", "-m", "brainscore_ci", "new-plugin", "data", re.sub(r"\W", "_", identifier)]
     command += ["--from-package", str(folder), "--repository", str(repository), "--library", library]
     done = run_captured(command, environment={**os.environ, "BRAINIO_HOME": str(target / "home")})
     if done.status != 0:
         raise BrainScoreError(done.stderr.decode("utf-8", "replace").strip()[-2000:])
     written = sorted(repository.glob("data/*/*"))
-    return {file.name: file.read_text(encoding="utf-8") for file in written if file.name != ".gitkeep"}
+    unused = (".gitkeep", "requirements.txt")  # data need nothing beyond the library
+    return {file.name: file.read_text(encoding="utf-8") for file in written if file.name not in unused}
 
 
 # -- preview -----------------------------------------------------------------------------------------------------------
