@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import nox
@@ -274,6 +275,10 @@ def build(session: nox.Session) -> None:
     session.install(*extra("build"))
     for folder in ("core", "vision", "scripts", "web"):
         session.run("python", "-m", "build", "--no-isolation", "--outdir", "dist", folder, silent=True)
+        wheel = next((ROOT / "dist").glob(f"brainscore_{folder.replace('scripts', 'ci')}-*.whl"))
+        listed = subprocess.check_output(["git", "-C", f"{ROOT / folder}", "ls-files", "brainscore_*"], text=True)
+        if absent := set(listed.split()) - set(zipfile.ZipFile(wheel).namelist()):
+            session.error(f"{wheel.name} has not: {', '.join(sorted(absent))}")
     session.log(f"built: {', '.join(sorted(path.name for path in (ROOT / 'dist').iterdir()))}")
 
 

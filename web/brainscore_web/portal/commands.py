@@ -14,6 +14,7 @@ import typer
 
 from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError, count
+from brainscore_core.scoring.isolation.box import why_no_box
 
 if TYPE_CHECKING:
     from brainscore_web.portal.settings import PortalSettings
@@ -30,6 +31,11 @@ def _check_installed() -> None:
             f"The portal needs {', '.join(missing)}. In a clone, start it with: nox -s portal. Elsewhere: "
             "pip install 'brainscore-web[portal]'."
         )
+
+
+def _say_box() -> None:
+    if why := why_no_box():
+        command_line.say(f"Uploads cannot be checked on this machine: {why}")
 
 
 def _settings() -> PortalSettings:
@@ -52,6 +58,8 @@ def serve(
     _check_installed()
     from brainscore_web.portal import serving
 
+    if worker:
+        _say_box()
     if demo:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="portal-")))
@@ -75,6 +83,7 @@ def worker() -> int:
     settings = _settings()
     from brainscore_web.portal import serving
 
+    _say_box()
     serving.work(settings)
     return 0
 
