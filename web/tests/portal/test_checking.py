@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -67,6 +68,7 @@ def test_packaged_data_are_published_with_a_plugin_that_loads_them(portal, packa
     assert assembly["reliability"] == pytest.approx(1)
     text = ada.get(f"uploads/{upload_id}/plugin").json()["files"]["__init__.py"]
     assert "..." not in text
+    assert "Mine2026_IT" not in re.sub(r"assy_\w+", "", text)  # names of files have no dots, identifiers do
     calls = {}
     header, _, body = text.partition("\n\nstimulus_set_registry")
     names = {"stimulus_set_registry": calls, "data_registry": calls, "load_stimulus_set": lambda key: calls[key]()}
@@ -76,7 +78,8 @@ def test_packaged_data_are_published_with_a_plugin_that_loads_them(portal, packa
     exec("\n".join(lines) + "\n\nstimulus_set_registry" + body, names)  # noqa: S102 - what our generator wrote
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):  # anybody can load public data
         monkeypatch.delenv(name)
-    loaded = next(load for key, load in calls.items() if key != "Mine2026")()
+    assert set(calls) == {"Mine2026", "Mine2026.IT"}
+    loaded = calls["Mine2026.IT"]()
     assert dict(loaded.sizes) == {"presentation": 16, "neuroid": 5}
     assert len(loaded.attrs["stimulus_set"]) == 8
 

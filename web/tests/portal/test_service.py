@@ -1,11 +1,13 @@
 """Send files to a portal, as the clients do, and see what becomes of them."""
 
+import errno
 import io
 import random
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import boto3
 import httpx
@@ -180,6 +182,30 @@ def test_a_silent_worker_is_replaced_three_times_then_the_upload_is_rejected_wit
     [problem] = state_of(ada, upload_id)["problems"]
     assert "tried 4 times" in problem["what"]
     assert "silent for 2 s" in problem["what"]
+
+
+@pytest.mark.parametrize("is_noticed", [True, False])
+def test_a_full_disk_is_no_attempt_and_the_check_goes_on_when_there_is_room(portal, monkeypatch, is_noticed):
+    ada = portal.terminal("ada")
+    upload_id, worker = ada.upload("Mine2026", SMALL), portal.worker()
+    worker._boxed = lambda *_: Report([])
+    with monkeypatch.context() as full:
+        if is_noticed:
+            full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=19))
+        else:
+
+            def write(*_):
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+            full.setattr(portal.service.objects, "download", write)
+        for _ in range(6):  # more than the attempts that a check has
+            assert not worker.step()
+        state = state_of(ada, upload_id)
+        assert (state["state"], state["attempts"]) == ("waiting", 0)
+        assert state["problems"][0]["what"] == "the disk of the portal is full"
+    assert worker.step()
+    state = state_of(ada, upload_id)
+    assert (state["state"], state["problems"]) == ("published", [])
 
 
 def test_a_worker_that_was_replaced_publishes_nothing(portal):
