@@ -1,12 +1,14 @@
 """What a hostile model leaves in the phase with the network, through the real preparation and a real box."""
 
 import stat
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_vision.isolation.prepared import prepare
+from brainscore_vision.isolation.prepared import Prepared, box_of, prepare
 from brainscore_vision.isolation.starting import started
 
 pytestmark = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
@@ -34,6 +36,20 @@ def _leave():
         stream.truncate(2**33)
 _leave()
 """
+
+
+def test_weights_that_are_here_reach_a_box_and_a_mirror_does_not(own_homes, tmp_path, monkeypatch):
+    """A mirror may hold private data, and in one phase the box has the network."""
+    mirror, weights = tmp_path / "mirror", own_homes / "brain-score/weights"
+    monkeypatch.setenv("BRAINSCORE_MIRROR", str(mirror))
+    for folder in (mirror, weights):
+        folder.mkdir(parents=True)
+    prepared = Prepared(model="pixels", python=Path(sys.executable), home=tmp_path / "candidate")
+    for network in (True, False):
+        box = box_of(prepared, network=network)
+        assert (weights in box.readable) == (not network)
+        assert not any(mirror.is_relative_to(path) for path in box.readable)
+        assert "BRAINSCORE_MIRROR" not in box.environment
 
 
 @pytest.mark.slow
