@@ -11,9 +11,8 @@ from brainscore_core.config import available_memory
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError, did_you_mean
 from brainscore_vision.model_helpers.adapters import declared
 from brainscore_vision.model_helpers.adapters.adapted import import_framework
-from brainscore_vision.model_helpers.adapters.regions import map_by_depth
 from brainscore_vision.model_helpers.adapters.torch_modules import default_layers
-from brainscore_vision.model_helpers.brain_transformation.mapping import find_region_layer_map
+from brainscore_vision.model_helpers.brain_transformation.mapping import find_region_layer_map, map_by_depth
 from brainscore_vision.model_helpers.weights import CheckpointError, fit_weights, read_checkpoint
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +25,15 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-__all__ = ["LayerMap", "LayerMappedModel", "Layers", "NoLayerForRegionError", "find_region_layer_map", "layer_list"]
+__all__ = [
+    "LayerMap",
+    "LayerMappedModel",
+    "Layers",
+    "NoLayerForRegionError",
+    "find_region_layer_map",
+    "layer_list",
+    "map_by_depth",
+]
 
 Layers = str | list[str]
 Origin = Mapping[str, object]
@@ -210,6 +219,23 @@ def layer_list(layers: str | Sequence[str]) -> list[str]:
 def _as_layer_map(layers: Mapping[str, Layers]) -> LayerMap:
     # A copy, because callers change the entries of a model.
     return copy.copy(layers) if isinstance(layers, LayerMap) else LayerMap(layers)
+
+
+_DEPTHS = {"V1": 0.25, "V2": 0.5, "V4": 0.75, "IT": 1.0}
+
+
+def map_by_depth(layers: Sequence[str]) -> LayerMap:
+    """Map V1, V2, V4 and IT to the layers that end each quarter of the depth; without layers, map none.
+
+    Examples
+    --------
+    >>> dict(map_by_depth(["stem", "layer1", "layer2", "layer3", "layer4"]))
+    {'V1': 'layer1', 'V2': 'layer2', 'V4': 'layer3', 'IT': 'layer4'}
+    """
+    mapped: dict[str, Layers] = {
+        region: layers[math.ceil(depth * len(layers)) - 1] for region, depth in _DEPTHS.items() if layers
+    }
+    return LayerMap(mapped, {region: {"from": "depth"} for region in mapped})
 
 
 def find_region_layer_map(identifier: str) -> LayerMap | None:

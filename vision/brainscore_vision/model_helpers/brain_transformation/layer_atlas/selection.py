@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from brainscore_core.errors import UnknownIdentifierError
 from brainscore_vision.loading import unwatched
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.atlas import make_atlas
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import available
-from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMap, Layers, NoLayerForRegionError
+from brainscore_vision.model_helpers.brain_transformation.mapping import (
+    LayerMap,
+    Layers,
+    NoLayerForRegionError,
+    map_by_depth,
+)
 
 if TYPE_CHECKING:
     from brainscore_core.benchmarks import Benchmark
@@ -16,6 +23,8 @@ if TYPE_CHECKING:
     from brainscore_vision.model_helpers.brain_transformation.layer_atlas.records import LayerAtlas
 
 __all__ = ["LayerSelection", "RegionLayerMap"]
+
+_logger = logging.getLogger(__name__)
 
 
 class LayerSelection:
@@ -74,7 +83,7 @@ class RegionLayerMap(LayerMap):
         NoLayerForRegionError
             There is no benchmark for the region.
         UnknownIdentifierError
-            None of its benchmarks is available.
+            None of its benchmarks is available; V1, V2, V4 and IT then get layers by their depth, see `map_by_depth`.
         """
         if region not in self.region_benchmarks:
             layer = (getattr(self.layer_selection, "layers", None) or ["LAYER"])[-1]
@@ -84,7 +93,16 @@ class RegionLayerMap(LayerMap):
                 f"region_layer_map={{{region!r}: {layer!r}}} in Python."
             )
         with unwatched():  # these data choose the layer; they are not ingredients of the requesting benchmark
-            self._choose(region)
+            try:
+                _ = self.region_benchmarks[region]
+            except UnknownIdentifierError as error:  # as in a box, which has no benchmarks
+                by_depth = map_by_depth(getattr(self.layer_selection, "layers", ()))
+                if region not in by_depth:
+                    raise
+                _logger.warning("Region %s has the layer at its depth, %s. %s", region, by_depth[region], error)
+                self.commit(region, by_depth[region], by_depth.origin(region))
+            else:
+                self._choose(region)
 
     def _choose(self, region: str) -> None:
         selection = self.layer_selection

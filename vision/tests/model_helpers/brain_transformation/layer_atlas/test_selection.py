@@ -92,16 +92,20 @@ def test_the_first_benchmark_that_can_be_had_is_used(loadable, benchmarks, caplo
         of["V2"]
 
 
-def test_a_model_without_a_map_chooses_and_says_so(known, loadable, benchmarks, monkeypatch):
-    monkeypatch.setattr(declared, "REGION_BENCHMARKS", {"V4": ("V4",), "IT": ("IT",), "V1": ("far",)})
+def test_a_model_without_a_map_chooses_and_says_so(known, loadable, benchmarks, monkeypatch, caplog):
+    of = {"V4": ("V4",), "IT": ("IT",), "V1": ("far",), "MT": ("far",)}
+    monkeypatch.setattr(declared, "REGION_BENCHMARKS", of)
     model = ModelCommitment("no-plugin-registers-this", known[0], LAYERS)
     score = benchmarks["IT"](model)
     assert score.attrs["layers"] == {"IT": "middle"}
     origin = score.attrs["layer_origin"]["IT"]
     assert (origin["from"], origin["benchmark"]) == ("selection", "Known2026.IT-pls")
     assert model.region_layer_map == {"V4": "middle", "IT": "middle"}
-    with pytest.raises(UnknownIdentifierError, match=r"no network\nName the layer: --region-layer V1=LAYER"):
-        model.start_recording("V1", [(70, 170)])
+    model.start_recording("V1", [(70, 170)])  # without any benchmark, as in a box
+    assert (model.region_layer_map["V1"], model.region_layer_map.origin("V1")) == (LAYERS[0], {"from": "depth"})
+    assert f"Region V1 has the layer at its depth, {LAYERS[0]}." in caplog.text
+    with pytest.raises(UnknownIdentifierError, match=r"no network\nName the layer: --region-layer MT=LAYER"):
+        model.start_recording("MT", [(70, 170)])
 
 
 def test_scores_with_a_stated_layer_say_so(known, benchmarks):
