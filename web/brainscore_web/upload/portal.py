@@ -16,14 +16,14 @@ from brainscore_web.upload.tokens import write_token
 __all__ = ["Portal", "attempts", "make_client"]
 
 _PENDING, _UNAUTHORIZED = 428, 401
+_SILENT_S = 60.0
 _SHOWN = 2_000  # characters of an answer
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 def make_client(**options: Any) -> httpx.Client:
     """Return a client for a few threads; one for S3 must not hold the token of a portal."""
-    timeout = httpx.Timeout(60, connect=20)
-    return httpx.Client(timeout=timeout, headers={"User-Agent": "brainscore"}, **options)
+    return httpx.Client(timeout=httpx.Timeout(_SILENT_S, connect=20), headers={"User-Agent": "brainscore"}, **options)
 
 
 def attempts(send: Callable[[], httpx.Response], what: str) -> httpx.Response:

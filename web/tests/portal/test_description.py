@@ -1,14 +1,64 @@
-"""Whatever the OpenAPI description allows is answered, never with an error of the server."""
+"""Whatever the OpenAPI description allows is answered without an error of the server; clients ask nothing else."""
 
+import re
+from importlib.resources import files
+
+import httpx
 import hypothesis
+import jsonschema
 import pytest
 
-schemathesis = pytest.importorskip("schemathesis")
+from brainscore_web.portal import sign_in
+from brainscore_web.portal.app import make_app
+from brainscore_web.upload import commands
+from brainscore_web.upload.portal import Portal
+from brainscore_web.upload.sending import send
+
+UPLOAD_JS = (files("brainscore_web.portal") / "assets" / "upload.js").read_text(encoding="utf-8")
+
+
+def test_clients_ask_only_for_what_is_described(settings, serve, tmp_path, own_homes, monkeypatch):
+    """The terminal is watched on its whole way; the browser's calls are read from its script."""
+    asked, request = [], httpx.Client.request
+
+    def watched(client, method, url, *, json=None, **options):
+        if client.base_url.host:
+            asked.append((method, f"{client.base_url.path}{url}", json))
+        return request(client, method, url, json=json, **options)
+
+    monkeypatch.setattr(httpx.Client, "request", watched)
+    monkeypatch.setattr(
+        sign_in, "start_device", lambda service, start=sign_in.start_device: {**start(service), "interval": 0}
+    )
+    file = tmp_path / "stimulus_Described2026.csv"
+    file.write_text("stimulus_id\n1\n")
+    with serve(settings) as portal:
+        description = make_app(portal.service).openapi()
+        ada = sign_in.welcome(portal.service, "1", "ada")
+        terminal = Portal(portal.address, None)
+        terminal.sign_in(lambda told: sign_in.allow_device(portal.service, ada, told.rpartition(" ")[2]))
+        state = send(terminal, [file], "Described2026", is_private=False)
+        portal.work()
+        assert commands._wait(terminal, state)["state"] == "published"
+        commands._write_plugin(terminal, state["id"], tmp_path / "plugin")
+    assert len({(method, re.sub(r"[0-9a-f]{32}", "", path)) for method, path, _ in asked}) == 8
+    by_browser = re.findall(r'call\("(\w+)", [`"]([^`"]+)[`"]', UPLOAD_JS)
+    assert len(by_browser) == 6
+    for method, path in by_browser:
+        address = re.sub(r"\$\{\w+[^}]*\}", "1", path.replace("${path}", "uploads/1/files/1"))
+        asked.append((method, f"/api/v1/{address}", None))
+    for method, path, body in asked:
+        found = [each for each in description["paths"] if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", each), path)]
+        operation = min((description["paths"][each] for each in found), key=len)[method.lower()]
+        if body is not None:
+            content = operation["requestBody"]["content"]["application/json"]["schema"]
+            jsonschema.validate(body, {**content, "components": description["components"]})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
 def test_no_request_of_the_description_is_an_error_of_the_server(portal):
+    schemathesis = pytest.importorskip("schemathesis")
     terminal = portal.terminal("Anna")
     terminal.upload("Described2026", {"stimulus_Described2026.csv": b"stimulus_id\n1\n"})
     schema = schemathesis.openapi.from_dict(terminal.get(f"{portal.address}/openapi.json").json())

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from brainscore_web.portal import audit, serving, sign_in
+from brainscore_web.portal import audit, demo, serving, sign_in
 from brainscore_web.portal.checking.worker import Report, ReportedProblem
 from brainscore_web.portal.states import RefusedError
 from brainscore_web.portal.tables import AuditEntry, Upload
@@ -304,3 +304,17 @@ def test_storage_is_asked_with_the_keys_of_now(settings, serve, monkeypatch):
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", former)
     with serve(settings) as portal:
         portal.terminal("ada").upload("Keys2026", {"a.csv": b"a"})
+
+
+@pytest.mark.parametrize("ahead_s", [-900, 900])
+def test_a_clock_that_is_wrong_by_a_quarter_of_an_hour_stops_no_upload(settings, serve, monkeypatch, ahead_s):
+    """Parts are signed with the portal's clock and checked with the storage's; the clients' are not asked."""
+    clock = SimpleNamespace(**{**vars(time), "time": lambda: time.time() + ahead_s})
+    monkeypatch.setattr(demo, "time", clock)
+    with serve(settings) as portal:
+        portal.terminal("ada").upload("Skewed2026", SMALL)
+    monkeypatch.setattr(clock, "time", lambda: time.time() + settings.url_s + 60)
+    with serve(replace(settings, database=f"{settings.database}-2")) as portal:
+        ada = portal.terminal("ada")
+        upload = ada.announce("Late2026", SMALL).json()
+        assert [ada.put(*each) for each in ada.urls(upload, upload["files"][0], SMALL["b.csv"])] == [403]

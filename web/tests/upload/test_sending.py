@@ -51,6 +51,9 @@ class StandIn(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True
             return
+        if fault == "silence":
+            time.sleep(1)
+            fault = (500, "", {})
         if fault == "flip":
             content = bytes([content[0] ^ 1]) + content[1:]
         elif fault is not None:
@@ -163,16 +166,20 @@ def expected(folder):
 
 FAULTS = [
     "reset",
+    "silence",
     "flip",
     (500, "", {}),
     (503, "SlowDown", {"Retry_After": "0"}),
     (429, "", {}),
     (403, "AccessDenied", {}),
+    (403, "RequestTimeTooSkewed", {}),
 ]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_faults_that_pass_are_tried_again(stand_in, folder, fault):
+def test_faults_that_pass_are_tried_again(stand_in, folder, fault, monkeypatch):
+    if fault == "silence":
+        monkeypatch.setattr("brainscore_web.upload.portal._SILENT_S", 0.5)
     stand_in.faults = [fault] * 4  # one more would be too many for one part
     assert (
         send(Portal(stand_in.address, "secret"), files_of(folder), "Mine2026", is_private=False)["state"] == "waiting"
