@@ -145,6 +145,7 @@ def test_findings_are_shown_before_anything_is_opened(connected, github):
     assert github.pulls == []
 
 
+@pytest.mark.slow
 def test_a_zip_file_without_folders_is_named_by_itself(connected):
     bare = {name.partition("/")[2]: content for name, content in TUTORIAL.items()}
     found = submit(connected.terminal("ada"), zipped(bare), "../My Data.zip")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from brainscore_web.__main__ import main
+from brainscore_web.portal import commands
 
 ROOT = Path(__file__).parents[3]
 FILES = ("docs/how-to/host_the_portal.md", "web/portal.service", "web/Containerfile")
@@ -23,6 +24,14 @@ def test_its_commands_exist(file, capsys):
         assert main(["portal", name, "--help"]) == 0, name
         offered = capsys.readouterr().out
         assert [each for each in re.findall("--[a-z-]+", options) if each.removeprefix("--no-") not in offered] == []
+
+
+def test_without_its_libraries_it_says_how_to_start_it(monkeypatch, capsys):
+    monkeypatch.setattr(commands, "find_spec", lambda _: None)
+    assert main(["portal", "serve", "--demo"]) != 0
+    said = capsys.readouterr().err
+    assert "In a clone, start it with: nox -s portal." in said
+    assert "\ndef portal(session" in (ROOT / "noxfile.py").read_text(encoding="utf-8")
 
 
 def test_the_unit_is_one(tmp_path):

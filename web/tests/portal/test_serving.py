@@ -83,6 +83,8 @@ def test_a_backup_moves_a_portal_from_sqlite_to_postgresql(portal, run, tmp_path
     assert serving.verify_audit(url)[1] is None
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("make_database", ["sqlite", "postgresql"], indirect=True)
 @pytest.mark.usefixtures("restored")
 def test_what_is_no_backup_or_is_broken_leaves_the_database_empty(tmp_path, make_database):
     (tmp_path / "copy/part.jsonl").write_text("{")
