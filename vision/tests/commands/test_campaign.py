@@ -261,6 +261,7 @@ def test_wrong_usage(scored, tmp_path, capsys, arguments, said):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("shared_caches")
 @pytest.mark.parametrize("isolation", ["none", "auto"])
 def test_in_processes_of_their_own(tmp_path, isolation):
     in_v1, in_it = "SimulatedCortex2026.V1-rdm", "SimulatedCortex2026.IT-rdm"
