@@ -14,6 +14,7 @@ from simulations import Row, Simulation, column, described, labelled
 
 from brainscore_core.benchmarks import ceil_score, explained_variance
 from brainscore_core.metrics import Score
+from brainscore_core.metrics.errors import mean_over_units
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision import load_ceiling, load_metric
@@ -130,9 +131,7 @@ def patterns(reliability: float, rng: np.random.Generator) -> Score:
 def crossnobis(reliability: float, rng: np.random.Generator) -> Score:
     """Score the noise-free responses on single repetitions: rsa_crossnobis needs no ceiling."""
     truth, repetitions = responses(reliability, rng, n_stimuli=80, n_neuroids=60, n_repetitions=6)
-    return half_sample_interval(
-        load_metric("rsa_crossnobis"), truth, repetitions, over=["presentation"], n_resamples=40
-    )
+    return load_metric("rsa_crossnobis")(truth, repetitions)
 
 
 def geometry(reliability: float, rng: np.random.Generator) -> Score:
@@ -142,15 +141,14 @@ def geometry(reliability: float, rng: np.random.Generator) -> Score:
     noise = signal.std(axis=0) * np.sqrt((1 - reliability) / reliability)
     names = np.repeat([f"subject{number}" for number in range(n_subjects)], n_neuroids)
     measured = neural(signal + noise * rng.standard_normal(signal.shape), n_stimuli, subject=("neuroid", names))
-    compare = load_metric("rdm")
-
-    def raw(model: NeuroidAssembly, brains: NeuroidAssembly) -> Score:
-        subjects = (brains.isel(neuroid=np.flatnonzero(brains["subject"].values == name)) for name in np.unique(names))
-        return Score(float(np.mean([float(compare(model, subject)) for subject in subjects])))
-
-    bounds = load_ceiling("rsa_ceiling")(measured)
+    model, bounds = neural(signal, n_stimuli), load_ceiling("rsa_ceiling")(measured)
     lower, upper = (float(bounds.attrs[name]) for name in ("lower_bound", "upper_bound"))
-    score = half_sample_interval(raw, neural(signal, n_stimuli), measured, over=["presentation"], n_resamples=60)
+    score = mean_over_units(
+        {
+            str(name): load_metric("rdm")(model, measured.isel(neuroid=np.flatnonzero(names == name)))
+            for name in np.unique(names)
+        }
+    )
     low, high = score.attrs["interval"]
     result = Score(float(score) / upper)
     # The truth lies between the bounds: at most the upper one, at least the lower one.

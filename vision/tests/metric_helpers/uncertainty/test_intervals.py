@@ -8,6 +8,11 @@ from brainscore_core.metrics import Score
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut, half_sample_interval, held_out_medians
+from brainscore_vision.metrics.regression_correlation.metric import (
+    CrossRegressedCorrelation,
+    pearsonr_correlation,
+    ridge_regression,
+)
 
 
 def correlation(source, target):
@@ -179,3 +184,19 @@ def test_too_few_and_absent():
         half_sample_interval(correlation, assembly_of(values), assembly_of(values))
     with pytest.raises(AssemblyError, match="subject"):
         half_sample_interval(correlation, assembly_of(values), assembly_of(values), over=["subject"])
+
+
+def test_a_metric_with_a_step_of_its_own_gets_an_error_on_request():
+    class Own(CrossRegressedCorrelation):
+        def apply(self, *parts):
+            return super().apply(*parts)
+
+    source, target = simulated(1, n=100, m=8)
+    metric = Own(ridge_regression(), pearsonr_correlation(), crossvalidation_kwargs={"splits": 2})
+    own = metric(source, target)
+    assert "half_sample_interval" in own.attrs["error_nan_reason"]
+    score = half_sample_interval(metric, source, target, n_resamples=6)
+    assert "error_nan_reason" not in score.attrs
+    known = load_metric("ridge", crossvalidation_kwargs={"splits": 2})(source, target)  # the same, with influences
+    assert float(score) == pytest.approx(float(known))
+    assert 0.5 < score.attrs["error"] / known.attrs["error"] < 2
