@@ -211,7 +211,8 @@ def summary(cell: str, rows: Sequence[Row]) -> Row:
     -------
     dict of str to float
         Shares of the experiments (of pairs or models, where there are several): ``interval``, ``tests``, ``own`` and
-        ``all`` ranks, ``reliability``; and ``error``, the root mean square of stated errors over the standard
+        ``all`` ranks, ``reliability``; ``power``, the share of differing pairs that are called different the right way;
+        and ``error``, the root mean square of stated errors over the standard
         deviation of differences.
     """
     if cell == "speed":
@@ -227,6 +228,7 @@ def summary(cell: str, rows: Sequence[Row]) -> Row:
     gaps, true_gaps = scores[:, :, None] - scores[:, None], truth[:, None] - truth
     held = np.abs(gaps - true_gaps) <= stacked["margins"]
     wrong = (stacked["differs"] > 0) & ((true_gaps == 0) | (gaps * true_gaps < 0))
+    found = (stacked["differs"] > 0) & (gaps * true_gaps > 0)
     best, worst = 1 + (true_gaps < 0).sum(axis=1), (true_gaps <= 0).sum(axis=1)  # of equal models, in any order
     ranks = {name: (stacked[name][..., 0] <= best) & (worst <= stacked[name][..., 1]) for name in ("own", "all")}
     spread = gaps.std(axis=0, ddof=1)[upper]
@@ -235,6 +237,7 @@ def summary(cell: str, rows: Sequence[Row]) -> Row:
     return {
         "interval": float(held[:, upper[0], upper[1]].mean()),
         "tests": float(1 - wrong.any(axis=(1, 2)).mean()),
+        "power": float(found[:, true_gaps != 0].mean()),
         "own": float(ranks["own"].mean()),
         "all": float(ranks["all"].all(axis=1).mean()),
         "reliability": float(((low <= true / (true + noise)) & (true / (true + noise) <= high)).mean()),
@@ -281,6 +284,9 @@ SHOWN = (
     ("the same, of averages of two benchmarks", "averages", "interval"),
     ("the same, one error bounded", "bounded", "interval"),
     ("no false difference of all pairs (Holm)", "means", "tests"),
+    ("the same, of averages of two benchmarks", "averages", "tests"),
+    ("true differences of .25 or .5 found", "means", "power"),
+    ("the same, of averages of two benchmarks", "averages", "power"),
     ("interval of a model's own rank", "means", "own"),
     ("intervals of all ranks at once", "means", "all"),
     ("interval of the reliability", "means", "reliability"),
