@@ -192,7 +192,7 @@ def progress(service: Service, urls: Sequence[str]) -> dict[str, dict[str, Any]]
         if len(service.seen) > _MOST_KEPT:
             service.seen.clear()
         service.seen.update({url: (now, answer.get(url.removeprefix(start))) for url in old})
-    found = {url: service.seen[url][1] for url in wanted}
+    found = {url: service.seen.get(url, (now, None))[1] for url in wanted}
     return {url: _summary(told) for url, told in found.items() if told is not None}
 
 

@@ -67,8 +67,8 @@ def postgresql():
         return f"postgresql+psycopg://portal@/{name}?host={folder}"
 
     yield make
-    run("pg_ctl", "stop", "-m", "immediate")
-    shutil.rmtree(folder)
+    run("pg_ctl", "stop", "-m", "immediate", "-W")  # it would wait for the process to be forgotten, too
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])

@@ -29,6 +29,8 @@ def test_an_address_may_start_only_so_much_a_minute(settings, serve):
             assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
             assert "3 per 1 minute" in answers[-1].json()["problems"][0]["expected"]
         assert ada.get("uploads").status_code == 200  # looking is free
+        other = anybody.get("/sign-in", headers={"X-Forwarded-For": "203.0.113.7"})  # as a proxy here states it
+        assert other.status_code == 302
 
 
 def test_log_lines_are_json_without_personal_data(portal, caplog):

@@ -307,14 +307,16 @@ def test_storage_is_asked_with_the_keys_of_now(settings, serve, monkeypatch):
 
 
 @pytest.mark.parametrize("ahead_s", [-900, 900])
-def test_a_clock_that_is_wrong_by_a_quarter_of_an_hour_stops_no_upload(settings, serve, monkeypatch, ahead_s):
+def test_a_clock_that_is_wrong_by_a_quarter_of_an_hour_stops_no_upload(
+    settings, serve, make_database, monkeypatch, ahead_s
+):
     """Parts are signed with the portal's clock and checked with the storage's; the clients' are not asked."""
     clock = SimpleNamespace(**{**vars(time), "time": lambda: time.time() + ahead_s})
     monkeypatch.setattr(demo, "time", clock)
     with serve(settings) as portal:
         portal.terminal("ada").upload("Skewed2026", SMALL)
     monkeypatch.setattr(clock, "time", lambda: time.time() + settings.url_s + 60)
-    with serve(replace(settings, database=f"{settings.database}-2")) as portal:
+    with serve(replace(settings, database=make_database())) as portal:
         ada = portal.terminal("ada")
         upload = ada.announce("Late2026", SMALL).json()
         assert [ada.put(*each) for each in ada.urls(upload, upload["files"][0], SMALL["b.csv"])] == [403]
