@@ -66,3 +66,16 @@ def test_unwritable_target_is_refused_before_the_records_are_read(tmp_path, caps
 def test_another_kind_of_file_is_refused(records, tmp_path, capsys):
     assert main(["export", str(tmp_path / "all.xlsx")]) == 2
     assert "ends with .csv or .parquet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["export", "all.csv"], ["compare", "a", "b"]])
+def test_an_unreadable_record_is_named_and_nothing_is_told_of_the_others(
+    records, write, tmp_path, monkeypatch, capsys, arguments
+):
+    monkeypatch.chdir(tmp_path)
+    broken = write("d", "X.IT-pls", score=0.1)
+    broken.write_text('{"schema": 99')
+    assert main(arguments) == 3
+    printed = capsys.readouterr()
+    assert str(broken) in printed.err
+    assert printed.out == ""
