@@ -30,7 +30,7 @@ MEASUREMENTS = (
     "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth",
     "data_standards", "metrics", "gpu", "costs", "limits", "coverage", "coverage_behaviour", "bias", "weak_models",
     "activations", "memory_budget", "extraction_memory", "layer_selection", "benchmarks", "screen",
-    "shared_stimuli", "fmri", "isolation", "comparison", "scheduling",
+    "shared_stimuli", "whole_board", "fmri", "isolation", "comparison", "scheduling",
     "leaderboard", "leaderboard_pages", "suite_durations",
     "system_calls",
 )  # fmt: skip

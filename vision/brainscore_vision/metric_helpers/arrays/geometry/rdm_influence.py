@@ -101,7 +101,9 @@ def _of_stimuli(
             pairs -= mean / scale * (side**2 + 2 * _above(ranking, side) - 3 * length) / (2 * length)
     square = _square(pairs, n)
     means = square.sum(axis=1) / (n - 1)
-    beyond = _square((square - means - means[:, None])[~np.tri(n, dtype=bool)], n)
+    beyond = square - means
+    beyond -= means[:, None]
+    np.fill_diagonal(beyond, 0.0)
     together = float(np.vdot(beyond, beyond)) / 2 / len(u) ** 2
     return np.sqrt(n / (n - 1)) * square.sum(axis=1) / len(u), together, scale
 
@@ -156,13 +158,16 @@ def _square(pairs: Floats, n: int) -> Floats:
 
 def _above(ranking: Ranking, values: Floats) -> Floats:
     """Sum values of the entries that rank higher than each, as a share of all; equal ones count half."""
-    ordered = values[ranking.order]
-    cumulated = np.concatenate([[0.0], np.cumsum(ordered)])
-    starts = np.arange(len(ordered)) if ranking.starts is None else ranking.starts
-    ends = np.append(starts[1:], len(ordered))
-    sums = cumulated[-1] - 0.5 * (cumulated[starts] + cumulated[ends])
-    result = np.empty(len(ordered))
-    result[ranking.order] = np.repeat(sums, ends - starts) / len(ordered)
+    n = len(values)
+    bounds = np.zeros(n + 1)
+    np.cumsum(values[ranking.order], out=bounds[1:])
+    if ranking.starts is not None:
+        bounds = bounds[np.append(ranking.starts, n)]
+    sums = bounds[:-1] + bounds[1:]
+    sums *= -0.5 / n
+    sums += bounds[-1] / n
+    result = np.empty(n)
+    result[ranking.order] = sums if ranking.starts is None else np.repeat(sums, np.diff(ranking.starts, append=n))
     return result
 
 
@@ -170,12 +175,17 @@ def _slope(y: Floats, u: Floats, ranking: Ranking) -> Floats:
     """Return the derivative of ``mean(u v)`` by each y, smoothed over ``N^(2/3)`` neighbours in the order."""
     count = len(y)
     half = max(1, int(count ** (2 / 3) / 2))
-    ordered, others = y[ranking.order], np.concatenate([[0.0], np.cumsum(u[ranking.order])])
+    ordered, own = y[ranking.order], u[ranking.order]
+    others = np.zeros(count + 1)
+    np.cumsum(own, out=others[1:])
     place = np.arange(count)
     low, high = np.maximum(place - half, 0), np.minimum(place + half, count - 1)
     width = ordered[high] - ordered[low]
     density = np.divide(high - low, count * width, out=np.zeros(count), where=width > 0)
     nearby = (others[high + 1] - others[low]) / (high + 1 - low)
     result = np.empty(count)
-    result[ranking.order] = density * (u[ranking.order] - nearby) / count
+    own -= nearby
+    own *= density
+    own /= count
+    result[ranking.order] = own
     return result
