@@ -35,7 +35,8 @@ cold row of here includes the cache, which the published system writes too; `loo
 row of here maps the file and reads it; what is left is the key (weights, code and stimuli are read and digested), the
 names of the units, and the sum of all values. CPU time wavers by a tenth or more where others share the processors. The
 published system ran with PyTorch 2.15, the others with 2.13. The networks were measured on two cores with a load of 10,
-with random weights, those of timm with 1.0.31. A batch of 16 was the fastest or nearly so, of 128 the slowest.
+with random weights, those of timm with 1.0.31. Batches of 8 or 16 were the fastest, of 128 the
+slowest; the vision transformer was not measured.
 """
 
 

@@ -135,7 +135,7 @@ def table(results):
         rows["times"] = [peer / here for peer, here in zip(rows["peer"], rows["here"], strict=True)]
     head = ["", *(f"family: {name}, s" for name in ("looks", "ceilings", "PLS", "RDM"))]
     head += [f"board: {name}, h" for name in ("looks", "PLS", "other metrics", "all")]
-    counted = f"""
+    counted = f"""\n
 Counted: {n_benchmarks} benchmarks; {len(looks)} looks at {pictures:,} pictures (family: two at {2 * N_STIMULI});
 {sum(compared.values())} scores by {", ".join(METRICS)}; {pls:.3g} stimuli x features of PLS (family: {of_family:.3g}).
 The published system computed {COMPUTED["peer"]} of {SPLITS} splits of PLS. Hours here: """
