@@ -32,7 +32,7 @@ MEASUREMENTS = (
     "activations", "memory_budget", "extraction_memory", "layer_selection", "benchmarks", "screen",
     "shared_stimuli", "whole_board", "fmri", "isolation", "comparison", "scheduling",
     "leaderboard", "leaderboard_pages", "suite_durations",
-    "system_calls",
+    "system_calls", "portal",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width
 # of the terminal, on the language or on the time zone (in the form that Windows reads too).

@@ -14,6 +14,7 @@ SCRIPTS = re.findall(r'"(\w+)"', NAMES)
 NEEDS = {
     "leaderboard_pages": "chromium",
     "isolation": "bwrap",
+    "portal": "bwrap",
     "system_calls": "strace",
 }
 

@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -31,6 +32,9 @@ from brainscore_web.portal.app import make_app, make_service
 from brainscore_web.portal.checking.worker import Worker
 from brainscore_web.portal.settings import PREFIX, PortalSettings
 from brainscore_web.portal.tables import Person, Upload, UploadFile, ZipFile
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "portal"))
+from hostile import hostile, packaged, verdict, written
 
 PHONE = {"width": 390, "height": 844}
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
@@ -269,6 +273,22 @@ def test_the_whole_way_by_keyboard_and_the_plugin_runs_elsewhere(
     assert done.returncode == 0, done.stdout + done.stderr
     fetched = {file.name for file in (tmp_path / "elsewhere").rglob("*") if file.is_file()}
     assert fetched >= {file.name for file in packages.iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["archive: a bomb", "assembly: half", "table: a NUL"])
+def test_hostile_files_get_the_verdict_of_a_laptop(service, sign_in, tmp_path, what):
+    folder = written(tmp_path / "files", dict(hostile(packaged(tmp_path)))[what])
+    page = sign_in("eve", "/new")
+    page.locator("#files").set_input_files(sorted(folder.iterdir()))
+    page.locator("#identifier").fill("Hostile2026")
+    page.get_by_role("button", name="Upload").click()
+    page.locator("#watched").wait_for()
+    assert Worker(service, threading.Event()).step()
+    page.locator("#problems").wait_for()
+    shown = " ".join(page.locator(".problems").text_content().split())
+    assert page.locator(".badge").inner_text() == "rejected"
+    assert all(" ".join(problem.split()) in shown for problem in verdict(folder))
 
 
 @contextmanager

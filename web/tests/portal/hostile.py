@@ -144,4 +144,4 @@ def verdict(folder):
         found = [problem.what for problem in errors_of(check_path(folder))]
     except BrainScoreError as error:
         found = [str(error)]
-    return {text.replace(f"{folder}/", "").rstrip(".")[:2000] for text in found}
+    return {text.replace(f"{folder}/", "").replace(str(folder), "the upload").rstrip(".")[:2000] for text in found}

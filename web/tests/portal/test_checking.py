@@ -5,6 +5,7 @@ import json
 import re
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -100,3 +101,21 @@ def test_a_table_with_its_pictures_is_packaged_and_private(portal):
     with zipfile.ZipFile(io.BytesIO(httpx.get(there).content)) as archive:
         assert len(archive.namelist()) == 8
     assert json.dumps(state["preview"]).count("png") >= 8
+
+
+@needs_box
+@pytest.mark.slow
+@pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("limit", "value", "why"), [("most_memory_bytes", 5 * 10**7, "50,000,000 bytes"), ("longest_check_s", 0.3, "0.3 s")]
+)
+def test_a_check_ends_at_its_limits(portal, package, limit, value, why):
+    settings = portal.service.settings
+    assert (settings.most_memory_bytes, settings.longest_check_s) == (2 * 2**30, 600)
+    ada, worker = portal.terminal("ada"), portal.worker()
+    upload_id = ada.upload("Mine2026", package)
+    worker.settings = replace(settings, **{limit: value})
+    worker.step()
+    [problem] = ada.get(f"uploads/{upload_id}").json()["problems"]
+    assert problem["what"].startswith("the check ended early")
+    assert why in problem["what"]

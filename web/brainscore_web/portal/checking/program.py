@@ -66,7 +66,10 @@ def check(source: Path, target: Path, library: str, identifier: str) -> dict[str
 def _described(problem: Problem, folder: Path) -> dict[str, str]:
     """Return a problem for the report, without the names of this machine's folders and ends of sentences."""
     texts = {"what": problem.what, "where": problem.where, "remedy": problem.fix}
-    own = {name: text.replace(f"{folder}/", "").rstrip(".")[:2000] for name, text in texts.items()}
+    own = {
+        name: text.replace(f"{folder}/", "").replace(str(folder), "the upload").rstrip(".")[:2000]
+        for name, text in texts.items()
+    }
     return own | {"kind": problem.kind}
 
 

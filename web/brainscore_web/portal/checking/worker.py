@@ -248,7 +248,11 @@ class Worker:
                 return read(TypeAdapter(Report), content, "report of the check")
             except (OSError, CorruptFileError) as error:
                 return _failed(str(error), ended)
-        return _failed(ended.problem, ended)
+        limits = {
+            "Timeout": f"it took more than {self.settings.longest_check_s:g} s",
+            "MemoryLimit": f"it needed more than {self.settings.most_memory_bytes:,} bytes of memory",
+        }
+        return _failed(limits.get(ended.problem, ended.problem), ended)
 
     def _sources(self, packaged: Path, digests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Return the files to publish: those that were sent, or those that the box has packaged."""
