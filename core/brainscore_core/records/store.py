@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-from brainscore_core.errors import CorruptFileError
+from brainscore_core.errors import CorruptFileError, RecordsError
 from brainscore_core.files import atomic_path
 from brainscore_core.git import BlobReader, ask_git
 from brainscore_core.identity import software
@@ -123,13 +123,13 @@ class FolderStore:
 
         Raises
         ------
-        CorruptFileError
+        RecordsError
             If files are unreadable or not at the place of their record; names them with the reason of each.
         """
         found = list(self._files())
         if problems := [problem for _, problem in found if problem]:
             shown = problems[:_SHOWN] + [f"... and {len(problems) - _SHOWN} more"] * (len(problems) > _SHOWN)
-            raise CorruptFileError(
+            raise RecordsError(
                 f"Not every file in {self.folder} is a record. Score those pairs again, or move the files away:\n"
                 + "\n".join(shown)
             )

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from brainscore_core.errors import CorruptFileError
+from brainscore_core.errors import RecordsError
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import BranchStore, FolderStore, is_recorded, replaces, reuse, why_not_again
 
@@ -32,7 +32,7 @@ def test_folder(tmp_path):
     assert store.get("other", "b") is None
     assert sorted(store, key=lambda each: (each.model, each.benchmark)) == [records[1], records[0], records[2]]
     assert list(FolderStore(tmp_path / "nowhere")) == []
-    with pytest.raises(CorruptFileError) as raised:
+    with pytest.raises(RecordsError) as raised:
         store.whole()
     assert str(tmp_path / "b/broken.json") in str(raised.value)
     assert f"{tmp_path / 'b/other.json'} is a record that belongs at" in str(raised.value)

@@ -68,14 +68,16 @@ def test_another_kind_of_file_is_refused(records, tmp_path, capsys):
     assert "ends with .csv or .parquet" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["export", "all.csv"], ["compare", "a", "b"]])
+@pytest.mark.parametrize(
+    "arguments", [["export", "all.csv"], ["compare", "a", "b"], ["renormalise", "SimulatedCortex2026.V1-pls"]]
+)
 def test_an_unreadable_record_is_named_and_nothing_is_told_of_the_others(
     records, write, tmp_path, monkeypatch, capsys, arguments
 ):
     monkeypatch.chdir(tmp_path)
     broken = write("d", "X.IT-pls", score=0.1)
     broken.write_text('{"schema": 99')
-    assert main(arguments) == 3
+    assert main(arguments) == 1
     printed = capsys.readouterr()
     assert str(broken) in printed.err
     assert printed.out == ""
