@@ -169,7 +169,7 @@ class ContractError(BrainScoreError, TypeError, ValueError):
 
 
 class RecordsError(BrainScoreError, OSError):
-    """Records of scores cannot be read or kept: files are damaged, the disk is full, or nothing can be written there."""
+    """Records of scores cannot be read or kept: damaged files, a full disk, or a place where nothing can be written."""
 
 
 class ProtocolError(BrainScoreError, ValueError):

@@ -193,12 +193,7 @@ def publish(
             extract(earlier, git.folder, update=compare(earlier, git.folder, update=True).exists)
         findings = list(check(git.folder, extract(archive, git.folder, update=update)))
         if any(finding.is_error for finding in findings):
-            problems = tuple(
-                Fault(what=finding.message, fix=finding.fix, names=(f"{finding.path}:{finding.line}",), count=1)
-                for finding in findings
-                if finding.is_error
-            )
-            return Publication(state="refused", problems=problems, branch=branch)
+            return Publication(state="refused", problems=_faults_of(findings), branch=branch)
         hints = [f"{finding.path}: {finding.message}. {finding.fix}" for finding in findings]
         text = draft(
             archive,
@@ -214,6 +209,14 @@ def publish(
         return Publication(state="updated", pull=pull, branch=branch)
     pull = forge.open_pull_request(branch=branch, base=remote.base, title=text.title, body=text.body)
     return Publication(state="opened", pull=pull, branch=branch)
+
+
+def _faults_of(findings: Iterable[Finding]) -> tuple[Fault, ...]:
+    return tuple(
+        Fault(what=finding.message, fix=finding.fix, names=(f"{finding.path}:{finding.line}",), count=1)
+        for finding in findings
+        if finding.is_error
+    )
 
 
 class _Git:

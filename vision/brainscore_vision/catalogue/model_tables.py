@@ -13,7 +13,7 @@ Empty cells stand for the defaults.
 ``names``      how names in the checkpoint become those of the network, see `brainscore_vision.model_helpers.tables`
 ``classes``    number of outputs, if not 1000; 0 for a network without its last layer
 ``pictures``   preprocessing, such as ``imagenet-224``, see `PICTURES`; with ``/`` the centre of that size is cropped.
-               ``blur-2.5`` blurs what the library prepares by a Gaussian of that width, pixels. Default: that of the
+               ``blur-2.5`` blurs the library's pictures by a Gaussian of that width, pixels. Default: that of the
                library, ``imagenet-224`` for architectures of ours
 ``V1`` to IT   layer of the region
 ``layers``     layers to choose among, separated by spaces, without a layer of each region; default: the blocks

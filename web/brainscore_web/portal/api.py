@@ -132,7 +132,7 @@ def upload(service: ServiceOf, person: PersonOf, upload_id: Id) -> dict[str, Any
 
 
 def summary_of(upload: Upload) -> dict[str, Any]:
-    """Return what lists show of an upload."""
+    """Return the facts about an upload that lists show."""
     names = ("id", "identifier", "state", "heartbeat", "attempts", "created", "visibility", "pull_request")
     return {
         **{name: getattr(upload, name) for name in names},

@@ -130,7 +130,7 @@ def _open(service: Service, person: Person, name: str, content: bytes) -> list[s
 
 
 def _pulls_at(service: Service) -> str:
-    """Return what the address of each pull request starts with."""
+    """Return the start of the addresses of pull requests."""
     settings = service.settings
     server = "https://github.com" if settings.github_api == "https://api.github.com" else settings.github_api
     return f"{server}/{settings.repository}/pull/"
@@ -154,7 +154,7 @@ def _submission(service: Service, name: str, content: bytes, person: Person | No
 
 
 def _ask(service: Service, arguments: Sequence[str], longest_s: float, *, with_token: bool) -> dict[str, Any]:
-    """Run a command of the submission path in a process of its own, and return what it prints."""
+    """Run a command of the submission path in a process of its own, and return its output."""
     settings, environment = service.settings, environment_of(os.environ)
     if with_token:
         environment |= {
@@ -197,7 +197,7 @@ def progress(service: Service, urls: Sequence[str]) -> dict[str, dict[str, Any]]
 
 
 def _summary(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what my page shows of a pull request."""
+    """Return the state, checks and next step of a pull request, for my page."""
     failed = [check for check in told["checks"] if check["state"] not in (*_PASSED, *_RUNNING)]
     n_running = sum(check["state"] in _RUNNING for check in told["checks"])
     if told["state"] != "open":

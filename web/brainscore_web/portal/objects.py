@@ -88,7 +88,7 @@ class Objects:
     def complete(self, key: str, multipart: str, parts: Sequence[dict[str, Any]]) -> str:
         """Make one object of parts, and return its version."""
         listed = [{k: part[k] for k in ("PartNumber", "ETag", "ChecksumSHA256") if k in part} for part in parts]
-        with _translated(), _absent("NoSuchUpload"):  # what was completed already, but the answer was lost
+        with _translated(), _absent("NoSuchUpload"):  # completed already, but the answer was lost
             done: Any = self._client.complete_multipart_upload(
                 Bucket=self.quarantine,
                 Key=key,
@@ -162,7 +162,7 @@ class Objects:
 
 
 def composite_of(digests: Sequence[bytes]) -> str:
-    """Return what S3 states as the SHA-256 of an object of parts with these digests."""
+    """Return the SHA-256 that S3 states for an object of parts with these digests."""
     return f"{base64.b64encode(hashlib.sha256(b''.join(digests)).digest()).decode()}-{len(digests)}"
 
 

@@ -174,7 +174,7 @@ def back_up(url: str, folder: Path) -> int:
 
 
 def restore(url: str, folder: Path) -> int:
-    """Fill an empty database with what `back_up` wrote, in this or an older version, all or nothing; count the rows."""
+    """Fill an empty database from a backup of this or an older version, all or nothing; count the rows."""
     n_rows, engine = 0, open_engine(url)
     try:
         command.upgrade(_migrations(url), (folder / _VERSION).read_text(encoding="utf-8"))

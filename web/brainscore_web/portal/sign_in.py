@@ -94,7 +94,7 @@ def with_csrf(service: ServiceOf, visitor: VisitorOf, csrf: Annotated[str, Form(
 
 
 def csrf_of(service: Service, visitor: Visitor) -> str:
-    """Return the token that forms of a session must send; empty if nobody is signed in."""
+    """Return the token that forms of a session must send; empty without a session."""
     secret = service.settings.secret.encode()
     return (
         hmac.new(secret, (visitor.session_secret or "").encode(), "sha256").hexdigest()
@@ -190,7 +190,7 @@ def _person_of(service: Service, secret: str, kind: str) -> Person | None:
     if found is None or found.kind != kind or found.expires <= time.time():
         return None
     person = found.person
-    person.role = _role_of(service, person.subject, person.login)  # whoever is no longer listed acts no longer
+    person.role = _role_of(service, person.subject, person.login)  # sessions do not outlive the listing
     return person
 
 

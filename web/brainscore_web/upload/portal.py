@@ -55,7 +55,7 @@ def attempts(send: Callable[[], httpx.Response], what: str) -> httpx.Response:
 
 
 class Portal:
-    """A portal by its address, with the token of somebody who signed in; None: nobody yet."""
+    """A portal by its address, with a token from signing in; None before that."""
 
     def __init__(self, address: str, token: str | None) -> None:
         parts = urlsplit(address)

@@ -33,7 +33,7 @@ _logger = logging.getLogger(__name__)
 
 
 def take_over(source: Path, target: Path, *, most_bytes: int = _MOST_BYTES, most_files: int = _MOST_FILES) -> list[str]:
-    """Copy the regular files below a folder that a stranger wrote, remove that folder, and return what was left out.
+    """Copy the regular files below a folder that a stranger wrote, remove that folder, and return the entries left out.
 
     A link to a regular file within the folder becomes that file; other links and special files are left out and
     logged.

@@ -84,7 +84,7 @@ def portal_submission(
 
 
 def _identifiers(plugin: Archive) -> list[str]:
-    """Return what a plugin registers, as far as its source says so; nothing of it is run."""
+    """Return the identifiers that the source of a plugin registers; nothing of it is run."""
     try:
         registrations, _ = find_registrations(parse(plugin.files.get("__init__.py", b"")))
     except (SyntaxError, RecursionError, ValueError):  # as the check says later
