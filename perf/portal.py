@@ -252,7 +252,7 @@ def parallel(folder: Path, line_bytes_s: float, within_s: float) -> Numbers:
     return {
         "uploads": N_UPLOADS,
         "lost": N_UPLOADS - arrived,
-        "wall s": round(spent["wall s"], 1),
+        "wall s": round(spent["wall_s"], 1),
         "calls": len(times),
         "p50 ms": round(quantiles[49] * 1000),
         "p95 ms": round(quantiles[94] * 1000),
@@ -299,7 +299,7 @@ def big(folder: Path) -> Numbers:
                 time.sleep(0.1)
         return {
             "bytes": BIG_BYTES,
-            "wall s": round(spent["wall s"]),
+            "wall s": round(spent["wall_s"]),
             "client MB": round(max(peaks) * 1.048576),
             "server MB": round(memory_mib("VmHWM", running.process.pid) * 1.048576),
             "state": newest(running).state,
