@@ -151,6 +151,16 @@ def quota(
     return 0
 
 
+@portal.command("sign-out", cls=command_line.Command)
+def sign_out(login: Annotated[str, typer.Argument(help="login of somebody who has signed in")]) -> int:
+    """End all sessions of a person, in browsers and at terminals, such as those of a closed account."""
+    settings = _settings()
+    from brainscore_web.portal import serving
+
+    command_line.say(f"{count(serving.sign_out(settings.database, login), 'session')} of {login} ended.")
+    return 0
+
+
 @portal.command("secret", cls=command_line.Command)
 def secret() -> int:
     """Print a new secret for BRAINSCORE_PORTAL_SECRET."""

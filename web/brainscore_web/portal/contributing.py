@@ -96,10 +96,12 @@ def open_zip(service: Service, person: Person, submission_id: str) -> list[str]:
     if zip_file is None or zip_file.owner_id != person.id:
         raise refuse(404, "there is no such submission, or it is not yours", where=submission_id)
     if zip_file.pull_requests is None:
-        urls = _open(service, person, zip_file.name, zip_file.content)
-        with service.session() as session:
-            session.execute(update(ZipFile).where(ZipFile.id == submission_id).values(pull_requests={"urls": urls}))
-            audit.append(session, time.time(), person.id, "open pull requests", submission_id, urls=urls)
+        urls, findings = _open(service, person, zip_file.name, zip_file.content)
+        if urls or not findings:
+            with service.session() as session:
+                session.execute(update(ZipFile).where(ZipFile.id == submission_id).values(pull_requests={"urls": urls}))
+                audit.append(session, time.time(), person.id, "open pull requests", submission_id, urls=urls)
+        _refuse(findings)
         return urls
     return list(zip_file.pull_requests["urls"])
 
@@ -110,7 +112,8 @@ def open_plugin(service: Service, person: Person, upload_id: str) -> str:
     if upload.pull_request is not None:
         return upload.pull_request
     content = zip_of(upload.identifier, service.plugin(person, upload_id)[0])
-    urls = _open(service, person, "plugin.zip", content)
+    urls, findings = _open(service, person, "plugin.zip", content)
+    _refuse(findings)
     if not urls:
         raise refuse(409, "the repository has exactly this plugin already", where=upload.identifier)
     url = urls[0]
@@ -120,13 +123,19 @@ def open_plugin(service: Service, person: Person, upload_id: str) -> str:
     return url
 
 
-def _open(service: Service, person: Person, name: str, content: bytes) -> list[str]:
+def _open(service: Service, person: Person, name: str, content: bytes) -> tuple[list[str], list[str]]:
+    """Open pull requests; return their addresses, and the findings about the plugin after the last of them."""
     settings = service.settings
     if not settings.repository or not settings.submission_issue:
         remedy = "download the plugin as a zip file and submit it there"
         raise refuse(409, "this portal is not connected to a repository", remedy=remedy)
     report = _submission(service, name, content, person)
-    return [f"{_pulls_at(service)}{number}" for number in report["pulls"]]
+    return [f"{_pulls_at(service)}{number}" for number in report["pulls"]], report["findings"]
+
+
+def _refuse(findings: Sequence[str]) -> None:
+    if findings:
+        raise RefusedError(422, [problem_of(text[:_MOST_TEXT]) for text in findings])
 
 
 def _pulls_at(service: Service) -> str:
@@ -147,10 +156,7 @@ def _submission(service: Service, name: str, content: bytes, person: Person | No
             arguments += ["--issue", str(settings.submission_issue)]
             arguments += ["--login", person.login, "--number", person.subject]
             arguments += ["--base", settings.base, *(["--remote", settings.remote] if settings.remote else [])]
-        report = _ask(service, arguments, _LONGEST_S, with_token=person is not None)
-    if person is not None and report["findings"]:
-        raise RefusedError(422, [problem_of(text[:_MOST_TEXT]) for text in report["findings"]])
-    return report
+        return _ask(service, arguments, _LONGEST_S, with_token=person is not None)
 
 
 def _ask(service: Service, arguments: Sequence[str], longest_s: float, *, with_token: bool) -> dict[str, Any]:

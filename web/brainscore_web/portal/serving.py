@@ -19,7 +19,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
-from sqlalchemy import Connection, MetaData, Table, func, null, select
+from sqlalchemy import Connection, MetaData, Table, delete, func, null, select
 from sqlalchemy.orm import Session
 
 from brainscore_core.errors import ConfigurationError, did_you_mean
@@ -28,7 +28,7 @@ from brainscore_web.portal import audit, demo
 from brainscore_web.portal.app import make_app, make_service
 from brainscore_web.portal.checking.worker import Worker
 from brainscore_web.portal.settings import PortalSettings
-from brainscore_web.portal.tables import AuditEntry, Person, open_engine
+from brainscore_web.portal.tables import AuditEntry, Device, Person, SignIn, open_engine
 
 if TYPE_CHECKING:
     from brainscore_web.portal.service import Service
@@ -41,6 +41,7 @@ __all__ = [
     "restore",
     "serve",
     "set_quota",
+    "sign_out",
     "verify_audit",
     "work",
 ]
@@ -143,11 +144,26 @@ def verify_audit(url: str, head: str | None = None) -> tuple[int, int | None, st
 def set_quota(url: str, login: str, most_bytes: int | None) -> None:
     """Give a person another quota than the settings do, or with None the same again."""
     with Session(open_engine(url)) as session, session.begin():
-        people = {person.login.casefold(): person for person in session.scalars(select(Person))}
-        if (person := people.get(login.casefold())) is None:
-            raise ConfigurationError(f"{login!r} has never signed in.{did_you_mean(login, people)}")
+        person = _named(session, login)
         person.quota_bytes = most_bytes
         audit.append(session, time.time(), 0, "set a quota", str(person.id), most_bytes=most_bytes)
+
+
+def sign_out(url: str, login: str) -> int:
+    """End all sessions of a person, in browsers and at terminals; count them."""
+    with Session(open_engine(url)) as session, session.begin():
+        person = _named(session, login)
+        session.execute(delete(Device).where(Device.person_id == person.id))
+        ended: Any = session.execute(delete(SignIn).where(SignIn.person_id == person.id))
+        audit.append(session, time.time(), 0, "end sessions", str(person.id), n_sessions=ended.rowcount)
+        return int(ended.rowcount)
+
+
+def _named(session: Session, login: str) -> Person:
+    people = {person.login.casefold(): person for person in session.scalars(select(Person))}
+    if (person := people.get(login.casefold())) is None:
+        raise ConfigurationError(f"{login!r} has never signed in.{did_you_mean(login, people)}")
+    return person
 
 
 def back_up(url: str, folder: Path) -> int:

@@ -50,7 +50,7 @@ PREVIEW = {
 
 
 @contextmanager
-def demonstration(folder):
+def demonstration(folder, **changed):
     """Start the S3 and the accounts of the demonstration; give the settings of a portal at a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -59,8 +59,9 @@ def demonstration(folder):
         for name, value in demo.KEYS.items():
             patch.setenv(name, value)
         with serving.demonstration(folder, port) as settings:
+            settings = replace(settings, part_bytes=5 * 2**20, **changed)
             serving.migrate(settings.database)
-            yield replace(settings, part_bytes=5 * 2**20)
+            yield settings
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +70,24 @@ def settings(tmp_path_factory):
         yield settings
 
 
-@pytest.fixture(scope="module")
-def service(settings):
+@contextmanager
+def served(settings):
     """Serve the portal in this process, without a worker."""
     service = make_service(settings)
     with demo.serving(make_app(service), port=int(settings.public_url.rpartition(":")[2])):
+        yield service
+
+
+@pytest.fixture(scope="module")
+def service(settings):
+    with served(settings) as service:
+        yield service
+
+
+@pytest.fixture
+def own_service(tmp_path, make_database):
+    """Serve a portal of this test, with one database after the other."""
+    with demonstration(tmp_path, database=make_database()) as settings, served(settings) as service:
         yield service
 
 
@@ -234,10 +248,9 @@ def press_until(page, name):
 
 
 @pytest.mark.slow
-def test_the_whole_way_by_keyboard_and_the_plugin_runs_elsewhere(
-    service, settings, sign_in, packages, tmp_path, monkeypatch
-):
-    page = sign_in("ada", "/")
+def test_the_whole_way_by_keyboard_and_the_plugin_runs_elsewhere(own_service, sign_in, packages, tmp_path, monkeypatch):
+    settings = own_service.settings
+    page = sign_in("ada", "/", settings)
     press_until(page, "New upload")
     page.keyboard.press("Enter")
     page.wait_for_url("**/new")
@@ -247,7 +260,7 @@ def test_the_whole_way_by_keyboard_and_the_plugin_runs_elsewhere(
     page.keyboard.press("Enter")
     page.locator("#watched").wait_for()
     stop = threading.Event()
-    worker = threading.Thread(target=Worker(service, stop).run)
+    worker = threading.Thread(target=Worker(own_service, stop).run)
     worker.start()
     try:
         page.locator("#code, #problems").first.wait_for()  # by itself

@@ -6,23 +6,17 @@ import http.server
 import os
 import re
 import secrets
-import shutil
 import socket
 import struct
-import subprocess
-import tempfile
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import httpx
 import pytest
 
 pytest.importorskip("fastapi")
-import psycopg
-
 from brainscore_web.portal import demo, serving, sign_in
 from brainscore_web.portal.app import make_app, make_service
 from brainscore_web.portal.checking.worker import Report, Worker
@@ -38,45 +32,6 @@ def s3():
     os.environ.update(demo.KEYS)
     with demo.storage(*BUCKETS) as address:
         yield address
-
-
-@pytest.fixture(scope="session")
-def postgresql():
-    """Start a PostgreSQL; return the function that makes a database in it and gives its URL."""
-    debian = map(str, Path("/usr/lib/postgresql").glob("*/bin"))  # not in the path there
-    initdb = shutil.which("initdb", path=os.pathsep.join([os.environ["PATH"], *debian]))
-    if initdb is None:
-        pytest.skip("other: no PostgreSQL here (Debian: apt install postgresql)")
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # the path of a socket must be short
-    user = "postgres" if os.geteuid() == 0 else None  # it refuses to run as root
-    if user:
-        shutil.chown(folder, user)
-
-    def run(program, *arguments):
-        command = [Path(initdb).with_name(program), "-D", folder / "data", *arguments]
-        with (folder / "output").open("wb") as output:
-            subprocess.run(command, check=True, stdout=output, stderr=output, user=user, cwd=folder, timeout=60)
-
-    run("initdb", "-U", "portal", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale", "C")
-    run("pg_ctl", "-w", "start", "-o", f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off")
-
-    def make():
-        name = f"portal_{secrets.token_hex(4)}"
-        with psycopg.connect(f"host={folder} user=portal dbname=postgres", autocommit=True) as connection:
-            connection.execute(f"CREATE SCHEMA {name}")  # a database has a thousand files
-        return f"postgresql+psycopg://portal@/postgres?host={folder}&options=-csearch_path%3D{name}"
-
-    yield make
-    run("pg_ctl", "stop", "-m", "immediate", "-W")  # it would wait for the process to be forgotten, too
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def make_database(request, tmp_path):
-    """Return the function that gives the URL of another empty database."""
-    if request.param == "postgresql":
-        return request.getfixturevalue("postgresql")
-    return lambda: f"sqlite:///{tmp_path / secrets.token_hex(4)}.sqlite"
 
 
 @pytest.fixture

@@ -200,6 +200,20 @@ def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_
 
 
 @pytest.mark.slow
+def test_a_pull_request_that_was_opened_is_kept_if_the_next_plugin_is_refused(connected, github):
+    ada = connected.terminal("ada")
+    untested = {name: text for name, text in TUTORIAL.items() if "benchmark" not in name or "test" not in name}
+    found = submit(ada, zipped(untested))
+    assert found["findings"] == []
+    answer = ada.post(f"submissions/{found['id']}/open")
+    assert answer.status_code == 422
+    assert "test" in answer.json()["problems"][0]["what"]
+    [kept] = ada.post(f"submissions/{found['id']}/open").json()["urls"]
+    assert kept.endswith(f"/{github.pulls[0]['number']}")
+    assert kept in connected.browser("ada").get("/").text
+
+
+@pytest.mark.slow
 def test_a_published_upload_becomes_a_pull_request_once(connected, github):
     ada = connected.terminal("ada")
     files = {"__init__.py": DATA, "test.py": TEST}

@@ -141,6 +141,15 @@ def test_another_version_keeps_every_row_and_reads_an_older_backup(restored, tmp
         assert after == {name: rows for name, rows in before.items() if name in after}
 
 
+def test_a_maintainer_ends_all_sessions_of_a_person_by_a_command(portal, run):
+    ada, eve, browser = portal.terminal("ada"), portal.terminal("eve"), portal.browser("ada")
+    assert browser.get("/api/v1/me").json()["login"] == "ada"
+    assert run("sign-out", "Ada") == 0
+    answers = ada.get("me"), eve.get("me"), browser.get("/api/v1/me")
+    assert [answer.status_code for answer in answers] == [401, 200, 401]
+    assert run("sign-out", "adda") != 0
+
+
 def test_a_maintainer_sets_a_quota_by_a_command(portal, run):
     ada = portal.terminal("ada")
     assert run("quota", "Ada", "15") == 0
