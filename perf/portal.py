@@ -363,7 +363,6 @@ person runs the command again. Half of the bits flip in transit, half at rest. 2
 over lines of 1 Mbit/s, or in one moment, which is more than the two cores bear that clients and S3 share here: every
 call waits for those before it. The file of 5 GB is sparse and no netCDF, so that it must be rejected. S3 is that of
 the demonstration; for 200 uploads and 5 GB a stand-in, which checks and counts bytes but keeps none.
-Of the hostile packages two differed by the name of the folder in the message, which was mended afterwards.
 """
 
 
