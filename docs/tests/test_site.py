@@ -80,7 +80,7 @@ def test_every_picture_says_what_is_to_be_seen_and_every_figure_has_a_caption(ta
         if tag == "img" and "_images" in attrs["src"]
     ]
     n_drawn = 2 * len(list(DOCS.glob("figures/[a-z]*.py")))
-    n_taken = len(list(DOCS.glob("_static/leaderboard/*.webp")))
+    n_taken = len(list(DOCS.glob("_static/*/*.webp")))
     names = {attrs["src"].rpartition("/")[2] for attrs in drawn}
     assert len(names) == n_drawn + n_taken
     assert [attrs["src"] for attrs in drawn if len(attrs.get("alt", "")) < 40] == []
