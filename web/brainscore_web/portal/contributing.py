@@ -125,8 +125,7 @@ def open_plugin(service: Service, person: Person, upload_id: str) -> str:
 
 def _open(service: Service, person: Person, name: str, content: bytes) -> tuple[list[str], list[str]]:
     """Open pull requests; return their addresses, and the findings about the plugin after the last of them."""
-    settings = service.settings
-    if not settings.repository or not settings.submission_issue:
+    if not service.settings.is_connected:
         remedy = "download the plugin as a zip file and submit it there"
         raise refuse(409, "this portal is not connected to a repository", remedy=remedy)
     report = _submission(service, name, content, person)

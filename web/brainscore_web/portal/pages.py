@@ -156,7 +156,7 @@ def upload(service: ServiceOf, visitor: VisitorOf, person: Reader, upload_id: st
         files=(found.result or {}).get("files", {}),
         code=service.plugin(person, upload_id)[0] if found.state == "published" else None,
         is_owner=found.owner_id == person.id,
-        is_connected=bool(service.settings.repository and service.settings.submission_issue),
+        is_connected=service.settings.is_connected,
         is_deletable=found.state not in ("validating", "deleted"),
         is_named=service.is_named(found),
     )

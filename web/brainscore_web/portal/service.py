@@ -346,7 +346,8 @@ class Service:
             session.execute(delete(SignIn).where(SignIn.expires < now))
             old = ZipFile.created < now - self.settings.abandoned_s
             session.execute(delete(ZipFile).where(old, ZipFile.pull_requests.is_(None)))
-            session.execute(update(ZipFile).where(old).values(content=b""))  # pull requests stay on my page
+            is_full = func.length(ZipFile.content) > 0
+            session.execute(update(ZipFile).where(old, is_full).values(content=b""))  # pull requests stay on my page
             abandoned = Upload.state == "receiving", Upload.heartbeat < now - self.settings.abandoned_s
             uploads = list(session.scalars(select(Upload).where(*abandoned)))
             uploads = [upload for upload in uploads if move(session, upload.id, "delete")]

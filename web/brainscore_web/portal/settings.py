@@ -117,6 +117,11 @@ class PortalSettings:
         return urlsplit(self.public_url).netloc
 
     @property
+    def is_connected(self) -> bool:
+        """Whether pull requests can be opened."""
+        return bool(self.repository and self.submission_issue)
+
+    @property
     def browser_s3(self) -> str:
         """Address of S3 for browsers; empty for AWS."""
         return self.s3_public_endpoint or self.s3_endpoint

@@ -198,18 +198,24 @@ def rsa_bounds(dissimilarities: ArrayLike, *, compat: bool = False) -> tuple[Flo
     values = np.asarray(dissimilarities, dtype=np.float64)
     if values.ndim != 2 or len(values) < 2:
         raise ValueError(f"Expected dissimilarities of at least two subjects, shape (n, pairs); got {values.shape}.")
-    of_all, of_others = rsa_references(values, compat=compat)
-    ranks = [_ranking(row).ranks() for row in values]
+    ranks = _ranks_of_each(values)
     upper, lower = (
         np.array([_pearson(row, _ranking(mean).ranks()) for row, mean in zip(ranks, means, strict=True)])
-        for means in (of_all, of_others)
+        for means in _references(values if compat else ranks)
     )
     return upper, lower
 
 
 def rsa_references(dissimilarities: Floats, *, compat: bool = False) -> tuple[Floats, Floats]:
     """Return the means over all subjects and over the others of each, shape (n_subjects, n_pairs): see `rsa_bounds`."""
-    averaged = dissimilarities if compat else np.stack([_ranking(row).ranks() for row in dissimilarities])
+    return _references(dissimilarities if compat else _ranks_of_each(dissimilarities))
+
+
+def _ranks_of_each(subjects: Floats) -> Floats:
+    return np.stack([_ranking(row).ranks() for row in subjects])
+
+
+def _references(averaged: Floats) -> tuple[Floats, Floats]:
     others = np.stack([np.delete(averaged, subject, axis=0).mean(axis=0) for subject in range(len(averaged))])
     return np.broadcast_to(averaged.mean(axis=0), averaged.shape), others
 
