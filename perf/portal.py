@@ -11,7 +11,6 @@ import os
 import random
 import secrets
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -34,6 +33,7 @@ import moto.s3.models
 from hostile import hostile, packaged, verdict, written
 
 from brainscore_core.errors import BrainScoreError, UploadError
+from brainscore_core.testing.machine import free_port
 from brainscore_web.portal import demo, serving, sign_in
 from brainscore_web.portal.app import make_service
 from brainscore_web.portal.checking import worker as checking
@@ -87,9 +87,7 @@ class Running:
 @contextmanager
 def portal(folder: Path, s3: str, *, check: str = "stubbed", **changed: object) -> Iterator[Running]:
     """Serve a portal with an empty database; its check is in the "box", "stubbed" (all is fine), or there is "none"."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"http://localhost:{free.getsockname()[1]}"
+    address = f"http://localhost:{free_port()}"
     stated = {"public_url": address, "database": f"sqlite:///{folder / 'portal.sqlite'}", "folder": folder / "work"}
     stated |= {
         "s3_endpoint": s3,

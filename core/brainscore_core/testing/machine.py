@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import socket
@@ -13,7 +14,16 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
-__all__ = ["Conditions", "SkipKind", "available_memory_gb", "has_gpu", "has_network", "kind_of_reason", "skip_reason"]
+__all__ = [
+    "Conditions",
+    "SkipKind",
+    "available_memory_gb",
+    "free_port",
+    "has_gpu",
+    "has_network",
+    "kind_of_reason",
+    "skip_reason",
+]
 
 SkipKind = Literal["private", "slow", "gpu", "network", "memory", "other"]
 """Why a test did not run, before the colon of the reason."""
@@ -97,6 +107,21 @@ def available_memory_gb() -> float | None:
         return None
     match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
     return int(match[1]) / 2**20 if match else None
+
+
+def free_port() -> int:
+    """Return a free port of this machine, for a server that is started with it later.
+
+    Systems give clients ports from 32768 (Linux) or 49152 on, so no connection takes it in between.
+    """
+    for port in random.SystemRandom().sample(range(15_000, 32_000), 100):
+        with socket.socket() as free:
+            try:
+                free.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise OSError("None of 100 ports of 127.0.0.1 between 15000 and 32000 is free: stop servers that are not needed.")
 
 
 def has_network(timeout_s: float = 1.5) -> bool:

@@ -6,7 +6,14 @@ import time
 import pytest
 
 from brainscore_core.testing import machine
-from brainscore_core.testing.machine import Conditions, available_memory_gb, has_gpu, has_network, kind_of_reason
+from brainscore_core.testing.machine import (
+    Conditions,
+    available_memory_gb,
+    free_port,
+    has_gpu,
+    has_network,
+    kind_of_reason,
+)
 from brainscore_core.testing.machine import skip_reason as reason_of
 
 EVERYTHING = Conditions(private=True, slow=True, gpu=True, memory_gb=64)
@@ -87,3 +94,19 @@ def test_another_way_counts_as_network(direct, monkeypatch, name):
 
 def test_memory_is_a_plausible_number():
     assert available_memory_gb() is None or 0 < available_memory_gb() < 1e5
+
+
+def test_a_free_port_is_none_that_clients_get_and_a_server_can_have_it():
+    with socket.create_server(("127.0.0.1", free_port())) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            assert port < 32768 <= client.getsockname()[1]
+            assert free_port() != port
+
+
+def test_a_machine_without_a_free_port_says_so(monkeypatch):
+    with socket.create_server(("127.0.0.1", free_port())) as server:
+        taken = server.getsockname()[1]
+        monkeypatch.setattr(machine.random.SystemRandom, "sample", lambda self, ports, n: [taken])
+        with pytest.raises(OSError, match="None of 100 ports"):
+            free_port()

@@ -3,7 +3,6 @@
 import os
 import random
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -23,6 +22,7 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
     package_stimulus_set_locally,
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.machine import free_port
 from brainscore_web.upload import decisions
 from brainscore_web.upload.sending import identifier_of
 
@@ -52,9 +52,7 @@ PREVIEW = {
 @contextmanager
 def demonstration(folder, **changed):
     """Start the S3 and the accounts of the demonstration; give the settings of a portal at a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with pytest.MonkeyPatch.context() as patch:
         for name, value in demo.KEYS.items():
             patch.setenv(name, value)

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 pytest.importorskip("fastapi")
+from brainscore_core.testing.machine import free_port
 from brainscore_web.portal import demo, serving, sign_in
 from brainscore_web.portal.app import make_app, make_service
 from brainscore_web.portal.checking.worker import Report, Worker
@@ -202,9 +203,7 @@ class RunningPortal:
 @contextmanager
 def running_portal(settings):
     """Serve a portal at a free port, with accounts of a provider on this machine."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     address = f"http://localhost:{port}"
     with demo.serving(demo.make_provider(address, "demo", "secret")) as provider_port:
         accounts = f"http://localhost:{provider_port}"

@@ -16,6 +16,7 @@ import pytest
 
 from brainscore_core.scoring.batches import make_batches
 from brainscore_core.scoring.pairs import Pair
+from brainscore_core.testing.machine import free_port
 
 # A library whose models do what their names say, and whose every pair is written down when it begins.
 LIBRARY = """
@@ -218,7 +219,11 @@ class Slurm:
         (folder / "munge/key").write_bytes(secrets.token_bytes(1024))
         (folder / "munge/key").chmod(0o600)
         self.configuration = folder / "slurm.conf"
-        settings = {"host": socket.gethostname().partition(".")[0], "folder": folder, "ports": _free_ports(2)}
+        settings = {
+            "host": socket.gethostname().partition(".")[0],
+            "folder": folder,
+            "ports": [free_port(), free_port()],
+        }
         text = textwrap.dedent(_CONFIGURATION).format(**settings, cores=os.cpu_count())
         self.configuration.write_text(text)
 
@@ -261,17 +266,6 @@ class Slurm:
                     os.kill(int(file.read_text()), 9)
                 except (ProcessLookupError, ValueError):
                     continue
-
-
-def _free_ports(n):
-    with_port = [socket.socket() for _ in range(n)]
-    try:
-        for each in with_port:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in with_port]
-    finally:
-        for each in with_port:
-            each.close()
 
 
 @pytest.fixture

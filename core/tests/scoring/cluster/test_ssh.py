@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from brainscore_core.errors import ClusterError
 from brainscore_core.scoring.cluster import run_on_cluster
+from brainscore_core.testing.machine import free_port
 
 pytest.importorskip("distributed")
 asyncssh = pytest.importorskip("asyncssh")
@@ -38,9 +38,7 @@ def host(home, library):
         key.write_private_key(home / ".ssh" / name)
         key.write_public_key(home / ".ssh" / f"{name}.pub")
         (home / ".ssh" / name).chmod(0o600)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     (home / ".ssh/known_hosts").write_text(f"[127.0.0.1]:{port} {(home / '.ssh/server.pub').read_text()}")
     options = {
         "ListenAddress": "127.0.0.1",
