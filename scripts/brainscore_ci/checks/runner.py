@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from brainscore_ci.planning.changes import ChangeSet, changes_since
 from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
-from brainscore_core.git import run_git
+from brainscore_core.git import ask_git, run_git
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots, outside_roots
 from brainscore_core.plugin_management.named import plugins_named
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
@@ -44,7 +45,17 @@ if TYPE_CHECKING:
 
     from brainscore_ci.reporting.results import AddedPlugin
 
-__all__ = ["RULES", "Checked", "Workplace", "check_changed", "check_named", "check_source", "look_around", "workplace"]
+__all__ = [
+    "RULES",
+    "Checked",
+    "Workplace",
+    "changelog_findings",
+    "check_changed",
+    "check_named",
+    "check_source",
+    "look_around",
+    "workplace",
+]
 
 Rule = Callable[[CheckedPlugin, Surroundings], Iterable[Finding]]
 RULES: tuple[Rule, ...] = tuple(
@@ -55,6 +66,9 @@ RULES: tuple[Rule, ...] = tuple(
     )
     for rule in module.RULES
 )
+_CHANGELOG = "CHANGELOG.md"
+_PACKAGE = re.compile(r"[^/]+/brainscore_[^/]+/")
+_NO_ENTRY = re.compile(r"^Changelog: none \(.*\w.*\)$", re.MULTILINE)
 _DISTRIBUTIONS = ("brainscore-core", "brainscore-vision", "brainscore-workspace")
 
 
@@ -248,7 +262,33 @@ def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
     paths = {finding.path for finding in checked.findings}
     unwanted = [finding for finding in _unwanted(place) if finding.path not in paths]
     more = [*_refused(areas), *_without_init(place, sorted(names - existing)), *unwanted]
+    if place.repository and (place.repository / _CHANGELOG).is_file():
+        paths_changed = [path for change in changes.changes for path in change.paths]
+        messages = ask_git(place.repository, "log", "--format=%B", f"{changes.base}..HEAD").decode("utf-8", "replace")
+        more += changelog_findings(paths_changed, messages, place.libraries)
     return replace(checked, findings=tuple(in_order([*checked.findings, *more])))
+
+
+def changelog_findings(paths: Iterable[str], messages: str, libraries: Sequence[str]) -> list[Finding]:
+    """Require an entry in the changelog for a change of the library outside plugins and tests.
+
+    Parameters
+    ----------
+    paths
+        Changed files, relative to the repository, with ``/``.
+    messages
+        Commit messages of the change; a line ``Changelog: none (reason)`` exempts it.
+    libraries
+        Folders of packages with plugins.
+    """
+    paths = sorted(paths)
+    packages = [path for path in paths if _PACKAGE.match(path)]
+    changed = next((path for path in packages if area_of(path, libraries).kind in {"library", "tooling", "web"}), None)
+    if changed is None or _CHANGELOG in paths or _NO_ENTRY.search(messages):
+        return []
+    message = f"{changed} changes, but no entry says so"
+    fix = "add a line under Unreleased, or the line 'Changelog: none (reason)' to a commit message"
+    return [Finding(path=_CHANGELOG, line=1, rule="changelog", message=message, fix=fix)]
 
 
 def _unwanted(place: Workplace, locations: Sequence[str] = ("",)) -> list[Finding]:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.__main__ import main
-from brainscore_ci.checks.runner import check_changed, check_named, workplace
+from brainscore_ci.checks.runner import changelog_findings, check_changed, check_named, workplace
 from brainscore_ci.reporting.results import Results
 from brainscore_core.errors import UnknownIdentifierError
 
@@ -100,6 +100,30 @@ def test_changed(repository):
     ]
     repository.write("vision/brainscore_vision/benchmarks/author2024/benchmark.py", "make = lambda: B(version=2)\n")
     assert ("version", f"{library}/benchmarks/author2024/benchmark.py") not in rules(check_changed(place, "main"))
+
+
+@pytest.mark.parametrize("exempt", ["CHANGELOG.md", "Changelog: none (renames a variable)"])
+def test_a_change_of_the_library_has_an_entry_in_the_changelog(exempt):
+    v = "vision/brainscore_vision"
+    plugin, packages = f"{v}/models/pixels/model.py", [f"{v}/models/__init__.py", "core/brainscore_core/git.py"]
+    others = [plugin, "core/tests/test_git.py", "docs/index.md", "perf/x.py", "pyproject.toml", "core/README.md"]
+    assert changelog_findings(others, "", [v]) == []
+    for path in (*packages, "scripts/brainscore_ci/__main__.py", "web/brainscore_web/portal/app.py"):
+        (finding,) = changelog_findings([*others, path], "Changelog: none ()\nno Changelog: none (x)", [v])
+        assert (finding.path, finding.rule) == ("CHANGELOG.md", "changelog")
+        assert path in finding.message
+        assert changelog_findings([*others, path, exempt], f"Faster\n\n{exempt}\n", [v]) == []
+
+
+def test_a_change_of_a_checkout_with_a_changelog_has_an_entry(repository):
+    repository.write("CHANGELOG.md", "# Changelog\n")
+    repository.commit()
+    repository.git("checkout", "-qb", "change")
+    repository.write("vision/brainscore_vision/utils.py", "x = 1\n")
+    repository.commit()
+    assert rules(check_changed(workplace(repository.path), "main")) == [("changelog", "CHANGELOG.md")]
+    repository.git("commit", "-q", "--allow-empty", "-m", "Rename", "-m", "Changelog: none (internal)")
+    assert rules(check_changed(workplace(repository.path), "main")) == []
 
 
 def test_changed_against_a_remote_branch(repository):
