@@ -4,15 +4,27 @@ import json
 import os
 import secrets
 import shutil
+import ssl
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 
+import botocore.session
 import pytest
 
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.sources import FolderSource
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_once():
+    """Let clients share certificates and the description of S3: to read them takes longer than most tests here."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, function in ((ssl, "create_default_context"), (botocore.session, "create_loader")):
+            patch.setattr(module, function, cache(getattr(module, function)))
+        yield
 
 
 @pytest.fixture(scope="session")

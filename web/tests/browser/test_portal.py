@@ -132,6 +132,7 @@ STATES = {
 }
 
 
+@pytest.mark.slow
 def test_every_page_on_a_phone_and_for_everybody(service, settings, sign_in, violations):
     page = sign_in("ada", viewport=PHONE)
     uploads = [add(service, "ada", state=state, identifier=f"{state}2026", **facts) for state, facts in STATES.items()]

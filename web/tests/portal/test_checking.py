@@ -30,6 +30,7 @@ def package(tmp_path_factory):
         return packaged(folder)
 
 
+@pytest.mark.slow
 def test_the_program_refuses_what_validate_refuses(package, tmp_path, monkeypatch):
     """All that `brainscore validate` finds is in the report; files that belong to nothing are refused too."""
     monkeypatch.setattr(program, "_plugin", lambda *_: {})
