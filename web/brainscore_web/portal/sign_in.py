@@ -14,7 +14,7 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.starlette_client import OAuth
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 
 from brainscore_web.portal import audit
 from brainscore_web.portal.service import Service
@@ -169,6 +169,8 @@ def welcome(service: Service, subject: str, login: str) -> Person:
         if person is None:
             person = Person(subject=subject, login=login)
             session.add(person)
+        for former in session.scalars(select(Person).where(func.lower(Person.login) == login.lower())):
+            former.login = f"#{former.subject}"  # GitHub gave the name of their account to somebody else
         person.login, person.role = login, _role_of(service, subject, login)
         session.flush()
         audit.append(session, time.time(), person.id, "sign in", str(person.id))

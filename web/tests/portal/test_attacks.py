@@ -204,6 +204,17 @@ def test_a_session_ends_on_the_server_with_the_next_sign_in_and_with_sign_out(sc
     assert first.get("/api/v1/me").status_code == 401
 
 
+def test_whoever_had_a_name_before_has_no_rights_by_it(portal):
+    service, me = portal.service, f"{portal.address}/api/v1/me"
+    tokens = [sign_in.issue(service, sign_in.welcome(service, *who), "token") for who in (("1", "Boss"), ("2", "boss"))]
+    former, heir = (httpx.get(me, headers={"Authorization": f"Bearer {token}"}).json() for token in tokens)
+    assert (former["login"], former["role"]) == ("#1", "contributor")
+    assert heir["login"] == "boss"
+    serving.set_quota(service.settings.database, "Boss", 7)
+    assert httpx.get(me, headers={"Authorization": f"Bearer {tokens[1]}"}).json()["quota_bytes"] == 7
+    assert serving.sign_out(service.settings.database, "#1") == 1
+
+
 def test_answers_say_what_they_are_and_reading_changes_nothing(scene):
     portal = scene["portal"]
     browser, before = portal.browser("boss"), serving.verify_audit(portal.service.settings.database)

@@ -186,7 +186,7 @@ def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_
     record = ScoreRecord.without_score("failed:timeout", "too slow", model="pixels", benchmark="Mine2026-pls")
     record.write(record_path(tmp_path / "records", "pixels", "Mine2026-pls"))
     page = browser.get("/").text
-    assert "open: 1 checks passed, 1 running, 1 failed" in page
+    assert "open: 1 check passed, 1 running, 1 failed" in page
     assert '<a href="https://example.org/2" rel="noopener">tests &lt;b&gt;</a> failure' in page
     assert "Open the failed check, correct what it names, and submit again." in page
     assert "<td>failed:timeout</td><td>too slow</td>" in page
