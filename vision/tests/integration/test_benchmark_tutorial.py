@@ -65,7 +65,7 @@ def registered(stimuli, recorded, monkeypatch):
     monkeypatch.setitem(data_registry, "MyExperiment2024", lambda: both)
 
 
-def YourBenchmarkIT():
+def your_benchmark_it():
     assembly = load_dataset("YourDataset")
     assembly_repetition = load_dataset("YourDataset")
     assembly = assembly.mean(dim="repetition")
@@ -83,7 +83,7 @@ def YourBenchmarkIT():
 
 
 def test_minimal_template_and_scoring_by_hand(model, monkeypatch):
-    monkeypatch.setitem(benchmark_registry, "YourBenchmark.IT-pls", YourBenchmarkIT)
+    monkeypatch.setitem(benchmark_registry, "YourBenchmark.IT-pls", your_benchmark_it)
     benchmark = load_benchmark("YourBenchmark.IT-pls")
     score = benchmark(model)
     assert 0 < score.values < 1
@@ -199,9 +199,7 @@ def choices_from(stimuli, truth):
     pairs = [(row, other) for row in range(60) for other in np.flatnonzero(objects != labels[row]) for _ in range(40)]
     rows, others = np.asarray(pairs).T
     mine = np.searchsorted(objects, labels[rows])
-    right = np.random.default_rng(0).random(len(rows)) < 1 / (
-        1 + np.exp(evidence[rows, others] - evidence[rows, mine])
-    )
+    right = np.random.default_rng(0).random(len(rows)) < 1 / (1 + np.exp(evidence[rows, others] - evidence[rows, mine]))
     chosen = np.where(right, labels[rows], objects[others])
     columns = {"truth": labels[rows], "sample_obj": labels[rows], "dist_obj": objects[others], "choice": chosen}
     columns["stimulus_id"] = stimuli["stimulus_id"].to_numpy()[rows]
