@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,4 +83,4 @@ def atomic_directory(target: str | Path) -> Iterator[Path]:
 
 
 def _temporary_name(target: Path) -> Path:
-    return target.with_name(f".{target.stem[:60]}.{secrets.token_hex(8)}{target.suffix}")
+    return target.with_name(f".{target.stem[:60]}.{os.urandom(8).hex()}{target.suffix}")
