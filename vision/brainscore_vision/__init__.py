@@ -1,7 +1,7 @@
 """Score how brain-like models of vision are: load models, benchmarks, metrics and data by their identifiers.
 
-Classes of the core are imported on first use, to keep this import fast; a plugin can import the package while it is
-being imported itself.
+Scoring and classes of the core are imported on first use, to keep this import fast; a plugin can import the package
+while it is being imported itself.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from brainscore_vision.registries import (
     model_registry,
     stimulus_set_registry,
 )
-from brainscore_vision.scoring import run_score, score
 
 if TYPE_CHECKING:
     from brainscore_core import Benchmark, Ceiling, Metric, Score, __version__
+    from brainscore_vision.scoring import score
 
 __all__ = [
     "Benchmark",
@@ -52,12 +52,14 @@ __all__ = [
     "stimulus_set_registry",
 ]
 
-_run_score = run_score  # name in published plugins
+_SCORING = {"score": "score", "_run_score": "run_score"}  # the second under its name in published plugins
 # Published plugins use these after `import brainscore_vision` alone.
 _SUBMODULES = frozenset({"benchmark_helpers", "benchmarks", "metric_helpers", "metrics", "model_helpers", "utils"})
 
 
 def __getattr__(name: str) -> Any:  # a class or a module
+    if name in _SCORING:
+        return getattr(importlib.import_module("brainscore_vision.scoring"), _SCORING[name])
     if name in __all__:
         return getattr(brainscore_core, name)
     if name in _SUBMODULES:

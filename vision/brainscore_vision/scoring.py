@@ -9,15 +9,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from brainscore_core.benchmarks import Benchmark, not_applicable, score_benchmark
+from brainscore_core.command_line import say
+from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, DownloadError, UnknownIdentifierError
 from brainscore_core.files import check_writable
+from brainscore_core.records import record as records
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.summary import format_record, score_of
+from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
+from brainscore_vision.catalogue.model_tables import other_names
+from brainscore_vision.identity import ingredients
 from brainscore_vision.loading import find_plugin_directory, known_identifiers, load_benchmark, load_model, unwatched
 from brainscore_vision.model_interface import BrainModel, region_layers
 
 if TYPE_CHECKING:
-    from brainscore_core.benchmarks import Benchmark
     from brainscore_core.metrics import Score
-    from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["record_failure", "run_score", "score", "score_and_record", "shared_candidate"]
 
@@ -82,14 +89,12 @@ def score(
     benchmarks = list(benchmark_identifier)
     for benchmark in benchmarks:
         load_benchmark(benchmark)  # a wrong name must not cost the scores of those before it
-    from brainscore_core.records.record import record_path  # heavy: pydantic
-
     loaded = shared_candidate(model_identifier, conda_active=conda_active, **model_options)
     shared: dict[str, Any] = {"loaded": loaded, "identifier": model_options.get("identifier")}
     scores = {}
     for benchmark in benchmarks:
         name = shared["identifier"] or _name(model_identifier, loaded)
-        path = None if record is None else record_path(Path(record), name, benchmark)
+        path = None if record is None else records.record_path(Path(record), name, benchmark)
         scores[benchmark] = _score_one(model_identifier, benchmark, path, report, conda_active, **shared)
     return scores
 
@@ -100,17 +105,12 @@ def _score_one(
     path = None if path is None else Path(path)
     result, record, written = score_and_record(model, benchmark, path, conda_active=conda_active, **options)
     if report:
-        from brainscore_core.command_line import say  # heavy: typer
-        from brainscore_core.records.summary import format_record  # only for a report
-
         say(format_record(record, written))
     return result
 
 
 def shared_candidate(model: object, *, conda_active: bool = False, **model_options: Any) -> object | None:
     """Return a model that several benchmarks can share; None if each scores it in another environment."""
-    from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate  # heavy: xarray
-
     if _needs_new_environment(model, conda_active=conda_active):
         return None
     return SharedCandidate(_candidate(model, **model_options))
@@ -125,8 +125,6 @@ def _name(model: object, candidate: object) -> str:
 
 
 def _needs_new_environment(model: object, *, conda_active: bool) -> bool:
-    from brainscore_core.config import settings  # start-up
-
     return _is_registered(model) and settings().install_dependencies == "newenv" and not conda_active
 
 
@@ -135,10 +133,10 @@ def _candidate(model: object, **model_options: Any) -> BrainModel:  # checked by
     if _is_registered(model):
         with unwatched():
             return load_model(str(model))
-    from brainscore_vision.model_helpers.adapters import as_brain_model  # heavy: xarray
-
     if isinstance(model, BrainModel):
         model_options.pop("identifier", None)
+    from brainscore_vision.model_helpers.adapters import as_brain_model  # heavy: torch; registered models bring theirs
+
     return as_brain_model(model, **model_options)
 
 
@@ -158,9 +156,6 @@ def score_and_record(
     Parameters and errors are those of `score`; a model that is `loaded` already is scored here, and the record says in
     which `isolation` it runs, ``'box'`` or ``'none'``. The returned path is None if the record was not written.
     """
-    from brainscore_core.config import settings  # start-up
-    from brainscore_core.records import record as records  # heavy: pydantic
-
     is_registered = _is_registered(model)
     has_own_name = identifier is not None and identifier not in known_identifiers("model")
     if record_path is None and (is_registered or has_own_name):
@@ -169,8 +164,6 @@ def score_and_record(
         check_writable(record_path)  # before the time that scoring takes
     if record_path is not None and loaded is None and _needs_new_environment(model, conda_active=conda_active):
         return _score_elsewhere(str(model), benchmark_identifier, record_path)
-    from brainscore_vision.identity import ingredients  # heavy: xarray and pydantic
-
     started = time.monotonic()
     # Before it runs: a plugin may write into its own folder.
     revisions = ingredients.revisions_of(str(model) if is_registered else None, benchmark_identifier)
@@ -204,8 +197,6 @@ def score_and_record(
 
 
 def _canonical(model: str) -> str | None:
-    from brainscore_vision.catalogue.model_tables import other_names  # heavy: the index
-
     try:
         return other_names(find_plugin_directory("model", model)).get(model)
     except UnknownIdentifierError:  # registered at run time, or not at all, which loading reports
@@ -214,21 +205,17 @@ def _canonical(model: str) -> str | None:
 
 def _recorded(result: Score, path: Path | None, **fields: Any) -> tuple[Score, ScoreRecord, Path | None]:
     """Build and write a record; a score is not lost with it: `result` then has the reason as ``record_error``."""
-    from brainscore_vision.identity.ingredients import build_record  # heavy: xarray and pydantic
-
     try:
-        return result, build_record(result, path, **fields), path
+        return result, ingredients.build_record(result, path, **fields), path
     except OSError as error:
         warnings.warn(f"The record {path} could not be written: {error}", stacklevel=3)
         result.attrs["record_error"] = str(error)
         result.attrs.pop("record_path", None)
-        return result, build_record(result, None, **fields), None
+        return result, ingredients.build_record(result, None, **fields), None
 
 
 def _score_elsewhere(model: str, benchmark: str, record_path: Path) -> tuple[Score, ScoreRecord, Path]:
     from brainscore_core.plugin_management.environment import isolated_score  # rarely needed
-    from brainscore_core.records.record import ScoreRecord  # heavy: pydantic
-    from brainscore_core.records.summary import score_of  # rarely needed
 
     folders = [find_plugin_directory("benchmark", benchmark), find_plugin_directory("model", model)]
     record = isolated_score(
@@ -239,15 +226,12 @@ def _score_elsewhere(model: str, benchmark: str, record_path: Path) -> tuple[Sco
 
 def record_failure(model_identifier: str, benchmark_identifier: str, error: Exception, record_path: Path) -> None:
     """Write the record of a pair that could not be scored: status ``failed:<class of the error>``."""
-    from brainscore_core.records.record import ScoreRecord  # heavy: pydantic
-    from brainscore_vision.identity.ingredients import revisions_of  # the same
-
     ScoreRecord.without_score(
         f"failed:{type(error).__name__}",
         str(error),
         model=model_identifier,
         benchmark=benchmark_identifier,
-        **revisions_of(model_identifier, benchmark_identifier),
+        **ingredients.revisions_of(model_identifier, benchmark_identifier),
     ).write(record_path)
 
 
@@ -258,8 +242,6 @@ def run_score(model_identifier: str, benchmark_identifier: str) -> Score:
 
 
 def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, benchmark_identifier: str) -> Score:
-    from brainscore_core.benchmarks import not_applicable, score_benchmark  # heavy: xarray
-
     try:
         result = score_benchmark(benchmark, model, name=benchmark_identifier)
     except NotImplementedError as error:

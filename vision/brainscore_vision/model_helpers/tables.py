@@ -10,18 +10,27 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.ndimage import gaussian_filter
+from torch import nn
+
 from brainscore_core.errors import did_you_mean
 from brainscore_core.plugin_management.source.registrations import table_of
 from brainscore_vision.catalogue.model_tables import PICTURES, Row, TableError, parts_of_pictures, read_table
 from brainscore_vision.loading import load_model
+from brainscore_vision.model_helpers import weights
+from brainscore_vision.model_helpers.activations.images import load_preprocess_images, preprocess_images
+from brainscore_vision.model_helpers.activations.recurrent import RecurrentPytorchWrapper
+from brainscore_vision.model_helpers.adapters import timm_models
+from brainscore_vision.model_helpers.adapters.front_door import as_brain_model
+from brainscore_vision.model_helpers.adapters.libraries import LIBRARIES, check_memory
 from brainscore_vision.model_helpers.architectures import ARCHITECTURES, CORNET_STEPS_MS
+from brainscore_vision.model_helpers.brain_transformation import recurrent
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import torch
     from PIL import Image
-    from torch import nn
 
     from brainscore_vision.model_helpers.adapters.declared import Network
     from brainscore_vision.model_interface import BrainModel
@@ -52,8 +61,6 @@ def _load(row: Row) -> BrainModel:
     network, declared = network_of(row)
     if row.source == "cornet_s" and not row.region_layer_map:
         return _in_steps(row, network)
-    from brainscore_vision.model_helpers.adapters.front_door import as_brain_model  # heavy: torch
-
     return as_brain_model(
         network,
         identifier=row.identifier,
@@ -67,9 +74,6 @@ def _load(row: Row) -> BrainModel:
 
 def _in_steps(row: Row, network: nn.Module) -> BrainModel:
     """Return a CORnet-S whose areas answer with the step nearest to each time bin."""
-    from brainscore_vision.model_helpers.activations.recurrent import RecurrentPytorchWrapper  # heavy: torch
-    from brainscore_vision.model_helpers.brain_transformation import recurrent  # heavy: xarray
-
     readout = "decoder.avgpool-t0"
     steps = [f"{area}.output-t{step}" for area, (_, _, n_steps) in CORNET_STEPS_MS.items() for step in range(n_steps)]
     return recurrent.RecurrentCommitment(
@@ -92,18 +96,12 @@ def network_of(row: Row) -> tuple[nn.Module, object]:
 
     See `fit_weights` and `Library.network` for errors.
     """
-    import torch  # heavy
-
-    from brainscore_vision.model_helpers import weights  # heavy: torch
-
     build, declared = builder_of(row)
     if row.weights == "random":
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             return build().eval(), declared
     if not row.weights:
-        from brainscore_vision.model_helpers.adapters.libraries import check_memory  # heavy: xarray
-
         network = _of_library(row)
         check_memory(row.identifier, network)
         return network.read(network.fetch()).eval(), declared
@@ -123,8 +121,6 @@ def builder_of(row: Row) -> tuple[Callable[[], nn.Module], object]:
 
 
 def _of_library(row: Row) -> Network:
-    from brainscore_vision.model_helpers.adapters.libraries import LIBRARIES  # heavy: xarray
-
     arguments = {"num_classes": int(row.classes)} if row.classes else {}
     return LIBRARIES[row.library].network(row.source.partition(":")[2], arguments)
 
@@ -132,20 +128,14 @@ def _of_library(row: Row) -> Network:
 def _build_ours(architecture: str, n_classes: int) -> nn.Module:
     network = ARCHITECTURES[architecture](n_classes or 1000)
     if not n_classes:
-        from torch import nn  # heavy
-
         *parents, last = [name for name, _ in network.named_modules()][-1].split(".")
         setattr(network.get_submodule(".".join(parents)), last, nn.Identity())
     return network
 
 
 def _preprocessing(pictures: str, network: nn.Module) -> Callable[..., Any]:  # of paths, or of an image of PIL
-    from brainscore_vision.model_helpers.activations.images import load_preprocess_images  # heavy: Pillow
-
     kind, size, crop, sigma = parts_of_pictures(pictures)
     if sigma:
-        from brainscore_vision.model_helpers.adapters import timm_models  # heavy: xarray
-
         return functools.partial(_blurred, transform=timm_models.transform(network), sigma=float(sigma))
     if crop:
         return functools.partial(_cropped, size=int(size), crop=int(crop), kind=kind)
@@ -153,8 +143,6 @@ def _preprocessing(pictures: str, network: nn.Module) -> Callable[..., Any]:  # 
 
 
 def _cropped(image: Image.Image, *, size: int, crop: int, kind: str) -> npt.NDArray[np.float32]:
-    from brainscore_vision.model_helpers.activations.images import preprocess_images  # heavy: Pillow
-
     start = (size - crop) // 2
     values: npt.NDArray[np.float32] = preprocess_images([image], size, **PICTURES[kind])
     cropped: npt.NDArray[np.float32] = values[0, :, start : start + crop, start : start + crop]
@@ -162,9 +150,6 @@ def _cropped(image: Image.Image, *, size: int, crop: int, kind: str) -> npt.NDAr
 
 
 def _blurred(image: Image.Image, *, transform: Callable[[Image.Image], Any], sigma: float) -> npt.NDArray[np.float32]:
-    import numpy as np
-    from scipy.ndimage import gaussian_filter  # heavy
-
     # 17 x 17 pixels, as published. Normalisation is linear, so it may come first.
     values: npt.NDArray[np.float32] = np.asarray(transform(image))
     return gaussian_filter(values, sigma, radius=8, mode="mirror", axes=(1, 2))  # type: ignore[no-any-return]  # SciPy's

@@ -13,6 +13,7 @@ from brainscore_vision import load_dataset
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, apply_keep_attrs, average_repetition
 from brainscore_vision.data_helpers import cite_data
+from brainscore_vision.model_helpers.brain_transformation.temporal import assembly_time_align
 
 BIBTEX = cite_data("majajhong2015")
 
@@ -58,8 +59,6 @@ def load_assembly(average_repetitions: bool, region: str, access: str = "private
     if time_interval is None:
         assembly = load_dataset(f"MajajHong2015.{access}").squeeze("time_bin")
     else:
-        from brainscore_vision.model_helpers.brain_transformation.temporal import assembly_time_align  # brings much
-
         assembly = load_dataset(f"MajajHong2015.temporal.{access}")
         edges = range(0, int(assembly["time_bin_end"].max()) + 1, time_interval)
         assembly = apply_keep_attrs(assembly, lambda spikes: assembly_time_align(spikes, list(pairwise(edges))))

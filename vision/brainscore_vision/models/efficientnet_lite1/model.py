@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from brainscore_vision.model_helpers.architectures.efficientnet_lite import wrap_efficientnet_lite
 from brainscore_vision.model_helpers.check_submission import check_models
 
 IDENTIFIER = "efficientnet_lite1"
@@ -39,8 +40,6 @@ def get_model(name: str):
     """Return the network with its trained weights."""
     if name != IDENTIFIER:
         raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
-    from brainscore_vision.model_helpers.architectures.efficientnet_lite import wrap_efficientnet_lite
-
     return wrap_efficientnet_lite(
         1,
         image_size=IMAGE_SIZE,

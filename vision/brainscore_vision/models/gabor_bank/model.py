@@ -2,7 +2,10 @@
 
 import functools
 
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
 from brainscore_vision.model_helpers.check_submission import check_models
+
+from .v1 import GaborBank
 
 IDENTIFIER = "gabor_bank"
 IMAGE_SIZE = 224
@@ -35,10 +38,6 @@ def get_model(name: str):
     """Return the bank. It has no weights: its filters are drawn from published distributions."""
     if name != IDENTIFIER:
         raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
-
-    from .v1 import GaborBank
-
     preprocessing = functools.partial(
         load_preprocess_images, image_size=IMAGE_SIZE, normalize_mean=(0.5,) * 3, normalize_std=(0.5,) * 3
     )

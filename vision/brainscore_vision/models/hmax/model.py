@@ -1,7 +1,10 @@
 """Show pictures to HMAX."""
 
 from brainscore_vision.model_helpers.activations.images import load_preprocess_images
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 from brainscore_vision.model_helpers.check_submission import check_models
+
+from .hierarchy import HMAX
 
 IDENTIFIER = "hmax"
 IMAGE_SIZE = 224
@@ -48,10 +51,6 @@ def get_model(name: str):
     """Return the network, without weights: its prototypes are cut from seeded pictures."""
     if name != IDENTIFIER:
         raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
-
-    from .hierarchy import HMAX
-
     wrapper = PytorchWrapper(identifier=IDENTIFIER, model=HMAX(seed=SEED), preprocessing=load_grey, batch_size=16)
     wrapper.image_size = IMAGE_SIZE
     return wrapper

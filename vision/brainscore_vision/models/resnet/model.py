@@ -2,6 +2,8 @@
 
 import functools
 
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
+from brainscore_vision.model_helpers.architectures import resnet
 from brainscore_vision.model_helpers.check_submission import check_models
 from brainscore_vision.model_helpers.weights import PublishedWeights, load_weights
 
@@ -52,9 +54,6 @@ def get_model(name: str):
     """Return a network; its weights are downloaded the first time."""
     if name not in WEIGHTS:
         raise ValueError(f"This plugin has no model {name!r}; expected {' or '.join(map(repr, WEIGHTS))}.")
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
-    from brainscore_vision.model_helpers.architectures import resnet
-
     wrapper = PytorchWrapper(
         identifier=name,
         model=load_weights(getattr(resnet, name), WEIGHTS[name]),

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+from brainscore_vision.model_helpers.adapters import adapted, timm_models
 from brainscore_vision.model_helpers.check_submission import check_models
 from brainscore_vision.model_helpers.weights import PublishedWeights, fetch_weights
-
-if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 
 VISUAL_DEGREES = 8
 BLOCKS = [f"blocks.{number}" for number in range(12)]
@@ -152,9 +150,6 @@ def get_model_list() -> list[str]:
 
 def get_model(name: str) -> PytorchWrapper:
     """Return a network; its weights are downloaded the first time. `RequirementsError` without timm."""
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
-    from brainscore_vision.model_helpers.adapters import adapted, timm_models
-
     model = _known(name)
     timm = adapted.import_framework("timm", f"Model {model.architecture!r}", "timm==1.0.31")
     path = fetch_weights(model.weights.url, model.weights.sha256)

@@ -2,6 +2,8 @@
 
 import functools
 
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
+from brainscore_vision.model_helpers.architectures.vgg import VGG16
 from brainscore_vision.model_helpers.check_submission import check_models
 from brainscore_vision.model_helpers.weights import PublishedWeights, load_weights
 
@@ -38,9 +40,6 @@ def get_model(name: str):
     """Return the network; its weights are downloaded the first time."""
     if name != IDENTIFIER:
         raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
-    from brainscore_vision.model_helpers.architectures.vgg import VGG16
-
     wrapper = PytorchWrapper(
         identifier=IDENTIFIER,
         model=load_weights(VGG16, WEIGHTS),

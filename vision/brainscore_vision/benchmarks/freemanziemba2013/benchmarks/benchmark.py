@@ -12,6 +12,7 @@ from brainscore_vision import load_dataset
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, apply_keep_attrs, average_repetition
 from brainscore_vision.data_helpers import cite_data
+from brainscore_vision.model_helpers.brain_transformation.temporal import assembly_time_align
 
 BIBTEX = cite_data("freemanziemba2013")
 
@@ -39,8 +40,6 @@ def FreemanZiemba2013(region: str, *, access: str = "private", metric: str = "pl
 
 def load_assembly(average_repetitions: bool, region: str, access: str = "private"):
     """Load mean spikes of one region in `TIME_WINDOW`, dims (presentation, neuroid), of public or private images."""
-    from brainscore_vision.model_helpers.brain_transformation.temporal import assembly_time_align  # brings much
-
     assembly = load_dataset(f"FreemanZiemba2013.{access}")
     assembly = assembly[{"neuroid": np.flatnonzero(assembly["region"].values == region)}]
     assembly = apply_keep_attrs(assembly, lambda spikes: assembly_time_align(spikes, [TIME_WINDOW]))
