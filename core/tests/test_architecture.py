@@ -313,9 +313,6 @@ def test_a_circle_of_rooms_is_found(made, code):
 
 # -- one idea, one place ----------------------------------------------------------------------------------------------
 
-SHARED_NAMES = frozenset({"PytorchWrapper"})
-"""Public classes that share a name: published plugins import one for images and one for video."""
-
 
 def shared_names(tree: Mapping[str, Module]) -> set[str]:
     """Return the names of public classes that several modules define."""
@@ -329,7 +326,7 @@ def shared_names(tree: Mapping[str, Module]) -> set[str]:
 
 
 def test_no_two_public_classes_share_a_name(tree):
-    assert shared_names(tree) <= SHARED_NAMES
+    assert shared_names(tree) == set()
 
 
 def test_two_classes_of_one_name_are_found(made):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brainscore_vision.model_helpers.activations.temporal.extractor import ActivationsExtractor
 from brainscore_vision.model_helpers.activations.temporal.inferencers import Inferencer, TemporalInferencer
-from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper as ImagePytorchWrapper
+from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper as _ImageWrapper
 
 if TYPE_CHECKING:
     from torch import nn
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.cache.layout import Array
     from brainscore_vision.model_helpers.activations.temporal.inputs import Video
 
-__all__ = ["PytorchWrapper"]
+__all__ = ["PytorchWrapper", "VideoPytorchWrapper"]
 
 ProcessOutput = Callable[["nn.Module", str, Any, Any], Any]  # (layer, its name, its inputs, its output) -> output
 
 
-class PytorchWrapper(ImagePytorchWrapper):
+class VideoPytorchWrapper(_ImageWrapper):
     """Make a PyTorch module that takes videos callable with stimuli and layer names.
 
     Parameters
@@ -91,3 +91,6 @@ class PytorchWrapper(ImagePytorchWrapper):
             target_dict[layer_name] = self._tensor_to_numpy(processed)
 
         return layer.register_forward_hook(keep_output)
+
+
+PytorchWrapper = VideoPytorchWrapper  # name in published plugins
