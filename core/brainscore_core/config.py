@@ -181,7 +181,7 @@ def _plugins_key(file: Path, content: bytes) -> tuple[str, ...] | None:
 
     try:
         paths = tomllib.loads(content.decode()).get("tool", {}).get("brainscore", {}).get("plugins")
-    except (ValueError, AttributeError):  # the program whose file it is says what is wrong
+    except (ValueError, AttributeError):  # the program that owns the file reports this
         return None
     if paths is not None and not (isinstance(paths, list) and all(isinstance(path, str) for path in paths)):
         raise ConfigurationError(f"[tool.brainscore] plugins of {file} is {paths!r}; expected a list of paths.")

@@ -1,4 +1,4 @@
-"""Find out what a GitHub runner must change to run programs in boxes (`brainscore_core.scoring.isolation`)."""
+"""List the changes that a GitHub runner needs to run programs in boxes (`brainscore_core.scoring.isolation`)."""
 
 from __future__ import annotations
 

@@ -290,7 +290,7 @@ def _stale(
     library: LibraryEffect,
     stored: Callable[[], Iterable[tuple[str, str]]],
 ) -> Iterator[Pair]:
-    """Return the pairs with a record that depends on what the library changes, without the planned ones."""
+    """Return the pairs whose record depends on the changed parts of the library, without the planned ones."""
     if everything or library.users:
         scored_again = {(pair.model, pair.benchmark) for pair in planned}
         pairs = sorted(pair for pair in stored() if pair not in scored_again)
@@ -300,7 +300,7 @@ def _stale(
 def _depending(
     draft: _Draft, pairs: Iterable[tuple[str, str]], everything: Sequence[str], library: LibraryEffect
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield the known ones of some pairs whose score depends on what the library changes, with the reasons."""
+    """Yield the known pairs whose score depends on the changed parts of the library, with the reasons."""
     followed = draft.dependencies.affected_by(library.users, tests=False)
     for model, benchmark in pairs:
         if model not in draft.models or benchmark not in draft.benchmarks:

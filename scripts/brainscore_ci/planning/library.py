@@ -203,7 +203,7 @@ class _Module:
         """Local name, module, name there (None: the module itself) and line of each import that ever runs."""
         parts = self._parts
         if any("__getattr__" in part.defines for part in parts) and self.file.tree:
-            parts = [_part(statement) for statement in self.file.tree.body]  # it hands on what it imports for types
+            parts = [_part(statement) for statement in self.file.tree.body]  # it passes on its imports for types
         package = self.name.split(".")
         if not self.file.path.endswith("__init__.py"):
             package = package[:-1]

@@ -26,7 +26,7 @@ class Policy:
     representatives
         Plugins to test if a change may concern all of them; at least one of each kind.
     most_library_tests
-        Most plugins to test since they use what a change of the library alters; at night all are tested.
+        Most plugins to test since they use changed parts of the library; at night all are tested.
     reference_models, reference_benchmarks
         A pull request shows its new benchmark with these models, and its new model on these benchmarks, whose data are
         all public.

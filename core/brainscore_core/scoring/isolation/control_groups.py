@@ -25,7 +25,7 @@ _numbers = itertools.count()
 
 
 def parent_group(own: str, mounts: str) -> Path | None:
-    """Return the folder in which a group beside that of a process is made; None without the unified hierarchy.
+    """Return the folder that holds groups beside that of a process; None without the unified hierarchy.
 
     The root has nothing beside it: groups are made in it.
 
