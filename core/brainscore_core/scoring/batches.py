@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -92,17 +92,15 @@ def make_batches(
     of_model: dict[tuple[str, bool], list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: (pair.model, pair.benchmark)):
         of_model.setdefault((pair.model, pair.private), []).append(pair)
-    batches = [
-        Batch(tuple(part)) for group in of_model.values() for part in _parts(_sets(group, stimuli_of), most_minutes)
-    ]
+    batches = []
+    for group in of_model.values():
+        of_stimuli: dict[Hashable, list[Pair]] = {}
+        for pair in group:
+            of_stimuli.setdefault(stimuli_of(pair.benchmark), []).append(pair)
+        sets = [sorted(pairs, key=_minutes) for pairs in of_stimuli.values()]
+        sets.sort(key=lambda pairs: sum(map(_minutes, pairs)))
+        batches += [Batch(tuple(part)) for part in _parts(sets, most_minutes)]
     return sorted(batches, key=lambda batch: -batch.minutes)
-
-
-def _sets(pairs: Sequence[Pair], stimuli_of: Callable[[str], Hashable]) -> list[list[Pair]]:
-    sets: dict[Hashable, list[Pair]] = {}
-    for pair in pairs:
-        sets.setdefault(stimuli_of(pair.benchmark), []).append(pair)
-    return sorted((sorted(group, key=_minutes) for group in sets.values()), key=lambda pairs: sum(map(_minutes, pairs)))
 
 
 def _parts(sets: Iterable[list[Pair]], most_minutes: float) -> list[list[Pair]]:

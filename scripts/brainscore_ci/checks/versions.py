@@ -57,7 +57,10 @@ def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     changed = sorted(path for path in earlier_code if code_changed(earlier_code[path], now.get(path, b"")))
     if not changed:
         return
-    if _risen(versions(earlier_code), versions(now)) or _reasons(now) - _reasons(earlier_code):
+    before, after = versions(earlier_code), versions(now)
+    fewer, more = before - after, after - before
+    is_higher = not before or (bool(fewer) and bool(more) and max(more) > min(fewer))
+    if is_higher or _reasons(now) - _reasons(earlier_code):
         return
     places = (
         (path, line)
@@ -127,12 +130,6 @@ def _version_arguments(tree: ast.Module) -> Iterator[tuple[int, int]]:
             number = evaluate(keyword.value, names) if keyword.arg == "version" else None
             if isinstance(number, int):
                 yield keyword.value.lineno, number
-
-
-def _risen(before: Counter[int], now: Counter[int]) -> bool:
-    """Return whether a version is higher than all earlier ones, or there are none to compare."""
-    fewer, more = before - now, now - before
-    return not before or (bool(fewer) and bool(more) and max(more) > min(fewer))
 
 
 def _reasons(files: Mapping[str, bytes]) -> set[str]:

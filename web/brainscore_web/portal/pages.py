@@ -49,13 +49,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters["iso"] = _iso
+    environment.filters["iso"] = lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     environment.globals |= {"folder_of": contributing.folder_of}
     return environment
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _show(page: str, service: Service, visitor: Visitor, *, status: int = 200, **variables: Any) -> HTMLResponse:

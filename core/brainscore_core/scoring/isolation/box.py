@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Literal, TypedDict, Unpack
+from typing import IO, TypedDict, Unpack
 
 from brainscore_core.config import available_memory
 from brainscore_core.errors import IsolationError
@@ -37,7 +37,7 @@ from brainscore_core.scoring.isolation.control_groups import control_group, ente
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 from brainscore_core.scoring.isolation.system_calls import MACHINES, filter_of_calls
 
-__all__ = ["Box", "BoxOptions", "kind_of_box", "run_boxed", "start_boxed", "why_no_box"]
+__all__ = ["Box", "BoxOptions", "run_boxed", "start_boxed", "why_no_box"]
 
 _PUBLIC_ONLY = "Until then only benchmarks of public data can be scored."
 _RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
@@ -45,12 +45,7 @@ _logger = logging.getLogger(__name__)
 _PROBE_S = 30.0
 _MOST_MEMORY = 0.9  # of the machine, for a box without a stated limit
 _OWN_PROCESSES = 2  # of bubblewrap: one outside, and the first within
-_lent: Counter[Path] = Counter()  # folders in which boxes of this process may write that run
-
-
-def kind_of_box() -> Literal["bubblewrap"] | None:
-    """Return the program that makes boxes on this machine; None if there is none, see `why_no_box`."""
-    return None if why_no_box() else "bubblewrap"
+_lent: Counter[Path] = Counter()  # folders that running boxes of this process may write
 
 
 @functools.cache

@@ -92,7 +92,9 @@ class _Copy:
         if len(place) > _MOST_DEPTH:
             raise IsolationError(f"A box left folders that are nested more than {_MOST_DEPTH} times.")
         for name in sorted(os.listdir(theirs)):
-            path = "/".join((*place, _checked_name(name)))
+            if any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in name):
+                raise IsolationError(f"A box left a file whose name is no plain text: {ascii(name)[:200]}.")
+            path = "/".join((*place, name))
             self._files_left -= 1
             if self._files_left < 0:
                 raise IsolationError("A box left more files than are taken over.")
@@ -147,9 +149,3 @@ class _Copy:
             if goal.startswith("/") or path == ".." or path.startswith("../"):
                 return None
         return None
-
-
-def _checked_name(name: str) -> str:
-    if any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in name):
-        raise IsolationError(f"A box left a file whose name is no plain text: {ascii(name)[:200]}.")
-    return name

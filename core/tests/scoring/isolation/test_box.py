@@ -12,11 +12,11 @@ import pytest
 from brainscore_core.errors import IsolationError
 from brainscore_core.scoring.isolation import another_user
 from brainscore_core.scoring.isolation import box as boxes
-from brainscore_core.scoring.isolation.box import Box, kind_of_box, run_boxed, start_boxed, why_no_box
+from brainscore_core.scoring.isolation.box import Box, run_boxed, start_boxed, why_no_box
 
 
 def test_a_program_runs_and_says_how_it_ended(python):
-    assert kind_of_box() == "bubblewrap"
+    assert why_no_box() is None
     ended = python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)")
     assert (ended.problem, sorted(ended.output.split())) == ("Exit3", ["err", "out"])
     assert python("import os; os.kill(os.getpid(), 11)").problem == "SIGSEGV"
@@ -180,7 +180,7 @@ def elsewhere():
 
 
 def refused():
-    assert kind_of_box() is None
+    assert why_no_box() is not None
     with pytest.raises(IsolationError) as raised:
         run_boxed(["/usr/bin/touch", "/tmp/never"], Box())  # noqa: S108 - it does not run
     assert "public data" in str(raised.value)

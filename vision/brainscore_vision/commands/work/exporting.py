@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -23,7 +23,16 @@ _INTERVALS = ("interval", "raw_interval", "ceiling_interval")
 def export(path: Path, records: Sequence[ScoreRecord]) -> int:
     """Run ``brainscore export``."""
     columns = [column for field in dataclasses.fields(ScoreRecord) for column in _columns(field.name)]
-    table = pd.DataFrame([dict(_cells(record)) for record in records], columns=columns)
+    rows = []
+    for record in records:
+        row = dataclasses.asdict(record)
+        for name, value in [*row.items()]:
+            if name in _INTERVALS:
+                row |= zip(_columns(name), value or (None, None), strict=True)
+            elif isinstance(value, (dict, tuple)):
+                row[name] = json.dumps(value, sort_keys=True)
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=columns)
     with atomic_path(path) as temporary:
         if path.suffix == ".csv":
             table.map(_cell).to_csv(temporary, index=False)
@@ -44,11 +53,3 @@ def _columns(field: str) -> tuple[str, ...]:
 
 def _cell(value: object) -> object:
     return in_spreadsheet(value) if isinstance(value, str) else value
-
-
-def _cells(record: ScoreRecord) -> Iterator[tuple[str, object]]:
-    for name, value in dataclasses.asdict(record).items():
-        if name in _INTERVALS:
-            yield from zip(_columns(name), value or (None, None), strict=True)
-        else:
-            yield name, json.dumps(value, sort_keys=True) if isinstance(value, (dict, tuple)) else value

@@ -191,15 +191,10 @@ def timm(library: Any, name: str, arguments: Mapping[str, Any]) -> Network:
 def torchvision_names(models: Any) -> list[str]:
     """Return the names of networks of pictures, and those with each of their weights."""
     architectures = models.list_models(module=models)
-    return [
-        name
-        for architecture in architectures
-        for name in (architecture, *(f"{architecture}.{weights}" for weights in _weights_of(models, architecture)))
-    ]
-
-
-def _weights_of(models: Any, architecture: str) -> list[str]:
-    return [weights.name for weights in models.get_model_weights(architecture)]
+    names = []
+    for architecture in architectures:
+        names += [architecture, *(f"{architecture}.{each.name}" for each in models.get_model_weights(architecture))]
+    return names
 
 
 def torchvision(models: Any, name: str, arguments: Mapping[str, Any]) -> Network:

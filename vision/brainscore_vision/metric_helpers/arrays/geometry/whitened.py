@@ -94,7 +94,10 @@ class Length:
         cells, alone = np.zeros(values.shape[1:]), np.zeros(values.shape[2])
         for masks in parts:
             halves = [(values[mask], present[mask]) for mask in masks]
-            a, b = (_distances(*half) for half in halves)
+            a, b = (
+                squared_distances(half[0]) if len(half) == 1 else unbiased_distances(half, there)
+                for half, there in halves
+            )
             lacking += [int(np.isnan(side).sum()) // 2 for side in (a, b)]
             products.append(_Product.of(a, b, **kind))
             cells += _of_cells(_weighted(b, **kind), *halves[0]) + _of_cells(_weighted(a, **kind), *halves[1])
@@ -181,10 +184,6 @@ def _of_stimuli(xy: _Product, xx: _Product, yy: _Product) -> tuple[Floats | None
     moved = xy.pairs - xy.value / 2 * (xx.pairs / xx.value + yy.pairs / yy.value)
     together = effect_of_pairs(moved / np.sqrt(xx.value * yy.value))
     return left_out_influences(xy.without / np.sqrt(xx.without) / np.sqrt(yy.without)), together
-
-
-def _distances(values: Floats, present: NDArray[np.bool_]) -> Floats:
-    return squared_distances(values[0]) if len(values) == 1 else unbiased_distances(values, present)
 
 
 def _from_their_mean(responses: Floats, present: NDArray[np.bool_]) -> Floats:
