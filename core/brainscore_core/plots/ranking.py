@@ -50,7 +50,7 @@ def scores(
         A benchmark or a node of `parents`. None: the average of all benchmarks with a score.
     parents
         Parent of each benchmark and inner node, except roots. None: all benchmarks are below ``'average'``.
-    missing : {'zero', 'left out', 'undefined'}
+    missing : {'zero', 'left out', 'complete'}
         Treatment of missing scores, see `brainscore_core.statistics.averages.average_tree`.
 
     Returns

@@ -53,7 +53,9 @@ __all__ = [
 FEWEST_ERRORS = 3
 """Least number of models with an error from which the missing errors of others are bounded."""
 
-Missing = Literal["zero", "left out", "undefined"]
+Missing = Literal["zero", "left out", "complete"]
+"""How a missing score counts in a mean, see `average_tree`."""
+
 Correlation = Callable[[str, str], float]
 
 
@@ -223,9 +225,9 @@ def average_tree(
         Of leaves; absent and NaN ones are missing.
     parents
         Parent of every leaf and inner node, except roots.
-    missing : {'zero', 'left out', 'undefined'}
-        A missing child counts as 0 without error, is left out of the mean, or makes its parent missing. If all children
-        are missing, so is the node.
+    missing : {'zero', 'left out', 'complete'}
+        A missing child counts as 0 without error, is left out of the mean, or makes its parent missing, so that only
+        complete models have an average. If all children are missing, so is the node.
     correlation : callable or None
         See `combined`.
 
@@ -274,7 +276,7 @@ def _mean_weights(children: Sequence[Mapping[str, float]], missing: Missing) -> 
     present = [child for child in children if child]
     n = len(present) if missing == "left out" else len(children)
     weights: dict[str, float] = {}
-    if missing == "undefined" and len(present) < n:
+    if missing == "complete" and len(present) < n:
         return weights
     for child in present:
         for leaf, weight in child.items():

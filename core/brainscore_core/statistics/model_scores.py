@@ -1,7 +1,7 @@
 """Average the scores of many models at once over the nodes of a tree.
 
 An average is linear: its value, its influences and its errors with unknown correlations are the means of those of its
-children. It equals `brainscore_core.statistics.averages.average_tree` with ``missing="zero"`` for each model.
+children. It equals `brainscore_core.statistics.averages.average_tree` for each model.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from brainscore_core.statistics.sketch import WIDTH, sketch_arrays
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from brainscore_core.statistics.averages import Missing
 
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
@@ -125,9 +127,13 @@ class ModelScores:
 
 
 class MeanOfScores:
-    """The mean over the children of a node, added one at a time because each takes many megabytes."""
+    """The mean over the children of a node, added one at a time because each takes many megabytes.
 
-    def __init__(self, n_models: int) -> None:
+    `missing` is as for `brainscore_core.statistics.averages.average_tree`.
+    """
+
+    def __init__(self, n_models: int, missing: Missing = "zero") -> None:
+        self._missing = missing
         self._values: list[Floats] = []
         self._buckets = np.zeros((n_models, 3, WIDTH))
         self._sums = {name: np.zeros(n_models) for name in ("apart", "total", "spread")}
@@ -151,16 +157,17 @@ class MeanOfScores:
         self._unknown[places] |= np.isfinite(scores.value) & ~np.isfinite(scores.error)
 
     def result(self, places: Places) -> ModelScores:
-        """Return the mean of the models at some places; a missing score counts as 0, unless all are missing."""
-        n_children = len(self._values)
+        """Return the mean of the models at some places."""
         values = np.array(self._values)[:, places]
-        present = np.isfinite(values).any(axis=0)
+        n_present = np.isfinite(values).sum(axis=0)
+        present = n_present == len(values) if self._missing == "complete" else n_present > 0
+        n = np.maximum(n_present, 1) if self._missing == "left out" else np.full(len(places), len(values))
         sums = [math.fsum(column) for column in np.nan_to_num(values).T.tolist()]
-        value = np.where(present, np.array(sums) / n_children, np.nan)
-        apart, total, spread = (self._sums[name][places] / n_children for name in ("apart", "total", "spread"))
+        value = np.where(present, np.array(sums) / n, np.nan)
+        apart, total, spread = (np.where(present, of[places] / n, 0.0) for of in self._sums.values())
         unknown, freedom = self._unknown[places], self._freedom[places]
-        matched = self._matched[places] & ~unknown
-        buckets = self._buckets[places] / n_children
+        matched = self._matched[places] & ~unknown & present
+        buckets = self._buckets[places] / n[:, None, None]
         buckets[~matched] = 0.0
         moments = np.vecdot(buckets, buckets)
         error = np.where(unknown | ~present, np.nan, np.sqrt(_variance(moments)) + apart)

@@ -39,7 +39,7 @@ def test_a_node_is_the_plain_mean_of_what_is_right_below_it():
         # c and d are missing, so that IT is: it counts as 0 in the node above, as on brain-score.org.
         ("zero", {"V1": 0.3, "IT": None, "neural": 0.15, "all": 0.125}),
         ("left out", {"V1": 0.3, "IT": None, "neural": 0.3, "all": 0.2}),
-        ("undefined", {"V1": 0.3, "IT": None, "neural": None, "all": None}),
+        ("complete", {"V1": 0.3, "IT": None, "neural": None, "all": None}),
     ],
 )
 def test_what_counts_for_a_missing_score_is_an_argument(missing, expected):

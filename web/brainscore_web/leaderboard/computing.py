@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_core.records.record import ScoreRecord
+from brainscore_core.statistics.averages import Missing
 from brainscore_core.statistics.model_scores import MeanOfScores, ModelScores
 from brainscore_web.leaderboard.columns import Column, Leaf, column_of_average, column_of_records
 from brainscore_web.leaderboard.pairs import BLOCK, Codes, encode, tiles
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from brainscore_web.leaderboard.workers import Workers
 
 __all__ = ["ComputedBoard", "Scratch", "compute"]
+
+
+_RULES: tuple[Missing, ...] = get_args(Missing)
 
 
 @dataclass(frozen=True)
@@ -69,10 +73,14 @@ class Scratch:
 
 @dataclass
 class ComputedBoard:
-    """The columns of all nodes with records, and the details of all benchmarks, by identifier."""
+    """The columns of all nodes with records, and the details of all benchmarks, by identifier.
+
+    `averages` are the columns of averages for each other treatment of missing scores, see `average_tree`.
+    """
 
     scratch: Scratch
     columns: dict[str, Column] = field(default_factory=dict)
+    averages: dict[str, dict[Missing, Column]] = field(default_factory=dict)
     leaves: dict[str, Leaf] = field(default_factory=dict)
 
     def place(self, catalogue: Catalogue) -> list[Node]:
@@ -112,8 +120,9 @@ def compute(
         board.columns[name], board.leaves[name] = column, leaf
         averages.start(place)
         if "s" in column.code and not leaf.facts["simulated"]:
-            averages.add(_Part(column.models, scores, column.missing, 1))
-    board.columns |= averages.finish()
+            averages.add(_Part(column.models, dict.fromkeys(_RULES, scores), column.missing, 1))
+    board.averages = averages.finish()
+    board.columns |= {name: of_rules.pop("zero") for name, of_rules in board.averages.items()}
     return board
 
 
@@ -146,7 +155,7 @@ def _records(task: _LeafTask, problems: list[str]) -> Iterator[tuple[str, ScoreR
 @dataclass(frozen=True)
 class _Part:
     models: tuple[str, ...]
-    scores: ModelScores
+    scores: dict[Missing, ModelScores]
     missing: Sequence[int]
     n_below: int
 
@@ -157,7 +166,7 @@ class _Averages:
     def __init__(self, nodes: list[Node], scratch: Scratch, workers: Workers) -> None:
         self._nodes, self._scratch, self._workers = nodes, scratch, workers
         self._open: list[tuple[int, _Mean]] = []
-        self._futures: dict[str, Future[Column]] = {}
+        self._futures: dict[str, Future[dict[Missing, Column]]] = {}
 
     def start(self, leaf: int) -> None:
         """Open the nodes above a leaf, and finish all others."""
@@ -183,7 +192,7 @@ class _Averages:
         self._futures[name] = self._workers.submit(_compute_average, name, part, self._scratch)
         self.add(part)
 
-    def finish(self) -> dict[str, Column]:
+    def finish(self) -> dict[str, dict[Missing, Column]]:
         while self._open:
             self._close()
         return {name: future.result() for name, future in self._futures.items()}
@@ -192,14 +201,15 @@ class _Averages:
 class _Mean:
     def __init__(self, position: Mapping[str, int]) -> None:
         self._position = position
-        self._mean = MeanOfScores(len(position))
+        self._means = {rule: MeanOfScores(len(position), rule) for rule in _RULES}
         self._present = np.zeros(len(position), dtype=bool)
         self._missing = np.zeros(len(position), dtype=int)
         self._n_below = 0
 
     def add(self, part: _Part) -> None:
         places = np.array([self._position[model] for model in part.models], dtype=np.intp)
-        self._mean.add(places, part.scores)
+        for rule, scores in part.scores.items():
+            self._means[rule].add(places, scores)
         self._present[places] = True
         self._missing += part.n_below
         self._missing[places] += np.array(part.missing) - part.n_below
@@ -210,10 +220,14 @@ class _Mean:
             return None
         places = np.flatnonzero(self._present)
         models = tuple(model for model, place in self._position.items() if self._present[place])
-        return _Part(models, self._mean.result(places), self._missing[places].tolist(), self._n_below)
+        scores = {rule: mean.result(places) for rule, mean in self._means.items()}
+        return _Part(models, scores, self._missing[places].tolist(), self._n_below)
 
 
-def _compute_average(name: str, part: _Part, scratch: Scratch) -> Column:
-    column, joint = column_of_average(part.models, part.scores, part.missing, part.n_below)
-    scratch.put_codes(name, part.models, joint)
-    return column
+def _compute_average(name: str, part: _Part, scratch: Scratch) -> dict[Missing, Column]:
+    columns: dict[Missing, Column] = {}
+    for rule, scores in part.scores.items():
+        columns[rule], joint = column_of_average(part.models, scores, part.missing, part.n_below)
+        if rule == "zero":  # errors of differences are over benchmarks that both models have
+            scratch.put_codes(name, part.models, joint)
+    return columns

@@ -5,7 +5,8 @@ models are in the order of ``board.models``, lists over nodes in that of ``board
 missing values null.
 
 ``board``
-    ``made``: ``revision`` (commit of the records), ``newest`` (time of the newest record), ``schema``.
+    ``made``: ``revision`` (commit of the records), ``newest`` (time of the newest record),
+    ``repository`` (its web page), ``schema``.
     ``models``: lists ``id slug name family year parameters training public imagenet image_size``.
     ``nodes``: lists ``id slug name parent depth leaf counts region kind public simulated ceiling n_stimuli n_neuroids
     n_subjects reliability``. ``counts``: whether the average above includes the node. Benchmarks that are simulated or
@@ -13,6 +14,8 @@ missing values null.
     ``top``: places of the nodes whose columns are in ``columns``, place -> column.
 ``columns/<slug of a node>``
     Columns of all other nodes: `brainscore_web.leaderboard.columns.Column` without ``models``.
+``left-out/<slug of an average>``, ``complete/<slug>``
+    Its column if missing scores are left out, or for complete models only.
 ``detail/<slug of a benchmark>``
     A list over models for each of `brainscore_web.leaderboard.columns.DETAILS`.
 ``models/<slug>``, ``benchmarks/<slug>``
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from brainscore_core.records.run import Run
+    from brainscore_core.statistics.averages import Missing
     from brainscore_web.leaderboard.catalogue import BenchmarkEntry, ModelEntry
 
     Floats = npt.NDArray[np.float64]
@@ -90,7 +94,8 @@ Layers = dict[str, dict[str, dict[str, dict[str, Any]]]]
 class Board:
     """All models, sorted by identifier, all nodes, and the column of each node.
 
-    `leaves` and `past` map the place of a benchmark among nodes to its details and its earlier records.
+    `leaves` and `past` map the place of a benchmark among nodes to its details and its earlier records, `averages` that
+    of an average to its columns if missing scores do not count as 0.
     """
 
     models: tuple[ModelEntry, ...]
@@ -100,9 +105,11 @@ class Board:
     leaves: dict[int, Leaf]
     revision: str | None
     newest: str | None
+    repository: str | None
     past: dict[int, Past] = field(default_factory=dict)
     notice: str | None = None
     layers: Layers = field(default_factory=dict)
+    averages: dict[int, dict[Missing, Column]] = field(default_factory=dict)
 
     @cached_property
     def place_of(self) -> list[dict[str, int]]:
@@ -140,7 +147,13 @@ def board_content(board: Board) -> dict[str, Any]:
     names = [model.identifier for model in models]
     top = top_of(nodes)
     return {
-        "made": {"revision": board.revision, "newest": board.newest, "notice": board.notice, "schema": 1},
+        "made": {
+            "revision": board.revision,
+            "newest": board.newest,
+            "repository": board.repository,
+            "notice": board.notice,
+            "schema": 1,
+        },
         "models": {
             "id": names,
             "slug": list(board.slugs),

@@ -147,9 +147,15 @@ def _board(source: Source, catalogue: Catalogue, computed: ComputedBoard, past: 
         leaves,
         source.revision,
         max(created, default=None),
+        source.address,
         {place: past[nodes[place].identifier] for place in leaves if nodes[place].identifier in past},
         catalogue.notice,
         _layers(computed),
+        {
+            place: computed.averages[node.identifier]
+            for place, node in enumerate(nodes)
+            if node.identifier in computed.averages
+        },
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from brainscore_core.records.store import BRANCH_FOLDER
 __all__ = ["CommitSource", "FolderSource", "RecordChange", "Source", "pair_of"]
 
 _PREFIX = f"{BRANCH_FOLDER}/"
+_REMOTE = re.compile(r"(?:https://|(?:ssh://)?git@)([\w.-]+)[:/]([\w./-]+?)(?:\.git)?/?", re.ASCII)
 
 
 def pair_of(path: str) -> tuple[str, str] | None:
@@ -62,6 +64,11 @@ class FolderSource:
     @property
     def revision(self) -> str | None:
         """A folder has no revision."""
+        return None
+
+    @property
+    def address(self) -> str | None:
+        """A folder has no address."""
         return None
 
     def paths(self) -> list[str]:
@@ -120,6 +127,13 @@ class CommitSource:
                 raise ConfigurationError(f"{name!r} in {repository} had no commit yet on {day.isoformat()} (UTC).")
             commit = earlier
         return cls(repository, commit)
+
+    @property
+    def address(self) -> str | None:
+        """Web page of the repository's remote ``origin``; None if it has none."""
+        url = ask_git(self.repository, "config", "--default", "", "--get", "remote.origin.url").decode().strip()
+        remote = _REMOTE.fullmatch(url)
+        return None if remote is None else f"https://{remote[1]}/{remote[2]}"
 
     def paths(self) -> list[str]:
         """See `FolderSource.paths`."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from brainscore_core.records.run import Run
+    from brainscore_core.statistics.averages import Missing
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.columns import Column
     from brainscore_web.leaderboard.computing import Scratch
@@ -36,7 +37,7 @@ __all__ = ["write_site"]
 
 _STATIC = Path(__file__).parent / "static"
 _SINGLE = ("index", "compare", "explore", "status")
-_FOLDERS = ("columns", "detail", "models", "benchmarks", "pairs")
+_FOLDERS = ("columns", "left-out", "complete", "detail", "models", "benchmarks", "pairs")
 _MODELS_AT_ONCE = 20
 _TILES_AT_ONCE = 100
 """100 tiles of 350 nodes take 18 MB."""
@@ -63,12 +64,16 @@ def _site(file: Path) -> _Site:
 
 @dataclass(frozen=True)
 class _NodeTask:
-    """A node whose files are to be written; `is_top`: its column is in ``data/board.js``."""
+    """A node whose files are to be written; `is_top`: its column is in ``data/board.js``.
+
+    `others` are the columns of an average if missing scores do not count as 0.
+    """
 
     site: Path
     place: int
     node: Node
     column: Column
+    others: dict[Missing, Column]
     data: dict[str, Any]
     is_top: bool
 
@@ -155,6 +160,7 @@ def _write_nodes(file: Path, site: _Site, board: Board, catalogue: Catalogue, wo
             place,
             node,
             board.columns[place],
+            board.averages.get(place, {}),
             data_files.benchmark_content(board, place, catalogue.benchmark),
             place in top,
         )
@@ -182,6 +188,9 @@ def _write_node(task: _NodeTask) -> _NodeRows:
     detail = None
     if not task.is_top:
         site.write(f"data/columns/{slug}.js", script(f"columns/{slug}", column))
+    for rule, other in task.others.items():
+        name = f"{rule.replace(' ', '-')}/{slug}"
+        site.write(f"data/{name}.js", script(name, data_files.aligned(other, names, leaf=False)))
     csv = json_ = ""
     if node.leaf:
         detail = data_files.aligned_details(names, task.column.models, site.scratch.details(node.identifier))

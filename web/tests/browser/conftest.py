@@ -275,7 +275,8 @@ def small_board(n_models=60, n_of_region=8):
         node for node in range(n) if nodes["depth"][node] < 2 or (nodes["depth"][node] == 2 and not nodes["leaf"][node])
     ]
     board = {
-        "made": {"revision": "0123456789abcdef", "newest": "2026-11-20T10:00:00Z", "notice": "Made up.", "schema": 1},
+        "made": {"revision": "0123456789abcdef", "newest": "2026-11-20T10:00:00Z", "schema": 1}
+        | {"repository": "https://example.org/o/r", "notice": "Made up."},
         "models": models,
         "nodes": nodes,
         "top": top,

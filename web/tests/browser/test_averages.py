@@ -2,10 +2,11 @@
 
 import math
 import random
+from typing import get_args
 
 import pytest
 
-from brainscore_core.statistics.averages import Estimate, average_tree
+from brainscore_core.statistics.averages import Estimate, Missing, average_tree
 
 pytestmark = pytest.mark.slow
 
@@ -24,12 +25,13 @@ PARENTS = {
 ROOTS = ("average", "engineering", "simulated")
 APART = {"r", "s", "never"}  # in no average: simulated, or without any score
 N_MODELS, N_SUBSETS = 6, 300
-COMBINE = """([nodes, columns, subsets, size]) => subsets.map((subset) => {
+COMBINE = """([nodes, columns, subsets, size, missing]) => subsets.map((subset) => {
   const { averages } = BrainScore;
   const chosen = new Set(subset);
   const { parts, without } = averages.plan(nodes, (leaf) => chosen.has(leaf));
+  const of = [...columns];
   const made = [...parts].map(([node, some]) => {
-    const column = averages.combine(some.map(([part, weight]) => [columns[part], weight]), size);
+    const column = (of[node] = averages.combine(some.map((part) => of[part]), size, missing));
     return [node, [column.value, column.low, column.high, column.rank, column.missing, column.n, column.code]];
   });
   return { made, without: [...without] };
@@ -52,7 +54,7 @@ def tree():
     return names, sorted(leaves), nodes
 
 
-def expected_of(scores, chosen):
+def expected_of(scores, chosen, missing):
     """Average with Python, over the chosen benchmarks that count."""
     counted = {leaf: scores[leaf] for leaf in chosen if leaf not in APART}
     parents, above = {}, list(counted)
@@ -61,11 +63,11 @@ def expected_of(scores, chosen):
         if name in PARENTS and name not in parents:
             parents[name] = PARENTS[name]
             above.append(PARENTS[name])
-    return average_tree(counted, parents, missing="zero")
+    return average_tree(counted, parents, missing=missing)
 
 
-@pytest.mark.slow
-def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, open_page):
+@pytest.mark.parametrize("rule", get_args(Missing))
+def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, open_page, rule):
     names, leaves, nodes = tree
     rng = random.Random(1)  # noqa: S311 - made-up scores, no secrets
     of_models = []
@@ -76,7 +78,7 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
         of_models.append({leaf: Estimate(*(drawn[leaf] if leaf not in gaps else (float("nan"),))) for leaf in leaves})
     of_models[4] = of_models[3]  # a tie
 
-    whole = [expected_of(scores, leaves) for scores in of_models]
+    whole = [expected_of(scores, leaves, rule) for scores in of_models]
     columns = []
     for name in names:
         estimates = [of[name] if name in of else each.get(name) for of, each in zip(of_models, whole, strict=True)]
@@ -92,10 +94,10 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
     subsets = [rng.sample(leaves, rng.randint(0, len(leaves))) for _ in range(N_SUBSETS)]
     page = open_page((folder_of_table / "index.html").as_uri())
     places = [[names.index(each) for each in subset] for subset in subsets]
-    told = page.evaluate(COMBINE, [nodes, columns, places, N_MODELS])
+    told = page.evaluate(COMBINE, [nodes, columns, places, N_MODELS, rule.replace(" ", "-")])
     n_compared = 0
     for subset, answer in zip(subsets, told, strict=True):
-        expected = [expected_of(scores, subset) for scores in of_models]
+        expected = [expected_of(scores, subset, rule) for scores in of_models]
         without = {name for name in names if not any(name in above_of(leaf) for leaf in subset)}
         assert {names[node] for node in answer["without"]} == without
         for node, (values, lows, highs, ranks, missing, n, code) in answer["made"]:
@@ -106,7 +108,7 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
             for model, estimate in enumerate(of_node):
                 if estimate.is_missing:
                     assert values[model] is lows[model] is ranks[model] is None
-                    assert code[model] == "-"
+                    assert code[model] == ("-" if missing[model] == n[model] else "p")
                     continue
                 n_compared += 1
                 assert abs(values[model] - estimate.value) <= 1e-12
@@ -116,7 +118,7 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
                 # Equal but for rounding is equal.
                 better = [each for each in of_node if each.value > estimate.value + 1e-12]
                 assert ranks[model] == 1 + len(better)
-    assert n_compared > 2_500
+    assert n_compared > (1_000 if rule == "complete" else 2_500)
 
 
 def above_of(name):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 STATIC = Path(__file__).parents[2] / "brainscore_web" / "leaderboard" / "static"
-MADE = {"made": {"revision": None, "newest": None, "notice": None, "schema": 1}}
+MADE = {"made": {"revision": None, "newest": None, "repository": None, "notice": None, "schema": 1}}
 
 
 @pytest.fixture(scope="session")

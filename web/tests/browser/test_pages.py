@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import math
 import re
 from xml.etree import ElementTree as ET
 
@@ -13,6 +14,7 @@ from scipy.special import stdtr
 
 from brainscore_core.records.comparison import compare_records
 from brainscore_core.records.run import RUN_FILE, Run
+from brainscore_core.statistics.averages import Estimate, average_tree
 from brainscore_core.statistics.correlations import correlation_over_models
 from brainscore_core.statistics.tests import holm
 from brainscore_web.leaderboard.made_up import MadeUp
@@ -323,6 +325,54 @@ def test_correlations_are_those_of_core(folder, board, open_page):
     few = page.evaluate("BrainScore.statistics.correlation([1, 2, null], [2, 3, 4])")
     assert few["n"] == 2
     assert np.isnan(few["r"])
+
+
+@pytest.mark.parametrize("rule", ["left out", "complete"])
+def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, open_page, rule):
+    """Averages, the order of rows, and both charts are those of Python, by the rule in the address."""
+    nodes, word = board["nodes"], rule.replace(" ", "-")
+    leaves = {
+        at: board["columns"].get(str(at)) or read_data(folder / f"data/columns/{nodes['slug'][at]}.js")
+        for at, is_leaf in enumerate(nodes["leaf"])
+        if is_leaf and nodes["counts"][at]
+    }
+    counted = [str(at) for at, counts in enumerate(nodes["counts"]) if counts]
+    parents = {at: str(nodes["parent"][int(at)]) for at in counted if nodes["parent"][int(at)] >= 0}
+    trees = []
+    for model in range(len(board["models"]["id"])):
+        scores = {
+            str(at): Estimate(math.nan if column["value"][model] is None else column["value"][model])
+            for at, column in leaves.items()
+        }
+        trees.append(average_tree(scores, parents, missing=rule))
+    v1, it = (str(nodes["id"].index(name)) for name in ("V1", "IT"))
+    page = open_page(f"{folder.as_uri()}/index.html")
+    told = "(node) => BrainScore.loadColumn(node).then(({ value }) => value.map((x) => x ?? NaN))"
+    as_published = page.evaluate(told, 0)
+    page.locator("#missing").select_option(word)
+    assert page.url.endswith(f"#missing={word}")
+    for node in {*parents.values()}:
+        expected = [tree[node].value for tree in trees]
+        assert page.evaluate(told, int(node)) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert page.evaluate(told, 0) != pytest.approx(as_published, nan_ok=True)
+    page.wait_for_function("BrainScore.view.column(0)")
+    top = page.evaluate("BrainScore.view.rows().rest[0]")
+    assert trees[top]["0"].value == max(tree["0"].value for tree in trees if not tree["0"].is_missing)
+    page.locator("nav").get_by_text("Explore").click()
+    ready(page)
+    assert page.locator("#missing").input_value() == word
+    both = [(tree[v1].value, tree[it].value) for tree in trees if not (tree[v1].is_missing or tree[it].is_missing)]
+    r = np.corrcoef(np.array(both).T)[0, 1]
+    assert page.locator("#correlation").inner_text().startswith(f"Pearson {r:.2f} [")
+    assert f"n = {len(both)} models" in page.locator("#correlation").inner_text()
+    slugs = ",".join(board["models"]["slug"][:3])
+    page = ready(open_page(f"{folder.as_uri()}/compare.html#models={slugs}&missing={word}"))
+    shown = page.locator("#table-differences tbody tr").filter(has=page.locator("th", has_text="Average")).locator("td")
+    values = ["incomplete" if tree["0"].is_missing else f"{tree['0'].value:.3f}" for tree in trees[:3]]
+    assert [text.split()[0] for text in shown.all_inner_texts()[:3]] == values
+    page.locator("#missing").select_option("zero")
+    page.go_back()
+    page.wait_for_function("(word) => document.getElementById('missing').value === word", word)
 
 
 def test_any_two_benchmarks_are_set_against_each_other(folder, board, open_page):

@@ -1,11 +1,12 @@
 """Test columns and averages against core's averages, comparisons and errors, which take one model at a time."""
 
 import dataclasses
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from brainscore_core.statistics.averages import average_tree, with_bounds
+from brainscore_core.statistics.averages import Missing, average_tree, with_bounds
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_web.leaderboard.columns import DETAILS, column_of_average, column_of_records
 from brainscore_web.leaderboard.computing import _Mean, _Part
@@ -26,8 +27,15 @@ def close(first, second, tolerance=1e-12):
     return np.nanmax(np.abs(first - second), initial=0) <= tolerance
 
 
-@pytest.mark.parametrize("change", ["none", "names", "errors", "influences"])
-def test_averages_are_those_of_core(change):
+@pytest.mark.parametrize(
+    ("change", "missing"),
+    [
+        *((change, "zero") for change in ("none", "names", "errors", "influences")),
+        ("none", "left out"),
+        ("errors", "complete"),
+    ],
+)
+def test_averages_are_those_of_core(change, missing):
     """Two nodes below one, of benchmarks that do and do not say how they err together; against `average_tree`."""
     changed = {
         "none": {},
@@ -49,9 +57,9 @@ def test_averages_are_those_of_core(change):
     parents = {names[0]: "one", names[1]: "one", names[2]: "two", names[3]: "two", names[4]: "top"}
     parents |= {names[5]: "top", "one": "top", "two": "top"}
     parts = {name: (each.column, each.scores) for name, each in computed.items()}
-    parts["one"] = _average([parts[names[0]], parts[names[1]]])[:2]
-    parts["two"] = _average([parts[names[2]], parts[names[3]]])[:2]
-    top, scores, joint = _average([parts[name] for name in ("one", "two", names[4], names[5])])
+    parts["one"] = _average([parts[names[0]], parts[names[1]]], missing)[:2]
+    parts["two"] = _average([parts[names[2]], parts[names[3]]], missing)[:2]
+    top, scores, joint = _average([parts[name] for name in ("one", "two", names[4], names[5])], missing)
     bounded = {
         name: dict(zip(of[name], with_bounds([each.estimate() for each in of[name].values()]), strict=True))
         for name in names
@@ -59,7 +67,7 @@ def test_averages_are_those_of_core(change):
     wanted = []
     for model in top.models:
         own = {name: bounded[name][model] for name in names if model in bounded[name]}
-        wanted.append(average_tree(own, parents)["top"])
+        wanted.append(average_tree(own, parents, missing=missing)["top"])
     assert close(top.value, [each.value for each in wanted])
     assert close(scores.error, [each.error for each in wanted])
     assert close(top.low, [each.interval()[0] for each in wanted])
@@ -70,7 +78,7 @@ def test_averages_are_those_of_core(change):
         assert np.allclose(joint.pair_errors, expected, rtol=1e-12, atol=1e-12, equal_nan=True)
     assert {"a", "p"} <= set(top.code)
     assert max(top.n) == 6
-    assert None not in top.low
+    assert (None in top.low) == (missing == "complete")
 
 
 def test_a_model_without_any_score_below_has_no_average():
@@ -87,16 +95,16 @@ def test_a_model_without_any_score_below_has_no_average():
     assert set(only) < set(column.models)
 
 
-def _average(parts):
+def _average(parts, missing="zero"):
     """Average (column, scores) as a build does; return the column, the scores and their joint errors."""
     mean = _Mean(
         {model: place for place, model in enumerate(sorted({m for column, _ in parts for m in column.models}))}
     )
     for column, scores in parts:
-        mean.add(_Part(column.models, scores, column.missing, max(column.n)))
+        mean.add(_Part(column.models, dict.fromkeys(get_args(Missing), scores), column.missing, max(column.n)))
     part = mean.result()
-    column, joint = column_of_average(part.models, part.scores, part.missing, part.n_below)
-    return column, part.scores, joint
+    column, joint = column_of_average(part.models, part.scores[missing], part.missing, part.n_below)
+    return column, part.scores[missing], joint
 
 
 def test_ranks_count_who_is_better_and_equal_scores_share_theirs():

@@ -1,8 +1,8 @@
 /**
  * Averages and ranks over some of the benchmarks, by the rules of `brainscore_core.statistics.averages`.
  *
- * A node is the mean of the nodes below it; one without any score counts as 0, and where none has a score the node has
- * none either. Benchmarks that are not chosen are no part of the tree.
+ * A node is the mean of the nodes below it; where none has a score the node has none either. Benchmarks that are not
+ * chosen are no part of the tree.
  */
 "use strict";
 (() => {
@@ -64,8 +64,8 @@
    * @param {{parent: number[], leaf: boolean[], counts: ?boolean[]}} nodes parents before children; a benchmark that
    *   doesn't count (simulated, or without any score) is in no average
    * @param {(leaf: number) => boolean} isChosen
-   * @returns {{parts: Map<number, Array<[number, number]>>, without: Set<number>}} for each node of which some, not all,
-   *   benchmarks are chosen: [node, weight] of what is to be added, nodes of which all are; and the nodes without any
+   * @returns {{parts: Map<number, number[]>, without: Set<number>}} for each node of which some, not all, benchmarks are
+   *   chosen: the nodes right below it that count; and the nodes without any
    */
   const plan = (nodes, isChosen) => {
     const children = childrenOf(nodes.parent);
@@ -83,45 +83,48 @@
       whole[node] = children[node].every((child) => whole[child]);
       counts[node] = kept.length > 0;
       if (children[node].every((child) => without.has(child))) without.add(node);
-      else if (!whole[node]) {
-        const below = kept.flatMap((child) => (whole[child] ? [[child, 1]] : parts.get(child)));
-        parts.set(
-          node,
-          below.map(([part, weight]) => [part, weight / kept.length]),
-        );
-      }
+      else if (!whole[node]) parts.set(node, kept);
     }
     return { parts, without };
   };
 
+  /** Return [node, weight] of the nodes, all of whose benchmarks are chosen, that a node is made of; see `plan`. */
+  const weights = (parts, node, weight = 1) => {
+    const below = parts.get(node);
+    return below ? below.flatMap((child) => weights(parts, child, weight / below.length)) : [[node, weight]];
+  };
+
   /**
    * Average columns.
-   * @param {Array<[object, number]>} parts columns and their weights
+   * @param {object[]} parts columns
    * @param {number} size of how many models
+   * @param {string} missing how a missing score counts: "zero", "left-out" or "complete", see `average_tree`
    * @returns {object} a Column. Its interval is the widest there can be, with errors that all go together: how they do
    *   is known where records are, not here; for the same reason ranks have no interval and there are no groups.
    */
-  const combine = (parts, size) => {
+  const combine = (parts, size, missing = "zero") => {
     const models = Array.from({ length: size }, (_, model) => model);
-    const sum = (name, model) => {
-      const there = parts.filter(([column]) => column.value[model] !== null);
-      if (!there.length || there.some(([column]) => column[name][model] === null)) return null;
-      return fsum(there.map(([column, weight]) => weight * column[name][model]));
+    const mean = (name, model) => {
+      const there = parts.filter((column) => column.value[model] !== null);
+      if (!there.length || (missing === "complete" && there.length < parts.length)) return null;
+      if (there.some((column) => column[name][model] === null)) return null;
+      return fsum(there.map((column) => column[name][model])) / (missing === "left-out" ? there : parts).length;
     };
     const countOf = (column, name, model) => {
       if (column[name]) return column[name][model];
       return name === "n" ? 1 : Number(column.value[model] === null); // a benchmark
     };
-    const count = (name, model) => parts.reduce((total, [column]) => total + countOf(column, name, model), 0);
-    const value = models.map((model) => sum("value", model));
-    const missing = models.map((model) => count("missing", model));
+    const count = (name, model) => parts.reduce((total, column) => total + countOf(column, name, model), 0);
+    const value = models.map((model) => mean("value", model));
+    const lacking = models.map((model) => count("missing", model));
+    const n = models.map((model) => count("n", model));
     return {
       value,
-      low: models.map((model) => sum("low", model)),
-      high: models.map((model) => sum("high", model)),
-      code: models.map((model) => (value[model] === null ? "-" : missing[model] ? "p" : "a")).join(""),
-      missing,
-      n: models.map((model) => count("n", model)),
+      low: models.map((model) => mean("low", model)),
+      high: models.map((model) => mean("high", model)),
+      code: models.map((model) => (lacking[model] === n[model] ? "-" : lacking[model] ? "p" : "a")).join(""),
+      missing: lacking,
+      n,
       rank: ranks(value),
       rank_low: models.map(() => null),
       rank_high: models.map(() => null),
@@ -130,5 +133,5 @@
     };
   };
 
-  BrainScore.averages = { fsum, ranks, childrenOf, plan, combine };
+  BrainScore.averages = { fsum, ranks, childrenOf, plan, weights, combine };
 })();

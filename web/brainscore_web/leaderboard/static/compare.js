@@ -112,7 +112,7 @@
     for (let node = nodes.parent.length - 1; node >= 0; node -= 1) {
       const own = without.has(node) ? [] : [[node, 1]];
       const number = nodes.leaf[node] && counts(node) ? [Number(has(node)), 1] : [0, 0];
-      const entry = { parts: nodes.leaf[node] ? [[node, 1]] : (parts.get(node) ?? own), n: number[0], of: number[1] };
+      const entry = { parts: nodes.leaf[node] ? [[node, 1]] : parts.has(node) ? averages.weights(parts, node) : own, n: number[0], of: number[1] };
       found.set(node, entry);
     }
     for (let node = nodes.parent.length - 1; node >= 0; node -= 1) {
@@ -173,6 +173,7 @@
     const { models, nodes, top } = board;
     const byId = (id) => document.getElementById(id);
     const [add, reference, rowsOf, told] = ["add", "reference", "rows", "told"].map(byId);
+    const regions = top.filter((node) => !nodes.leaf[node]);
     const placeOf = new Map(models.slug.map((slug, at) => [slug, at]));
     const href = (node) => `benchmarks/${nodes.slug[node]}.html`;
     let turn = 0;
@@ -272,12 +273,12 @@
         ...places.map((at, k) => element("option", { value: models.slug[at], selected: k === base }, models.name[at])),
       );
       rowsOf.value = ["all", "told"].includes(state.get("rows")) ? state.get("rows") : "top";
-      const wanted = rowsOf.value === "top" ? top.filter((node) => !nodes.leaf[node]) : nodes.id.map((_, node) => node);
+      const wanted = rowsOf.value === "top" ? regions : nodes.id.map((_, node) => node);
       let columns;
       let known;
       try {
-        const of = (node) => board.columns[node] ?? BrainScore.load(`columns/${nodes.slug[node]}`);
-        columns = new Map(await Promise.all(wanted.map(async (node) => [node, await of(node)])));
+        const needed = [...new Set([...wanted, ...regions])];
+        columns = new Map(await Promise.all(needed.map(async (node) => [node, await BrainScore.loadColumn(node)])));
         known = await load(places);
       } catch (error) {
         told.textContent = error.message;
@@ -293,23 +294,21 @@
           shared: shared.get(node),
           pairs: differences(shared.get(node).parts, places, value, code),
         }))
-        .filter(({ column }) => places.some((at) => column.value[at] !== null))
+        .filter(({ column }) => places.some((at) => column.value[at] !== null || column.code[at] === "p"))
         .filter(({ pairs }) => rowsOf.value !== "told" || pairs.some(({ holm }) => holm <= LEVEL));
-      overview(places);
+      overview(places, columns);
       drawn(places, base, compared);
       table(places, base, compared);
       document.documentElement.dataset.ready = "";
     }
 
-    function overview(places) {
-      const shown = top.filter(
-        (node) => !nodes.leaf[node] && places.some((at) => board.columns[node].value[at] !== null),
-      );
+    function overview(places, columns) {
+      const shown = regions.filter((node) => places.some((at) => columns.get(node).value[at] !== null));
       const series = places.map((at, k) => ({
         name: models.name[at],
         hue: k + 1,
         values: shown.map((node) => {
-          const { value, low, high } = board.columns[node];
+          const { value, low, high } = columns.get(node);
           return { value: value[at], low: low[at], high: high[at] };
         }),
       }));
@@ -404,6 +403,7 @@
         q: "not run yet",
         r: "running",
         h: "private",
+        p: "incomplete",
         "-": "no score below",
       };
       const cell = (pair, { n: number, of }) => {

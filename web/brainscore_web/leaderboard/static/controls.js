@@ -223,6 +223,12 @@
     setTimeout(() => (event.target.textContent = "Copy link to this view"), 2_000);
   });
 
+  // The address holds the view, not a place in the page.
+  byId("how").addEventListener("click", (event) => {
+    event.preventDefault();
+    byId("legend").scrollIntoView();
+  });
+
   // Menus close as others open, and with Escape.
   const menus = [...document.querySelectorAll("details.menu")];
   for (const menu of menus) {

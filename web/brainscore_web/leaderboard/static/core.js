@@ -104,10 +104,63 @@
     /** Call a function when somebody changes the address, or goes back. */
     onChange: (listener) => listeners.push(listener),
   };
+  const changed = () => {
+    for (const listener of listeners) listener();
+  };
   addEventListener("popstate", () => {
     current = readHash();
-    for (const listener of listeners) listener();
+    changed();
   });
+
+  // -- how missing scores count in averages: one choice for all pages --------------------------------------------------
+
+  const RULES = ["zero", "left-out", "complete"]; // as `brainscore_core.statistics.averages.Missing`
+
+  /** Return how missing scores count: one of RULES. */
+  BrainScore.missing = () => RULES[Math.max(0, RULES.indexOf(current.get("missing")))];
+
+  /** Name the data file of a node's column; null if `board` holds it. */
+  const fileOf = (node) => {
+    const { nodes, columns } = taken.get("board");
+    const isAverage = !nodes.leaf[node] && (nodes.counts?.[node] ?? true);
+    if (isAverage && BrainScore.missing() !== "zero") return `${BrainScore.missing()}/${nodes.slug[node]}`;
+    return columns[node] ? null : `columns/${nodes.slug[node]}`;
+  };
+
+  /** Return the column of a node if it has come. */
+  BrainScore.column = (node) => {
+    const file = fileOf(node);
+    return file === null ? taken.get("board").columns[node] : taken.get(file);
+  };
+
+  /** Load the column of a node. */
+  BrainScore.loadColumn = async (node) => {
+    const file = fileOf(node);
+    return file === null ? taken.get("board").columns[node] : BrainScore.load(file);
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    const select = document.getElementById("missing");
+    if (!select) return;
+    const follow = () => {
+      select.value = BrainScore.missing();
+      document.getElementById("rule").textContent = select.selectedOptions[0].textContent; // on paper
+    };
+    select.addEventListener("change", () => {
+      BrainScore.state.set({ missing: select.value === "zero" ? null : select.value }, { step: true });
+      changed();
+    });
+    BrainScore.state.onChange(follow);
+    follow();
+  });
+
+  // Links to other pages of the site keep it.
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest?.("a[href]");
+    if (BrainScore.missing() === "zero" || !link?.href.startsWith(base.href) || !link.pathname.endsWith(".html")) return;
+    const others = link.hash.slice(1).split("&").filter((pair) => pair && !pair.startsWith("missing="));
+    link.hash = [...others, `missing=${BrainScore.missing()}`].join("&");
+  }, true);
 
   // -- numbers and dates as text --------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@
     const all = nodes.id.map((_, node) => node);
     const leaves = all.filter((node) => nodes.leaf[node]);
     const bySlug = new Map(nodes.slug.map((slug, node) => [slug, node]));
-    const column = (node) => board.columns[node] ?? BrainScore.load(`columns/${nodes.slug[node]}`);
     const hrefs = models.slug.map((slug) => `models/${slug}.html`);
     const turns = { against: 0, cost: 0 };
 
@@ -39,7 +38,7 @@
       [byId("x").value, byId("y").value] = [nodes.slug[x], nodes.slug[y]];
       let of;
       try {
-        of = await Promise.all([column(x), column(y)]);
+        of = await Promise.all([x, y].map(BrainScore.loadColumn));
       } catch (error) {
         return failed("chart-against", error);
       }
@@ -151,7 +150,7 @@
       let of;
       let prices;
       try {
-        of = await column(node);
+        of = await BrainScore.loadColumn(node);
         prices =
           price === "parameters" ? models.parameters : (await BrainScore.load(`detail/${nodes.slug[node]}`))[price];
       } catch (error) {

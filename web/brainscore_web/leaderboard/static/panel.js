@@ -114,7 +114,7 @@
         "p",
         {},
         `${format.count(n - missing)} of ${format.count(n)} benchmarks have a score. `,
-        missing > 0 && column.value[model] !== null && "A missing score counts as 0 in the mean.",
+        missing > 0 && column.value[model] !== null && (BrainScore.missing() === "zero" ? "A missing score counts as 0 in the mean." : "Missing scores are left out of the mean."),
         column.reweighted && " Only selected benchmarks count; the interval is an upper bound.",
       ),
       element(

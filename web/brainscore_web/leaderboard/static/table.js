@@ -328,7 +328,7 @@
     const wanted = columns.slice(sight.left, sight.right);
     if (by !== null) wanted.push(by);
     for (const node of wanted) {
-      const key = `${node} ${view.isReweighted() ? state.get("without") : ""}`;
+      const key = `${node} ${BrainScore.missing()} ${view.isReweighted() ? state.get("without") : ""}`;
       if (view.column(node) || asked.has(key)) continue;
       asked.add(key);
       view

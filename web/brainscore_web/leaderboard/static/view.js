@@ -6,7 +6,6 @@
   const board = BrainScore.taken("board");
   const { models, nodes } = board;
   const children = averages.childrenOf(nodes.parent);
-  const loaded = new Map(Object.entries(board.columns).map(([node, column]) => [Number(node), column]));
   const nodeOf = new Map(nodes.slug.map((slug, node) => [slug, node]));
   const modelOf = new Map(models.slug.map((slug, model) => [slug, model]));
   const roots = nodes.parent.flatMap((parent, node) => (parent < 0 && hasLeaf(node) ? [node] : []));
@@ -16,7 +15,7 @@
   }
   const rootOf = nodes.parent.map(() => 0);
   nodes.parent.forEach((parent, node) => (rootOf[node] = parent < 0 ? node : rootOf[parent]));
-  const hasValues = (node) => loaded.get(node)?.value.some((value) => value !== null);
+  const hasValues = (node) => board.columns[node]?.value.some((value) => value !== null);
   const main = roots.find(hasValues) ?? board.top.find(hasValues) ?? roots[0] ?? null; // what rows are sorted by at first; null: names
 
   /** Open without being asked: above what has its scores in the first file, below the root that rows are sorted by. */
@@ -76,7 +75,7 @@
   };
 
   const weighing = () => {
-    const key = isReweighted() ? state.get("without") : "";
+    const key = isReweighted() ? `${state.get("without")} ${BrainScore.missing()}` : "";
     if (weighed.key !== key) {
       const made = key ? averages.plan(nodes, isChosenAmong(nodesIn("without"))) : { parts: new Map(), without: new Set() };
       weighed = { key, made: new Map(), ...made };
@@ -87,23 +86,19 @@
   /** Return the column of a node if all that it needs has come; else undefined. */
   const column = (node) => {
     const { parts, made } = weighing();
-    if (!parts.has(node)) return loaded.get(node);
+    if (!parts.has(node)) return BrainScore.column(node);
     if (!made.has(node)) {
-      const needed = parts.get(node).map(([part, weight]) => [loaded.get(part), weight]);
-      if (needed.some(([each]) => !each)) return undefined;
-      made.set(node, averages.combine(needed, models.id.length));
+      const needed = parts.get(node).map(column);
+      if (needed.some((each) => !each)) return undefined;
+      made.set(node, averages.combine(needed, models.id.length, BrainScore.missing()));
     }
     return made.get(node);
   };
 
-  const fetchColumn = async (node) => {
-    if (!loaded.has(node)) loaded.set(node, await BrainScore.load(`columns/${nodes.slug[node]}`));
-  };
-
   /** Load what the column of a node needs. */
-  const need = async (node) => {
-    const parts = weighing().parts.get(node)?.map(([part]) => part) ?? [node];
-    await Promise.all(parts.map(fetchColumn));
+  const need = (node) => {
+    const parts = weighing().parts.get(node);
+    return parts ? Promise.all(parts.map(need)) : BrainScore.loadColumn(node);
   };
 
   // -- rows -----------------------------------------------------------------------------------------------------------
@@ -112,6 +107,7 @@
   const byName = models.name.map((_, model) => model).sort((a, b) => collator.compare(models.name[a], models.name[b]));
   const placeByName = [];
   byName.forEach((model, place) => (placeByName[model] = place));
+  const hasScore = models.id.map((_, model) => board.top.some((node) => board.columns[node].value[model] !== null));
   const searched = models.id.map((id, model) => `${models.name[model]} ${id} ${models.family[model] ?? ""}`.toLowerCase());
 
   /** Return the node that rows are sorted by, or null for names; and in which direction. */
@@ -181,6 +177,7 @@
         const [x, y] = [values[a], values[b]];
         if (x === null || y === null) {
           if (x !== y) return x === null ? 1 : -1; // without a score at the end, in either direction
+          if (hasScore[a] !== hasScore[b]) return hasScore[a] ? -1 : 1;
         } else if (x !== y) return x < y ? -sign : sign;
         return placeByName[a] - placeByName[b];
       }
@@ -221,6 +218,7 @@
     q: ["not run", "not run yet"],
     r: ["running", "running now"],
     h: ["private", "private: this score may not be shown"],
+    p: ["incomplete", "some of its benchmarks have no score"],
     "-": ["none", "none of its benchmarks has a score"],
   };
 
