@@ -124,7 +124,7 @@ def test_state_is_in_the_address(site, open_page):
 def test_going_back_restores_the_state(site, open_page):
     page = open_page(site + "index.html#a=1")
     page.evaluate("BrainScore.state.onChange(() => { globalThis.heard = BrainScore.state.get('a'); })")
-    page.evaluate("BrainScore.state.set({a: '2'}, {step: true})")
+    page.evaluate("BrainScore.state.set({a: '2'})")
     page.evaluate("history.back()")
     page.wait_for_function("globalThis.heard === '1'")
     page.evaluate("location.hash = '#a=%E0%A4%A'")  # cut off in the middle of a letter

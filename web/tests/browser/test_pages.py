@@ -295,6 +295,8 @@ def test_models_are_added_and_taken_away(folder, board, open_page):
     page.go_back()
     page.locator(".chips li").nth(4).wait_for(state="detached")
     assert page.locator(".chips li").count() == 4
+    page = ready(open_page(f"{folder.as_uri()}/compare.html#models={slugs[3]},nobody"))
+    assert page.locator("#told").inner_text() == "No model of this board is called \u201cnobody\u201d."
 
 
 def test_students_t_is_that_of_scipy_and_holm_that_of_core(folder, open_page):

@@ -399,12 +399,87 @@ def test_rows_are_copied_as_text(table, board_of_table):
     assert {line.split("\t")[0] for line in lines[1:]} == {"heron_004", "heron_007"}
 
 
-def test_going_back_brings_the_view_back(table):
+def test_going_back_undoes_a_sort_an_expansion_and_a_filter_one_by_one(table):
     page = table("#sort=V2")
-    page.evaluate("location.hash = '#sort=V4'")
-    page.wait_for_function("document.querySelector('th[aria-sort=descending]').innerText.startsWith('V4')")
-    page.go_back()
-    page.wait_for_function("document.querySelector('th[aria-sort=descending]').innerText.startsWith('V2')")
+    views = []
+
+    def see():
+        views.append(
+            page.evaluate("[BrainScore.view.sorting().by, BrainScore.table.columns().length, found.innerText]")
+        )
+
+    see()
+    page.locator("thead .sort", has_text="V4").click()
+    see()
+    page.locator("th.score[data-node='2'] .expand").click()
+    see()
+    page.locator("#q").press_sequentially("heron 00")  # all letters are one step
+    see()
+    page.locator("#filters summary").click()
+    page.locator("#family").select_option("Lynx")
+    see()
+    assert [len({view[part] for view in views}) for part in range(3)] == [2, 2, 3]
+    for view in reversed(views[:-1]):
+        page.go_back()
+        assert (
+            page.evaluate("[BrainScore.view.sorting().by, BrainScore.table.columns().length, found.innerText]") == view
+        )
+    assert page.locator("#q").input_value() == page.locator("#family").input_value() == ""
+
+
+CUT_OFF = """(node) => {
+  const head = document.querySelector(`th[data-node="${node}"]`);
+  const parts = [...head.querySelectorAll(".name span, .second > *")];
+  const isInside = (it, around) => {
+    const { left, right, bottom } = around.getBoundingClientRect();
+    return [...it.getClientRects()].every((box) => box.left >= left && box.right <= right && box.bottom <= bottom);
+  };
+  const cells = `#rows td[aria-colindex="${head.getAttribute("aria-colindex")}"] .tight`;
+  const intervals = [...document.querySelectorAll(cells)];
+  const isCut = (it) => it.scrollWidth > it.clientWidth || !isInside(it, it.parentElement);
+  return {
+    parts: parts.map((it) => it.innerText),
+    cut: parts.filter((it) => !isInside(it, head)).length + intervals.filter(isCut).length,
+    broken: parts.filter((it) => it.getClientRects().length > 1).length,
+    intervals: intervals.length > 5,
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_names_tags_and_intervals_below_zero_are_whole(table, board_of_table, width):
+    """Names break at dots and before capitals only; the tag, the number of neuroids and the arrow are all seen."""
+    node = board_of_table[0]["nodes"]["id"].index("Fir2021.V1-pls")
+    page = table("#open=simulated&sort=Fir2021.V1-pls&closed=average", viewport={"width": width, "height": 900})
+    page.wait_for_function("(node) => BrainScore.view.column(node)", node)
+    page.evaluate(
+        """(node) => {
+          BrainScore.view.nodes.name[node] = "SimulatedCortex2026.V1-pls";
+          const column = BrainScore.view.column(node);
+          Object.assign(column, { low: column.low.map(() => -0.12), high: column.high.map(() => -0.05) });
+          BrainScore.table.update();
+          document.getElementById("scroller").scrollLeft = 1e4;
+        }""",
+        node,
+    )
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    parts = ["Simulated", "Cortex2026.", "V1-", "pls", "168 neuroids", "simulated", "\u2193"]
+    assert page.evaluate(CUT_OFF, node) == {"parts": parts, "cut": 0, "broken": 0, "intervals": True}
+
+
+def test_models_with_any_score_come_before_those_with_none(folder_of_table, board_of_table, open_page, tmp_path):
+    board, columns = board_of_table
+    leaf = board["nodes"]["id"].index("Birch2003.V1-pls")
+    without = [model for model, value in enumerate(columns[leaf]["value"]) if value is None]
+    of_top = {place: {**column, "value": [*column["value"]]} for place, column in board["columns"].items()}
+    for column in of_top.values():
+        column["value"][without[0]] = None
+    site = shutil.copytree(folder_of_table, tmp_path / "site")
+    (site / "data/board.js").write_text(f"BrainScore.take('board', {json.dumps({**board, 'columns': of_top})});")
+    page = open_page((site / "index.html").as_uri() + "#open=V1&sort=Birch2003.V1-pls")
+    page.wait_for_function("BrainScore.view.column(BrainScore.view.sorting().by)")
+    last = page.evaluate("BrainScore.view.rows().rest")[-len(without) :]
+    assert last == [*without[1:], without[0]]
 
 
 def test_what_an_address_gets_wrong_is_left_out(table):

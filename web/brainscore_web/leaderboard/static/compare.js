@@ -185,7 +185,7 @@
         .filter((at) => at !== undefined)
         .slice(0, MOST);
     const choose = (places) => {
-      state.set({ models: places.map((at) => models.slug[at]) }, { step: true });
+      state.set({ models: places.map((at) => models.slug[at]) });
       show();
     };
 
@@ -261,6 +261,8 @@
       const mine = turn;
       const places = chosen();
       chips(places);
+      const unknown = state.list("models").filter((slug) => !placeOf.has(slug));
+      if (unknown.length) told.textContent = `No model of this board is called ${unknown.map((slug) => `\u201c${slug}\u201d`).join(", ")}.`;
       byId("overview").hidden = byId("differences").hidden = places.length < 2;
       document.documentElement.dataset.ready = "";
       if (places.length < 2) return;

@@ -19,12 +19,15 @@
     for (const name of INPUTS) byId(name).value = state.get(name) ?? (name === "below" ? "interval" : "");
   };
 
+  let typed = null; // where somebody types: all of it is one step back
   for (const name of INPUTS) {
     byId(name).addEventListener("input", (event) => {
       const value = event.target.value;
-      state.set({ [name]: name === "below" && value === "interval" ? null : value });
+      state.set({ [name]: name === "below" && value === "interval" ? null : value }, { step: typed !== name });
+      typed = event.target.matches("input") ? name : null;
       BrainScore.table.update();
     });
+    byId(name).addEventListener("blur", () => (typed = null));
   }
 
   const chips = () =>
@@ -253,6 +256,7 @@
   fill("training", models.training);
   const start = () => {
     showState();
+    if (byId("columns").open) showChoices();
     BrainScore.table.update();
     BrainScore.panel.update();
   };

@@ -87,9 +87,9 @@
     /**
      * Change the address, without loading anything.
      * @param {Object<string, string|string[]|null>} changes null, "" and [] take a name away
-     * @param {{step?: boolean}} options whether the button "back" comes here again
+     * @param {{step?: boolean}} options whether the button "back" undoes it
      */
-    set(changes, { step = false } = {}) {
+    set(changes, { step = true } = {}) {
       for (const [name, value] of Object.entries(changes)) {
         const text = Array.isArray(value) ? value.join(",") : value;
         if (text === null || text === undefined || text === "") current.delete(name);
@@ -147,7 +147,7 @@
       document.getElementById("rule").textContent = select.selectedOptions[0].textContent; // on paper
     };
     select.addEventListener("change", () => {
-      BrainScore.state.set({ missing: select.value === "zero" ? null : select.value }, { step: true });
+      BrainScore.state.set({ missing: select.value === "zero" ? null : select.value });
       changed();
     });
     BrainScore.state.onChange(follow);

@@ -197,9 +197,9 @@
     if (into.children.length !== children.length || children.some((child, i) => child !== into.children[i])) into.replaceChildren(...children);
   };
 
-  /** Let a long name break at its dots, and within what lies between them only where that is too long for a line. */
+  /** Let a long name break at dots and before capitals, and elsewhere only where a part is too long for a line. */
   const breakable = (name) =>
-    name.split(/(?<=[.:/_-])/).flatMap((part) => [element("span", { class: part.length < 13 ? "whole" : null }, part), element("wbr")]);
+    name.split(/(?<=[.:/_-])|(?<=[a-z0-9])(?=[A-Z])|(?<=[0-9])(?=[a-z])/).flatMap((part) => [element("span", { class: part.length < 13 ? "whole" : null }, part), element("wbr")]);
 
   const arrow = (descending) => element("span", { class: "arrow", "aria-hidden": "true" }, descending ? "\u2193" : "\u2191");
   const counted = (node) => ["n\u00a0=\u00a0", view.countOf(node).split(" ")[0], element("span", { class: "heard" }, " benchmarks")];
