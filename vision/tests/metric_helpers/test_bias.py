@@ -86,8 +86,9 @@ def test_one_cell_runs(bias):
 def test_weak_models_have_their_truth():
     results = json.loads((ROOT / "perf" / "results" / "weak_models.json").read_text())
     assert "{measured} weak_models\n" in PAGE
-    assert len(results) == 16
-    cells = [(int(name.split()[0]), int(q), row[q]) for name, row in results.items() for q in ("3", "10", "40")]
+    found = [(*name.split()[:2], row) for name, row in results.items()]
+    cells = [(int(n), int(q), row[q]) for name, n, row in found if name == "ridgecv_kfold" for q in ("3", "10", "40")]
+    assert len(cells) >= 16 * 3
     assert min(cell["coverage"] for _, _, cell in cells) >= 0.93
     assert max(abs(cell["bias"]) for n, _, cell in cells if n >= 100) < 0.0125
     assert max(abs(cell["bias"]) for _, q, cell in cells if q > 3) < 0.025

@@ -59,12 +59,18 @@ def unique_names(names: Labels) -> Labels:
 
 
 def attach_geometry_error(
-    score: Score, influences: Influences | None, stimuli: Labels, neuroids: Labels, *, scale: Scale
+    score: Score,
+    influences: Influences | None,
+    stimuli: Labels,
+    neuroids: Labels,
+    *,
+    scale: Scale,
+    tails: float = 0.75,
 ) -> Score:
     """Write a standard error and an interval into a 0-d score as `attach_influence`, or the reason for their absence.
 
-    The interval is symmetric on the given scale. Without influences, the score is undefined without some stimulus or
-    neuroid.
+    The interval is symmetric on the given scale; `tails` is the factor of `tail_freedom`. Without influences, the score
+    is undefined without some stimulus or neuroid.
     """
     if np.isnan(score.item()):
         return declare_no_error(score, "the score is undefined")
@@ -74,7 +80,9 @@ def attach_geometry_error(
     influence = Influence.of_margins(
         unique_names(stimuli), names, influences.stimuli, influences.neuroids, influences.cells
     )
-    return attach_influence(score, replace(influence, interval_freedom=tail_freedom(influence.by_unit)), scale=scale)
+    return attach_influence(
+        score, replace(influence, interval_freedom=tail_freedom(influence.by_unit, tails)), scale=scale
+    )
 
 
 def on_both_sides(influence: Influence) -> Influence:

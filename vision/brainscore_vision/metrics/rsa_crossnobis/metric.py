@@ -57,6 +57,7 @@ COMPARISONS = {
     "whitened_pearson": {"whitened": True, "centred": True},
 }
 NOISE = ("none", "diagonal", "shrinkage")
+_TAILS_OF_LENGTH = 1 / 3  # fitted to simulated counts: a length has fourth powers of responses, with heavier tails
 _MIXED = "weights by a shrunk covariance mix neuroids, and how a new one would move the score is unknown"
 
 
@@ -138,7 +139,9 @@ class CrossnobisSimilarity(Metric):
         if np.isfinite(score.item()):
             kind = COMPARISONS[self._comparison]
             influences = whitened_influences(model, measured, responses, present, length=length, **kind)
-        return attach_geometry_error(score, influences, read.stimuli, read.neuroids, scale="identity")
+        return attach_geometry_error(
+            score, influences, read.stimuli, read.neuroids, scale="fisher", tails=_TAILS_OF_LENGTH
+        )
 
     def _product(self, first: Floats, second: Floats) -> float:
         return distance_product(first, second, **COMPARISONS[self._comparison])
