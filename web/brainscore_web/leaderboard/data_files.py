@@ -67,6 +67,7 @@ __all__ = [
     "aligned_details",
     "benchmark_content",
     "board_content",
+    "data_package",
     "model_content",
     "scores_of_leaves",
     "script",
@@ -311,8 +312,32 @@ def similarity_content(places: list[int], scores: Floats) -> dict[str, Any]:
 
 # -- downloads ---------------------------------------------------------------------------------------------------------
 
-TABLE = ("model", "benchmark", "score", "low", "high", "bounded", "rank", "status", "simulated")
-"""Columns of the downloads, with a row for each model and benchmark."""
+TABLE = {
+    "model": ("string", "identifier of the model"),
+    "benchmark": ("string", "identifier of the benchmark"),
+    "score": ("number", "0 is chance, 1 the noise ceiling; empty: none, see status"),
+    "low": ("number", "start of the 95 % interval"),
+    "high": ("number", "end of the 95 % interval"),
+    "bounded": ("boolean", "whether the interval is an upper bound"),
+    "rank": ("integer", "one more than the number of models with a higher score"),
+    "status": ("string", "scored, or reason for a missing score"),
+    "simulated": ("boolean", "whether the benchmark is simulated, so that it is in no average"),
+}
+"""Columns of the downloads, with a row for each model and benchmark: type and meaning."""
+
+
+def data_package(made: Mapping[str, Any], *, has_parquet: bool) -> dict[str, Any]:
+    """Describe the downloads as a Data Package (https://specs.frictionlessdata.io); `made` is as in ``board``."""
+    fields = [{"name": name, "type": kind, "description": text} for name, (kind, text) in TABLE.items()]
+    table = {"fields": fields, "primaryKey": ["model", "benchmark"], "missingValues": [""]}
+    formats = ("csv", "json", *(("parquet",) if has_parquet else ()))
+    scores = [
+        {"name": f"scores-{end}", "path": f"data/scores.{end}", "format": end, "schema": table} for end in formats
+    ]
+    board = {"name": "board", "path": "data/board.json", "format": "json", "schema": "static/board.schema.json"}
+    about = {"title": "Scores of models on benchmarks", "created": made["newest"], "version": made["revision"]}
+    known = {name: value for name, value in about.items() if value is not None}
+    return {"name": "brain-score", **known, "resources": [*scores, board]}
 
 
 def table_rows(node: Node, column: Mapping[str, Any], models: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -353,8 +378,8 @@ def write_parquet(table: Path, target: Path) -> bool:
         from pyarrow import compute, csv, parquet
     except ImportError:
         return False
-    types = dict.fromkeys(TABLE, pa.string()) | dict.fromkeys(("score", "low", "high"), pa.float64())
-    types |= {"rank": pa.int64(), "bounded": pa.bool_(), "simulated": pa.bool_()}
+    arrow = {"string": pa.string(), "number": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}
+    types = {name: arrow[kind] for name, (kind, _) in TABLE.items()}
     rows = csv.read_csv(table, convert_options=csv.ConvertOptions(column_types=types))
     columns = [
         compute.replace_substring_regex(column, "^'", "") if kind == pa.string() else column

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 from collections import Counter
@@ -135,9 +136,11 @@ def write_site(
 
 def _write_single(site: _Site, board: Board, run: Run | None) -> None:
     site.write("data/board.js", script("board", site.content))
+    site.write("data/board.json", _json(site.content))
     status = data_files.status_content(board, run)
     site.write("data/status.js", script("status", status))
     has_parquet = data_files.write_parquet(*(site.folder / f"data/scores.{end}" for end in ("csv", "parquet")))
+    site.write("datapackage.json", _json(data_files.data_package(site.content["made"], has_parquet=has_parquet)))
     more: dict[str, dict[str, object]] = {
         "status": {"data": status},
         "index": {"has_parquet": has_parquet, "scored": data_files.scored_counts(status)},
@@ -169,7 +172,7 @@ def _write_nodes(file: Path, site: _Site, board: Board, catalogue: Catalogue, wo
     of_nodes = []
     with ExitStack() as held:
         csv, json_ = (held.enter_context((site.folder / f"data/scores.{end}").open("wb")) for end in ("csv", "json"))
-        csv.write(_encoded(data_files.table_csv([data_files.TABLE])))
+        csv.write(_encoded(data_files.table_csv([[*data_files.TABLE]])))
         separator = b"[\n"
         for rows in workers.map(_write_node, tasks):
             csv.write(rows.csv)
@@ -258,6 +261,10 @@ def _write_some_tiles(share: tuple[Path, range, dict[int, str]]) -> None:
     for at, name in enumerate(names):
         of_tile = codes.reshape(len(coded), len(names), BLOCK, BLOCK)[:, at]
         site.write(f"data/pairs/{name}.js", script(f"pairs/{name}", tile_file(list(coded), of_tile)))
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def _encoded(text: str) -> bytes:

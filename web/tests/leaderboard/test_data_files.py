@@ -4,12 +4,19 @@ import csv
 import dataclasses
 import io
 import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
 
 import pytest
 
 from brainscore_core.records.record import record_path
 from brainscore_web.leaderboard.catalogue import ModelEntry
 from brainscore_web.leaderboard.data_files import script, table_csv
+from brainscore_web.leaderboard.serving import make_server
 from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.tree import slugs
 
@@ -62,6 +69,48 @@ def test_downloads_hold_the_same_and_every_pair_once(records, source, made, tmp_
     assert any(row["model"] == f"'{model}" and row["score"] for row in told)
     scores = {(each.model, each.benchmark): each.score for each in made.records()}
     assert all(row["score"] == scores.get((row["model"], row["benchmark"])) for row in rows if row["model"] != model)
+
+
+def test_numbers_are_described_by_a_schema_and_a_data_package(first, read):
+    jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
+    site = first / "site"
+    package, board = (json.loads((site / name).read_text()) for name in ("datapackage.json", "data/board.json"))
+    schema = json.loads((site / "static/board.schema.json").read_text())
+    assert board == read(site, "board")
+    check = jsonschema.Draft202012Validator(schema)
+    check.check_schema(schema)
+    check.validate(board)
+    for part, name in (("models", "year"), ("nodes", "parent"), ("columns", "0")):
+        with pytest.raises(jsonschema.ValidationError):
+            check.validate({**board, part: {**board[part], name: ["2012"]}})
+    of_path = {resource["path"]: resource for resource in package["resources"]}
+    assert {path for path in of_path if not (site / path).is_file()} == set()
+    with (site / "data/scores.csv").open(newline="", encoding="utf-8") as stream:
+        heading = next(csv.reader(stream))
+    assert [field["name"] for field in of_path["data/scores.csv"]["schema"]["fields"]] == heading
+    assert (site / of_path["data/board.json"]["schema"]).is_file()
+
+
+@pytest.mark.parametrize(("language", "program"), [("py", sys.executable), ("js", "node")])
+def test_snippets_of_the_page_read_the_numbers(first, language, program, tmp_path):
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
+    page = (Path(__file__).parents[3] / "docs/how-to/read_the_numbers.md").read_text(encoding="utf-8")
+    (snippet,) = re.findall(rf"^```{language}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len([line for line in snippet.splitlines() if line]) <= 5
+    with make_server(first / "site") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        script = tmp_path / f"read.m{language}"
+        script.write_text(snippet.replace("https://example.org/", f"http://127.0.0.1:{server.server_port}/"))
+        said = subprocess.run([program, script], capture_output=True, text=True, check=True, timeout=60).stdout
+        server.shutdown()
+    board = json.loads((first / "site/data/board.json").read_text())
+    if language == "js":
+        best, value, *_ = said.split()
+        assert float(value) == max(x for x in board["columns"]["0"]["value"] if x is not None)
+        assert board["columns"]["0"]["value"][board["models"]["id"].index(best)] == float(value)
+    else:
+        assert said.startswith("benchmark")
 
 
 def test_file_names_are_safe_and_never_equal():

@@ -379,4 +379,6 @@ def test_a_folder_and_a_commit_show_the_same(first, records, made, tmp_path, con
     assert one.keys() == two.keys()
     differ = {path for path in one if one[path] != two[path]}
     assert "data/board.js" in differ
-    assert all(path.endswith((".html", "data/board.js")) for path in differ)  # which name the commit
+    assert all(
+        path.endswith((".html", "data/board.js", "data/board.json", "datapackage.json")) for path in differ
+    )  # which name the commit
