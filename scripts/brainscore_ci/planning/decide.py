@@ -332,6 +332,6 @@ def _previews(draft: _Draft, touched: Mapping[PluginName, _Touched]) -> list[Pai
     return [pair for pair in pairs if not pair.private][: draft.policy.most_previews]
 
 
-def _listing(paths: Sequence[str], most: int = 3) -> str:
-    first = ", ".join(map(repr, paths[:most]))
-    return first + (f" and {len(paths) - most} more" if len(paths) > most else "")
+def _listing(paths: Sequence[str]) -> str:
+    first = ", ".join(map(repr, paths[:3]))
+    return first + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")

@@ -12,13 +12,14 @@ from brainscore_core.errors import count
 
 __all__ = ["describe_pairs", "duration", "format_plan"]
 
+MOST = 50
 _FEW = 3  # names of models or benchmarks
 
 
-def format_plan(plan: Plan, *, most: int = 50) -> str:
+def format_plan(plan: Plan) -> str:
     """Return a plan as text: tests and scores with reasons and costs, omissions and refusals.
 
-    At most `most` plugins and groups of pairs are listed; the JSON form has all.
+    At most `MOST` plugins and groups of pairs are listed; the JSON form has all.
     """
     title = f"{count(len(plan.changed), 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"
     sections: list[tuple[str, Iterable[str]]] = [(title, [plain(note) for note in plan.notes])]
@@ -42,9 +43,9 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
         sections.append(("Left out", _skips(plan.skipped)))
     lines: list[str] = []
     for title, entries in sections:
-        visible = list(itertools.islice(entries, most + 1))
-        if len(visible) > most:
-            visible[most:] = ["... (--json shows all)"]
+        visible = list(itertools.islice(entries, MOST + 1))
+        if len(visible) > MOST:
+            visible[MOST:] = ["... (--json shows all)"]
         lines += [
             f"{title}{':' if visible else ''}",
             *(f"  {line}" for text in visible for line in text.splitlines()),

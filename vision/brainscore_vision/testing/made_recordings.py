@@ -220,13 +220,13 @@ def of_stimuli(assembly: Array, stimuli: StimulusSet, *, n_repetitions: int | No
     return part
 
 
-def as_features(recordings: Array, *, at_least: int = 30, seed: int = 0) -> Array:
-    """Return recordings as the features of a model, copied with a little noise up to a number of neuroids."""
+def as_features(recordings: Array) -> Array:
+    """Return recordings as the features of a model, copied with a little noise up to 30 neuroids."""
     n_neuroids = recordings.sizes["neuroid"]
-    if n_neuroids >= at_least:
+    if n_neuroids >= 30:
         return recordings
-    copies = recordings.isel(neuroid=np.arange(-(-at_least // n_neuroids) * n_neuroids) % n_neuroids)
-    noise = np.random.default_rng(seed).standard_normal(copies.shape) * 0.05 * float(np.nanstd(recordings.values))
+    copies = recordings.isel(neuroid=np.arange(-(-30 // n_neuroids) * n_neuroids) % n_neuroids)
+    noise = np.random.default_rng(0).standard_normal(copies.shape) * 0.05 * float(np.nanstd(recordings.values))
     return copies.copy(data=copies.values + noise)
 
 

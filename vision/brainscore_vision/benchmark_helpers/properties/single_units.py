@@ -128,14 +128,14 @@ def centres_of(maps: Floats, position_y: Floats, position_x: Floats) -> Floats:
     return centres
 
 
-def units_near(centres: Floats, position: ArrayLike, delta: float = RF_DELTA) -> Indices:
-    """Return the units whose field is centred within `delta` degrees of (y, x); `NotApplicableError` if none is."""
+def units_near(centres: Floats, position: ArrayLike) -> Indices:
+    """Return the units whose field is centred within `RF_DELTA` degrees of (y, x); `NotApplicableError` if none is."""
     distances = np.linalg.norm(centres - np.asarray(position), axis=1)
-    units: Indices = np.flatnonzero(distances <= delta)
+    units: Indices = np.flatnonzero(distances <= RF_DELTA)
     if not len(units):
         closest = float(np.nanmin(distances)) if not np.isnan(distances).all() else float("nan")
         raise NotApplicableError(
-            f"None of {len(centres)} units has its receptive field within {delta} degrees of the stimuli at "
+            f"None of {len(centres)} units has its receptive field within {RF_DELTA} degrees of the stimuli at "
             f"(y, x) = {np.asarray(position).tolist()}; the closest is {closest:.3g} degrees away "
             f"({int(np.isnan(distances).sum())} do not respond). Choose a layer with denser receptive fields."
         )

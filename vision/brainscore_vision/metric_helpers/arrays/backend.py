@@ -61,8 +61,8 @@ class Backend(Protocol):
         """Solve ``(factor factor^T) x = right`` for a lower Cholesky factor."""
         ...
 
-    def solve_triangular(self, factor: Array, right: Array, *, transposed: bool = False) -> Array:
-        """Solve ``factor x = right`` (``factor^T x = right`` if transposed) for a lower triangular factor."""
+    def solve_triangular(self, factor: Array, right: Array) -> Array:
+        """Solve ``factor x = right`` for a lower triangular factor."""
         ...
 
     def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:
@@ -111,8 +111,8 @@ class NumpyBackend:
         solution: Floats = linalg.cho_solve((factor, True), right, check_finite=False)
         return solution
 
-    def solve_triangular(self, factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
-        solution: Floats = linalg.solve_triangular(factor, right, lower=True, trans=int(transposed), check_finite=False)
+    def solve_triangular(self, factor: Floats, right: Floats) -> Floats:
+        solution: Floats = linalg.solve_triangular(factor, right, lower=True, check_finite=False)
         return solution
 
     def subtract_symmetric(self, squares: Floats, first: Floats, second: Floats) -> None:
@@ -159,9 +159,7 @@ class TorchBackend:
     def cho_solve(self, factor: Array, right: Array) -> Array:
         return self.xp.cholesky_solve(right, factor)
 
-    def solve_triangular(self, factor: Array, right: Array, *, transposed: bool = False) -> Array:
-        if transposed:
-            return self.xp.linalg.solve_triangular(factor.T, right, upper=True)
+    def solve_triangular(self, factor: Array, right: Array) -> Array:
         return self.xp.linalg.solve_triangular(factor, right, upper=False)
 
     def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:

@@ -76,15 +76,13 @@ class StreamedFeatures:
         features: ArrayLike | ColumnBlocks,
         *,
         coords: Mapping[str, ArrayLike] | None = None,
-        neuroid_ids: ArrayLike | None = None,
     ) -> None:
         self.blocks = ColumnBlocks.of(features)
         self.shape = self.blocks.shape
         presentation, neuroid = self.dims
         named = {Defaults.stimulus_coord: (presentation, np.asarray(stimulus_ids))}
         named.update({name: (presentation, np.asarray(values)) for name, values in (coords or {}).items()})
-        columns = np.arange(self.shape[1]) if neuroid_ids is None else np.asarray(neuroid_ids)
-        named[Defaults.neuroid_coord] = (neuroid, columns)
+        named[Defaults.neuroid_coord] = (neuroid, np.arange(self.shape[1]))
         sizes = dict(zip(self.dims, self.shape, strict=True))
         wrong = [f"{name}: {len(values)}" for name, (dim, values) in named.items() if len(values) != sizes[dim]]
         if wrong:

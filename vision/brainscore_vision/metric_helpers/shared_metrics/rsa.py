@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["RSACeiling", "split_subjects"]
 
 
-def split_subjects(assembly: DataAssembly, subject_coord: str = "subject") -> dict[Hashable, DataAssembly]:
+def split_subjects(assembly: DataAssembly) -> dict[Hashable, DataAssembly]:
     """Divide an assembly with subjects, on neuroid or a dimension of their own, into one for each.
 
     They are sorted, and lose the dimension of subjects.
     """
-    subjects = coordinate(assembly, subject_coord)
-    (dim,) = assembly[subject_coord].dims
+    subjects = coordinate(assembly, "subject")
+    (dim,) = assembly["subject"].dims
     names = np.unique(subjects)
     positions = {name: np.flatnonzero(subjects == name) for name in names.tolist()}
     if dim == Defaults.neuroid_dim:

@@ -31,6 +31,8 @@ __all__ = [
     "two_way_rates",
 ]
 
+_MOST_DPRIME = 5.0
+
 
 def confusion_matrices(
     truth: ArrayLike, answer: ArrayLike, n_objects: int, group: ArrayLike | None = None, n_groups: int = 1
@@ -125,23 +127,23 @@ def object_means(rates: ArrayLike, truth: ArrayLike) -> Floats:
     return means
 
 
-def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Floats:
+def image_dprimes(rates: ArrayLike, truth: ArrayLike) -> Floats:
     """Compute how well each image is discriminated from each distractor (I2 of Rajalingham et al., 2018).
 
     ``d'[i, c] = z(1 - rate[i, c]) - z(mean of rate[j, t_i] over the images j of object c)``
 
     ``rate[i, c]``, shape (..., n_images, n_objects), says how often distractor ``c`` is chosen for image ``i``. Values
-    are clipped to ``[-limit, limit]``, since rates of 0 and 1 have infinite z. NaN where the rate or the reverse one is
+    are clipped to [-5, 5], since rates of 0 and 1 have infinite z. NaN where the rate or the reverse one is
     unknown, or both are infinite with the same sign.
     """
     values = np.asarray(rates, dtype=np.float64)
     reverse = np.swapaxes(object_means(values, truth)[..., :, np.asarray(truth)], -1, -2)
     with np.errstate(invalid="ignore"):
-        dprimes: Floats = np.clip(ndtri(1.0 - values) - ndtri(reverse), -limit, limit)
+        dprimes: Floats = np.clip(ndtri(1.0 - values) - ndtri(reverse), -_MOST_DPRIME, _MOST_DPRIME)
     return dprimes
 
 
-def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Floats:
+def object_dprimes(rates: ArrayLike, truth: ArrayLike) -> Floats:
     """Compute how well each pair of objects is discriminated (O2 of Rajalingham et al., 2018), as `image_dprimes`.
 
     ``d'[a, b] = z(1 - rate(b taken for a)) - z(rate(a taken for b))``, with rates averaged over the images of an
@@ -149,7 +151,7 @@ def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Fl
     """
     means = object_means(rates, truth)
     with np.errstate(invalid="ignore"):
-        dprimes: Floats = np.clip(ndtri(1.0 - np.swapaxes(means, -1, -2)) - ndtri(means), -limit, limit)
+        dprimes: Floats = np.clip(ndtri(1.0 - np.swapaxes(means, -1, -2)) - ndtri(means), -_MOST_DPRIME, _MOST_DPRIME)
     return dprimes
 
 

@@ -27,6 +27,8 @@ __all__ = [
     "shares_right",
 ]
 
+_GUESS = 0.5  # share of right answers among two choices without a stimulus
+_LAPSES = (0.03, 0.5)  # bounds of the share of errors for the strongest stimulus
 _MEAN_RANGE = (-2.0, 3.0)  # bounds of the Gaussian's mean; the measured range is 0 to 1
 _STEEPEST = 20.0  # most standard deviations between the two nearest levels
 _MEANS_BELOW, _MEANS_ABOVE = (-1.5, -0.5, -0.2), (1.2, 1.5, 2.5)
@@ -35,27 +37,25 @@ _GRID_SLOPES = 18
 _MOST_STARTS = 10
 
 
-def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5) -> Floats:
-    """Compute the psychometric function ``guess + (1 - guess - lapse) Phi(slope (x - mean))``.
+def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float) -> Floats:
+    """Compute the psychometric function ``0.5 + (0.5 - lapse) Phi(slope (x - mean))`` of two choices.
 
-    This is the share of right answers at strength x: `guess` without a stimulus (0.5 with two choices), half height at
-    `mean`, and a share `lapse` of errors for the strongest. The slope is the inverse of the standard deviation.
+    This is the share of right answers at strength x: 0.5 without a stimulus, half height at `mean`, and a share `lapse`
+    of errors for the strongest. The slope is the inverse of the standard deviation.
 
     Examples
     --------
     >>> float(cumulative_gaussian(2.0, slope=1.0, mean=2.0, lapse=0.1))
     0.7
     """
-    values: Floats = guess + (1 - guess - lapse) * ndtr(slope * (np.asarray(x, dtype=np.float64) - mean))
+    values: Floats = _GUESS + (1 - _GUESS - lapse) * ndtr(slope * (np.asarray(x, dtype=np.float64) - mean))
     return values
 
 
-def inverse_cumulative_gaussian(
-    share: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5
-) -> Floats:
+def inverse_cumulative_gaussian(share: ArrayLike, slope: float, mean: float, lapse: float) -> Floats:
     """Compute the strength where `cumulative_gaussian` reaches a share of right answers; NaN where it never does."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        height = (np.asarray(share, dtype=np.float64) - guess) / (1 - guess - lapse)
+        height = (np.asarray(share, dtype=np.float64) - _GUESS) / (1 - _GUESS - lapse)
         strength: Floats = mean + ndtri(height) / slope
     return strength
 
@@ -114,8 +114,6 @@ def fit_cumulative_gaussian(
     shares: ArrayLike,
     n_trials: ArrayLike | None = None,
     *,
-    lapse_bounds: tuple[float, float] = (0.03, 0.5),
-    guess: float = 0.5,
     near: tuple[float, float, float] | None = None,
 ) -> PsychometricFit:
     """Fit `cumulative_gaussian` by maximum binomial likelihood.
@@ -146,21 +144,19 @@ def fit_cumulative_gaussian(
     low, span = levels.min(), np.ptp(levels)
     unit = (levels - low) / span
     steepest = _STEEPEST * span / gaps.min()
-    arguments = (unit, observed, weights / weights.sum(), guess)
+    arguments = (unit, observed, weights / weights.sum())
     if near is None:
-        starts = _starts(*arguments, steepest, lapse_bounds)
+        starts = _starts(*arguments, steepest)
     else:
         starts = np.clip([(near[0] * span, (near[1] - low) / span, near[2])], 0.0, [steepest, np.inf, np.inf])
-    slope, mean, lapse = _optimum(starts, arguments, ((0.0, steepest), _MEAN_RANGE, lapse_bounds))
+    slope, mean, lapse = _optimum(starts, arguments, ((0.0, steepest), _MEAN_RANGE, _LAPSES))
     fit = (float(slope / span), float(low + mean * span), float(lapse))
-    residual = weights @ (observed - cumulative_gaussian(levels, *fit, guess)) ** 2
+    residual = weights @ (observed - cumulative_gaussian(levels, *fit)) ** 2
     spread = weights @ (observed - weights @ observed / weights.sum()) ** 2
     return PsychometricFit(*fit, r2=float(1 - residual / spread) if spread > 0 else float("nan"))
 
 
-def _optimum(
-    starts: Floats, arguments: tuple[Floats, Floats, Floats, float], bounds: Sequence[tuple[float, float]]
-) -> Floats:
+def _optimum(starts: Floats, arguments: tuple[Floats, Floats, Floats], bounds: Sequence[tuple[float, float]]) -> Floats:
     options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000}
     results = [
         minimize(_negative_log_likelihood, start, arguments, "L-BFGS-B", jac=True, bounds=bounds, options=options)
@@ -171,20 +167,18 @@ def _optimum(
     return best
 
 
-def _starts(
-    unit: Floats, shares: Floats, weights: Floats, guess: float, steepest: float, lapse_bounds: tuple[float, float]
-) -> Floats:
+def _starts(unit: Floats, shares: Floats, weights: Floats, steepest: float) -> Floats:
     """Return the best step, and the best points of a grid for each mean and for each slope, shape (n_starts, 3).
 
     Steep functions have an optimum in every gap between levels, far from shallow ones; starting at the best point for
     each slope finds both.
     """
-    lapses = lapse_bounds[0] + np.ptp(lapse_bounds) * np.linspace(0, 1, _GRID_LAPSES) ** 2  # most lapses are small
+    lapses = _LAPSES[0] + np.ptp(_LAPSES) * np.linspace(0, 1, _GRID_LAPSES) ** 2  # most lapses are small
     slopes = np.geomspace(0.25, max(steepest, 10.0), _GRID_SLOPES).clip(max=steepest)
     inside = np.unique(unit)
     means = np.concatenate([_MEANS_BELOW, inside, (inside[1:] + inside[:-1]) / 2, _MEANS_ABOVE])
     risen = ndtr(slopes[:, None, None] * (unit - means[:, None, None, None]))
-    p = guess + (1 - guess - lapses[:, None]) * risen
+    p = _GUESS + (1 - _GUESS - lapses[:, None]) * risen
     # Shares are constant over the grid: two products give the likelihood of all points.
     loss = -(np.log(p) @ (weights * shares) + np.log1p(-p) @ (weights * (1 - shares)))
     loss = loss.reshape(len(means), len(slopes), len(lapses))
@@ -196,13 +190,11 @@ def _starts(
         order = np.argsort(losses.min(axis=1), kind="stable")[:_MOST_STARTS]
         candidates += numbers[order, best[order]].tolist()
     mean, slope, lapse = np.unravel_index(list(dict.fromkeys(candidates)), loss.shape)
-    step = _best_step(unit, shares, weights, guess, steepest, lapse_bounds)
+    step = _best_step(unit, shares, weights, steepest)
     return np.vstack([step, np.column_stack([slopes[slope], means[mean], lapses[lapse]])])
 
 
-def _best_step(
-    unit: Floats, shares: Floats, weights: Floats, guess: float, steepest: float, lapse_bounds: tuple[float, float]
-) -> Floats:
+def _best_step(unit: Floats, shares: Floats, weights: Floats, steepest: float) -> Floats:
     """Return the best function of infinite slope: guesses below one level, any share at it, lapses above.
 
     Searches do not find it: derivatives vanish almost everywhere around it.
@@ -214,11 +206,11 @@ def _best_step(
 
     number = np.cumsum(weights[::-1])[::-1] - weights
     hits = np.cumsum((weights * shares)[::-1])[::-1] - weights * shares
-    lapse = np.clip(1 - np.divide(hits, number, out=np.ones_like(hits), where=number > 0), *lapse_bounds)
-    room = np.maximum(1 - guess - lapse, 1e-9)
-    height = np.clip((shares - guess) / room, 1e-6, 1 - 1e-6)
-    below = np.cumsum(cost(np.full(len(unit), guess)))
-    at = cost(guess + (1 - guess - lapse) * height)
+    lapse = np.clip(1 - np.divide(hits, number, out=np.ones_like(hits), where=number > 0), *_LAPSES)
+    room = np.maximum(1 - _GUESS - lapse, 1e-9)
+    height = np.clip((shares - _GUESS) / room, 1e-6, 1 - 1e-6)
+    below = np.cumsum(cost(np.full(len(unit), _GUESS)))
+    at = cost(_GUESS + (1 - _GUESS - lapse) * height)
     above = np.where(np.arange(len(unit)) > np.arange(len(unit))[:, None], cost(1 - lapse[:, None]), 0.0).sum(axis=1)
     best = int(np.argmin(np.concatenate([[0.0], below[:-1]]) + at + above))
     if height[best] <= 1e-6 and best + 1 < len(unit):
@@ -230,14 +222,12 @@ def _best_step(
     return np.array([steepest, mean, lapse[best]])
 
 
-def _negative_log_likelihood(
-    parameters: Floats, unit: Floats, shares: Floats, weights: Floats, guess: float
-) -> tuple[float, Floats]:
+def _negative_log_likelihood(parameters: Floats, unit: Floats, shares: Floats, weights: Floats) -> tuple[float, Floats]:
     slope, mean, lapse = parameters
     z = slope * (unit - mean)
     risen, density = ndtr(z), np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-    height = 1 - guess - lapse
-    p = guess + height * risen
+    height = 1 - _GUESS - lapse
+    p = _GUESS + height * risen
     loss = -(weights @ (shares * np.log(p) + (1 - shares) * np.log1p(-p)))
     by_p = -weights * (shares / p - (1 - shares) / (1 - p))
     by_z = by_p * height * density

@@ -17,9 +17,9 @@ from brainscore_vision.metric_helpers.arrays.behavior.psychometrics import (
 
 def test_function_equals_scipy_and_its_inverse_undoes_it():
     x = np.linspace(-3, 9, 20)
-    y = cumulative_gaussian(x, 0.7, 2.5, 0.04, 0.25)
-    np.testing.assert_allclose(y, 0.25 + 0.71 * norm.cdf(x, loc=2.5, scale=1 / 0.7))
-    np.testing.assert_allclose(inverse_cumulative_gaussian(y, 0.7, 2.5, 0.04, 0.25), x, atol=1e-6)
+    y = cumulative_gaussian(x, 0.7, 2.5, 0.04)
+    np.testing.assert_allclose(y, 0.5 + 0.46 * norm.cdf(x, loc=2.5, scale=1 / 0.7))
+    np.testing.assert_allclose(inverse_cumulative_gaussian(y, 0.7, 2.5, 0.04), x, atol=1e-6)
     assert np.isnan(inverse_cumulative_gaussian(0.97, 0.7, 2.5, 0.04))  # never reached
     assert np.isnan(inverse_cumulative_gaussian(0.4, 0.7, 2.5, 0.04))
 
