@@ -16,6 +16,7 @@ from brainscore_web.leaderboard.catalogue import Catalogue, catalogues
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.removed import check_removed, said_gone
 from brainscore_web.leaderboard.sources import CommitSource, FolderSource, Source, pair_of
+from brainscore_web.published import lay_over
 
 __all__ = ["build_site"]
 
@@ -30,9 +31,10 @@ def build_site(
     *,
     gone: list[str] | None = None,
     processes: int | None = None,
+    beside: str | None = None,
 ) -> site.SiteSummary:
     """Build the site from the records and facts that the options name, and say which problems it has."""
-    with _source(records, at, date, catalogue, made_up) as (source, facts):
+    with _source(records, at, date, catalogue, made_up, beside) as (source, facts):
         if gone is not None and isinstance(source, CommitSource):
             gone = [*gone, *said_gone(source)]
             check_removed(source, gone)
@@ -45,10 +47,17 @@ def build_site(
 
 @contextmanager
 def _source(
-    records: Path | None, at: str | None, date: str | None, catalogue: Path | None, made_up: str | None
+    records: Path | None,
+    at: str | None,
+    date: str | None,
+    catalogue: Path | None,
+    made_up: str | None,
+    beside: str | None,
 ) -> Iterator[tuple[Source, Catalogue]]:
     if sum(option is not None for option in (records, at, made_up)) > 1:
         raise ConfigurationError("Records come from one place: give only one of --records, --at and --made-up.")
+    if beside is not None and (at, catalogue, made_up) != (None, None, None):
+        raise ConfigurationError("--with takes all else from the board: give it with --records only.")
     if date is not None and at is None:
         raise ConfigurationError("--date selects a commit of a branch: give --at too, such as --at origin/scores.")
     if made_up is not None:
@@ -62,6 +71,10 @@ def _source(
             "--benchmark SimulatedCortex2026.V1-pls), give a folder of records (--records FOLDER), or try made-up "
             "ones: --made-up 40x12"
         )
+    if beside is not None:
+        with tempfile.TemporaryDirectory(prefix="beside-") as folder:
+            yield lay_over(beside, FolderSource(records or settings().home / "scores"), Path(folder))
+        return
     source = (
         FolderSource(records or settings().home / "scores")
         if at is None

@@ -92,6 +92,10 @@ def serve(
     catalogue: _Catalogue = None,
     made_up: _MadeUp = None,
     to: _To = Path("site"),
+    beside: Annotated[
+        str | None,
+        typer.Option("--with", metavar="BOARD", help="address or folder of a board to lay the records over"),
+    ] = None,
     port: Annotated[
         int | None,
         typer.Option(min=0, max=65535, help="port on this machine; 0: any free one (default: 8000 if free)"),
@@ -106,6 +110,6 @@ def serve(
     from brainscore_web.leaderboard.serving import make_server, serve  # heavy: start-up of every command
 
     with make_server(to, port) as server:  # first, since the port may be in use
-        build_site(records, at, date, catalogue, made_up, to)
+        build_site(records, at, date, catalogue, made_up, to, beside=beside)
         serve(server, lambda address: command_line.say(f"{address} shows {to}; Ctrl-C stops."), browser=browser)
     return 0

@@ -1,6 +1,7 @@
 """Run the command line of the leaderboard, and serve what it has built."""
 
 import http.client
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 
+from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_web.__main__ import main
 from brainscore_web.leaderboard.serving import make_server
 
@@ -174,6 +176,38 @@ def test_board_is_shown_whatever_was_there_before(tmp_path, monkeypatch, capsys)
         assert "address shows" in capsys.readouterr().err
     assert main(["leaderboard", "build", "--made-up", "3x3", *to_site[2:]]) == 1
     assert "--to FOLDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["folder", "address"])
+def test_own_records_are_laid_over_a_board(where, first, tmp_path, monkeypatch, capsys):
+    """Own scores take the place of published ones of the same pair; all others are exactly those of the board."""
+    monkeypatch.setattr("brainscore_web.leaderboard.serving.serve", lambda server, tell, *, browser: tell("address"))
+    old, asked = json.loads((first / "site/data/board.json").read_text()), []
+    scored = next(file for file in sorted((first / "records").glob("*/*.json")) if ScoreRecord.read(file).score)
+    theirs = ScoreRecord.read(scored)
+    own = [replace(theirs, model="mine", score=0.9), replace(theirs, score=0.8)]
+    for record in own:
+        record.write(record_path(tmp_path / "own", record.model, record.benchmark))
+    with make_server(first / "site") as server:
+        handler = server.RequestHandlerClass.func
+        monkeypatch.setattr(handler, "log_request", lambda it, *_: asked.append((it.command, it.path)))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        board = {"folder": str(first / "site"), "address": f"http://127.0.0.1:{server.server_port}/index.html"}[where]
+        arguments = ["--with", board, "--records", str(tmp_path / "own"), "--to", str(tmp_path / "site")]
+        assert main(["leaderboard", "serve", "--port", "0", *arguments]) == 0
+        server.shutdown()
+    files = ["/data/board.json", "/data/scores.json"] if where == "address" else []
+    assert sorted(set(asked)) == [("GET", file) for file in files]  # nothing is sent
+    new = json.loads((tmp_path / "site/data/board.json").read_text())
+    assert set(new["models"]["id"]) == {*old["models"]["id"], "mine"}
+    assert not new["models"]["public"][new["models"]["id"].index("mine")]
+    assert new["nodes"]["id"] == old["nodes"]["id"]
+    tables = [json.loads((site / "data/scores.json").read_text()) for site in (first / "site", tmp_path / "site")]
+    before, after = ({(row["model"], row["benchmark"]): row["score"] for row in table} for table in tables)
+    changed = {pair for pair, score in after.items() if score != before.get(pair)}
+    assert changed == {(record.model, record.benchmark) for record in own}
+    assert main(["leaderboard", "serve", "--port", "0", "--with", str(tmp_path), *arguments[2:]]) == 2
+    assert "is no board" in capsys.readouterr().err
 
 
 @pytest.mark.slow

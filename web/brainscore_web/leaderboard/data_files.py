@@ -9,8 +9,8 @@ missing values null.
     ``repository`` (its web page), ``schema``.
     ``models``: lists ``id slug name family year parameters training public imagenet image_size``.
     ``nodes``: lists ``id slug name parent depth leaf counts region kind public simulated ceiling n_stimuli n_neuroids
-    n_subjects reliability``. ``counts``: whether the average above includes the node. Benchmarks that are simulated or
-    have no score or no parent do not count, nor do nodes above only such benchmarks.
+    n_subjects version reliability``. ``counts``: whether the average above includes the node. Benchmarks that are
+    simulated or have no score or no parent do not count, nor do nodes above only such benchmarks.
     ``top``: places of the nodes whose columns are in ``columns``, place -> column.
 ``columns/<slug of a node>``
     Columns of all other nodes: `brainscore_web.leaderboard.columns.Column` without ``models``.
@@ -180,7 +180,7 @@ def board_content(board: Board) -> dict[str, Any]:
             },
             **{
                 name: [fact.get(name) for fact in facts]
-                for name in ("ceiling", "n_stimuli", "n_neuroids", "n_subjects")
+                for name in ("ceiling", "n_stimuli", "n_neuroids", "n_subjects", "version")
             },
             "reliability": [column.reliability.get("value") for column in board.columns],
         },
