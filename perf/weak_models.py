@@ -84,7 +84,12 @@ def table(results: Mapping[str, Row]) -> str:
 
 SIMULATION = Simulation(
     "weak_models",
-    {f"{metric} {n} {predictivity}": 150 for metric in METRICS for n in N_STIMULI for predictivity in PREDICTIVITIES},
+    {
+        f"{metric} {n} {predictivity}": 50 if metric == "banded_ridge" and n >= 100 else 150
+        for metric in METRICS
+        for n in N_STIMULI
+        for predictivity in PREDICTIVITIES
+    },
     estimate,
     summary,
     table,

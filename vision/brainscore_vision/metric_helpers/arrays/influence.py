@@ -180,7 +180,11 @@ def median_of_correlations(
             return OnMedians(np.full((n_stimuli, len(one)), np.nan), one, of_neuroids, freedom)
         _, of_rows = correlation_influence(x[:, near], y[:, near])
         weights = weights / n_parts * (1.0 if slopes is None else slopes[index, near])
-        np.add.at(cells, (rows[:, None], np.searchsorted(columns, near)), np.nan_to_num(weights * of_rows))
+        places, moved = np.ix_(rows, np.searchsorted(columns, near)), np.nan_to_num(weights * of_rows)
+        if len(np.unique(rows)) < len(rows):
+            np.add.at(cells, places, moved)
+        else:
+            cells[places] += moved
     return OnMedians(cells, columns, of_neuroids, freedom)
 
 

@@ -175,14 +175,18 @@ def _slope(y: Floats, u: Floats, ranking: Ranking) -> Floats:
     """Return the derivative of ``mean(u v)`` by each y, smoothed over ``N^(2/3)`` neighbours in the order."""
     count = len(y)
     half = max(1, int(count ** (2 / 3) / 2))
-    ordered, own = y[ranking.order], u[ranking.order]
-    others = np.zeros(count + 1)
-    np.cumsum(own, out=others[1:])
-    place = np.arange(count)
-    low, high = np.maximum(place - half, 0), np.minimum(place + half, count - 1)
-    width = ordered[high] - ordered[low]
-    density = np.divide(high - low, count * width, out=np.zeros(count), where=width > 0)
-    nearby = (others[high + 1] - others[low]) / (high + 1 - low)
+    own = u[ranking.order]
+    number = np.full(count, 2.0 * half + 1)  # of neighbours, fewer at either end
+    number[:half] = number[: -half - 1 : -1] = np.arange(half + 1, 2 * half + 1)
+    ordered = np.pad(y[ranking.order], half, mode="edge")
+    width = ordered[2 * half :] - ordered[: -2 * half]
+    width *= count
+    density = np.divide(number - 1, width, out=np.zeros(count), where=width > 0)
+    sums = np.zeros(count + 1)
+    np.cumsum(own, out=sums[1:])
+    sums = np.pad(sums, half, mode="edge")
+    nearby = sums[2 * half + 1 :] - sums[:count]
+    nearby /= number
     result = np.empty(count)
     own -= nearby
     own *= density

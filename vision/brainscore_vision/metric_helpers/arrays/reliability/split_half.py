@@ -153,11 +153,13 @@ def half_means(
     values = np.asarray(responses, dtype=np.float64)
     if present is None or np.all(present):
         flat = values.reshape(len(values), -1)
-        total = flat.sum(axis=0)
-        for half in np.asarray(halves, dtype=bool):
-            sums = half.astype(np.float64) @ flat
-            pair = sums / max(1, half.sum()), (total - sums) / max(1, (~half).sum())
-            yield pair[0].reshape(values.shape[1:]), pair[1].reshape(values.shape[1:])
+        total, chosen = flat.sum(axis=0), np.asarray(halves, dtype=np.float64)
+        step = max(1, _BLOCK_VALUES // max(1, total.size))
+        for start in range(0, len(chosen), step):
+            block = chosen[start : start + step]
+            for n, sums in zip(block.sum(axis=1), block @ flat, strict=True):
+                pair = sums / max(1, n), (total - sums) / max(1, len(flat) - n)
+                yield pair[0].reshape(values.shape[1:]), pair[1].reshape(values.shape[1:])
         return
     recorded = np.asarray(present, dtype=bool)
     recorded = recorded if recorded.ndim == 3 else recorded[:, :, None]
