@@ -7,6 +7,10 @@
 `neuroids`     the same for single neuroids or subjects of one score
 `scatter`      one benchmark against another, with their correlation over models
 `atlas`        layers of a model against regions
+`profile`      a model on each benchmark or average, with the best and the median model
+`pareto`       scores against costs, and the models that are best for their cost
+`history`      scores by their time, and the best so far
+`similarity`   correlations over models between all benchmarks
 `save`         write a figure as SVG, PNG or PDF; the same figure gives the same bytes
 =============  =========================================================================================================
 
@@ -21,7 +25,9 @@ from brainscore_core.plots.ceilings import ceiling, neuroids
 from brainscore_core.plots.comparisons import compare
 from brainscore_core.plots.figures import save
 from brainscore_core.plots.layers import atlas
+from brainscore_core.plots.overviews import history, pareto, profile, similarity
 from brainscore_core.plots.pairs import scatter
 from brainscore_core.plots.ranking import scores
 
-__all__ = ["atlas", "ceiling", "compare", "neuroids", "save", "scatter", "scores"]
+__all__ = ["atlas", "ceiling", "compare", "history", "neuroids", "pareto", "profile", "save", "scatter", "scores"]
+__all__ += ["similarity"]

@@ -131,6 +131,56 @@ def scatter(
 
 
 @app.command(cls=command_line.Command)
+def profile(
+    model: Annotated[str, typer.Argument(help="with a record", autocompletion=complete_model, show_default=False)],
+    to: _To,
+    theme: _Theme = "light",
+    records: RecordsOption = None,
+) -> int:
+    """Draw the averages of a model, with the best and the median of all models."""
+    from brainscore_vision.commands.work import drawing
+
+    selection = drawing.chosen_records(records, None, None)
+    parents = drawing.parents_above(_AVERAGE, selection)
+    return drawing.write(drawing.plots.profile(selection, model, parents=parents, theme=theme), to)
+
+
+@app.command(cls=command_line.Command)
+def pareto(
+    benchmark: _Benchmark,
+    to: _To,
+    cost: Annotated[
+        str, typer.Option(metavar="parameters|duration_s|peak_memory_bytes", help="cost of a model")
+    ] = "parameters",
+    theme: _Theme = "light",
+    records: RecordsOption = None,
+) -> int:
+    """Draw scores against costs, and the models that are best for their cost."""
+    from brainscore_vision.commands.work import drawing
+
+    selection = drawing.chosen_records(records, None, [benchmark])
+    costs = drawing.costs_of(cost, selection)
+    return drawing.write(drawing.plots.pareto(selection, benchmark, costs=costs, label=cost, theme=theme), to)
+
+
+@app.command(cls=command_line.Command)
+def history(benchmark: _Benchmark, to: _To, theme: _Theme = "light", records: RecordsOption = None) -> int:
+    """Draw scores by their time, and the best so far."""
+    from brainscore_vision.commands.work import drawing
+
+    selection = drawing.chosen_records(records, None, [benchmark])
+    return drawing.write(drawing.plots.history(selection, benchmark, theme=theme), to)
+
+
+@app.command(cls=command_line.Command)
+def similarity(to: _To, theme: _Theme = "light", records: RecordsOption = None) -> int:
+    """Draw correlations over models between all benchmarks."""
+    from brainscore_vision.commands.work import drawing
+
+    return drawing.write(drawing.plots.similarity(drawing.chosen_records(records, None, None), theme=theme), to)
+
+
+@app.command(cls=command_line.Command)
 def atlas(
     file: Annotated[
         Path, typer.Argument(metavar="ATLAS.json", help="what brainscore atlas has written", show_default=False)

@@ -24,7 +24,14 @@ def records(own_homes):
             values = None
             if benchmark.endswith("V1-pls"):
                 values = write_values(path, {"raw.neuroid": [0.1, 0.5], "ceiling.neuroid": [0.9, 0.8]})
-            given = {"score": score, "error": 0.02, "raw": score, "ceiling": 0.9, "benchmark_version": 1}
+            given = {
+                "score": score,
+                "error": 0.02,
+                "raw": score,
+                "ceiling": 0.9,
+                "benchmark_version": 1,
+                "duration_s": 5.0,
+            }
             dataclasses.replace(empty, **given, values=values, simulated=True).write(path)
     return folder
 
@@ -44,6 +51,10 @@ V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
         (["ceiling", V1], ["score:a", "ceilings"]),
         (["neuroids", "a", V1], ["scores", "at-ceiling", "n = 2 neuroids"]),
         (["scatter", V1, IT, "--highlight", "a"], ["score:a", "n = 3 models"]),
+        (["profile", "a"], ["score:neural", "interval:V1", 'id="median"']),
+        (["pareto", V1, "--cost", "duration_s"], ['id="front"', "n = 3 models"]),
+        (["history", V1], ['id="best"', "n = 3 models"]),
+        (["similarity"], ['id="map"', V1, IT]),
     ],
 )
 def test_each_kind_is_drawn(arguments, groups, tmp_path, capsys):
@@ -90,6 +101,8 @@ def test_an_atlas_is_drawn_from_its_file(tmp_path, capsys):
         (["scores", V1, "--model", "absent", "--to", "f.svg"], 2, "no record of the model 'absent'"),
         (["compare", "a", "d", "--to", "f.svg"], 3, "no record of the model 'd'"),
         (["neuroids", "a", IT, "--to", "f.svg"], 3, "keeps no values"),
+        (["pareto", V1, "--cost", "parameters", "--to", "f.svg"], 3, "No model has both a score on"),
+        (["profile", "absent", "--to", "f.svg"], 2, "no record of the model 'absent'"),
         (["scatter", V1, "absent", "--to", "f.svg"], 3, "no record of the benchmark 'absent'"),
         (["scores", "--records", "empty", "--to", "f.svg"], 3, "There are no records in empty"),
     ],

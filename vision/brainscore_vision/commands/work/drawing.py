@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_core import command_line, plots
-from brainscore_vision.catalogue.board import board_nodes
+from brainscore_vision.catalogue.board import board_catalogue, board_nodes
 from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.commands.work.selection import chosen_records, records_folder
 
@@ -16,13 +16,21 @@ if TYPE_CHECKING:
 
     from brainscore_core.records.record import ScoreRecord
 
-__all__ = ["chosen_records", "parents_above", "plots", "records_folder", "write"]
+__all__ = ["chosen_records", "costs_of", "parents_above", "plots", "records_folder", "write"]
 
 
 def write(figure: Figure, to: Path) -> int:
     """Write a figure, say so, and return the exit code."""
     command_line.say(f"Written: {plots.save(figure, to)}")
     return 0
+
+
+def costs_of(cost: str, records: Sequence[ScoreRecord]) -> Mapping[str, float] | str:
+    """Return the parameters of the recorded models, as far as the catalogue knows them, or a field of records."""
+    if cost != "parameters":
+        return cost
+    models = board_catalogue(recorded={record.model for record in records})["models"]
+    return {model["identifier"]: model["parameters"] for model in models if "parameters" in model}
 
 
 def parents_above(node: str, records: Sequence[ScoreRecord]) -> Mapping[str, str] | None:
