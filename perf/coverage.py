@@ -187,10 +187,10 @@ def summary(cell: str, rows: Sequence[Row]) -> Row:
     return counted(rows, ESTIMATORS[cell.split(": ")[1]][1])
 
 
-SETS = {  # of cells whose coverage with 200 was below .93, or which have few intervals
+SETS = {  # more for cells whose coverage with 200 was below .93, or which have few intervals; few for slow ones
+    **dict.fromkeys(("C: ridge by halves", "counts: rdm by halves"), 40),
     **{f"five subjects: {name}": 600 for name in ("pls_per_neuron", "ridge_signal", "ridgecv_signal")},
-    "counts: rsa_crossnobis": 600,
-    "counts: cka / geometry_ceiling": 600,
+    **dict.fromkeys(("counts: rsa_crossnobis", "counts: cka / geometry_ceiling", "C: ridgecv_signal"), 600),
     **{f"C: {name}": 1800 for name in ("cka_noise_corrected", "perfect cka_noise_corrected")},
 }
 SIMULATION = Simulation(
