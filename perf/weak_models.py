@@ -85,7 +85,7 @@ def table(results: Mapping[str, Row]) -> str:
 SIMULATION = Simulation(
     "weak_models",
     {
-        f"{metric} {n} {predictivity}": 50 if metric == "banded_ridge" and n >= 100 else 150
+        f"{metric} {n} {predictivity}": {100: 50, 200: 20}.get(n, 150) if metric == "banded_ridge" else 150
         for metric in METRICS
         for n in N_STIMULI
         for predictivity in PREDICTIVITIES

@@ -88,7 +88,12 @@ def test_weak_models_have_their_truth():
     assert "{measured} weak_models\n" in PAGE
     found = [(*name.split()[:2], row) for name, row in results.items()]
     cells = [(int(n), int(q), row[q]) for name, n, row in found if name == "ridgecv_kfold" for q in ("3", "10", "40")]
-    assert len(cells) >= 16 * 3
+    assert len(cells) == 24 * 3
     assert min(cell["coverage"] for _, _, cell in cells) >= 0.93
     assert max(abs(cell["bias"]) for n, _, cell in cells if n >= 100) < 0.0125
     assert max(abs(cell["bias"]) for _, q, cell in cells if q > 3) < 0.025
+    noise = [row[q] for cell, row in results.items() if cell.endswith(" 0.0") for q in ("10", "40")]
+    assert len(noise) == 3 * 6 * 2
+    assert max(abs(cell["bias"]) for cell in noise) < 0.025
+    known = [row[q]["coverage"] for row in results.values() if row["n"] >= 150 for q in ("3", "10", "40")]
+    assert min(known) >= 0.93
