@@ -552,6 +552,25 @@ def test_a_chart_takes_the_values_of_the_largest_board(folder, open_page):
     )
 
 
+SHIFTS = """globalThis.shift = 0;
+const add = (list) => list.getEntries().forEach((it) => (shift += it.value));
+new PerformanceObserver(add).observe({ type: "layout-shift" });
+"""
+
+
+@pytest.mark.parametrize("kind", ["model", "benchmark", "compare", "explore", "status"])
+def test_nothing_moves_while_a_page_is_made(folder, pages, browser, kind):
+    """Cumulative layout shift, https://web.dev/articles/cls: below 0.1 is good."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.add_init_script(SHIFTS)
+    page.goto(f"{folder.as_uri()}/{pages[kind]}")
+    ready(page)
+    page.wait_for_timeout(200)
+    shift = page.evaluate("shift")
+    page.close()
+    assert shift < 0.1
+
+
 def test_points_are_reached_by_keys_and_lead_on(folder, board, pages, open_page):
     page = ready(open_page(f"{folder.as_uri()}/{pages['benchmark']}"))
     plot = page.locator("#chart-parameters .plot")

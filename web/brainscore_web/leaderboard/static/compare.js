@@ -263,9 +263,9 @@
       chips(places);
       const unknown = state.list("models").filter((slug) => !placeOf.has(slug));
       if (unknown.length) told.textContent = `No model of this board is called ${unknown.map((slug) => `\u201c${slug}\u201d`).join(", ")}.`;
-      byId("overview").hidden = byId("differences").hidden = places.length < 2;
+      const shown = (shall) => (byId("overview").hidden = byId("differences").hidden = !shall);
       document.documentElement.dataset.ready = "";
-      if (places.length < 2) return;
+      if (places.length < 2) return shown(false);
       delete document.documentElement.dataset.ready;
       const base = Math.max(
         0,
@@ -284,9 +284,9 @@
         known = await load(places);
       } catch (error) {
         told.textContent = error.message;
-        return;
+        return undefined;
       }
-      if (mine !== turn) return; // somebody chose others meanwhile
+      if (mine !== turn) return undefined; // somebody chose others meanwhile
       const { value, code } = known;
       const shared = common(nodes, places, value);
       const compared = wanted
@@ -301,7 +301,9 @@
       overview(places, columns);
       drawn(places, base, compared);
       table(places, base, compared);
+      shown(true);
       document.documentElement.dataset.ready = "";
+      return undefined;
     }
 
     function overview(places, columns) {

@@ -203,7 +203,6 @@
       });
     }
 
-    for (const id of ["against", "cost"]) byId(id).hidden = false;
     state.onChange(() => {
       const before = [byId("x").value, byId("y").value].join();
       against();
@@ -214,7 +213,6 @@
     const drawn = Promise.all([against(), cost()]);
     try {
       similarity = await BrainScore.load("similarity");
-      byId("similar").hidden = false;
       const ofMap = new Set(similarity.nodes);
       fill(
         "map",
@@ -226,10 +224,10 @@
       });
       map();
     } catch (error) {
-      byId("similar").hidden = false;
       failed("chart-similar", error);
     }
     await drawn;
+    for (const id of ["against", "similar", "cost"]) byId(id).hidden = false;
     document.documentElement.dataset.ready = "";
   });
 })();

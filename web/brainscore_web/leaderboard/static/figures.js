@@ -132,10 +132,13 @@
     const buttons = html("div", { class: "figure-buttons" });
     const made = html("figure", { class: "figure" }, html("figcaption", {}, caption), plot, readout, buttons);
     const clear = readable(plot, readout);
-    let width = 0;
+    const room = document.querySelector("main");
+    const { paddingLeft, paddingRight } = getComputedStyle(room);
+    const widthOf = (px) => Math.round(Math.min(1160, px));
+    let width = widthOf(room.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight));
     made.redraw = () => {
       clear();
-      const svg = draw(width || 720);
+      const svg = draw(width);
       plot.querySelector("svg")?.remove();
       plot.prepend(svg);
       buttons.lastElementChild.hidden = !charts.placesOf(svg).table; // not all charts are a table of numbers
@@ -157,13 +160,14 @@
       buttons.append(button);
     }
     new ResizeObserver(([entry]) => {
-      const now = Math.round(Math.min(1160, entry.contentRect.width));
+      const now = widthOf(entry.contentRect.width);
       if (now && now !== width) {
         width = now;
         made.redraw();
       }
     }).observe(plot);
-    const themed = () => width && made.redraw();
+    made.redraw(); // before it is in the page, so that nothing below moves
+    const themed = () => made.redraw();
     for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", themed);
     new MutationObserver(themed).observe(document.documentElement, {
       attributes: true,
