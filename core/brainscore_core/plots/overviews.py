@@ -90,7 +90,7 @@ def profile(
     ax: Axes | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw where a model stands on each benchmark or average, see `standings`.
+    """Draw the place of a model on each benchmark or average, see `standings`.
 
     For the other parameters and errors see `brainscore_core.plots`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -28,7 +28,14 @@ class VGG16(nn.Module):
 
     def __init__(self, n_classes: int = 1000) -> None:
         super().__init__()
-        self.features = nn.Sequential(*_stages(self.n_convolutions))
+        layers: list[nn.Module] = []
+        channels = 3
+        for width, count in zip(_WIDTHS, self.n_convolutions, strict=True):
+            for _ in range(count):
+                layers += [nn.Conv2d(channels, width, kernel_size=3, padding=1), nn.ReLU()]
+                channels = width
+            layers.append(nn.MaxPool2d(kernel_size=2, stride=2))
+        self.features = nn.Sequential(*layers)
         self.avgpool = nn.AdaptiveAvgPool2d(7)
         self.classifier = nn.Sequential(
             nn.Linear(512 * 7 * 7, 4096),
@@ -51,13 +58,3 @@ class VGG19(VGG16):
     """Sixteen convolutions, configuration E; 143,667,240 parameters. The stages end with 4, 9, 18, 27 and 36."""
 
     n_convolutions = (2, 2, 4, 4, 4)
-
-
-def _stages(n_convolutions: Sequence[int]) -> Iterator[nn.Module]:
-    channels = 3
-    for width, count in zip(_WIDTHS, n_convolutions, strict=True):
-        for _ in range(count):
-            yield nn.Conv2d(channels, width, kernel_size=3, padding=1)
-            yield nn.ReLU()
-            channels = width
-        yield nn.MaxPool2d(kernel_size=2, stride=2)

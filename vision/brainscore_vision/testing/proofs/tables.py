@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+import torch
 
 from brainscore_core.errors import UnavailableError, did_you_mean
 from brainscore_core.plugin_management.source.registrations import table_of
@@ -17,8 +18,7 @@ from brainscore_vision.model_helpers.tables import builder_of
 if TYPE_CHECKING:
     from types import ModuleType
 
-    import torch
-    from torch import nn  # as above
+    from torch import nn
 
 __all__ = ["TableProof", "absent_layers", "constant_weights", "put_checkpoint"]
 
@@ -65,8 +65,6 @@ def absent_layers(rows: list[Row]) -> list[str]:
 
 
 def _untrained(row: Row) -> nn.Module:
-    import torch  # slow to import
-
     build, _ = builder_of(row)
     try:
         with torch.device("meta"):
@@ -77,8 +75,6 @@ def _untrained(row: Row) -> nn.Module:
 
 def constant_weights(row: Row, seed: int = 0) -> dict[str, torch.Tensor]:
     """Return random weights of a row's network, one number for each tensor, so that a checkpoint of them is small."""
-    import torch  # as above
-
     random = torch.Generator().manual_seed(seed)
     state = {}
     for name, value in _untrained(row).state_dict().items():
@@ -92,8 +88,6 @@ def put_checkpoint(row: Row, state: dict[str, torch.Tensor], mirror: Path) -> Pa
 
     Only names that a row puts in place of others differ from the rest.
     """
-    import torch  # as above
-
     rules = [rule.partition("=")[::2] for rule in row.names.split() if rule != "-"]
     content: dict[str, object] = {}
     for name, values in state.items():
