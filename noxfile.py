@@ -262,7 +262,7 @@ def docs(session: nox.Session) -> None:
     pages = sorted(str(path) for pattern in patterns for path in ROOT.glob(pattern))
     harper = (str(programs / "harper"), "--no-color", "lint", "--dialect", "British", "--format", "compact")
     session.run(*harper, "--ignore", ",".join(UNUSED_STYLE_RULES), *pages, external=True)
-    session.run(python, "-m", "sphinx", "-W", "--keep-going", "-b", "html", "docs", "docs/_build", external=True)
+    session.run(python, "-m", "sphinx", "-W", "--keep-going", "-j2", "-b", "html", "docs", "docs/_build", external=True)
     session.run(python, "-m", "pytest", "docs/tests", *session.posargs, external=True)
 
 

@@ -1,10 +1,15 @@
 """Configure the documentation site."""
 
+import os
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "_ext")]
+os.environ["PATH"] = os.pathsep.join(
+    [str(Path(sys.executable).parent), os.environ["PATH"]]
+)  # notebooks run brainscore
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two notebooks at once share the cores
 
 project = "Brain-Score"
 author = "The Brain-Score contributors"
@@ -13,17 +18,21 @@ extensions = [
     "drawn",
     "formulas",
     "measured",
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "tests"]
+exclude_patterns = ["_build", "jupyter_execute", "tests"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+nb_execution_mode = "force"  # of the gallery, since its results depend on the library
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
 
 autosummary_ignore_module_all = (
     False  # what a module documents is what its __all__ names

@@ -23,6 +23,7 @@ PAGES = (
     "tutorials/index",
     "tutorials/first_plugin",
     "tutorials/write_a_model",
+    "gallery/campaign",
     "explanation/scores",
     "explanation/ceilings",
     "how-to/review_and_merge",

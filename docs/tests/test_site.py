@@ -82,7 +82,10 @@ def test_every_picture_says_what_is_to_be_seen_and_every_figure_has_a_caption(ta
     n_drawn = 2 * len(list(DOCS.glob("figures/[a-z]*.py")))
     n_taken = len(list(DOCS.glob("_static/*/*.webp")))
     names = {attrs["src"].rpartition("/")[2] for attrs in drawn}
-    assert len(names) == n_drawn + n_taken
+    n_run = sum(
+        page.read_text().count("image: {alt:") for page in DOCS.glob("gallery/*.md")
+    )
+    assert len(names) == n_drawn + n_taken + n_run
     assert [attrs["src"] for attrs in drawn if len(attrs.get("alt", "")) < 40] == []
     for page in pages():
         for figure in re.findall(
@@ -102,7 +105,7 @@ def test_formulas_are_written_as_mathml(tags):
 def test_navigation_is_by_kind_of_page(tags):
     text = (SITE / "index.html").read_text(encoding="utf-8")
     bar = text.partition("bd-navbar-elements")[2].partition("</ul>")[0]
-    kinds = ["tutorials", "how-to", "explanation", "reference"]
+    kinds = ["tutorials", "gallery", "how-to", "explanation", "reference"]
     assert re.findall(r'href="([a-z-]+)/index\.html"', bar) == kinds
 
 

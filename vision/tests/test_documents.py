@@ -62,7 +62,7 @@ def test_every_said_output_belongs_to_a_snippet():
         assert text.count("```output") == sum(bool(said) for _, said in SNIPPET.findall(text)), page
 
 
-@pytest.mark.parametrize("kind", ["tutorials", "how-to", "explanation", "reference"])
+@pytest.mark.parametrize("kind", ["tutorials", "gallery", "how-to", "explanation", "reference"])
 def test_every_page_is_in_the_list_of_its_kind(kind):
     listed = (ROOT / "docs" / kind / "index.md").read_text()
     navigation = listed.partition("{toctree}")[2].split()
