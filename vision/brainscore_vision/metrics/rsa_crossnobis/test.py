@@ -3,6 +3,7 @@ import pytest
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.records.record import ScoreRecord
+from brainscore_core.statistics.influence import tail_freedom
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
@@ -162,7 +163,10 @@ def test_one_neuroid():
 def test_influences_are_scores_without_each_stimulus_and_neuroid(comparison, correct_norm):
     source, target = simulated(0, 1.0, n=9, p=6, n_repetitions=4)
     metric = load_metric("rsa_crossnobis", comparison=comparison, correct_norm=correct_norm)
-    influence = metric(assembly(source), assembly(target)).attrs["influence"]
+    score = metric(assembly(source), assembly(target))
+    influence = score.attrs["influence"]
+    assert influence.interval_freedom == tail_freedom(influence.by_unit, 1 / 3) < tail_freedom(influence.by_unit)
+    assert score.attrs["interval"] == influence.interval(float(score), scale="fisher")
     for axis, influences in ((1, influence.by_stimulus), (2, influence.by_unit)):
         sides = [(np.delete(source, i, 1) if axis == 1 else source, np.delete(target, i, axis))
                  for i in range(target.shape[axis])]  # fmt: skip
