@@ -47,6 +47,9 @@ autosummary_context = {
         ],
     }
 }
+default_role = (
+    "py:obj"  # a name between backticks of a docstring links to its description
+)
 autodoc_typehints = "signature"  # docstrings do not repeat the types
 suppress_warnings = ["ref.python"]  # a class in two modules: either description will do
 autodoc_member_order = "bysource"
@@ -61,6 +64,7 @@ html_logo = "_static/mark.svg"
 html_favicon = "_static/mark.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "search_scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": []}
@@ -68,7 +72,7 @@ html_theme_options = {
     "logo": {"text": "Brain-Score", "alt_text": "Brain-Score, front page"},
     "navbar_align": "left",
     "show_toc_level": 2,
-    "navigation_depth": 2,
+    "navigation_depth": 1,  # modules are listed on the pages of the reference
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},

@@ -50,11 +50,11 @@ def inline(translator, node: nodes.math) -> None:
 
 
 def block(translator, node: nodes.math_block) -> None:
-    """Write a block that scrolls if the page is too narrow for it, with its number if it has one."""
+    """Write a block that scrolls, by keyboard too, if the page is too narrow for it, with its number if it has one."""
     number = get_node_equation_number(translator, node) if node.get("number") else ""
     said = f'<span class="eqno">({escape(number)})</span>' if number else ""
     translator.body.append(
-        f'<div class="math-block">{said}{mathml(node.astext(), display=True)}</div>\n'
+        f'<div class="math-block" tabindex="0">{said}{mathml(node.astext(), display=True)}</div>\n'
     )
     raise nodes.SkipNode
 

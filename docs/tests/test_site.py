@@ -208,8 +208,41 @@ def test_front_page_fits_one_screen(look):
     assert bottom <= 900
 
 
-def test_search_finds_a_function(look):
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("explained_variance", "explained_variance"),
+        ("ceiling", "explanation/ceilings.html"),
+        ("install", "how-to/install.html"),
+    ],
+)
+def test_search_finds_a_function_and_first_the_page_about_it(look, words, first):
     tab, _ = look("search", width=1440)
-    tab.goto(tab.url + "?q=explained_variance")
-    tab.wait_for_selector("#search-results li", timeout=20_000)
-    assert "explained_variance" in tab.inner_text("#search-results")
+    tab.goto(f"{tab.url}?q={words}")
+    tab.wait_for_function(
+        "!document.querySelector('.search-summary, #search-results h2').textContent.includes('...')"
+    )
+    assert first in tab.get_attribute("#search-results li a", "href")
+
+
+def test_nothing_keeps_people_out(look):
+    import look as looking
+
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+    for number, page in enumerate(looking.PAGES):
+        width, theme = ((390, "dark"), (1440, "light"))[number % 2]
+        tab, _ = look(page, width=width, theme=theme)
+        found = axe.run(tab, options={"runOnly": rules}).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == [], page
+        tab.close()
+
+
+def test_names_in_docstrings_are_links_and_the_sidebar_lists_no_modules(tags):
+    page = "reference/api/brainscore_core.statistics.averages.html"
+    links = {attrs.get("href", "") for tag, attrs in tags[page] if tag == "a"}
+    assert "#brainscore_core.statistics.averages.average_tree" in links
+    text = (SITE / page).read_text(encoding="utf-8")
+    sidebar = text.partition("bd-sidebar-primary")[2].partition("bd-main")[0]
+    assert "reference/metrics" in sidebar or "metrics.html" in sidebar
+    assert "brainscore_core.records" not in sidebar
