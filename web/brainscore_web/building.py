@@ -71,15 +71,12 @@ def _source(
             "--benchmark SimulatedCortex2026.V1-pls), give a folder of records (--records FOLDER), or try made-up "
             "ones: --made-up 40x12"
         )
+    own = FolderSource(records or settings().home / "scores")
     if beside is not None:
         with tempfile.TemporaryDirectory(prefix="beside-") as folder:
-            yield lay_over(beside, FolderSource(records or settings().home / "scores"), Path(folder))
+            yield lay_over(beside, own, Path(folder))
         return
-    source = (
-        FolderSource(records or settings().home / "scores")
-        if at is None
-        else CommitSource.of(Path.cwd(), at, _day(date))
-    )
+    source = own if at is None else CommitSource.of(Path.cwd(), at, _day(date))
     # Last, since looking up installed domains takes a while: other options have been checked by then.
     if catalogue is None:
         recorded = {pair[1] for path in source.paths() if (pair := pair_of(path)) is not None}

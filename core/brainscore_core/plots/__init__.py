@@ -29,5 +29,16 @@ from brainscore_core.plots.overviews import history, pareto, profile, similarity
 from brainscore_core.plots.pairs import scatter
 from brainscore_core.plots.ranking import scores
 
-__all__ = ["atlas", "ceiling", "compare", "history", "neuroids", "pareto", "profile", "save", "scatter", "scores"]
-__all__ += ["similarity"]
+__all__ = [
+    "atlas",
+    "ceiling",
+    "compare",
+    "history",
+    "neuroids",
+    "pareto",
+    "profile",
+    "save",
+    "scatter",
+    "scores",
+    "similarity",
+]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from brainscore_core.statistics.influence import Interval
 
 __all__ = [
-    *("FORMATS", "ROW_INCHES", "axes_for", "draw_mark", "dress", "figure_of", "head", "label_inches", "new_figure"),
-    *("rows_for", "save", "told_beside"),
+    *("FORMATS", "ROW_INCHES", "axes_for", "draw_mark", "dress", "dress_plane", "figure_of", "head"),
+    *("label_inches", "new_figure", "rows_for", "save", "told_beside"),
 ]
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -65,16 +65,26 @@ def figure_of(panel: Axes) -> Figure:
 
 def dress(panel: Axes, theme: Theme, *, grid: str = "x") -> None:
     """Style axes: no frame, a pale grid, colours of the theme."""
+    from matplotlib.ticker import MaxNLocator  # optional: matplotlib
+
     panel.set_facecolor(theme.ground)
     panel.grid(visible=False)
     panel.grid(visible=True, axis=grid, color=theme.line, lw=0.8)  # type: ignore[arg-type] # one of x, y, both
     panel.set_axisbelow(True)
-    panel.locator_params(axis="x", nbins=_MOST_TICKS, steps=(1, 2, 5, 10))
+    if isinstance(panel.xaxis.get_major_locator(), MaxNLocator):  # not for dates and logarithms
+        panel.locator_params(axis="x", nbins=_MOST_TICKS, steps=(1, 2, 5, 10))
     panel.tick_params(axis="both", which="both", length=0, labelsize=8, labelcolor=theme.muted)
     for label in panel.get_yticklabels() if grid == "x" else ():
         label.set_color(theme.text)
     for spine in panel.spines.values():
         spine.set_visible(False)
+
+
+def dress_plane(panel: Axes, theme: Theme, x: str, y: str) -> None:
+    """Style axes of two quantities, with their labels."""
+    dress(panel, theme, grid="both")
+    panel.set_xlabel(x, fontsize=9, color=theme.text, **LITERAL)
+    panel.set_ylabel(y, fontsize=9, color=theme.text, **LITERAL)
 
 
 def draw_mark(

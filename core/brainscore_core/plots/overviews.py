@@ -17,6 +17,7 @@ from brainscore_core.plots.figures import (
     axes_for,
     draw_mark,
     dress,
+    dress_plane,
     figure_of,
     head,
     label_inches,
@@ -175,8 +176,7 @@ def pareto(
     panel.step(x[front], y[front], "-o", where="post", color=ink.series[1], lw=1.4, ms=5, gid="front", zorder=4)
     for place in front[-_MOST_NAMED:]:
         _name(panel, float(x[place]), float(y[place]), priced[place].model, ink)
-    panel.set_facecolor(ink.ground)
-    _label(panel, named, f"score on {benchmark}", ink)
+    dress_plane(panel, ink, named, f"score on {benchmark}")
     head(panel, benchmark, [f"n = {len(priced)} models", "line: best for their cost"], ink)
     return figure_of(panel)
 
@@ -210,8 +210,7 @@ def history(records: Records, benchmark: str, *, ax: Axes | None = None, theme: 
     panel = axes_for(ax, 6.4, 4, ink, f"history of {benchmark}")
     panel.scatter(dates, values, s=22, color=ink.series[0], alpha=0.6, lw=0, gid="scores", zorder=3)
     panel.step(dates[is_best], values[is_best], where="post", color=ink.series[1], lw=1.6, gid="best", zorder=4)
-    panel.set_facecolor(ink.ground)
-    _label(panel, "time of the score", f"score on {benchmark}", ink)
+    dress_plane(panel, ink, "time of the score", f"score on {benchmark}")
     head(panel, benchmark, [f"n = {len(scored)} models", "line: best so far"], ink)
     return figure_of(panel)
 
@@ -247,16 +246,6 @@ def _of_benchmark(records: Records, benchmark: str) -> list[ScoreRecord]:
     entries = read_records(records)
     check_known("benchmark", [benchmark], {entry.benchmark for entry in entries})
     return [entry for entry in entries if entry.benchmark == benchmark]
-
-
-def _label(panel: Axes, x: str, y: str, ink: Theme) -> None:
-    panel.grid(visible=True, axis="both", color=ink.line, lw=0.8)
-    panel.set_axisbelow(True)
-    panel.tick_params(axis="both", which="both", length=0, labelsize=8, labelcolor=ink.muted)
-    panel.set_xlabel(x, fontsize=9, color=ink.text, **LITERAL)
-    panel.set_ylabel(y, fontsize=9, color=ink.text, **LITERAL)
-    for spine in panel.spines.values():
-        spine.set_visible(False)
 
 
 def _name(panel: Axes, x: float, y: float, model: str, ink: Theme) -> None:

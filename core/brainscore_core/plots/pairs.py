@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.plots.figures import axes_for, dress, figure_of
+from brainscore_core.plots.figures import axes_for, dress_plane, figure_of
 from brainscore_core.plots.inputs import Records, check_known, models_of, read_records
 from brainscore_core.plots.style import LITERAL, Theme, shortened, theme_named
 from brainscore_core.records.comparison import compare_records
@@ -69,10 +69,8 @@ def scatter(
         panel.hlines(at[1], *intervals[0, places].T, gid=f"{group}:x", **style)
         panel.vlines(at[0], *intervals[1, places].T, gid=f"{group}:y", **style)
     _draw_dots(panel, values, complete, {place: names[place] for place in marked.tolist()}, ink)
-    dress(panel, ink, grid="both")
-    simulated = [" (SIMULATED)" if of[name].are_simulated else "" for name in (x, y)]
-    panel.set_xlabel(f"{x}{simulated[0]}", fontsize=9, color=ink.text, **LITERAL)
-    panel.set_ylabel(f"{y}{simulated[1]}", fontsize=9, color=ink.text, **LITERAL)
+    labels = [f"{name}{' (SIMULATED)' if of[name].are_simulated else ''}" for name in (x, y)]
+    dress_plane(panel, ink, *labels)
     lines = [_correlations(*(correlation_over_models(*values, ranked=ranked) for ranked in (False, True)))]
     lines += [f"n = {len(complete)} models with both scores; 95 % intervals"]
     if lacking := sorted(set(highlight) - {names[place] for place in complete}):

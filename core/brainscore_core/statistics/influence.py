@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LEVEL",
+    "TAIL_FACTOR",
     "Influence",
     "Interval",
     "Scale",
@@ -55,6 +56,9 @@ __all__ = [
 
 LEVEL = 0.95
 """Coverage of intervals."""
+
+TAIL_FACTOR = 0.75
+"""See `tail_freedom`."""
 
 Interval = tuple[float, float]
 Scale = Literal["identity", "fisher"]
@@ -382,7 +386,7 @@ def fieller_from_variances(
     return float((middle - np.sqrt(root)) / square), float((middle + np.sqrt(root)) / square)
 
 
-def tail_freedom(influences: Floats, factor: float = 0.75) -> float:
+def tail_freedom(influences: Floats, factor: float = TAIL_FACTOR) -> float:
     r"""Return the degrees of freedom of a sum of squared influences of units if some may dominate.
 
     .. math:: c \frac{q}{\kappa - 1}, \qquad \kappa = q \sum_j x_j^4 \Big/ \Big(\sum_j x_j^2\Big)^2

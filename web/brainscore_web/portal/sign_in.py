@@ -169,7 +169,8 @@ def welcome(service: Service, subject: str, login: str) -> Person:
         if person is None:
             person = Person(subject=subject, login=login)
             session.add(person)
-        for former in session.scalars(select(Person).where(func.lower(Person.login) == login.lower())):
+        has_name = func.lower(Person.login) == login.lower(), Person.subject != subject
+        for former in session.scalars(select(Person).where(*has_name)):
             former.login = f"#{former.subject}"  # GitHub gave the name of their account to somebody else
         person.login, person.role = login, _role_of(service, subject, login)
         session.flush()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_core.metrics.errors import attach_influence
-from brainscore_core.statistics.influence import Influence, Scale, tail_freedom
+from brainscore_core.statistics.influence import TAIL_FACTOR, Influence, Scale, tail_freedom
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error, shaped_like
 
@@ -65,7 +65,7 @@ def attach_geometry_error(
     neuroids: Labels,
     *,
     scale: Scale,
-    tails: float = 0.75,
+    tails: float = TAIL_FACTOR,
 ) -> Score:
     """Write a standard error and an interval into a 0-d score as `attach_influence`, or the reason for their absence.
 

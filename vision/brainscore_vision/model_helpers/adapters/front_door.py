@@ -110,7 +110,7 @@ def _adapter_for(model: object) -> Callable[[Any, Request], Adapted]:
     for takes, adapt in (
         (torch_modules.is_torch_module, torch_modules.adapt),
         (onnx_models.is_onnx, onnx_models.adapt),
-        (lambda given: hasattr(given, "from_stimulus_set") and hasattr(given, "identifier"), _adapt_activations_model),
+        (_is_activations_model, _adapt_activations_model),
         (features.is_features, features.adapt),
         (lambda given: callable(given) and not isinstance(given, type), functions.adapt),
     ):
@@ -124,6 +124,10 @@ def _adapter_for(model: object) -> Callable[[Any, Request], Adapted]:
     if isinstance(model, str):
         hint = f" A registered model is loaded by its name: load_model({model!r})."
     raise TypeError(f"A model of type {type(model).__qualname__!r} is not known; expected {_TAKEN}.{hint}")
+
+
+def _is_activations_model(model: object) -> bool:
+    return callable(model) and hasattr(model, "from_stimulus_set") and hasattr(model, "identifier")
 
 
 def _adapt_activations_model(model: Any, request: Request) -> Adapted:

@@ -1,5 +1,7 @@
 """One front door: it finds out what it was given, and says what it needs."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -113,6 +115,9 @@ def test_activations_models_bring_what_they_need(small_net, stimuli):
 def test_what_is_no_model_is_answered_with_what_is(small_net):
     with pytest.raises(TypeError, match=r"type 'int' is not known; expected a BrainModel, a module of PyTorch.*ONNX"):
         as_brain_model(3)
+    uncallable = SimpleNamespace(identifier="features", from_stimulus_set=None)  # an activations model is called
+    with pytest.raises(TypeError, match="type 'SimpleNamespace' is not known"):
+        as_brain_model(uncallable)
     with pytest.raises(TypeError, match=r"type 'str' is not known.*load_model\('resnet18'\)"):
         as_brain_model("resnet18")
     with pytest.raises(TypeError, match=r"SmallNet is a class: pass an instance, SmallNet\(\.\.\.\)"):
