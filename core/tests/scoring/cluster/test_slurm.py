@@ -26,7 +26,7 @@ def profile(slurm, tmp_path):
 
 
 def check(made, library, expected, said):
-    """Every pair has one score; a lost job explains two that were begun again: its last, and one it had not reported."""
+    """Every pair has one score; a lost job explains two begun again: its last, and one it had not reported."""
     names = [(each.record.model, each.record.benchmark) for each in made]
     assert sorted(names) == sorted((pair.model, pair.benchmark) for batch in expected for pair in batch.pairs)
     assert {each.record.status for each in made} == {"scored"}
