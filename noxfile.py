@@ -190,7 +190,7 @@ def slurm(session: nox.Session) -> None:
 
 @nox.session
 def frameworks(session: nox.Session) -> None:
-    """Test with torchvision, timm, transformers, open_clip and ONNX Runtime, in an environment of their own."""
+    """Test with torchvision, timm, transformers, open_clip and ONNX Runtime, in their own environment."""
     install_torch(session, str(Path(session.bin) / "python"))
     session.install("-c", "constraints.txt", "-e", ".[test]", *extra("frameworks"))
     # Without their requirements, which ask for the build of torch that brings CUDA.
@@ -324,7 +324,7 @@ def trials(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def coverage(session: nox.Session) -> None:
-    """Run the tests and print the branch coverage of the library, without what runs in processes of its own."""
+    """Run the tests and print the branch coverage of the library, without what runs in its own processes."""
     python = workspace(session, "test", "mutants")
     arguments = session.posargs or ["-n", "auto", "-m", DEFAULT_TESTS]
     session.run(python, "-m", "pytest", "--cov", "--cov-report=term", *arguments, external=True, env=SURROUNDINGS)
@@ -339,7 +339,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session(python="3.11", default=False)
 def peer(session: nox.Session) -> None:
-    """Exchange files and compare scores with the published system, in an environment of its own.
+    """Exchange files and compare scores with the published system, in its own environment.
 
     `-- --write` writes the published answers that the tests compare with anew; `-- --perf` also compares speed.
     """
@@ -419,7 +419,7 @@ def installer(python: str) -> list[str]:
 
 
 def extra(name: str) -> list[str]:
-    """Return the requirements of one extra of pyproject.toml, for a session with an environment of its own."""
+    """Return the requirements of one extra of pyproject.toml, for a session with its own environment."""
     return list(nox.project.load_toml(ROOT / "pyproject.toml")["project"]["optional-dependencies"][name])
 
 

@@ -1,3 +1,3 @@
-"""Hold the version of the package."""
+"""Hold the package's version."""
 
 __version__ = "3.0.0a1"

@@ -65,7 +65,7 @@ _AVAILABILITY_ERRORS = (
     *(ChecksumError, CorruptFileError, DownloadError, IsolationError, MissingStimulusError, RequirementsError),
 )
 _TRACEBACK, _PLUGINS, _OF_EVERY = "--traceback", "--plugins", "Of every command"
-_GAP = 2  # characters between the columns of a table
+_GAP = 2  # characters between a table's columns
 _NEVER_FOLDED = 14  # characters, such as those of an interval
 _OPEN = "brainscore: the repeatable option that a line ends with"  # in the notes of a context
 

@@ -185,7 +185,7 @@ class PeerTimeoutError(ProtocolError):
 
 
 class CandidateError(BrainScoreError, RuntimeError):
-    """A candidate in a process of its own has raised an error, of a class that is not known here."""
+    """A candidate in its own process has raised an error, of a class that is not known here."""
 
 
 class CandidateDiedError(CandidateError):
@@ -193,11 +193,11 @@ class CandidateDiedError(CandidateError):
 
 
 class CandidateTimeoutError(CandidateError):
-    """A candidate in a process of its own did not answer in time."""
+    """A candidate in its own process did not answer in time."""
 
 
 class InvalidAnswerError(CandidateError, ValueError):
-    """A candidate in a process of its own gave an answer that does not fit the question."""
+    """A candidate in its own process gave an answer that does not fit the question."""
 
 
 class StateChangedError(CandidateError):

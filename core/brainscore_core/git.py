@@ -123,7 +123,7 @@ class BlobReader:
         self._git = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - no shell
 
     def read(self, name: str, most_bytes: int = 2**30) -> bytes | None:
-        """Return the content of an object, or its first bytes if it is larger; None if it does not exist.
+        """Return an object's content, or its first bytes if it is larger; None if it does not exist.
 
         The name, such as 'branch:path', has no line break.
         """

@@ -1,4 +1,4 @@
-"""Score a model on a benchmark, here or in an environment of its own, and write the record."""
+"""Score a model on a benchmark, here or in its own environment, and write the record."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def score_and_record(
     identifier: str | None = None,
     **model_options: Any,  # checked by as_brain_model
 ) -> tuple[Score, ScoreRecord, Path | None]:
-    """Score a pair, here or in an environment of its own (``BS_INSTALL_DEPENDENCIES=newenv``), and write its record.
+    """Score a pair, here or in its own environment (``BS_INSTALL_DEPENDENCIES=newenv``), and write its record.
 
     Parameters and errors are those of `score`; a model that is `loaded` already is scored here, and the record says in
     which `isolation` it runs, ``'box'`` or ``'none'``. The returned path is None if the record was not written.

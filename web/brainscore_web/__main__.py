@@ -19,7 +19,7 @@ app.command("upload", cls=command_line.Command, rich_help_panel="Contribute")(up
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; None: the arguments of this process."""
+    """Run one command and return its exit code; None: this process's arguments."""
     return command_line.run_app(app, arguments, program="brainscore_web")
 
 

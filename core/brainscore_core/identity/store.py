@@ -112,7 +112,7 @@ class Store:
         _reserved_bytes[key] -= incoming_bytes
 
     def read_json(self, name: str) -> object:
-        """Return the content of an entry; None if it is absent or damaged, or caching is disabled."""
+        """Return an entry's content; None if it is absent or damaged, or caching is disabled."""
         if settings().caching_disabled:
             return None
         try:

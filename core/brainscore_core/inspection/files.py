@@ -276,7 +276,7 @@ def _check_assembly_file(path: Path, class_name: str | None, *, nans_expected: b
         what = f"the stimuli were not compared: there is no {table.name} beside the file"
         return [*problems, Problem("stimulus set", what, "put the files into one folder", is_hint=True)]
     if errors_of(_check_text(table)):
-        return problems  # the table has a check of its own
+        return problems  # the table has its own check
     return problems + check_alignment(assembly, _read_stimuli(table))
 
 

@@ -1,4 +1,4 @@
-"""Draw an atlas of layers: a panel for each region, a row with the score of each layer."""
+"""Draw an atlas of layers: a panel for each region, a row with each layer's score."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Build environments that keep the requirements of plugins apart.
 
 A virtual environment of the running interpreter sees everything importable here, through a ``.pth`` file, behind its
-own packages. The requirements of a plugin are installed into it and hide the versions from here. It does not hide
+own packages. A plugin's requirements are installed into it and hide the versions from here. It does not hide
 installed packages that a plugin forgot to require.
 """
 

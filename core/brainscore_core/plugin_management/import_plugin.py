@@ -50,7 +50,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     library
         Name of the package that has the registries, such as ``'mylibrary'``.
     kind
-        ``'data'``, ``'stimulus_set'``, ``'metric'``, ``'benchmark'`` or ``'model'``, or the name of a folder.
+        ``'data'``, ``'stimulus_set'``, ``'metric'``, ``'benchmark'`` or ``'model'``, or a folder's name.
     identifier
         Key in the registry. Keys assigned at run time need no plugin. A key that ends with ``:`` is a scheme: its
         factory takes the rest of an identifier, so that ``registry['mylibrary:']`` makes ``'mylibrary:net50'`` too.
@@ -301,7 +301,7 @@ def _import_module(plugin: Plugin) -> ModuleType:
     inside = any(Path(path).absolute() == plugin.root.path for path in package.__path__)
     if inside and "." not in plugin.name:
         return importlib.import_module(plugin.module)
-    # A dot in the name of the folder, or a folder outside the package.
+    # A dot in the folder's name, or a folder outside the package.
     specification = importlib.util.spec_from_file_location(
         plugin.module, plugin.init_file, submodule_search_locations=[str(plugin.directory)]
     )

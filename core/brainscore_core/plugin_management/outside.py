@@ -36,7 +36,7 @@ def _holding_plugins(path: Path, library: str, where: str) -> Path:
 
 
 def join_packages(library: str, folder: Path) -> None:
-    """Let modules import the plugins of a folder as a library's, after its own: ``mylibrary.models.theirs``."""
+    """Let modules import a folder's plugins as a library's, after its own: ``mylibrary.models.theirs``."""
     for kind in FOLDERS:
         path = str(folder / kind)
         if Path(path).is_dir() and importlib.util.find_spec(f"{library}.{kind}") is not None:

@@ -138,9 +138,9 @@ def _rank(path: Path, places: Mapping[str, int]) -> int:
 def _plugin_at_work(places: Iterable[str]) -> tuple[Path | None, str]:
     """Return folder and file of the innermost plugin whose code is running; (None, ``''``) if there is none.
 
-    The tests of a plugin are not part of it, unless it calls them itself.
+    A plugin's tests are not part of it, unless it calls them itself.
     """
-    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - `inspect.stack` reads the source of every frame
+    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - `inspect.stack` reads every frame's source
     while frame is not None:
         file = frame.f_code.co_filename
         if file == _IMPORTER:  # it undoes failed imports

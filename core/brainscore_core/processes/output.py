@@ -1,4 +1,4 @@
-"""Collect and forward the output of a program: bounded, line by line, without secrets."""
+"""Collect and forward a program's output: bounded, line by line, without secrets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _read(stream: IO[bytes] | None, takers: list[Callable[[bytes], object]], err
 
 
 class Listener:
-    """Collects the output of a program, keeping its start and end, and forwards its lines.
+    """Collects a program's output, keeping its start and end, and forwards its lines.
 
     `errors` are those of forwarding; the first one stops it.
     """

@@ -86,7 +86,7 @@ class ProcessTree:
 
 
 def bytes_in_memory(pids: Iterable[int], folders: Sequence[str]) -> int:
-    """Return the size of the file systems of folders in memory, as processes with a root of their own see them."""
+    """Return the size of the file systems of folders in memory, as processes with their own root see them."""
     seen = set()
     size = 0
     for pid in pids:

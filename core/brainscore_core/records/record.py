@@ -190,7 +190,7 @@ class ScoreRecord(Untrusted):
     weights
         Digest of the model's parameters and buffers; None if the model states none.
     library
-        Digest of the source of the library, without plugins.
+        Digest of the library's source, without plugins.
     environment
         Digest of names and versions of all installed distributions (`software.installed`).
     candidate_environment
@@ -357,7 +357,7 @@ class ScoreRecord(Untrusted):
     def estimate(self, *, of_same_benchmark: bool = False) -> Estimate:
         """Return value, error and influences of the score.
 
-        The influence sketch is scaled to the error of the record, which is exact.
+        The influence sketch is scaled to the record's error, which is exact.
 
         Parameters
         ----------
@@ -424,7 +424,7 @@ def _unnested(content: object) -> object:
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the file of a record."""
+    """Return the JSON Schema of a record's file."""
     schema = adapter_of(ScoreRecord).json_schema()
     about = {name: schema["properties"].pop(name) for name in MADE}
     provenance = {"type": "object", "properties": about, "required": list(MADE), "additionalProperties": False}

@@ -97,7 +97,7 @@ class RecordStore(Protocol):
     """A source of records."""
 
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
-        """Return the record of a pair; None if there is no readable one."""
+        """Return a pair's record; None if there is no readable one."""
 
 
 class FolderStore:
@@ -136,7 +136,7 @@ class FolderStore:
         return [record for record, _ in found if record is not None]
 
     def _files(self) -> Iterator[tuple[ScoreRecord | None, str]]:
-        """Yield the record of each file, or None and why it is none."""
+        """Yield each file's record, or None and why it is none."""
         for file in sorted(self.folder.glob("*/*.json")):
             try:
                 record = ScoreRecord.read(file)
@@ -191,7 +191,7 @@ class BranchStore:
         return [(model, benchmark) for model, benchmark in pairs if model is not None and benchmark is not None]
 
     def _content(self, path: str) -> bytes | None:
-        """Return the content of a file, cut if it is too large; paths have encoded identifiers."""
+        """Return a file's content, cut if it is too large; paths have encoded identifiers."""
         return self._blobs.read(f"{self.branch}:{path}", MOST_BYTES + 1)
 
     def close(self) -> None:

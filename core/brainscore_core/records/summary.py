@@ -26,7 +26,7 @@ _PLURALS = {
 
 
 def format_record(record: ScoreRecord, path: Path | None) -> str:
-    """Return the summary of a record; `path` is its file, None if it was not written."""
+    """Return a record's summary; `path` is its file, None if it was not written."""
     sources = " and ".join(_PLURALS.get(source, _clusters(source, record.n_clusters)) for source in record.error_over)
     over = f" over new {sources}" if sources else ""
     error = "" if record.error is None else f" ± {record.error:.4f} (standard error{over})"

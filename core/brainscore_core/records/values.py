@@ -84,7 +84,7 @@ def _names(array: xr.DataArray, dim: str) -> npt.NDArray[np.str_]:
 
 
 def values_bytes(values: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return the content of the file; equal values give equal bytes."""
+    """Return the file's content; equal values give equal bytes."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, array in sorted(values.items()):

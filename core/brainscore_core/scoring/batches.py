@@ -87,7 +87,7 @@ def make_batches(
     stimuli_of
         Benchmark -> a key that benchmarks with the same stimuli share; by default each has its own.
     most_minutes
-        Longer batches are divided, between sets of stimuli if possible. A longer pair has a batch of its own.
+        Longer batches are divided, between sets of stimuli if possible. A longer pair has its own batch.
     """
     of_model: dict[tuple[str, bool], list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: (pair.model, pair.benchmark)):
@@ -140,7 +140,7 @@ def run_batch(
     environment: Mapping[str, str] = os.environ,
     python: str = sys.executable,
 ) -> Iterator[Outcome]:
-    """Score the pairs of a batch in a process of its own, and yield each outcome at once.
+    """Score the pairs of a batch in its own process, and yield each outcome at once.
 
     If a pair ends the process, another continues. Closing the iterator ends the process.
 

@@ -37,7 +37,7 @@ _NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:
-    """Scores pairs of one model in a process of its own.
+    """Scores pairs of one model in its own process.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ def _content(file: Path, most_bytes: int) -> bytes:
 def failed(
     pair: Pair, problem: str, message: str = "", duration_s: float | None = None, *, tail: str = ""
 ) -> ScoreRecord:
-    """Return the record of a failed pair; `problem` is the class of the error, `tail` the last output."""
+    """Return the record of a failed pair; `problem` is the error's class, `tail` the last output."""
     return ScoreRecord.without_score(
         f"failed:{problem}",
         message,

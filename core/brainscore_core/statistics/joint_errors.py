@@ -67,7 +67,7 @@ class JointErrors:
     apart : ndarray, shape (n_models,)
         Variances with unknown covariances, not in `moments`; NaN: no error.
     df : ndarray, shape (n_models,)
-        Degrees of freedom of the error of each score, used where `freedom` is infinite.
+        Degrees of freedom of each score's error, used where `freedom` is infinite.
 
     Examples
     --------

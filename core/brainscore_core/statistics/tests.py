@@ -4,7 +4,7 @@ All follows from the scores and their covariances (`brainscore_core.statistics.j
 
 - Differences are tested with Student's t. Holm's (1979) correction bounds the probability of any false difference among
   all pairs, for any dependence between the tests.
-- The rank of a model is one more than the number of truly better models: significantly better ones bound it from below,
+- A model's rank is one more than the number of truly better models: significantly better ones bound it from below,
   worse ones from above (Mogstad et al. 2024). The interval of one rank corrects for its model's comparisons,
   simultaneous intervals for all pairs.
 - Models of one group do not differ significantly.

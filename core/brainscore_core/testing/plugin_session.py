@@ -101,7 +101,7 @@ class PluginSession:
 
 
 class PluginTestModule(pytest.Module):
-    """The tests of a plugin, imported as part of it."""
+    """A plugin's tests, imported as part of it."""
 
     plugin: Plugin
 

@@ -73,7 +73,7 @@ def _outcome(nodeid: str, outcome: Outcome, seconds: float = 0.0, keywords: Cont
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Return the reason of a skip or the text of an error; for collection errors the end of the text."""
+    """Return the reason of a skip or an error's text; for collection errors the text's end."""
     if hasattr(report, "wasxfail"):
         return f"other: expected to fail: {report.wasxfail}"
     longrepr = report.longrepr

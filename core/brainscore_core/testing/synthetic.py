@@ -64,7 +64,7 @@ def make_stimulus_set(
     """Make a stimulus set with an image per stimulus, see `make_images`.
 
     Its columns are ``stimulus_id`` (text), ``object_name`` (text, four objects in turn), ``background_id`` (int) and
-    ``s`` (float in [0.5, 1.5], the size of the object).
+    ``s`` (float in [0.5, 1.5], the object's size).
     """
     paths = make_images(folder, n_stimuli, size_px=size_px, seed=seed)
     generator = np.random.default_rng([seed, 1])

@@ -175,7 +175,7 @@ class _Transfer:
             self._receive(answer, begin, size_bytes)
 
     def _begin(self, answer: httpx.Response) -> tuple[int, int | None]:
-        """Return the first missing byte and the size of the file; a size of None if the server does not state it."""
+        """Return the first missing byte and the file's size; a size of None if the server does not state it."""
         length = answer.headers.get("Content-Length")
         if length is None:
             self._partial.discard()

@@ -1,4 +1,4 @@
-"""Check the files of a plugin: small, plain, text, and parsable Python."""
+"""Check a plugin's files: small, plain, text, and parsable Python."""
 
 from __future__ import annotations
 

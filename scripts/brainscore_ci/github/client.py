@@ -206,7 +206,7 @@ class HttpGitHub:
         self._change("POST", f"/issues/{number}/comments", {"body": body})
 
     def update_comment(self, comment: int, body: str) -> None:
-        """Replace the text of a comment."""
+        """Replace a comment's text."""
         self._change("PATCH", f"/issues/comments/{comment}", {"body": body})
 
     def add_labels(self, number: int, labels: Sequence[str]) -> None:

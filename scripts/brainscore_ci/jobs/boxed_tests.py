@@ -27,7 +27,7 @@ def box_of_tests(
     environment: Mapping[str, str],
     network: bool,
 ) -> Box:
-    """Return the box for the tests of a plugin, which share no writable folder with other plugins.
+    """Return the box for a plugin's tests, which share no writable folder with other plugins.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def box_of_tests(
     own
         Temporary folder for their home, files and outcomes.
     data
-        Public data, or a copy of the private data they need. They see links to these files in a folder of their own,
+        Public data, or a copy of the private data they need. They see links to these files in their own folder,
         where they may add others.
     network
         Whether they have network; never with private data.

@@ -57,7 +57,7 @@ line; without that the leaderboard is not built.
 
 @dataclass(frozen=True)
 class Collected:
-    """Result of collecting the records of a plan.
+    """Result of collecting a plan's records.
 
     Attributes
     ----------

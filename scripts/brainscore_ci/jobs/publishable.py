@@ -56,7 +56,7 @@ _VERSION = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}((a|b|rc|\.dev|\.post)\d{1,3})?(\
 
 
 def known_error(name: str) -> str:
-    """Return the class of an error if its name reveals only what happened, else `OTHER_ERROR`.
+    """Return an error's class if its name reveals only what happened, else `OTHER_ERROR`.
 
     The name, such as ``'Timeout'`` or ``'SIGSEGV'``, may be one that a plugin chose.
     """

@@ -111,7 +111,7 @@ def _tasks(request: ShardRequest, repository: Path) -> tuple[Plan, tuple[TestTas
 
 
 def timeout_of(task: TestTask) -> float:
-    """Return the time limit for the tests of a plugin, in seconds."""
+    """Return the time limit for a plugin's tests, in seconds."""
     return 60 * max(_LEAST_MINUTES, _FACTOR * task.minutes)
 
 
@@ -143,7 +143,7 @@ def _run(
     network: bool,
     say: Callable[[str], object] | None,
 ) -> PluginResult:
-    """Run the tests of a plugin, in a box if possible; discard their output if `say` is None."""
+    """Run a plugin's tests, in a box if possible; discard their output if `say` is None."""
     options = replace(options, private=task.with_private)
     environment = environment_of_job(network=network)
     data = data_home_of_tests(task.plugin) if task.with_private else settings().data_home

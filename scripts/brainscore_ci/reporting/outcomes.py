@@ -47,7 +47,7 @@ _FIXES = (
 def from_outcomes(
     outcomes: Sequence[TestOutcome], plugin: PluginName, *, duration_s: float, reproduce: str = ""
 ) -> PluginResult:
-    """Return the result of a plugin.
+    """Return a plugin's result.
 
     The first 100 failures and 500 skipped tests are kept in full.
     """

@@ -142,7 +142,7 @@ class PairResult(Untrusted):
 
     @classmethod
     def of_record(cls, record: ScoreRecord) -> PairResult:
-        """Copy the values of a record."""
+        """Copy a record's values."""
         return cls(**{field.name: getattr(record, field.name) for field in fields(cls)})
 
     @property

@@ -115,7 +115,7 @@ def trials_of(plugin: Plugin) -> int | None:
 
 
 def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateDefaults, *, is_named: bool) -> str:
-    """Return the region of a benchmark.
+    """Return a benchmark's region.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class TemplateDefaults:
     metric_over_time
         Usual metric of data with several time bins.
     parent
-        Applies if the region of the benchmark is no category.
+        Applies if the benchmark's region is no category.
     tasks
         Behavioural task -> usual metric; empty if there is none.
     designs

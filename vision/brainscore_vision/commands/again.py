@@ -25,7 +25,7 @@ def renormalise(
     """Divide the raw scores of all records of a benchmark by its present ceiling, without running any model.
 
     Use it where only the ceiling has changed: the records then count as scored with the present benchmark. Scores
-    composed of parts with ceilings of their own stay, with exit code 1.
+    composed of parts with their own ceilings stay, with exit code 1.
     """
     from brainscore_vision.commands.work import recomputing
 

@@ -30,7 +30,7 @@ def score(options: ScoreOptions) -> int:
     """Score models on benchmarks.
 
     Prints a summary of one pair or a table of several, and writes the full record of each as JSON. If a model cannot
-    have a score, both say why, and the exit code is 4. Several pairs are scored in processes of their own; after an
+    have a score, both say why, and the exit code is 4. Several pairs are scored in their own processes; after an
     interruption, the same command continues.
     """
     files = [model for model in options.model if is_file(model)]

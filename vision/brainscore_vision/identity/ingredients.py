@@ -1,4 +1,4 @@
-"""Track the data and plugins that a benchmark uses, and state them in the record of a score."""
+"""Track the data and plugins that a benchmark uses, and state them in a score's record."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ def build_record(
     candidate: object,
     **fields: Any,  # fields of ScoreRecord
 ) -> ScoreRecord:
-    """Return the record of a score, written to a path (None: not at all) with values and locks beside it.
+    """Return a score's record, written to a path (None: not at all) with values and locks beside it.
 
-    The score then has the path as ``record_path``. A candidate that ran in an environment of its own has
+    The score then has the path as ``record_path``. A candidate that ran in its own environment has
     ``environment_lock``; `fields` are further arguments of `ScoreRecord.of_score`.
     """
     fields["outside_plugins"] = dict(sorted((fields.get("outside_plugins", {}) | ingredients.outside).items()))

@@ -83,6 +83,6 @@ def version_of(module_name: str) -> str:
 
 
 def qualified_name(code: Value) -> str:
-    """Return module and qualified name of a function or class, or of the class of another object."""
+    """Return module and qualified name of a function or class, or of another object's class."""
     named = code if hasattr(code, "__qualname__") else type(code)
     return f"{getattr(named, '__module__', None)}.{named.__qualname__}"

@@ -1,1 +1,1 @@
-"""Score an unreviewed model: the candidate runs in a process of its own, and the judge asks it."""
+"""Score an unreviewed model: the candidate runs in its own process, and the judge asks it."""

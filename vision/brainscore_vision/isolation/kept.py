@@ -113,7 +113,7 @@ class KeptAnswers:
     def __init__(self, prepared: Prepared, bounds: Bounds | None = None) -> None:
         self._prepared, self._bounds = prepared, bounds or Bounds()
         self._digests: dict[str, str | None] = {}
-        self._looked = 0.0  # by `time.monotonic`, after the start of the candidate
+        self._looked = 0.0  # by `time.monotonic`, after the candidate's start
         self._key = _key_of(prepared)
         self._folder = None if self._key is None else _folder_of(prepared.model) / self._key
         self.state = self._read_state()

@@ -296,7 +296,7 @@ def _coordinates(
     *,
     in_threes: bool,
 ) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
-    """Return the coordinates of an answer; those of the stimuli are the judge's own, all of them."""
+    """Return an answer's coordinates; those of the stimuli are the judge's own, all of them."""
     coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
     names: set[str] = set()
     for coordinate in said:
@@ -364,7 +364,7 @@ def content_of_error(error: BaseException) -> dict[str, object]:
     """Return the names of the classes of an error and the start of its message."""
     try:
         message = str(error)
-    except Exception:  # noqa: BLE001 - the class of a plugin may do anything
+    except Exception:  # noqa: BLE001 - a plugin's class may do anything
         message = ""
     names = [base.__name__[:400] for base in type(error).__mro__][:20]
     return {"classes": names, "message": message[:_MOST_ERROR].encode("utf-8", "replace").decode()}

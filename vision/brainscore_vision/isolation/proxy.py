@@ -132,7 +132,7 @@ class RemoteModel(BrainModel):
 
     @property
     def identifier(self) -> str:
-        """The identifier of the model."""
+        """The model's identifier."""
         return str(self._once("identifier", _reader(_TEXT, "identifier")))
 
     def visual_degrees(self) -> float:

@@ -156,7 +156,7 @@ def _blurred(image: Image.Image, *, transform: Callable[[Image.Image], Any], sig
 
 
 def renamed(state: Mapping[str, torch.Tensor], rules: str) -> dict[str, torch.Tensor]:
-    """Return weights under the names of the network.
+    """Return weights under the network's names.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Test that the identifier of an object is its registry key."""
+"""Test that an object's identifier is its registry key."""
 
 from __future__ import annotations
 

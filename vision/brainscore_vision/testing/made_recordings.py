@@ -221,7 +221,7 @@ def of_stimuli(assembly: Array, stimuli: StimulusSet, *, n_repetitions: int | No
 
 
 def as_features(recordings: Array) -> Array:
-    """Return recordings as the features of a model, copied with a little noise up to 30 neuroids."""
+    """Return recordings as a model's features, copied with a little noise up to 30 neuroids."""
     n_neuroids = recordings.sizes["neuroid"]
     if n_neuroids >= 30:
         return recordings

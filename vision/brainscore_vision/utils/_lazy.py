@@ -120,7 +120,7 @@ def loaded(value: Content) -> Content:
     >>> loaded(LazyLoad(lambda: [3, 1, 2])), loaded("other")
     ([3, 1, 2], 'other')
     """
-    return value._load() if type(value) is LazyLoad else value  # noqa: SLF001 - the class of this module
+    return value._load() if type(value) is LazyLoad else value  # noqa: SLF001 - this module's class
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):

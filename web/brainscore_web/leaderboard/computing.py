@@ -102,7 +102,7 @@ class _LeafTask:
 def compute(
     source: Source, catalogue: Catalogue, paths: Mapping[str, Mapping[str, str]], scratch: Path, workers: Workers
 ) -> ComputedBoard:
-    """Compute all columns from the path of each record, by benchmark and model; `scratch` is an empty folder."""
+    """Compute all columns from each record's path, by benchmark and model; `scratch` is an empty folder."""
     # A preliminary tree: the records will say which benchmarks are simulated or have scores.
     nodes = tree_of(catalogue)
     position = {model: place for place, model in enumerate(sorted(entry.identifier for entry in catalogue.models))}

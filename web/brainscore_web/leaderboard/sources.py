@@ -95,7 +95,7 @@ class FolderSource:
             return None
 
     def read(self, paths: Iterable[str]) -> Iterator[bytes]:
-        """Yield the content of each record, cut where it is too large for one."""
+        """Yield each record's content, cut where it is too large for one."""
         for path in paths:
             with open(f"{self.folder}/{path}", "rb", buffering=0) as stream:  # noqa: PTH123  # a Path takes twice as long
                 # Python reserves memory for all bytes asked for, so ask for no more than the file has.

@@ -78,7 +78,7 @@ class Workers:
         return future
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the result of each task, in order; tasks are taken as they are needed."""
+        """Yield each task's result, in order; tasks are taken as they are needed."""
         waiting: deque[Future[Result]] = deque()
         for task in tasks:
             waiting.append(self.submit(function, task))

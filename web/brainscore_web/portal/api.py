@@ -114,7 +114,7 @@ def uploads(
 
 @router.get("/uploads/{upload_id}")
 def upload(service: ServiceOf, person: PersonOf, upload_id: Id) -> dict[str, Any]:
-    """Return the state of an upload, and which parts the storage has."""
+    """Return an upload's state, and which parts the storage has."""
     found = service.upload(person, upload_id)
 
     def described(file: StoredFile) -> dict[str, Any]:

@@ -159,7 +159,7 @@ def _submission(service: Service, name: str, content: bytes, person: Person | No
 
 
 def _ask(service: Service, arguments: Sequence[str], longest_s: float, *, with_token: bool) -> dict[str, Any]:
-    """Run a command of the submission path in a process of its own, and return its output."""
+    """Run a command of the submission path in its own process, and return its output."""
     settings, environment = service.settings, environment_of(os.environ)
     if with_token:
         environment |= {

@@ -1,4 +1,4 @@
-"""Define the tables of the portal, and open its database."""
+"""Define the portal's tables, and open its database."""
 
 from __future__ import annotations
 

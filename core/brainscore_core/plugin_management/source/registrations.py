@@ -83,7 +83,7 @@ def read_registrations(files: Iterable[Path]) -> list[_Content]:
 
 
 def table_of(directory: Path) -> Path:
-    """Return the table of a plugin, which it may lack: ``models.csv`` for one in the folder ``models``."""
+    """Return a plugin's table, which it may lack: ``models.csv`` for one in the folder ``models``."""
     return directory / f"{directory.parent.name}.csv"
 
 

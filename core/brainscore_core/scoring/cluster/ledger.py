@@ -50,7 +50,7 @@ class Ledger:
     slots
         Number of pieces worked on at a time; may change during the campaign.
     least_minutes, most_minutes
-        Bounds of a piece, in planned minutes. A longer pair is a piece of its own.
+        Bounds of a piece, in planned minutes. A longer pair is its own piece.
     most_losses
         See `MOST_LOSSES`.
     """

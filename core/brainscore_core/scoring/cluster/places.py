@@ -154,7 +154,7 @@ def import_or_say(module: str, package: str) -> Any:  # a module that is install
 
 @contextmanager
 def _local(name: str, rest: str) -> Iterator[Cluster]:
-    """Start one worker with a thread for each concurrent pair; each pair has processes of its own all the same."""
+    """Start one worker with a thread for each concurrent pair; each pair has its own processes all the same."""
     from distributed import LocalCluster
     from distributed.system import MEMORY_LIMIT  # of the machine, or of the container
 
@@ -168,7 +168,7 @@ def _local(name: str, rest: str) -> Iterator[Cluster]:
         host="127.0.0.1",
         protocol="tls://",
         security=_new_keys(),
-        memory_limit=0,  # each pair has a limit of its own
+        memory_limit=0,  # each pair has its own limit
         dashboard_address="127.0.0.1:0",
         resources=offered,
         silence_logs="ERROR",
@@ -220,7 +220,7 @@ def _slurm(name: str, rest: str) -> Iterator[Cluster]:
         yield Cluster(
             name=name,
             connect=lambda: _client(cluster),
-            most_minutes=profile.minutes / 4,  # work cut off by the end of a job is repeated
+            most_minutes=profile.minutes / 4,  # work cut off by a job's end is repeated
             slots=profile.jobs.max,
             # A cancelled job stays in the list of those requested; only this restarts it.
             offers=[_offered(profile)],

@@ -92,7 +92,7 @@ def files_of(box: Box) -> dict[str, bytes]:
 
 
 def limits_of(box: Box) -> list[str]:
-    """Return the start of a command within the box, which sets the limits of each process."""
+    """Return the start of a command within the box, which sets each process's limits."""
     return [
         *("/usr/bin/prlimit", "--core=0", f"--fsize={box.most_file_bytes}"),
         *(f"--nofile={box.most_open_files}", f"--nproc={box.most_processes}", "--"),

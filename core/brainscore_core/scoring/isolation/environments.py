@@ -42,7 +42,7 @@ def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...]
 
     The box has the network and sees only the library, without the `hidden` folders of other plugins, these plugins and
     the environment. Afterwards the environment is
-    copied (see `take_over`) and never writable to a box again. Each set of requirements has a folder of its own.
+    copied (see `take_over`) and never writable to a box again. Each set of requirements has its own folder.
     For `bounded` see `environment_for`.
 
     Raises

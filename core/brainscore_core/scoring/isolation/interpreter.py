@@ -42,7 +42,7 @@ def _links(file: Path) -> Iterator[Path]:
 
 
 def _checkouts(packages: Path) -> Iterator[Path]:
-    """Yield the folders that packages are imported from by a finder of their own, which `sys.path` does not name."""
+    """Yield the folders that packages are imported from by their own finder, which `sys.path` does not name."""
     for finder in packages.glob("__editable__*_finder.py"):
         # Such as __editable___house_1_0_finder.py beside house-1.0.dist-info.
         name = finder.name.removeprefix("__editable__").strip("_").removesuffix("_finder.py")

@@ -334,7 +334,7 @@ def _checked_assembly(
     ]
     raise_errors(problems, AssemblyError, f"Assembly {identifier!r} cannot be packaged as {class_name}")
     declared = {NANS_EXPECTED: True} if nans_expected else {}
-    # The name of the file has _ for a dot, so the file itself says who it is.
+    # The file's name has _ for a dot, so the file itself says who it is.
     named = {"identifier": identifier, "stimulus_set_identifier": link}
     return _with_attrs(assembly, {**assembly.attrs, **named, **declared})
 

@@ -96,7 +96,7 @@ def sticky(comments: Iterable[Comment], author: str) -> tuple[Comment, View] | N
 
 
 def body_of(view: View, url: str, report: str) -> str:
-    """Return the text of a comment.
+    """Return a comment's text.
 
     Parameters
     ----------

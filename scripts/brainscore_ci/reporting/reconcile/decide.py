@@ -57,7 +57,7 @@ class CreateComment:
 
 @dataclass(frozen=True)
 class UpdateComment:
-    """Replace the text of a comment."""
+    """Replace a comment's text."""
 
     number: int
     comment: int
@@ -143,7 +143,7 @@ class Facts:
 def view_of(
     pull: PullRequest, runs: Iterable[WorkflowRun], comments: Sequence[Comment], policy: ReconcilePolicy
 ) -> View | None:
-    """Return the content of the comment; None if none is needed yet.
+    """Return the comment's content; None if none is needed yet.
 
     Runs of other commits, branches or repositories do not count.
     """

@@ -67,7 +67,7 @@ def named_choices(
 ) -> BehavioralAssembly:
     """Let a model name stimuli with given labels, at least two: the task ``label``.
 
-    Return the label of each stimulus, dims (presentation), in the order of `stimuli` and with their columns; trial
+    Return each stimulus's label, dims (presentation), in the order of `stimuli` and with their columns; trial
     after trial if the model answers each presentation. `AssemblyError` if it answers to other stimuli, unequally often,
     or with other labels.
     """

@@ -165,7 +165,7 @@ class AgreementWithPeople(BenchmarkBase):
     Parameters
     ----------
     metric : Metric
-        Compares answers and has a ceiling of its own, such as ``load_metric('error_consistency')``.
+        Compares answers and has its own ceiling, such as ``load_metric('error_consistency')``.
     load_choices
         Returns the answers of people, dims (presentation), with ``truth`` and ``attrs['stimulus_set']``.
     load_fitting_stimuli

@@ -59,7 +59,7 @@ class SharedCandidate(BrainModel):
 
     @property
     def identifier(self) -> str:
-        """The identifier of the model."""
+        """The model's identifier."""
         return self._model.identifier
 
     def visual_degrees(self) -> float:
@@ -171,7 +171,7 @@ def _is_mapped(values: npt.NDArray[Any]) -> bool:
 
 
 def _own(answer: NeuroidAssembly | BehavioralAssembly) -> NeuroidAssembly | BehavioralAssembly:
-    """Return an answer with values of its own; read-only values in a file are not copied."""
+    """Return an answer with its own values; read-only values in a file are not copied."""
     if _is_mapped(answer.values):
         return answer.copy(deep=False)
     return answer.copy(data=np.array(answer.values))

@@ -44,7 +44,7 @@ def load_temporal_assembly(region: str) -> NeuronRecordingAssembly:
 
 
 def load_rsa_assembly(region: str) -> NeuronRecordingAssembly:
-    """Load the same units, with the animal as ``subject``: each has a geometry of its own."""
+    """Load the same units, with the animal as ``subject``: each has its own geometry."""
     assembly = load_assembly(region)
     assembly["subject"] = "neuroid", assembly["animal"].values
     return assembly

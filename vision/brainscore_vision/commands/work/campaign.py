@@ -1,4 +1,4 @@
-"""Score models on benchmarks, each model in processes of its own, and resume."""
+"""Score models on benchmarks, each model in its own processes, and resume."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
         )
     packages = [Path(str(package.__file__)).parents[1] for package in (brainscore_core, brainscore_vision)]
     python = environment_from_lock(lock, packages)
-    # Nothing beyond the lock may be installed, unless the model has an environment of its own.
+    # Nothing beyond the lock may be installed, unless the model has its own environment.
     return python, again if record.candidate_environment else {**again, "BS_INSTALL_DEPENDENCIES": "no"}
 
 

@@ -40,7 +40,7 @@ def one_each(values: ArrayLike, dim: str, names: ArrayLike | None = None) -> Sco
 def labelled(
     values: Floats, assembly: xr.DataArray, dims: Sequence[str], used: NDArray[np.bool_] | None = None
 ) -> Score:
-    """Label values along some dimensions, such as ``('split', 'neuroid')``, with the coordinates of an assembly.
+    """Label values along some dimensions, such as ``('split', 'neuroid')``, with an assembly's coordinates.
 
     Neuroids are sorted by their key, time bins by their start; splits are numbered. If the last axis holds only the
     `used` neuroids, the others are NaN.

@@ -24,7 +24,7 @@ __all__ = ["attach_geometry_error", "attach_to_bins", "influence_on_medians", "o
 
 
 def attach_to_bins(score: Score, influences: Sequence[Influence]) -> Score:
-    """Write error and interval of every time bin into the attributes of a score, on Fisher's scale.
+    """Write error and interval of every time bin into a score's attributes, on Fisher's scale.
 
     Influences are those of the bins, in the order of the score. Attributes are ``error`` (Score, dims (time_bin)),
     ``interval`` (Score, dims (time_bin, bound)), ``influence`` (tuple), ``error_over``, and ``error_nan_reason`` if

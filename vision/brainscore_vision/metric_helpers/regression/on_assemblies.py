@@ -40,7 +40,7 @@ class Regression(Protocol):
         """Fit to the stimuli of two assemblies."""
 
     def predict(self, source: xr.DataArray) -> xr.DataArray:
-        """Predict responses to the stimuli of an assembly, for the neuroids of `fit`."""
+        """Predict responses to an assembly's stimuli, for the neuroids of `fit`."""
 
 
 class XarrayRegression:

@@ -1,6 +1,6 @@
 """Score how a model's answers agree with those of people, one by one or in their accuracy.
 
-The source holds the model's answers to the stimuli of the target, dims (presentation) or (choice, presentation) with
+The source holds the model's answers to the target's stimuli, dims (presentation) or (choice, presentation) with
 one choice; `truth` is optional. The target holds people's answers, dims (presentation), one per trial, with
 `stimulus_id`, `subject` and `truth`. Other stimuli or a missing coordinate raise AssemblyError.
 """

@@ -11,7 +11,7 @@ With `variables` the distance is computed within each combination of their value
   `truth`. An answer that is no label counts as wrong.
 - Output: Score in [0, 1]; a perfect model does not reach 1 unless people are perfect.
 - Invariances: order of trials; which wrong label was chosen; which stimuli (of a condition) were answered rightly.
-- Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; `compat=True` gives
+- Error: over new people and new stimuli, from every answer's influence, also of the ceiling; `compat=True` gives
   the standard deviation over people.
 - When: to compare how hard conditions are, beside `error_consistency`, which compares single stimuli.
 

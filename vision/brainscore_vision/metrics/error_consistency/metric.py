@@ -6,11 +6,11 @@ both wrong, the score is Cohen's kappa, averaged over people, then over conditio
     ``kappa = (c - e) / (1 - e)``,  ``e = p1 p2 + (1 - p1)(1 - p2)``
 
 - Input: source, one answer for each stimulus; target, one answer for each person and stimulus, with `stimulus_id`,
-  `subject`, `truth` and, if there are several, `condition`. Answers are the values of the assembly, or its coordinate
+  `subject`, `truth` and, if there are several, `condition`. Answers are the assembly's values, or its coordinate
   `choice` if the values are numbers. An answer that is no label (`na`, empty) counts as wrong.
 - Output: Score, at most 1; 0 is what independent errors give.
 - Invariances: order of trials; which wrong label was chosen.
-- Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; `compat=True` gives
+- Error: over new people and new stimuli, from every answer's influence, also of the ceiling; `compat=True` gives
   the standard deviation over people and conditions, and the absolute value of the score.
 - When: trial-by-trial comparison with people, beside accuracy. Not defined where both are always right.
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Integers, Labels
 
-# How a word in the name of a task is called in `manipulation`.
+# How a word in a task's name is called in `manipulation`.
 MANIPULATIONS = {"clutter": "clutter", "control": "control", "occlusion": "occluder", "scrambling": "phasescrambling"}
 # The kind of occluder (blobs, deletion, partial viewing) is no condition of the model's images.
 OCCLUDERS = ("blobs", "deletion", "partial_viewing")

@@ -10,7 +10,7 @@ fitted by Adam with penalties (see `metric_helpers.arrays.regression.mask`), and
 - Input: as of all metrics; neuroids of the source have the coordinates `channel`, `channel_x` and `channel_y`, as
   activations of convolutional layers do, and fill the grid of their values.
 - Output: Score in [-1, 1], a correlation; ``raw`` has dims (split, neuroid).
-- Invariances: order of source neuroids. None for scaling: initial masks, steps and penalties have a scale of their own.
+- Invariances: order of source neuroids. None for scaling: initial masks, steps and penalties have their own scale.
 - When: neuroids with localised receptive fields, as in V1 and V4, and large feature maps.
 
 Published differences: the published metric trains for 40 passes in batches of 50, which for some hundreds of stimuli

@@ -1,6 +1,6 @@
 """Estimate the reliability of responses from halves of repetitions drawn separately for each stimulus.
 
-As `internal_consistency`, but the repetitions of each stimulus are divided independently of other stimuli:
+As `internal_consistency`, but each stimulus's repetitions are divided independently of other stimuli:
 
     ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
 
@@ -159,7 +159,7 @@ class SplitHalfPredictorConsistency(Ceiling):
 
 
 def _halves(rng: np.random.Generator, counts: Integers, most: int) -> NDArray[np.bool_]:
-    """Choose half of the repetitions of each stimulus, rounded down; True for these, shape (stimuli, repetitions).
+    """Choose half of each stimulus's repetitions, rounded down; True for these, shape (stimuli, repetitions).
 
     One permutation for each stimulus in turn, as the published ceiling draws them.
     """

@@ -1,6 +1,6 @@
 """Make the metrics; see `metric`.
 
-`regression_kwargs` are the arguments of the regression, see `regressions`; ``compat=True`` draws the published splits,
+`regression_kwargs` are the regression's arguments, see `regressions`; ``compat=True`` draws the published splits,
 which depend on the order of the target's presentations (see `Split`).
 
 Metrics named ``*_split`` are given training and test stimuli; all accept `alphas`, but only the two that choose a
@@ -177,11 +177,11 @@ def reverse_pls_cross_validated(
     backend: str | None = None,
     compat: bool = False,
 ) -> ReverseCrossRegressedCorrelation:
-    """Make ``reverse_pls`` (``reverse_pls_cv``): ``pls`` from the measured neuroids to the features of the model.
+    """Make ``reverse_pls`` (``reverse_pls_cv``): ``pls`` from the measured neuroids to the model's features.
 
     - Invariances: those of ``pls``, with the sides exchanged.
     - When: how much of the model is found in the brain is asked, not the reverse. Needs at least 25 measured neuroids;
-      the ceiling of the measurement does not apply to it.
+      the measurement's ceiling does not apply to it.
 
     References
     ----------

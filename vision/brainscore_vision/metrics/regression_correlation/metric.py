@@ -1,4 +1,4 @@
-"""Score how well responses to held-out stimuli are predicted by a regression from the features of a model.
+"""Score how well responses to held-out stimuli are predicted by a regression from a model's features.
 
 Prediction and measurement of the test stimuli are correlated for each neuroid ``j`` (Pearson) in each split ``s``:
 

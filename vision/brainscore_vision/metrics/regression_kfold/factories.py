@@ -1,4 +1,4 @@
-"""Make the metrics of this plugin; see `metric`."""
+"""Make this plugin's metrics; see `metric`."""
 
 from __future__ import annotations
 

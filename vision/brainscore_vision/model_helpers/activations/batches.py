@@ -152,7 +152,7 @@ def _prepared(bounds: Sequence[tuple[int, int]], prepare: Prepare, ahead: int) -
                 return
 
     context = contextvars.copy_context()
-    # A daemon: the end of the process must not wait for unused pictures.
+    # A daemon: the process's end must not wait for unused pictures.
     thread = threading.Thread(target=context.run, args=(work,), name="brainscore-prepare", daemon=True)
     thread.start()
     try:

@@ -311,5 +311,5 @@ def _lock(folder: Path) -> Iterator[None]:
 
 
 def file_stamps(paths: Sequence[str]) -> Stamps:
-    """Return the stamp of each file; None if it does not exist."""
+    """Return each file's stamp; None if it does not exist."""
     return [file_stamp(path) for path in paths]

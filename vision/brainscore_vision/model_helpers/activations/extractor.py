@@ -285,7 +285,7 @@ class ActivationsExtractorHelper:
         return {**asked, "require_variance": True} if require_variance else asked
 
     def register_batch_activations_hook(self, hook: BatchHook) -> HookHandle[BatchHook]:
-        """Change the activations of every batch, arrays by layer; nothing is cached unless it is a `CacheableHook`."""
+        """Change every batch's activations, arrays by layer; nothing is cached unless it is a `CacheableHook`."""
         return register(self._batch_activations_hooks, next(self._hook_ids), hook)
 
     @property

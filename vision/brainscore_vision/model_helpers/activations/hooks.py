@@ -25,7 +25,7 @@ class CacheableHook(Protocol):
         """Return plain values by name that change with everything that changes the results."""
 
     def notes(self, layer: str) -> Mapping[str, Any]:
-        """Return plain values by name to store with the activations of a layer."""
+        """Return plain values by name to store with a layer's activations."""
 
 
 class HookHandle(Generic[Hook]):

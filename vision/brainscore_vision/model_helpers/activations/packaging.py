@@ -148,7 +148,7 @@ def _positions(shape: tuple[int, ...], axis: int) -> Array:
 
 
 def _name_level(prefixes: Sequence[str], widths: Sequence[int]) -> tuple[Array, Array]:
-    """Return the sorted names ``<prefix><number>`` of all units, and the rank of each unit."""
+    """Return the sorted names ``<prefix><number>`` of all units, and each unit's rank."""
     if not any(one.startswith(other) for one, other in itertools.permutations(prefixes, 2)):
         # Layers stay together, and only the numbers are sorted, as 0, 1, 10, 100, 11, ...
         starts = np.concatenate([[0], np.cumsum(widths)])

@@ -55,7 +55,7 @@ class LayerPCA:
 
     y = (x - m) W^T, with mean m and components W, orthonormal and ordered by variance, of the layer's activations for
     other images. They are fitted incrementally (Ross et al. 2008) for the first recording of a layer, and cached by
-    the digest of the model; a model without one has to be hooked again after a change.
+    the model's digest; a model without one has to be hooked again after a change.
 
     The published class fits on 1,000 validation images of ImageNet.
 
@@ -108,7 +108,7 @@ class LayerPCA:
 
     @classmethod
     def is_hooked(cls, activations_extractor: Any) -> bool:
-        """Tell whether this class reduces the activations of a model."""
+        """Tell whether this class reduces a model's activations."""
         return any(isinstance(hook, cls) for hook in _extractor_of(activations_extractor).batch_hooks)
 
     def __call__(self, activations: Activations) -> Activations:
@@ -274,7 +274,7 @@ class SparseProjection:
 
     @classmethod
     def is_hooked(cls, activations_extractor: Any) -> bool:
-        """Tell whether this class projects the activations of a model."""
+        """Tell whether this class projects a model's activations."""
         return any(isinstance(hook, cls) for hook in _extractor_of(activations_extractor).batch_hooks)
 
     def __call__(self, activations: Activations) -> Activations:

@@ -14,7 +14,7 @@ __all__ = ["image_tower", "is_open_clip", "name", "preprocessing"]
 
 
 def is_open_clip(model: object) -> bool:
-    """Tell whether open_clip defines the class of a module."""
+    """Tell whether open_clip defines a module's class."""
     return classes_of(model, "open_clip")
 
 

@@ -32,7 +32,7 @@ def preprocessing(model: Any) -> Preprocessing:
 
 
 def transform(model: Any) -> Callable[[Image.Image], Any]:
-    """Return the transform of timm for evaluation, by ``pretrained_cfg`` and the size of the model."""
+    """Return the transform of timm for evaluation, by ``pretrained_cfg`` and the model's size."""
     data = import_framework("timm.data", "A model of timm", "timm")
     config = data.resolve_model_data_config(model)
     size = getattr(getattr(model, "patch_embed", None), "img_size", None)

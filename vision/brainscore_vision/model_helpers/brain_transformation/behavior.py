@@ -206,7 +206,7 @@ class LabelBehavior(_TaskModel):
         Returns
         -------
         BehavioralAssembly (choice, presentation), size (1, n)
-            The label of each stimulus, also as coordinate ``label``. For ``'imagenet'``, further coordinates:
+            Each stimulus's label, also as coordinate ``label``. For ``'imagenet'``, further coordinates:
             ``synset``, and ``logit``, the index of the output. For a list of labels, ``attrs['probabilities']`` is a
             BehavioralAssembly (presentation, choice).
 

@@ -78,7 +78,7 @@ class LayerMap(dict[str, Layers]):
 
 
 class LayerMappedModel(BrainModel):
-    """Give the activations of the layers of a region, without time; `TemporalAligned` adds it.
+    """Give the activations of a region's layers, without time; `TemporalAligned` adds it.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class LayerMappedModel(BrainModel):
 
 
 def layer_list(layers: str | Sequence[str]) -> list[str]:
-    """Return the layers of a region as a list."""
+    """Return a region's layers as a list."""
     return [layers] if isinstance(layers, str) else list(layers)
 
 
@@ -241,7 +241,7 @@ def map_by_depth(layers: Sequence[str]) -> LayerMap:
 def find_region_layer_map(identifier: str) -> LayerMap | None:
     """Read the layers of regions from ``region_layer_map/<identifier>.json`` in the folder of a model's plugin.
 
-    The name of the file is that of a record, see `brainscore_core.records.record.record_path`.
+    The file's name is that of a record, see `brainscore_core.records.record.record_path`.
 
     None if there is no such plugin or file; `ConfigurationError` if it is not a JSON object of regions and layers.
     """

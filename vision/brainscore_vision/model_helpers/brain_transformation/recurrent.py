@@ -90,7 +90,7 @@ class RecurrentLayers(LayerMappedModel):
         Returns
         -------
         NeuroidAssembly (presentation, neuroid[, time_bin])
-            For each requested bin the step whose start is nearest to the start of the bin, the earlier one of two.
+            For each requested bin the step whose start is nearest to the bin's start, the earlier one of two.
             ``time_bin_start`` and ``time_bin_end`` are the requested ones; a single bin leaves no dimension
             ``time_bin``. Levels ``layer`` and ``neuroid_id`` do not name the step.
         """

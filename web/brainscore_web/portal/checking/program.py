@@ -1,4 +1,4 @@
-"""Check the files of an upload, in a box: problems, the plugin's text, and previews for maintainers.
+"""Check an upload's files, in a box: problems, the plugin's text, and previews for maintainers.
 
 ``python -m brainscore_web.portal.checking.program IN OUT LIBRARY IDENTIFIER`` writes ``OUT/report.json``, and files
 that it packaged to ``OUT/packaged``.

@@ -1,4 +1,4 @@
-"""Read the coordinates of an assembly, in an index or not, and number their values."""
+"""Read an assembly's coordinates, in an index or not, and number their values."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def get_metadata(
     include_multi_indexes: bool = False,
     include_levels: bool = True,
 ) -> Iterator[Any]:
-    """Yield the coordinates of an assembly, chosen by kind.
+    """Yield an assembly's coordinates, chosen by kind.
 
     Parameters
     ----------

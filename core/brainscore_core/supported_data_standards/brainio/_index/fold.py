@@ -80,7 +80,7 @@ def _is_text(values: list[Any]) -> bool:
 def set_aside(data: Any, coords: Any, dims: Any) -> tuple[Any, dict[Hashable, tuple[Hashable, Any]]]:
     """Split a constructor's coordinates into those for xarray, which copies each, and those that only become levels.
 
-    The latter are (dim, values) of one-dimensional arrays along dimensions without an index of their own.
+    The latter are (dim, values) of one-dimensional arrays along dimensions without their own index.
     """
     is_array = hasattr(data, "shape") or isinstance(data, (list, tuple))
     if dims is None or not is_array or not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):

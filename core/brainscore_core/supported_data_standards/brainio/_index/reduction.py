@@ -1,4 +1,4 @@
-"""Reduce the entries of an assembly, or the rows of an array, that belong together to one each."""
+"""Reduce the entries of an assembly, or an array's rows, that belong together to one each."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def reduce_rows(
 
 
 def _group_blocks(bounds: npt.NDArray[np.intp], rows: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) of groups whose rows together fill a block; a larger group is a block of its own.
+    """Yield (first, last) of groups whose rows together fill a block; a larger group is its own block.
 
     Values that lie on the disk are thus read once, and in their order if that is the order of the groups.
     """

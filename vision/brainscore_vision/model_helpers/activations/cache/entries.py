@@ -1,6 +1,6 @@
 """Find, list and evict cached activations.
 
-The folder of a key, named by its digest, holds all its entries, each with some of the layers.
+A key's folder, named by its digest, holds all its entries, each with some of the layers.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class ActivationEntry:
     parts
         Parts of the key, stored for explanations.
     about
-        Description outside the key, such as the name of the model.
+        Description outside the key, such as the model's name.
     """
 
     folder: Path
@@ -332,7 +332,7 @@ class ActivationEntry:
 
 
 def discard(folder: Path) -> None:
-    """Remove the folder of an entry."""
+    """Remove an entry's folder."""
     (folder / ENTRY).unlink(missing_ok=True)  # first, so that the rest is never taken for whole
     shutil.rmtree(folder, ignore_errors=True)
 

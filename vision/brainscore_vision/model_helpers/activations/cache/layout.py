@@ -2,7 +2,7 @@
 
 An entry is a folder with ``values.npy`` (stimulus x unit, layers one after the other, or stimulus x byte if layers
 differ in type) and an index: ``progress.jsonl``, with a line for each finished batch, or ``entry.json`` when it is
-whole. Both hold the position of each layer, and stimuli and CRC-32 of each batch.
+whole. Both hold each layer's position, and stimuli and CRC-32 of each batch.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def read_record(folder: Path) -> tuple[str, Parts, int]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file; empty if it cannot be read."""
+    """Return a file's text; empty if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -194,7 +194,7 @@ def boot() -> str:
 
 
 def layout_of(record: Record) -> Layout:
-    """Return the layout of the values of an entry."""
+    """Return the layout of an entry's values."""
     layers = record["layers"]
     shapes = dict(zip(layers, map(tuple, record["shapes"]), strict=True))
     return Layout(shapes, dict(zip(layers, map(np.dtype, record["dtypes"]), strict=True)))

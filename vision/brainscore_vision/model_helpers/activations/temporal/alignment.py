@@ -28,7 +28,7 @@ _EPS = 1e-6  # of a bin: times are sums of fractions
 
 
 def frame_bins(duration: float, fps: float) -> Bins:
-    """Return bins of 1000 / fps ms from 0 to the end of a video; the last one may be shorter.
+    """Return bins of 1000 / fps ms from 0 to a video's end; the last one may be shorter.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def frame_bins(duration: float, fps: float) -> Bins:
 
 
 def evenly_spaced(n_steps: int, duration: float, fps: float) -> Bins:  # noqa: ARG001 - all methods take the same
-    """Return equal bins from the start to the end of the video."""
+    """Return equal bins from the start to the video's end."""
     edges = [duration * step / n_steps for step in range(n_steps + 1)]
     return list(itertools.pairwise(edges))
 

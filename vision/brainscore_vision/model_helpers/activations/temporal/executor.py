@@ -70,7 +70,7 @@ class BatchExecutor:
         return [_Prepared(group(stimulus), self.preprocess(stimulus)) for stimulus in stimuli]
 
     def run(self, prepared: Sequence[_Prepared], layers: Sequence[str]) -> dict[str, list[Array]]:
-        """Return the activations of each layer, one array for each prepared stimulus, in order."""
+        """Return each layer's activations, one array for each prepared stimulus, in order."""
         members: dict[Hashable, list[int]] = {}
         for index, item in enumerate(prepared):
             members.setdefault(item.group, []).append(index)

@@ -157,7 +157,7 @@ class Inferencer:
     def run(self, prepared: Sequence[PreparedStimulus], layers: Sequence[str], n_bins: int) -> dict[str, Array]:
         """Return the activations of prepared stimuli, arrays (stimulus, time bin, ...) by layer.
 
-        The axes after the first two are `unit_axes`. Bins after the end of a stimulus are 0.
+        The axes after the first two are `unit_axes`. Bins after a stimulus's end are 0.
         """
         for layer in layers:
             self.axes_of(layer)  # before the model runs

@@ -66,7 +66,7 @@ _NOT_SETTINGS = frozenset(
 class PytorchWrapper:
     """Make a PyTorch module callable with stimuli and layer names.
 
-    The output of each layer is copied before later operations can change it in place; of several runs in one forward
+    Each layer's output is copied before later operations can change it in place; of several runs in one forward
     pass, the last counts. A call restores hooks and training modes of the module; an exception also restores random
     numbers.
 

@@ -21,7 +21,7 @@ __all__ = ["OnePass"]
 
 @dataclass(frozen=True)
 class _Pass:
-    """Activations of all layers, with the row of each stimulus and the columns of each layer."""
+    """Activations of all layers, with the row of each stimulus and each layer's columns."""
 
     answer: NeuroidAssembly
     rows: dict[str, int]

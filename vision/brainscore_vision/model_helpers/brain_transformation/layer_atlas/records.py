@@ -108,7 +108,7 @@ class RegionChoice:
         return None if self.fold_score is None or self.nested_score is None else self.fold_score - self.nested_score
 
     def origin(self) -> dict[str, object]:
-        """Return the origin of the layer, for a `LayerMap` and the record of a score."""
+        """Return the origin of the layer, for a `LayerMap` and a score's record."""
         names = ("benchmark", "simulated", "runner_up", "margin", "nested_score", "nested_error", "optimism", "seed")
         interval = None if self.margin_interval is None else list(self.margin_interval)
         facts = {name: getattr(self, name) for name in names}

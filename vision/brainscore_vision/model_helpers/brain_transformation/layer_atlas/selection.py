@@ -28,7 +28,7 @@ _logger = logging.getLogger(__name__)
 
 
 class LayerSelection:
-    """Choose among the layers of a model, from early to late; see `ModelCommitment`."""
+    """Choose among a model's layers, from early to late; see `ModelCommitment`."""
 
     def __init__(
         self,

@@ -80,7 +80,7 @@ class VideoPytorchWrapper(_ImageWrapper):
         return self.forward(inputs)
 
     def register_hook(self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]) -> RemovableHandle:
-        """Record the output of a layer, after `process_output`, into a dict by its name."""
+        """Record a layer's output, after `process_output`, into a dict by its name."""
         return self._register_hook(layer, layer_name, target_dict)
 
     def _register_hook(self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]) -> RemovableHandle:
