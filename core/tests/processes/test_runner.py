@@ -38,15 +38,15 @@ def test_a_crash_is_named(tmp_path, number, name):
 
 @pytest.mark.slow
 def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path):
-    child = "import pathlib, time; time.sleep(3); pathlib.Path('alive').touch()"
-    program = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
-    started = time.monotonic()
-    ended, _ = run(tmp_path, program, timeout_s=1.0)
-    assert time.monotonic() - started < 30
+    program = (
+        "import subprocess, sys, time\n"
+        "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True)\n"
+        "time.sleep(600)"
+    )
+    ended, (child,) = run(tmp_path, program, timeout_s=3.0)
     assert ended.problem == ended.stopped == "Timeout"
-    assert 1 <= ended.seconds < 30
-    time.sleep(3)
-    assert not (tmp_path / "alive").exists()
+    assert 3 <= ended.seconds < 600
+    wait_for(lambda: not is_running(child))
 
 
 def test_something_left_running_does_not_hold_up(tmp_path):
@@ -128,8 +128,8 @@ def test_interrupting_ends_the_process(tmp_path):
     while not (tmp_path / "ready").exists() and waiting.poll() is None:
         time.sleep(0.05)
     waiting.send_signal(signal.SIGINT)
-    assert waiting.wait(20) != 0
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert waiting.wait(60) != 0
+    listed = subprocess.run(["ps", "-wweo", "args"], capture_output=True, text=True, check=True).stdout
     assert str(sleeper) not in listed
 
 
@@ -205,21 +205,27 @@ def is_running(pid):
     return bool(listed.strip()) and not listed.startswith("Z")
 
 
-def wait_for(condition, seconds=20):
-    deadline = time.monotonic() + seconds
+def wait_for(condition):
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
 def test_a_program_is_watched_while_it_runs(tmp_path):
-    program = "import time; print('first', flush=True); time.sleep(1); print('second', flush=True); time.sleep(1)"
+    program = """if True:
+        import pathlib, time
+        print("first", flush=True)
+        while not pathlib.Path("go").exists():
+            time.sleep(0.01)
+        print("second")
+    """
     with processes.running([sys.executable, "-c", program], folder=tmp_path) as started:
-        said, memory_bytes = [], []
-        while (ended := started.wait(0.1)) is None:
-            said.append(started.take_output())
-            memory_bytes.append(started.memory_bytes())  # 0 if it has just ended
-        said.append(started.take_output())
-    assert ended.problem is None
-    assert max(memory_bytes) > 0 or sys.platform != "linux"
-    assert [each for each in said if each] == ["first\n", "second\n"]
+        said = ""
+        while not said:
+            assert started.wait(0.1) is None
+            said = started.take_output()
+        assert started.memory_bytes() > 0 or sys.platform != "linux"
+        (tmp_path / "go").touch()
+        assert started.result().output == "second\n"
+    assert said == "first\n"

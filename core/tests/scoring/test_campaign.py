@@ -5,6 +5,7 @@ import subprocess
 import threading
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from brainscore_core.identity.digest import text_digest
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore, lock_path, reuse
 from brainscore_core.records.values import digest_of, read_values, values_bytes
+from brainscore_core.scoring import campaign
 from brainscore_core.scoring.batches import Batch
 from brainscore_core.scoring.campaign import run_here, run_pairs
 from brainscore_core.scoring.pairs import Outcome, Pair
@@ -231,12 +233,15 @@ def batches(*models, n=2):
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_as_many_batches_as_wanted_run_at_a_time(jobs):
-    running, most = set(), []
+    running, most, full = set(), [], threading.Event()
 
     def run(batch, library, limits, *, isolation, minutes, is_over):
         assert (library, isolation) == ("x", "box")
         running.add(batch.model)
-        time.sleep(0.1)
+        if len(running) == jobs:
+            full.set()
+        assert full.wait(60)
+        time.sleep(0.1)  # so that one too many would be there
         most.append(len(running))
         yield from map(of, batch.pairs)
         running.remove(batch.model)
@@ -263,17 +268,18 @@ def test_a_batch_that_cannot_be_run_keeps_nothing_back(error):
     assert statuses == {"ab0": "scored", "ab1": problem, "bb0": "scored", "bb1": "scored"}
 
 
-def test_nothing_is_started_when_time_is_over():
-    started = []
+def test_nothing_is_started_when_time_is_over(monkeypatch):
+    now, started = [100.0], []
+    monkeypatch.setattr(campaign, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
     def run(batch, *_, minutes, **__):
         started.append(minutes)
-        time.sleep(0.3)
+        now[0] += 0.3
         yield from map(of, batch.pairs)
 
     outcomes = list(run_here(batches(*"abc"), "x", minutes=5.2 / 60, run=run))
     assert {each.record.model for each in outcomes} == {"a"}
-    assert [minutes < 5.3 / 60 for minutes in started] == [True]
+    assert started == [pytest.approx(5.2 / 60)]
 
 
 def test_who_stops_asking_ends_what_runs_and_starts_nothing_more():

@@ -171,13 +171,14 @@ def test_a_silent_worker_is_replaced_three_times_then_the_upload_is_rejected_wit
     ada = portal.terminal("ada")
     upload_id = ada.upload("Mine2026", SMALL)
     worker = portal.worker()
+    now = time.time()
     for attempt in range(1, 5):
         with Session(portal.service.engine) as session, session.begin():  # a worker takes it and dies
-            values = {"state": "validating", "claim": f"{attempt}", "attempts": attempt, "heartbeat": time.time()}
+            values = {"state": "validating", "claim": f"{attempt}", "attempts": attempt, "heartbeat": now}
             session.execute(update(Upload).values(**values))
-        worker.watch(time.time())
+        worker.watch(now + 1)
         assert state_of(ada, upload_id)["state"] == "validating"  # it is not silent yet
-        worker.watch(time.time() + 3)
+        worker.watch(now + 3)
         assert state_of(ada, upload_id)["state"] == ("waiting" if attempt < 4 else "rejected")
     [problem] = state_of(ada, upload_id)["problems"]
     assert "tried 4 times" in problem["what"]

@@ -52,7 +52,7 @@ class StandIn(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if fault == "silence":
-            time.sleep(1)
+            time.sleep(4)
             fault = (500, "", {})
         if fault == "flip":
             content = bytes([content[0] ^ 1]) + content[1:]
@@ -179,7 +179,7 @@ FAULTS = [
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_faults_that_pass_are_tried_again(stand_in, folder, fault, monkeypatch):
     if fault == "silence":
-        monkeypatch.setattr("brainscore_web.upload.portal._SILENT_S", 0.5)
+        monkeypatch.setattr("brainscore_web.upload.portal._SILENT_S", 2)
     stand_in.faults = [fault] * 4  # one more would be too many for one part
     assert (
         send(Portal(stand_in.address, "secret"), files_of(folder), "Mine2026", is_private=False)["state"] == "waiting"

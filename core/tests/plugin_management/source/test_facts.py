@@ -125,9 +125,9 @@ def test_patterns_fit_what_regular_expressions_would_match(pieces, fillings, tex
 
 
 def test_a_pattern_with_many_gaps_takes_no_time():
-    started = time.monotonic()
+    started = time.process_time()
     assert filled(("", *["a"] * 199, "ab"), "a" * 199 + "b") is None
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_every_construct_is_reached():

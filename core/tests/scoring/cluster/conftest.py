@@ -40,7 +40,7 @@ LIBRARY = """
             with start_boxed(["/bin/sh", "-c", "sleep 600; true"], Box()):
                 time.sleep(600)
         if options.model == "waits" or options.model == f"waits for {benchmark}":
-            for _ in range(600):
+            for _ in range(6000):
                 if not (here / "go").exists():
                     time.sleep(0.1)
         if options.model.startswith("slow"):
@@ -53,6 +53,13 @@ LIBRARY = """
             write(benchmark, values=write_values(target, {"neuroid": numpy.arange(3.0)}))
         tell("ended", benchmark)
 """
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def pair_of(model, benchmark="b", minutes=1.0, memory_gb=0.1, **options):
@@ -86,6 +93,14 @@ class Library:
     def go(self):
         """Let models go on that wait."""
         (self.folder / "go").touch()
+
+    def wait_for_end(self, pids=None):
+        """Wait until processes have ended: by default those of all pairs that were begun, and their workers."""
+        pids = pids or [pid for _, _, *pids in self.begun() for pid in pids]
+        until = time.monotonic() + 60
+        while running := [pid for pid in pids if is_running(pid)]:
+            assert time.monotonic() < until, f"{running} go on"
+            time.sleep(0.05)
 
 
 @pytest.fixture

@@ -65,13 +65,6 @@ def host(home, library):
             process.terminate()
 
 
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def test_a_campaign_over_ssh(home, host, batches, library):
     """Every pair has one score, of two workers, and nothing runs there afterwards."""
     hosts = home / "hosts.txt"
@@ -85,12 +78,8 @@ def test_a_campaign_over_ssh(home, host, batches, library):
     assert {record.status for record in made} == {"scored"}
     expected = sorted((pair.model, pair.benchmark) for batch in todo for pair in batch.pairs)
     assert sorted((record.model, record.benchmark) for record in made) == expected == sorted(library.begun_pairs())
-    processes = {pid for _, _, *pids in library.begun() for pid in pids}
     assert len({worker for *_, worker in library.begun()}) == 2
-    until = time.monotonic() + 60
-    while any(map(is_running, processes)):
-        assert time.monotonic() < until, "a worker goes on"
-        time.sleep(0.1)
+    library.wait_for_end()
 
 
 def test_a_host_that_cannot_be_reached(home, batches):

@@ -96,8 +96,10 @@ def test_nothing_is_given_that_a_box_may_exchange_which_runs(a_box, tmp_path, ac
     below.mkdir(parents=True)
     box = Box(**{access: (below,)})
     # The attack: a model in its network phase has another folder in the place of its weights.
-    attack = f"mv {home}/brain-score {home}/old; mkdir -p {below}; touch {below}/others; sleep 60"
-    with start_boxed(["/usr/bin/sh", "-c", attack], Box(writable=(home,)), timeout_s=60):
+    attack = f"mv {home}/brain-score {home}/old; mkdir -p {below}; touch {below}/others; sleep 600"
+    with start_boxed(["/usr/bin/sh", "-c", attack], Box(writable=(home,))) as attacker:
+        while not (below / "others").exists():
+            assert attacker.wait(0.01) is None
         with pytest.raises(IsolationError, match=r"a box that runs may write in \S*/home\b"):
             run_boxed(["/usr/bin/ls", below], box)
         assert run_boxed(["/usr/bin/true"], Box(writable=(home,))).problem is None  # itself stays

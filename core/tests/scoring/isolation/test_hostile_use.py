@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ def mark():
     word = f"mark-{uuid.uuid4().hex}"
     yield word
     for pid in marked(word):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def marked(word):
@@ -42,7 +44,7 @@ def marked(word):
 
 
 def wait_for(condition):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

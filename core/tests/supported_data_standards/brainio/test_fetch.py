@@ -353,7 +353,7 @@ def test_slow_server_and_empty_file(server, tmp_path):
 
 
 def test_silent_server(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(s3_download, "_READ_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(s3_download, "_READ_TIMEOUT_S", 1)
     server.content, server.faults = LARGE, ["hang"]
     assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
     assert len(server.ranges) == 2

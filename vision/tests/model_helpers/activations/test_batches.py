@@ -36,7 +36,7 @@ def preparing():
 def _no_thread_is_left():
     yield
     for thread in preparing():
-        thread.join(timeout=10)
+        thread.join(timeout=60)
     assert preparing() == []
 
 
@@ -61,7 +61,7 @@ class TestPreparation:
             return prepare(start, stop)
 
         def run_first(inputs):
-            assert idle.wait(timeout=10)
+            assert idle.wait(timeout=60)
             return run(inputs)
 
         with closing(start(100, count_prepared, run_first, batch_size=1, ahead=ahead)) as batches:
@@ -81,7 +81,7 @@ class TestPreparation:
             return prepare(start, stop)
 
         def wait(inputs):
-            assert second.wait(timeout=10)
+            assert second.wait(timeout=60)
             return run(inputs)
 
         list(start(2, tell, wait, batch_size=1, ahead=2))
@@ -139,7 +139,7 @@ class TestInterruption:
 
         def stuck(start, stop):
             if start:
-                assert release.wait(timeout=10)
+                assert release.wait(timeout=60)
             return prepare(start, stop)
 
         def interrupted(_inputs):
