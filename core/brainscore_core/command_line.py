@@ -85,7 +85,7 @@ class Command(TyperCommand):
 
 
 class SpreadingCommand(Command):
-    """A command whose repeatable options take several values at once: ``--model a b`` for ``--model a --model b``."""
+    """A command whose repeatable options take several values: ``--model a b`` for ``--model a --model b``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # see above
         """Read the arguments, those of repeatable options spread."""
@@ -100,7 +100,7 @@ class SpreadingCommand(Command):
         return super().parse_args(ctx, list(_spread(args, set(repeatable))))
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:  # see above
-        """Complete a further value of a repeatable option, or as any command does."""
+        """Complete further values of a repeatable option too."""
         still_open = ctx.meta.get(_OPEN)
         if still_open is None or incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
@@ -127,7 +127,7 @@ class _Group(TyperGroup):
 
 
 def make_app(description: str, *, completion: bool = False) -> typer.Typer:
-    """Return an app without commands: a program's, or one that is added to another under a name, such as ``data``.
+    """Return an app without commands, for a program or a group of commands such as ``data``.
 
     With `completion` it offers to install completion for the shell.
     """
@@ -338,9 +338,9 @@ def exit_code_of(error: Exception) -> int:
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()) -> None:
-    """Print a table: drawn and folded to the width at a terminal, else plain columns that nothing is cut from.
+    """Print a table: at a terminal drawn and folded to its width, else plain columns, uncut.
 
-    A terminal too narrow for all columns drops the `spare` ones, the first of them first, and says which.
+    If a terminal is too narrow, `spare` columns are dropped in order, and named.
     """
     rows = [[harmless(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():

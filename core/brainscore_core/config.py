@@ -44,13 +44,12 @@ class Settings:
     data_home
         ``BRAINIO_HOME``, default ``~/.brainio``: downloaded stimulus sets and assemblies.
     cache_home
-        ``BRAINSCORE_HOME/cache`` if that variable is set, else the platform's cache folder for ``brainscore``:
-        everything that can be remade.
+        ``BRAINSCORE_HOME/cache`` if that variable is set, else the platform's cache folder for ``brainscore``: all that
+        can be remade.
     install_dependencies : {'yes', 'no', 'newenv'}
         ``BS_INSTALL_DEPENDENCIES``: whether requirements of plugins are installed, and where.
     caching_disabled
-        ``RESULTCACHING_DISABLE`` is ``1``: recompute everything. (Its list form names modules of the published system
-        and is ignored.)
+        ``RESULTCACHING_DISABLE`` is ``1``: recompute everything. Its published list form is ignored.
     s3_weight_folder
         ``BRAINSCORE_S3_WEIGHT_FOLDER``, default ``models``.
     offline
@@ -153,8 +152,8 @@ def installing_nothing() -> Iterator[None]:
 def plugin_paths() -> tuple[str, Sequence[Path]]:
     """Return where paths of plugins outside the library are named, for messages, and the paths.
 
-    They are those of ``BRAINSCORE_PLUGINS``, separated as in ``PATH``, or if it is not set, of the key ``plugins`` of
-    ``[tool.brainscore]`` in the nearest ``pyproject.toml`` above the working folder that has it, relative to that
+    They are those of ``BRAINSCORE_PLUGINS``, separated as in ``PATH``; if unset, of ``plugins`` in
+    ``[tool.brainscore]`` of the nearest ``pyproject.toml`` above the working folder that has this key, relative to that
     file. Raises a `ConfigurationError` if the key is no list of texts.
     """
     named = os.environ.get(PLUGINS_VARIABLE)

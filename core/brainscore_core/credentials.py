@@ -1,4 +1,4 @@
-"""Keep credentials out of the processes, and of the output, of code that anybody may have written."""
+"""Keep credentials out of the processes and output of strangers' code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WITH_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@")
 
 
 def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that processes which run or install plugins may see.
+    """Return the environment variables that processes running or installing plugins may see.
 
     Credentials in files are hidden from the usual programs too.
     """

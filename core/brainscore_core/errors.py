@@ -1,7 +1,7 @@
 """Define every exception the library raises.
 
-Each class is also the builtin exception a caller would catch, and ``AssertionError`` where plugins for the published
-system catch that. Messages state the value, its place, the expectation and the remedy.
+Each class is also the builtin exception a caller would catch, and ``AssertionError`` where published plugins catch
+that. Messages state the value, its place, the expectation and the remedy.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class DuplicateIdentifierError(BrainScoreError, ValueError, AssertionError):
 
 
 class ClusterError(BrainScoreError, RuntimeError):
-    """Machines that shall score cannot be reached, or are no longer there."""
+    """Machines for scoring cannot be reached, or are gone."""
 
 
 class PluginError(BrainScoreError, ImportError, AssertionError):
@@ -102,7 +102,7 @@ class StimulusError(ValidationError):
 
 
 class MissingStimulusError(StimulusError, FileNotFoundError):
-    """A stimulus file that is listed does not exist."""
+    """A listed stimulus file does not exist."""
 
     # Of its two builtin classes this one decides how an instance lies in memory. tblib, which dask loads, makes a copy
     # by calling `__new__` as it is found, and would find that of the other.
@@ -122,11 +122,11 @@ class UploadError(BrainScoreError, OSError):
 
 
 class PrivateDataError(DownloadError):
-    """A file is private, and there are no credentials here that give access to it."""
+    """A file is private, and no credentials here give access."""
 
 
 class OfflineError(DownloadError):
-    """A file is not here, and ``BRAINSCORE_OFFLINE=1`` forbids to download it.
+    """A file is not here, and ``BRAINSCORE_OFFLINE=1`` forbids downloading it.
 
     `absent` is the missing file and its place, such as ``"s3://... is not at /home/..."``; may be empty.
     """
@@ -137,7 +137,7 @@ class OfflineError(DownloadError):
 
 
 class DataNotHereError(DownloadError):
-    """Data of a benchmark are not on this machine and not available now."""
+    """Data of a benchmark are neither on this machine nor available."""
 
 
 class CorruptFileError(BrainScoreError, OSError):
@@ -145,7 +145,7 @@ class CorruptFileError(BrainScoreError, OSError):
 
 
 class IsolationError(BrainScoreError, RuntimeError):
-    """A program cannot be put into a box, so that it does not run at all."""
+    """A program cannot be put into a box, so it does not run."""
 
 
 class NotApplicableError(BrainScoreError):
@@ -157,7 +157,7 @@ class LayerNotFoundError(BrainScoreError, KeyError, AssertionError):
 
 
 class ModelChangedError(BrainScoreError, RuntimeError):
-    """A model is another one at the end of a recording than at its beginning."""
+    """A model changed during a recording."""
 
 
 class CeilingError(BrainScoreError, ValueError):
@@ -169,7 +169,7 @@ class ContractError(BrainScoreError, TypeError, ValueError):
 
 
 class RecordsError(BrainScoreError, OSError):
-    """Records of scores cannot be read or kept: damaged files, a full disk, or a place where nothing can be written."""
+    """Records cannot be read or written: damaged files, a full or read-only disk."""
 
 
 class ProtocolError(BrainScoreError, ValueError):
@@ -185,11 +185,11 @@ class PeerTimeoutError(ProtocolError):
 
 
 class CandidateError(BrainScoreError, RuntimeError):
-    """A candidate in its own process has raised an error, of a class that is not known here."""
+    """A candidate in its own process raised an error of an unknown class."""
 
 
 class CandidateDiedError(CandidateError):
-    """The process of a candidate has ended, or has closed its connection, before it answered."""
+    """A candidate's process ended or closed its connection before it answered."""
 
 
 class CandidateTimeoutError(CandidateError):
@@ -201,7 +201,7 @@ class InvalidAnswerError(CandidateError, ValueError):
 
 
 class StateChangedError(CandidateError):
-    """A candidate is in another state than the one whose answers were given before; ask all of it again."""
+    """A candidate's state differs from that of its earlier answers; ask everything again."""
 
 
 def harmless(text: str) -> str:
@@ -219,7 +219,7 @@ def harmless(text: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """Return at most `most` of the known names closest to a wrong one, best first, ignoring case.
+    """Return up to `most` known names closest to a wrong one, best first, ignoring case.
 
     Examples
     --------
@@ -245,6 +245,6 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def listed(lines: Sequence[str], most: int = 10) -> str:
-    """Return the items indented, one a line: the first ones, and the number of further ones."""
+    """Return the first items, one a line and indented, and the number of others."""
     rest = [f"... and {len(lines) - most} more"] if len(lines) > most else []
     return "".join(f"\n  {line}" for line in [*lines[:most], *rest])

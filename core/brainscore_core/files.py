@@ -19,7 +19,7 @@ NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 @contextmanager
 def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
-    """Hold a lock between processes on ``path``: a file ``<path>.lock`` beside it, whose folder is made if absent.
+    """Hold a lock between processes on ``path``: a file ``<path>.lock`` beside it; the folder is made if absent.
 
     Raises `filelock.Timeout` after ``timeout_s`` seconds; -1 waits for ever.
     """
@@ -33,7 +33,7 @@ def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
 
 @contextmanager
 def atomic_path(target: str | Path) -> Iterator[Path]:
-    """Give a temporary path to write to and rename it to ``target`` if the block ends without an error.
+    """Give a temporary path to write to; rename it to ``target`` unless the block raises.
 
     It is in the same folder, made if absent, with the same suffix, and removed on any error, Ctrl-C included.
     """
@@ -66,7 +66,7 @@ def check_writable(target: str | Path) -> None:
 
 @contextmanager
 def atomic_directory(target: str | Path) -> Iterator[Path]:
-    """Give an empty folder to fill and rename it to ``target`` if the block ends without an error.
+    """Give an empty folder to fill; rename it to ``target`` unless the block raises.
 
     The target must not exist yet. The folder is beside it and removed on any error.
     """

@@ -100,8 +100,8 @@ def environment_of_git(
     settings
         Configuration beside.
     token
-        Sent in a header to addresses that start with `address`, so that it is in no argument (which anybody on the
-        machine can read), address or file.
+        Sent in a header to addresses that start with `address`, so it is in no argument (readable by anybody on the
+        machine), address or file.
     """
     settings = {"core.hooksPath": os.devnull, **settings}
     if token:
@@ -116,14 +116,14 @@ def environment_of_git(
 
 
 class BlobReader:
-    """Read the content of many files from git's own store, without a checkout; close it in the end."""
+    """Read many files from git's store, without a checkout; close it at the end."""
 
     def __init__(self, repository: Path) -> None:
         command = ["git", "-C", str(repository), "cat-file", "--batch"]
         self._git = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - no shell
 
     def read(self, name: str, most_bytes: int = 2**30) -> bytes | None:
-        """Return an object's content, or its first bytes if it is larger; None if it does not exist.
+        """Return an object's content, or its first bytes if it is large; None if it does not exist.
 
         The name, such as 'branch:path', has no line break.
         """

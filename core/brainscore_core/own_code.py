@@ -1,4 +1,4 @@
-"""Find where in a contributor's own code an error comes from."""
+"""Find where in a contributor's code an error comes from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLUGIN = re.compile(r"\w+\.(data|metrics|benchmarks|models)\.\S+")
 
 @dataclass(frozen=True, kw_only=True)
 class SourceLine:
-    """A line of a plugin that was running when an error was raised.
+    """A plugin's line that was running when an error was raised.
 
     `line` counts from 1, `function` is ``'<module>'`` outside of functions, `code` is empty if the file cannot be read.
     """
@@ -35,7 +35,7 @@ class SourceLine:
 
 
 def place_in_plugin(error: BaseException) -> SourceLine | None:
-    """Return the last line of a plugin on the way to an error; None if the library alone caused it.
+    """Return a plugin's last line on the way to an error; None if only the library is on it.
 
     The place of an error precedes that of the error it was raised from.
     """

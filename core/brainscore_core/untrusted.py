@@ -1,4 +1,4 @@
-"""Read JSON that anybody may have written: bounded before it is parsed, strict, and refused in a few harmless words.
+"""Read untrusted JSON: bounded before it is parsed, strict, and refused in a few harmless words.
 
 Frozen dataclasses state the types and bounds of fields; `read` makes them from outside data.
 """
@@ -76,12 +76,12 @@ def text(most: int) -> PlainValidator:
 
 
 def at_most(most: int) -> Any:  # a `FieldInfo`, which pydantic states to be Any
-    """Accept some entries at the most; nothing is looked at after the first wrong one."""
+    """Accept a limited number of entries; stop at the first wrong one."""
     return Field(max_length=most, fail_fast=True)
 
 
 def matching(pattern: re.Pattern[str], expected: str) -> AfterValidator:
-    """Accept a text that a pattern matches as a whole; `expected` says in words which."""
+    """Accept a text that a pattern matches as a whole; `expected` describes it."""
 
     def check(value: str) -> str:
         if pattern.fullmatch(value) is None:
@@ -114,7 +114,7 @@ def adapter_of(kind: type[Read]) -> TypeAdapter[Read]:
 def read(kind: TypeAdapter[Read], data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> Read:
     """Make an object of JSON text; `what` names the content in messages.
 
-    Raises `CorruptFileError` if it is too large, no JSON, or a key, type, number or length is not as expected.
+    Raises `CorruptFileError` if it is too large, no JSON, or has an unexpected key, type, number or length.
     """
     return checked(kind, parse(data, what, most_bytes), what)
 

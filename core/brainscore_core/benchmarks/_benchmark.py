@@ -25,15 +25,15 @@ class Benchmark:
     """
 
     def __call__(self, candidate: Any) -> Score:
-        """Run the experiment on a candidate with the model interface of the domain.
+        """Score a candidate that has the domain's model interface.
 
         Returns
         -------
         Score
-            0-d, about 0 (no better than chance) to 1 (at the ceiling), with attributes ``raw`` (before normalisation)
-            and ``ceiling``; NaN if the candidate cannot be scored, with the reason in ``not_applicable``. If they
-            apply, also ``error`` (standard error), ``interval`` (low, high; 95 %), ``n_stimuli``, ``n_neuroids``,
-            ``n_trials``, ``seed``, ``layers`` and ``simulated``.
+            0-d, about 0 (chance) to 1 (the ceiling), with attributes ``raw`` (before normalisation) and ``ceiling``;
+            NaN if the candidate cannot be scored, with the reason in ``not_applicable``. If they apply, also ``error``
+            (standard error), ``interval`` (low, high; 95 %), ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``seed``,
+            ``layers`` and ``simulated``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how to score a candidate: define __call__.")
 
@@ -44,7 +44,7 @@ class Benchmark:
 
     @property
     def version(self) -> Any:
-        """Integer that increases with every change of scores."""
+        """Integer that increases whenever scores change."""
         raise NotImplementedError(f"{type(self).__name__} has no version: define it or derive from BenchmarkBase.")
 
     @property
@@ -77,11 +77,10 @@ class BenchmarkBase(Benchmark):
     Parameters
     ----------
     ceiling_func
-        Called without arguments when `ceiling` is first read; numbers, such as the 1 of ``lambda: 1``, become a
-        `Score`. May also be the ceiling itself.
+        Called when `ceiling` is first read; numbers become a `Score`. May also be the ceiling itself.
     parent
-        Node of the hierarchy: ``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``, ``'behavior'``, or a name of your own. None:
-        directly below the root.
+        Node of the hierarchy: ``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``, ``'behavior'``, or your own. None: directly below
+        the root.
     ceiling : Score or number, optional
         In place of ``ceiling_func``.
     stimulus_cluster : str, optional
@@ -155,7 +154,7 @@ class BenchmarkBase(Benchmark):
         return self.__ceiling
 
     def over_clusters(self, score: Score) -> Score:
-        """Return a score with errors over ``stimulus_cluster``; the score itself if that is None.
+        """Return a score with errors over ``stimulus_cluster``, or unchanged if that is None.
 
         See `brainscore_core.metrics.errors.over_clusters`. `AssemblyError` if `measurement` lacks clusters.
         """

@@ -21,7 +21,7 @@ def clusters_of(assembly: xr.DataArray, coordinate: str) -> dict[str, str]:
     Raises
     ------
     AssemblyError
-        If there is no such coordinate, or a stimulus has none or several values of it.
+        If there is no such coordinate, or a stimulus has no or several values.
     """
     dim = assembly["stimulus_id"].dims[0]
     coords = {str(name): coord.values for name, coord in assembly.coords.items() if coord.dims == (dim,)}

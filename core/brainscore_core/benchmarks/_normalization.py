@@ -1,4 +1,4 @@
-"""Divide raw scores by noise ceilings: formulas for plain numbers and arrays, and their labelled versions.
+"""Divide raw scores by noise ceilings, as plain numbers or labelled.
 
 A correlation is squared before division by a reliability, which is a share of variance (`explained_variance`). Scores
 whose ceiling is the same quantity (such as the accuracy of people) are divided unchanged (`ceil_score`). Declared
@@ -41,8 +41,8 @@ _HIGHEST = 1 + 1e-6  # tolerance for rounding
 def ceiled_ratio(raw: Any, ceiling: Any) -> Any:
     """Return ``raw / ceiling``, 1 at the ceiling, not clipped.
 
-    Both are relative to chance: correlations or kappas, or accuracies minus that of guessing. ``raw`` may be negative;
-    ``ceiling`` is its highest value that the noise allows, above 0.
+    Both are relative to chance: correlations, kappas, or accuracies minus that of guessing. ``raw`` may be negative;
+    ``ceiling``, its highest value despite the noise, is above 0.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def ceiled_ratio(raw: Any, ceiling: Any) -> Any:
 
 
 def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
-    r"""Return ``raw * abs(raw) / ceiling``, the share of the explainable variance that is explained, with its sign.
+    r"""Return ``raw * abs(raw) / ceiling``, the explained share of the explainable variance, with its sign.
 
     .. math:: EV = \operatorname{sign}(r) \, r^2 / \rho
 
@@ -62,14 +62,13 @@ def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
     raw : float or array
         Pearson correlation ``r`` of prediction and measurement, between -1 and 1.
     ceiling : float or array, broadcastable
-        Reliability ``rho`` of the measurement, the share of its variance that is signal, above 0. It is not squared,
-        since it is a ratio of variances.
+        Reliability ``rho`` of the measurement, the signal's share of its variance, above 0. Not squared, as it is a
+        ratio of variances.
 
     Returns
     -------
     float or array
-        1 if the prediction explains all signal. Anti-correlated predictions stay negative, so that they never rank
-        above chance.
+        1 if the prediction explains all signal. Anti-correlated predictions stay negative.
 
     References
     ----------
@@ -87,7 +86,7 @@ def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
 
 
 def as_ceiling(value: Any, *, of: str = "this benchmark") -> Score:
-    """Return a ceiling (Score, labelled array, array or number) as a `Score`, the same object if it is one.
+    """Return a ceiling (Score, labelled array, array or number) as a `Score`.
 
     ``of`` names its owner in messages. Values with dimensions are checked later, when they divide a score. Raises
     `CeilingError` if it is not a number above 0 and at most 1, the score of a perfect match.
@@ -133,7 +132,7 @@ def _require_positive(ceiling: Score, of: str) -> None:
 def validate_quantities(
     score: Any, ceiling: Any, *, normalization: Literal["ceil_score", "explained_variance"]
 ) -> None:
-    r"""Refuse to normalise a score by a ceiling that is not of its kind.
+    r"""Refuse a ceiling of another kind than the score's.
 
     =============================  =============================  ===========================================
     score                          ceiling                        lawful normalisation
@@ -143,8 +142,8 @@ def validate_quantities(
     any                            the same                       `ceil_score`, :math:`s / c`
     =============================  =============================  ===========================================
 
-    Raises `CeilingError` if both declare a `brainscore_core.metrics.Quantity` in ``attrs`` and the combination is none
-    of the table.
+    Raises `CeilingError` if both declare a `brainscore_core.metrics.Quantity` in ``attrs`` and the table lacks the
+    combination.
     """
     of_score, of_ceiling = (str(getattr(side, "attrs", {}).get("quantity")) for side in (score, ceiling))
     problem = _problem(of_score, of_ceiling, normalization)
@@ -158,14 +157,14 @@ def validate_pair(metric: Any, ceiling: Any, normalization: Callable[..., Any], 
     Parameters
     ----------
     metric : Metric or callable
-        Its ``quantity`` is that of the scores; a `functools.partial` is unwrapped.
+        Its ``quantity`` is the scores'; a `functools.partial` is unwrapped.
     ceiling : Score, Ceiling, callable or number
         Likewise, or with ``attrs['quantity']``. Undeclared, it counts as a ``reliability`` for `explained_variance` and
         as lawful for `ceil_score`.
     normalization
         `ceil_score`, `explained_variance`, or another one, which is not checked.
     of
-        Name of the object being built, for the message.
+        Object being built, for the message.
 
     Raises
     ------
@@ -229,7 +228,7 @@ def _advice(score: str, ceiling: str) -> str:
 
 @dataclass(frozen=True)
 class LazyCeiling:
-    """Estimate the ceiling of a loaded measurement when it is first needed, with its quantity known before.
+    """Estimate the ceiling of a loaded measurement when first needed; its quantity is known before.
 
     As ``ceiling_func`` it lets benchmarks refuse an unlawful metric and ceiling (`validate_pair`) before loading the
     measurement.
@@ -263,8 +262,8 @@ def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
     ceiling : Score or number
         Above chance.
     chance
-        Score of guessing, in [0, 1): 0 for correlations and kappa, 1 / n for accuracy among n equally frequent answers.
-        It counts as exact.
+        Exact score of guessing, in [0, 1): 0 for correlations and kappa, 1 / n for accuracy among n equally frequent
+        answers.
 
     Returns
     -------

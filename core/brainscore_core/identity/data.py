@@ -25,9 +25,8 @@ _PLAIN = (type(None), bool, int, float, str, bytes)
 def data_digest(data: object) -> str:
     """Return a digest of a loaded data set, 64 hexadecimal digits.
 
-    A stimulus set counts by identifier, columns and content of files; an assembly by dimensions, coordinates and
-    values, not by attributes; others as in `content_digest`. `UNKNOWN` if that does not take them, or a file cannot be
-    read.
+    A stimulus set counts by identifier, columns and files' content; an assembly by dimensions, coordinates and values,
+    not attributes; others as in `content_digest`. `UNKNOWN` if that is impossible or a file is unreadable.
     """
     try:
         if isinstance(data, pd.DataFrame):

@@ -35,9 +35,8 @@ def content_digest(*parts: object) -> str:
     Parameters
     ----------
     *parts
-        ``None``, bool, int, float, str, bytes, `Path` (the *content* of that file counts, not its name), NumPy
-        arrays (dtype, shape and bytes), and mappings, sequences and sets of these. Mappings and sets count without
-        their order.
+        ``None``, bool, int, float, str, bytes, `Path` (the file's *content*, not its name), NumPy arrays (dtype, shape
+        and bytes), and mappings, sequences and sets of these. Order in mappings and sets does not count.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def versions() -> dict[str, str]:
 
 
 def version_class(version: str = __version__) -> str:
-    """Return the class of a release, its major and minor version: only scores of one class are comparable.
+    """Return a release's class, its major and minor version: only scores of one class are comparable.
 
     A text that is not a version is its own class.
 

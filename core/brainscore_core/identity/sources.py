@@ -35,7 +35,7 @@ def source_revision() -> str | None:
 
 
 def folder_commit(directory: Path) -> str:
-    """Return the git commit of a plugin outside the library, with ``+changes`` if its files differ from it.
+    """Return the git commit of a plugin outside the library, with ``+changes`` if its files differ.
 
     ``'unknown'`` if its folder is in no repository with a commit, or without git.
     """
@@ -47,7 +47,7 @@ def folder_commit(directory: Path) -> str:
 
 
 def folder_revision(directory: Path) -> str:
-    """Return ``folder-`` and a digest of names and contents of a plugin's files, without byte code and hidden files.
+    """Return ``folder-`` and a digest of a plugin's file names and contents, without byte code and hidden files.
 
     Unlike the revision that planning computes, it ignores the plugin's dependencies.
     """

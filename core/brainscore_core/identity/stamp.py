@@ -1,4 +1,4 @@
-"""Stamp files: a stamp differs after each change of a file and is read without reading the file."""
+"""Stamp files: a stamp differs after each change of the file, which need not be read."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def folder_stamps(folder: Path, pattern: str = "*") -> Iterator[tuple[str, Stamp
 
 
 def recall(file: Path) -> dict[str, Any]:
-    """Return the facts that `remember` stored; empty if there are none or the file has changed since."""
+    """Return the facts that `remember` stored; empty if there are none or the file has changed."""
     try:
         memo = json.loads(_memo_path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError):  # absent or not ours

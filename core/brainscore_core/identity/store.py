@@ -51,7 +51,7 @@ class CacheEntry:
 
 
 class Store:
-    """Cached results in a folder, which may be absent; the least recently used ones go when they exceed a size.
+    """Cached results in a folder, which may be absent; the least recently used go beyond a size.
 
     ``limit_bytes`` of None is `cache_limit_bytes`; entries match ``pattern`` and are neither hidden nor locks.
     """
@@ -100,7 +100,7 @@ class Store:
         return removed
 
     def reserve(self, incoming_bytes: int) -> None:
-        """Make room for a new entry, and for a hundredth of the limit so that the next ones need no look at the folder.
+        """Make room for a new entry plus a hundredth of the limit, so that the next ones need no look at the folder.
 
         Each process counts its own entries, so that several may exceed the limit by a hundredth each.
         """
@@ -149,7 +149,7 @@ def cached_file(
     read: Callable[[Path], Result],
     compute: Callable[[], Result],
 ) -> Result:
-    """Return the cached result of a key; compute and store it the first time.
+    """Return a key's cached result; compute and store it the first time.
 
     A full or read-only disk only costs time and a warning.
 

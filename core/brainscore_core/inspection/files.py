@@ -1,4 +1,4 @@
-"""Check files on disk: tables of stimuli with their archive or folder, assemblies, and folders of these."""
+"""Check stimulus tables with their archive or folder, assemblies, and folders of these."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ def _check_assembly_file(path: Path, class_name: str | None, *, nans_expected: b
 
 
 def guess_class(assembly: xr.DataArray) -> str:
-    """Return the most demanding class that the dims allow; a file does not say which class it holds."""
+    """Return the most demanding class that the dims allow, as files do not state their class."""
     if {PRESENTATION, NEUROID} <= set(assembly.dims):
         return "NeuroidAssembly"
     if assembly.dims == (EVENT,):

@@ -1,4 +1,4 @@
-"""Find the data that a person names (files, a folder, a plugin, an identifier) and check it."""
+"""Find the named data (files, a folder, a plugin, an identifier) and check them."""
 
 from __future__ import annotations
 

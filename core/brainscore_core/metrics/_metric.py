@@ -116,9 +116,8 @@ def described(value: object) -> str:
 def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
     """Return the result of a metric or benchmark if it is one score, else raise a `ContractError`.
 
-    It must be a labelled array (which becomes a `Score` with the same attributes) without dimensions that holds a
-    finite or NaN real number. ``by`` is its origin, such as ``"benchmark 'Mine2026-accuracy'"``; ``remedy`` a sentence
-    to add.
+    A score is a labelled array (made a `Score`, attributes kept) without dimensions that holds a finite or NaN real
+    number. ``by`` is its origin, such as ``"benchmark 'Mine2026-accuracy'"``; ``remedy`` a sentence to add.
     """
     if not isinstance(returned, xr.DataArray):
         hint = "Return Score(value), with what it was computed from in attrs['raw']."

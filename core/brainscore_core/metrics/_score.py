@@ -35,8 +35,7 @@ class Score(DataAssembly):
       the dimension or coordinate.
     - Reductions (`mean`, `sum`, `std`, `min`, `max`, `median`, `reduce`, ...) keep attrs whose key contains ``raw``
       unchanged and drop the others: errors and ceilings of parts are not those of the whole.
-    - Arithmetic drops all attrs: half a score isn't a score. Set ``raw``, ``ceiling`` and ``error`` again after
-      dividing.
+    - Arithmetic drops all attrs, as half a score isn't a score: set ``raw``, ``ceiling`` and ``error`` again.
     - Assigning values, ``score[...] = value``, never changes ``raw``.
 
     Examples

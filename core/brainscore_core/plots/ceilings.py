@@ -33,7 +33,7 @@ _UNITS = ("neuroid", "subject")
 
 
 def highest_raw(ceiling: float, normalization: str | None) -> float:
-    """Return the raw score whose normalised score is 1.
+    """Return the raw score whose normalised score is 1: the ceiling, or its root for ``'explained_variance'``.
 
     For ``'explained_variance'`` it is the root of the ceiling, else the ceiling itself.
 
@@ -140,7 +140,7 @@ def neuroids(
     ax: Axes | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw the raw score of each neuroid (or subject) of one score against its ceiling.
+    """Draw raw scores of single neuroids or subjects against their ceilings.
 
     For the other parameters and errors see `brainscore_core.plots`.
 

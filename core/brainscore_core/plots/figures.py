@@ -135,7 +135,7 @@ def head(panel: Axes, title: str, told: Sequence[str], theme: Theme) -> None:
 def told_beside(
     panel: Axes, y: float, text: str, colour: str, *, right_pt: float | None = None, **how: object
 ) -> Annotation:
-    """Write into a row: at its start, or `right_pt` points to the right of its end."""
+    """Write into a row: at its start, or `right_pt` points after its end."""
     style: dict[str, Any] = {"fontsize": 8, "va": "center", "annotation_clip": False, **LITERAL, **how}
     at, offset = ((0, y), (3, 0)) if right_pt is None else ((1, y), (right_pt, 0))
     where: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "xytext": offset, "textcoords": "offset points"}

@@ -59,7 +59,7 @@ class Standing(NamedTuple):
 def standings(
     records: Records, model: str, *, parents: Mapping[str, str] | None = None, missing: Missing = "zero"
 ) -> list[Standing]:
-    """Compare a model with all others on each benchmark, or on each node of `parents`, averaged as `average_tree` does.
+    """Compare a model with all others on each benchmark, or each node of `parents`, averaged as by `average_tree`.
 
     Nodes without a score of the model are left out.
     """
@@ -115,7 +115,7 @@ def profile(
 
 
 def front_of(cost: npt.ArrayLike, score: npt.ArrayLike) -> Bools:
-    """Return which models no other one beats in one of cost and score without losing in the other; NaN is in no front.
+    """Return which models no other beats in cost or score without losing in the other; False for NaN.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def pareto(
 
 
 def record_over_time(created: Sequence[str], score: npt.ArrayLike) -> tuple[list[datetime], Floats, Bools]:
-    """Return times in order, the scores at them, and whether each is the best so far; `created` is ISO 8601."""
+    """Return times in order, their scores, and whether each is the best so far; `created` is ISO 8601."""
     times = [datetime.fromisoformat(time) for time in created]
     values = np.asarray(score, np.float64)
     order = sorted(range(len(times)), key=lambda place: (times[place], -values[place]))

@@ -61,7 +61,7 @@ def theme_named(name: str) -> Theme:
 
 
 def shortened(names: Sequence[str], most: int = _MOST_CHARACTERS) -> list[str]:
-    """Cut long names in the middle, unless they would then look alike.
+    """Cut long names in the middle, unless that makes them alike.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Read which distributions a plugin requires, from requirements.txt and from a setup.py that is never run."""
+"""Read a plugin's required distributions, from requirements.txt and a setup.py that is never run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FORMER_MODULES = frozenset({"asynchat", "asyncore", "distutils", "imp", "smtpd"
 
 @dataclass(frozen=True)
 class RequirementLine:
-    """One thing that a plugin requires, as an installer reads it, without comments and variables.
+    """One requirement of a plugin, as an installer reads it, without comments and variables.
 
     ``requirement`` is None for options and lines that only an installer understands; ``file`` is relative to the folder
     of the plugin, with ``/``.
@@ -60,10 +60,10 @@ def read_requirements(directory: Path) -> list[RequirementLine]:
 
 
 def expanded_requirements(directory: Path, *, within: bool = False) -> list[RequirementLine]:
-    """Return every line that an installer would be given, also of included files, each file once.
+    """Return every line for an installer, also of included files, each file once.
 
-    Unlike `read_requirements`, which has the same errors, nothing is left out. With ``within``, files outside of the
-    folder are not read but raise an error.
+    Unlike `read_requirements`, which has the same errors, nothing is left out. With ``within``, files outside that
+    folder raise an error.
     """
     entries: list[tuple[Path, int, str]] = []
     if (directory / "setup.py").is_file():
@@ -103,7 +103,7 @@ def _needless(line: RequirementLine) -> bool:
 
 
 def is_own_distribution(name: str) -> bool:
-    """Tell whether a distribution is one of the Brain-Score libraries, by any name they have had."""
+    """Tell whether a distribution is a Brain-Score library, by any name it has had."""
     return _OWN.fullmatch(canonicalize_name(name)) is not None
 
 

@@ -61,9 +61,9 @@ def planned_versions(report: Path, output: str) -> dict[str, str]:
 
 
 def foreign_builds(planned: Mapping[str, str]) -> dict[str, str]:
-    """Return planned distributions built for another torch, with the version of the fitting build.
+    """Return planned distributions built for another torch, with the fitting build's version.
 
-    The torch among ``planned`` counts, else the installed one.
+    Torch is the one ``planned``, else the installed one.
     """
     torch = planned.get("torch") or installed_version("torch")
     if torch is None:

@@ -1,8 +1,8 @@
 """Build environments that keep the requirements of plugins apart.
 
-A virtual environment of the running interpreter sees everything importable here, through a ``.pth`` file, behind its
-own packages. A plugin's requirements are installed into it and hide the versions from here. It does not hide
-installed packages that a plugin forgot to require.
+A virtual environment of the running interpreter sees, through a ``.pth`` file, everything importable here behind its
+own packages. Requirements of plugins are installed into it and hide the versions from here; packages that a plugin
+forgot to require stay visible.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FORMAT = 2  # raise it whenever environments are made differently
 
 
 def environment_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> Path:
-    """Return the interpreter of an environment that meets the requirements of plugins that work together.
+    """Return the interpreter of an environment that meets several plugins' requirements.
 
     It is made once, below ``environments`` in the cache home under the digest of requirements, running interpreter and
     import paths.
@@ -54,8 +54,8 @@ def environment_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> 
     Parameters
     ----------
     bounded
-        Whether the requirements of the library hold there too. If not, conflicting shared distributions get the
-        plugins' versions, such as NumPy 1: enough for a candidate in a box.
+        Whether the library's requirements hold there too. If not, the plugins' versions win, such as NumPy 1: enough
+        for a candidate in a box.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def python_for(plugin_folders: Sequence[Path]) -> Path:
 
 
 def requirements_of(plugin_folders: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the requirements of plugins and those that this interpreter lacks, each line once, sorted.
+    """Return plugins' requirements, and those that this interpreter lacks, each line once, sorted.
 
     Raises a `RequirementsError` if they cannot be read.
     """
@@ -97,7 +97,7 @@ def requirements_of(plugin_folders: Sequence[Path]) -> tuple[tuple[str, ...], tu
 def run_in_environment(
     python: Path, arguments: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
 ) -> Ended:
-    """Run an interpreter, with more environment variables, and pass its output on to standard error."""
+    """Run an interpreter with extra environment variables; pass its output to standard error."""
     return run_bounded(
         [python, *arguments],
         environment={**os.environ, **(environment or {})},
@@ -115,7 +115,7 @@ def isolated_score(
     record_path: Path,
     read: Callable[[Path], Record],
 ) -> Record:
-    """Score a model on a benchmark in an environment that meets the requirements of their plugins.
+    """Score a model on a benchmark in an environment for both plugins.
 
     Runs ``python -m <library> score`` there, which installs the requirements of further plugins (a metric, a data set)
     too. The program writes the record to ``record_path``, and ``read`` returns it.

@@ -18,7 +18,7 @@ __all__ = ["Expected", "make"]
 
 @dataclass(frozen=True)
 class Expected:
-    """The result that factories of one kind must return, such as ``'a model, which has a method look_at'``.
+    """The result that a kind's factories must return, such as ``'a model, which has a method look_at'``.
 
     ``fits`` tells whether an object is one; it is not called for classes and None. ``remedy`` is advice for other
     results.

@@ -1,4 +1,4 @@
-"""Import the plugin that registers an identifier and return the factory it registered."""
+"""Import the plugin that registers an identifier and return its factory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _registries: dict[tuple[str, str], tuple[ModuleType, _Registry]] = {}
 
 
 def import_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex | None = None) -> Callable[..., Any]:
-    """Return the factory registered under an identifier, importing the plugin that registers it if need be.
+    """Return the factory registered under an identifier, importing its plugin if necessary.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
         ``'data'``, ``'stimulus_set'``, ``'metric'``, ``'benchmark'`` or ``'model'``, or a folder's name.
     identifier
         Key in the registry. Keys assigned at run time need no plugin. A key that ends with ``:`` is a scheme: its
-        factory takes the rest of an identifier, so that ``registry['mylibrary:']`` makes ``'mylibrary:net50'`` too.
+        factory takes the rest of the identifier, so ``registry['mylibrary:']`` also makes ``'mylibrary:net50'``.
     index
         Plugins to search; None stands for those of the library.
 
@@ -64,8 +64,8 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     DuplicateIdentifierError
         More than one plugin does.
     PluginError
-        The plugin cannot be read or imported, or imports without registering the identifier; or a plugin has replaced
-        another one's registration, see `OwnedRegistry`.
+        The plugin cannot be read or imported, does not register the identifier, or replaced another's registration, see
+        `OwnedRegistry`.
     RequirementsError
         The requirements of the plugin cannot be installed.
     """
@@ -85,7 +85,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
 def find_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex | None = None) -> Plugin:
     """Return the plugin that registers an identifier; see `import_plugin` for parameters and errors.
 
-    It is not imported. If no plugin registers the identifier literally, those that compute identifiers are imported.
+    It is not imported, but those that compute identifiers are if none registers this one literally.
     """
     return _find(library, kind_named(kind), identifier, index or PluginIndex(library_roots(library)))[0]
 
@@ -133,10 +133,10 @@ class ImportPlugin:
 def known_identifiers_of(
     library: str, kind: str, *, index: PluginIndex | None = None, schemes: bool = False
 ) -> list[str]:
-    """Return every identifier that plugins register literally or that was registered at run time, sorted.
+    """Return all identifiers registered literally by plugins or at run time, sorted.
 
-    No plugin is imported, unless the names of its `schemes` are asked for: those that ``names()`` of their factories
-    returns. See `import_plugin` for the other parameters.
+    Plugins are imported only for names of `schemes`, which ``names()`` of their factories returns. See `import_plugin`
+    for the other parameters.
     """
     registered_kind = kind_named(kind)
     index = index or PluginIndex(library_roots(library))
@@ -156,8 +156,7 @@ def load_plugin(library: str, plugin: Plugin) -> ModuleType:
     Raises
     ------
     PluginError
-        The plugin raises an error while it is imported. Its modules and registrations are forgotten again, so that a
-        later attempt starts afresh.
+        The plugin raises an error while imported. Its modules and registrations are then forgotten.
     RequirementsError
         The requirements of the plugin cannot be installed.
     """

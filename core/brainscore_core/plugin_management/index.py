@@ -1,4 +1,4 @@
-"""Know which plugin registers which identifier without importing any plugin.
+"""Know which plugin registers which identifier, without imports.
 
 Every plugin's ``__init__.py`` and table (see `table_of`) are read once and its registrations cached; later look-ups
 only compare stamps.
@@ -54,8 +54,8 @@ _logger = logging.getLogger(__name__)
 class PluginRoot:
     """A folder of plugins of one kind (``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``).
 
-    They are imported under ``package``, such as ``'mylibrary.models'``. ``rank`` is 0 in the library itself, else the
-    number of the folder outside it: a name belongs to the lowest rank that has it.
+    They are imported under ``package``, such as ``'mylibrary.models'``. ``rank`` is 0 in the library, else the number
+    of the outside folder: a name belongs to the lowest rank that has it.
     """
 
     folder: str
@@ -68,8 +68,8 @@ class PluginRoot:
 class Plugin:
     """A plugin, the folder ``name`` in ``root``, as its source describes it.
 
-    ``computed`` are registrations whose identifiers it computes; ``taken`` those that a lower rank has, which do not
-    count; ``unavailable`` maps identifiers of its table that cannot be loaded to the reason; ``problem`` says why its
+    ``computed`` registrations have computed identifiers; ``taken`` ones belong to a lower rank and do not count;
+    ``unavailable`` maps identifiers of its table that cannot be loaded to the reason; ``problem`` says why its
     ``__init__.py`` cannot be read, with path and line. ``has_taken_name``: a folder of lower rank has its name.
     """
 
@@ -117,7 +117,7 @@ class Plugin:
 
 
 def library_roots(library: str) -> list[PluginRoot]:
-    """Return where a library keeps its plugins, without importing it, and where others do, see `outside_folders`.
+    """Return where a library, which is not imported, and others (`outside_folders`) keep plugins.
 
     Raises a `PluginError` if there is no such package.
     """
@@ -134,7 +134,7 @@ def library_roots(library: str) -> list[PluginRoot]:
 
 
 def outside_roots(library: str, own: Sequence[Path]) -> list[PluginRoot]:
-    """Return where others keep plugins of a library whose ``own`` folders these are, see `outside_folders`."""
+    """Return where others keep plugins of the library with these ``own`` folders, see `outside_folders`."""
     outside = outside_folders(library)
     known = {place.resolve() for place in own} if outside else ()
     return [
@@ -150,7 +150,7 @@ def owners(library: str, kind: str) -> dict[str, list[Path]]:
 
 
 class PluginIndex:
-    """The registrations of all plugins below some folders, see `library_roots`; absent folders hold no plugins.
+    """The registrations of all plugins below some folders (`library_roots`), which may be absent.
 
     Every query compares stamps first; only changed plugins are parsed again.
     """
@@ -222,7 +222,7 @@ class PluginIndex:
         )
 
     def computing(self, kind: Kind) -> list[Plugin]:
-        """Return the plugins that compute identifiers of a kind, so that only importing them tells which."""
+        """Return the plugins that compute identifiers of a kind: only importing them tells which."""
         return [
             plugin
             for plugin in self.plugins(kind.folder)
@@ -319,7 +319,7 @@ _said: set[Path] = set()
 
 
 def _say_once(name: str, plugin: Path, other: Path) -> None:
-    """Say, once for each folder outside the library, that what comes before it has some of its names."""
+    """Say, once for each outside folder, that an earlier one has some of its names."""
     place = other.parents[1]
     if place not in _said:
         _said.add(place)

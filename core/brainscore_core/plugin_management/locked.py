@@ -1,6 +1,6 @@
 """Build the environment of a lock, see `brainscore_core.identity.software.installed`, to reproduce results.
 
-Distributions of the same version are taken from here, the others as wheels from an index: installing runs no code.
+Distributions of the same version come from here, others as wheels from an index: installing runs no code.
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ def read_lock(lock: str) -> dict[str, str]:
 def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
     """Return the interpreter of an environment with exactly the distributions of a lock, see `read_lock`.
 
-    It is made once, below ``locked-environments`` in the cache home under the digest of the lock, the running
-    interpreter and ``library_folders``, the source of the libraries if they are a checkout. A
-    `RequirementsError` names distributions that are not available.
+    It is made once, below ``locked-environments`` in the cache home under the digest of lock, running interpreter and
+    ``library_folders`` (the libraries' source in a checkout). A `RequirementsError` names unavailable distributions.
     """
     versions = read_lock(lock)
     checkouts = [str(path) for path in library_folders if not path.is_relative_to(sys.prefix)]

@@ -62,8 +62,8 @@ def _refuse_without_init(index: PluginIndex, name: str) -> None:
 def plugin_at(folder: Path, library: str) -> Plugin:
     """Return the plugin in a folder, inside a library such as ``'mylibrary'`` or elsewhere.
 
-    The parent of the folder is named like its kind (``/anywhere/benchmarks/mine``), else a `ConfigurationError` is
-    raised; a `PluginError` without ``__init__.py``.
+    The folder's parent is named like its kind (``/anywhere/benchmarks/mine``), else `ConfigurationError`; without
+    ``__init__.py``, `PluginError`.
     """
     folder = folder.resolve()
     kind = folder.parent.name
@@ -85,7 +85,7 @@ def plugin_at(folder: Path, library: str) -> Plugin:
 
 
 def make_importable(plugin: Plugin) -> None:
-    """Let a library find a plugin elsewhere and its neighbours in this process.
+    """Let a library find an outside plugin and its neighbours in this process.
 
     The folders ``data``, ``metrics``, ``benchmarks`` and ``models`` beside its own join those of the library.
     """

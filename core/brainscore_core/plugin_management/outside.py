@@ -1,4 +1,4 @@
-"""Find the folders of plugins that people keep outside a library."""
+"""Find folders of plugins outside a library."""
 
 from __future__ import annotations
 

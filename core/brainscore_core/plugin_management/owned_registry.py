@@ -24,8 +24,8 @@ _IMPORTER = __file__.replace("owned_registry", "import_plugin")
 class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     """A dictionary of factories by identifier; a plugin can only change entries of its own.
 
-    Every other change by a plugin raises a `PluginError`; only an identifier that a plugin outside the library assigns
-    stays that of the library, or of the folder before, silently. Identifiers that no plugin registers are free, and
+    Every other change by a plugin raises a `PluginError`; only assignments by plugins outside the library of an
+    identifier of the library, or of an earlier folder, are silently ignored. Identifiers without a plugin are free, and
     code outside plugins, such as a notebook or test, may change everything.
 
     Parameters
@@ -49,7 +49,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         self.update({identifier: factory})
 
     def update(self, *args: Any, **kwargs: Any) -> None:
-        """Assign one identifier after the other, as `dict.update` does."""
+        """Assign identifiers one by one, like `dict.update`."""
         places = _places_of_plugins(self._library)  # once for a table of hundreds
         for identifier, factory in dict(*args, **kwargs).items():
             if self._may_change(identifier, places, assigns=True):
@@ -85,7 +85,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     clear = MutableMapping.clear
 
     def accepted(self, identifier: str) -> Factory:
-        """Return a factory; raise `PluginError` unless it was assigned through this registry."""
+        """Return a factory; `PluginError` unless it was assigned through this registry."""
         factory = self[identifier]
         if self._accepted.get(identifier) is not factory:
             raise PluginError(

@@ -72,14 +72,13 @@ LAYER_MARKER = "brainscore-environment.json"
 
 
 def install_requirements(plugin: str, directory: Path) -> bool:
-    """Install missing requirements of the plugin in a folder into this interpreter; return whether there were any.
+    """Install missing requirements of a folder's plugin into this interpreter; return whether there were any.
 
     Raises
     ------
     RequirementsError
-        A file cannot be read; the installation would change shared distributions (`OWN`, `SHARED`), with names
-        and versions, or bring a build for another torch; or the installer fails, with its command, exit status and
-        last lines.
+        A file cannot be read; the installation would change shared distributions (`OWN`, `SHARED`) or bring a build for
+        another torch; or the installer fails, with its command, exit status and last lines.
     """
     lines = read_requirements(directory)
     stamp = settings().cache_home / "requirements" / f"{_digest(lines)}.json"
@@ -123,11 +122,10 @@ def run_installer(
     constraints: Sequence[str] = (),
     layered: bool = False,
 ) -> Ended:
-    """Run the installer on some requirements, without the credentials of this process: it may run anybody's code.
+    """Run the installer without the credentials of this process: it may run anybody's code.
 
-    ``constraints`` hold if those distributions are installed at all; see `install_command` for ``layered``. Raises a
-    `RequirementsError`, with nothing installed, if the only available build is for another torch than the installed
-    one.
+    ``constraints`` apply to distributions that are installed at all; see `install_command` for ``layered``. Raises a
+    `RequirementsError`, with nothing installed, if only builds for another torch are available.
     """
     into = partial(_run, lines, python=python, layered=layered)
     if "+" in (installed_version("torch") or ""):  # otherwise the index of torch has fitting builds
@@ -187,10 +185,10 @@ def _run(
 
 
 def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
-    """Return the command that installs into an interpreter: that of ``uv`` if it is found, else that of ``pip``.
+    """Return the command that installs into an interpreter, with ``uv`` if found, else ``pip``.
 
-    A ``layered`` interpreter sees the packages of another one through a ``.pth`` file. ``uv`` would not see those and
-    reinstall torch and all others, so ``pip`` is preferred. Raises a `RequirementsError` if there is neither.
+    A ``layered`` interpreter sees another's packages through a ``.pth`` file. ``uv`` does not, and would reinstall them
+    all, so ``pip`` is preferred. Raises a `RequirementsError` if there is neither.
     """
     offline = settings().installer_offline
     uv = shutil.which("uv")
@@ -289,7 +287,7 @@ def _digest(lines: Sequence[RequirementLine]) -> str:
 
 
 def pinned_versions() -> dict[str, str]:
-    """Return the installed distributions that no plugin may replace: those that the libraries use, and `SHARED`."""
+    """Return the installed distributions that no plugin may replace: those of the libraries, and `SHARED`."""
     shared = {name: version for name in SHARED if (version := installed_version(name))}
     return {**shared, **used_by(OWN)}
 

@@ -1,4 +1,4 @@
-"""Run other programs, bounded in time, memory and output, and end them with all that they started."""
+"""Run other programs, bounded in time, memory and output, and end all their descendants."""
 
 from brainscore_core.processes.output import MOST_SHOWN_BYTES, scrub
 from brainscore_core.processes.runner import (

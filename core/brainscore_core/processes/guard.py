@@ -1,8 +1,8 @@
-"""End the programs that this process started even if it is killed itself.
+"""End this process's programs even if it is killed.
 
-A second process, the guard, learns of every program through a pipe. The pipe closes when this process dies; the guard
-then ends the remaining programs and their descendants. ``PR_SET_PDEATHSIG`` is no substitute: it is tied to the
-starting thread, ends only that program, and misses programs that have not yet asked for it.
+A second process, the guard, learns of every program through a pipe. When this process dies, the pipe closes, and the
+guard ends the remaining programs and their descendants. ``PR_SET_PDEATHSIG`` is no substitute: it is tied to the
+starting thread, ends only that program, and misses programs that have not yet requested it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ _COMMAND = "import sys; sys.path.append(sys.argv[1]); import tree; tree.end_when
 
 
 def guard(tree: ProcessTree) -> None:
-    """Have a tree of processes ended if this process dies before `release`; `OSError` if that fails.
+    """Let the guard end a process tree if this process dies before `release`; `OSError` if that fails.
 
-    A kill between the start of the program and this call leaves it running. Does nothing on Windows, which has no
-    sessions.
+    A kill before this call leaves it running. Does nothing on Windows, which has no sessions.
     """
     if os.name != "nt":
         _guard().add(tree)

@@ -1,8 +1,7 @@
 """Run other programs with bounds on time, memory and output, and end all their descendants.
 
-A program gets no shell, no input and its own session, which ends with it even if this process is interrupted or killed
-(`processes.guard`). Standard output and error share one pipe; most programs, like Python, buffer the former outside a
-terminal.
+A program gets no shell, no input and its own session, which ends with it even if this process is killed
+(`processes.guard`). Standard output and error share one pipe; most programs buffer the former outside a terminal.
 """
 
 from __future__ import annotations
@@ -95,22 +94,22 @@ class RunOptions(TypedDict, total=False):
     timeout_s, most_processes
         Longest duration and largest number of processes including descendants; None: unlimited.
     memory_bytes
-        Largest resident memory of the program and its descendants together, checked five times a second; None, or no
-        ``/proc`` (macOS, Windows): unlimited.
+        Largest resident memory of the program and all descendants, checked five times a second; None, or no ``/proc``
+        (macOS, Windows): unlimited.
     secrets
         Texts to remove from the collected output.
     show
-        Receives each line of output, without its end, while the program runs. A carriage return also ends a line.
+        Receives each line of output while the program runs. A carriage return also ends a line.
     most_shown
-        Bytes of output forwarded to `show`, which then receives a note that more was cut.
+        Bytes of output forwarded to `show`, followed by a note if more was cut.
     pass_fds
         Open files to inherit, under the same numbers.
     reports_signals
         Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
     memory_folders
-        Folders of a root of its own that lie in memory, such as ``/tmp``; their files count as memory, also empty ones.
+        Folders in memory of its own root, such as ``/tmp``; their files count as memory, also empty ones.
     memory_events
-        File of the program's control group where the kernel counts processes that it ended for their memory.
+        File of the program's control group that counts processes ended by the kernel for their memory.
     """
 
     environment: Mapping[str, str] | None
@@ -184,7 +183,7 @@ def running(
 
 
 def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str], folder: Path) -> Ended:
-    """Run a program on this process's own input and output, as a debugger needs, without a time limit."""
+    """Run a program on this process's input and output, as for a debugger, without a time limit."""
     arguments = tuple(map(str, command))
     return Ended(command=arguments, status=subprocess.call(arguments, env=environment, cwd=folder))  # noqa: S603 - no shell
 
@@ -247,12 +246,12 @@ class Program:
         self._watcher.start()
 
     def wait(self, seconds: float) -> Ended | None:
-        """Wait at most that long for the end; return how it ended, without output, or None if it still runs."""
+        """Wait up to that long for the end; return how it ended, without output, or None if it still runs."""
         self._watcher.join(seconds)
         return None if self._watcher.is_alive() else self._ended()
 
     def result(self) -> Ended:
-        """Wait until it has ended by itself or at a bound, and return how it ended; an error of `show` is raised."""
+        """Wait for its end and return how it ended; raise an error of `show`."""
         self._watcher.join()
         self.stop()
         ended = self._ended()

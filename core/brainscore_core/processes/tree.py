@@ -31,13 +31,13 @@ class _Process(NamedTuple):
 class ProcessTree:
     """A session leader, given by its process id, and its descendants.
 
-    One that leaves the session *and* loses its parents between two looks is missed: only a PID namespace prevents
-    that.
+    One that leaves the session *and* loses its parents between two looks is missed; only a PID namespace prevents that.
 
     Parameters
     ----------
     started
-        Start of the root, which no later process with its number has; None: read now, before the root is waited for.
+        Start time of the root, which tells it from later processes with its number; None: read now, before the root is
+        waited for.
     """
 
     def __init__(self, root: int, started: int | None = None) -> None:
@@ -86,7 +86,7 @@ class ProcessTree:
 
 
 def bytes_in_memory(pids: Iterable[int], folders: Sequence[str]) -> int:
-    """Return the size of the file systems of folders in memory, as processes with their own root see them."""
+    """Return the size of in-memory folders, as processes with their own root see them."""
     seen = set()
     size = 0
     for pid in pids:

@@ -1,4 +1,4 @@
-"""Compare models by their records: on each benchmark, and on average over benchmarks that all have a score on.
+"""Compare models by their records: on each benchmark, and on average over benchmarks with a score of each.
 
 Only scores of the newest scored version count. Simulated benchmarks are averaged separately.
 """
@@ -56,7 +56,7 @@ class ComparedModels:
 
     @property
     def order(self) -> list[int]:
-        """Positions of the models, best first; those without a score last, in their order."""
+        """Positions of the models, best first; those without a score last."""
         values = [-np.inf if score.is_missing else score.value for score in self.scores]
         return sorted(range(len(values)), key=lambda place: (-values[place], place))
 
@@ -76,7 +76,7 @@ class ComparedModels:
 def compare_records(
     records: Iterable[ScoreRecord], models: Sequence[str], *, level: float = LEVEL
 ) -> list[ComparedModels]:
-    """Compare models on every benchmark with a record of one of them, at most one of each; sorted by benchmark.
+    """Compare models on every benchmark with a record of one of them, at most one each; sorted by benchmark.
 
     Records of other models only bound missing errors, see `brainscore_core.statistics.averages.bound_errors`.
     """
@@ -121,8 +121,8 @@ def averages_of(
     """Compare the plain means of models over benchmarks: measured ones, and simulated ones.
 
     Only benchmarks on which every model has a score count; fewer than two give no average. `compared` is from
-    `compare_records`. Shared stimuli and neuroids are matched by the names in a record; without names the error of the
-    average is an upper bound.
+    `compare_records`. Shared stimuli and neuroids are matched by name; without names the average's error is an upper
+    bound.
     """
     by_pair = {(record.benchmark, record.model): record for record in records}
     averages = []

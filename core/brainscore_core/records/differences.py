@@ -1,4 +1,4 @@
-"""Compare the record of a score with that of the same pair scored again, and name the differences."""
+"""Compare a record with that of the same pair scored again, and name the differences."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REST = (
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference between two records; `field` names also the digest for a field with several."""
+    """One difference between two records; `field` also names the digest, if it has several."""
 
     field: str
     what: str
@@ -51,7 +51,7 @@ class Difference:
 def differences(before: ScoreRecord, after: ScoreRecord) -> Iterator[Difference]:
     """Yield the differences, causes first: data, weights, plugins, library, environment, then numbers.
 
-    Fields missing from either record (`not_comparable`) and those that differ from run to run are skipped.
+    Fields missing from either record (`not_comparable`) and those that vary between runs are skipped.
     """
     for field, what in _DIGESTS:
         if field not in not_comparable(before, after):

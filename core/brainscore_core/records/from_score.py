@@ -1,4 +1,4 @@
-"""Convert a score to the fields of its record: plain numbers and texts, None if missing or not finite; and back."""
+"""Convert a score to its record's fields (plain numbers and texts, None if missing or not finite) and back."""
 
 from __future__ import annotations
 

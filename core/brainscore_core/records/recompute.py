@@ -1,7 +1,7 @@
 """Divide the raw scores of records by another ceiling, with their uncertainty, without running any model.
 
-A record states the raw score, its error, interval and influences separately from the ceiling. Only their covariance
-comes from influence sketches, which scatter by about 2 %; everything else is exact.
+Records state raw score and ceiling with their errors separately. Only the covariance comes from influence sketches,
+which scatter by about 2 %; the rest is exact.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ UNCERTAIN_CEILING = "the ceiling does not differ from 0, so that any ratio to it
 
 
 class NotFromRecordError(CeilingError):
-    """A score cannot be computed from its record: the pair has to be scored again."""
+    """A score cannot be computed from its record: score the pair again."""
 
 
 @dataclass(frozen=True)
 class Renormalisation:
-    """The change of one record; if nothing changes or there is a `problem`, both are equal except for `MADE`."""
+    """The change of one record; without a change or with a `problem`, both are equal except for `MADE`."""
 
     before: ScoreRecord
     after: ScoreRecord
@@ -59,7 +59,7 @@ def renormalise(
     revision: str | None = None,
     dry_run: bool = False,
 ) -> list[Renormalisation]:
-    """Divide the raw scores of all records of a benchmark by its ceiling, and rewrite each record, whole or not at all.
+    """Divide the raw scores of a benchmark's records by its ceiling, and rewrite each record, whole or not at all.
 
     Records already done stay, so a repeated call resumes an interrupted one.
 
@@ -70,7 +70,7 @@ def renormalise(
     version
         Present version of the benchmark. None: as in the records.
     revision
-        Present revision of the benchmark's plugin, for records that name its folder alone; others keep theirs.
+        Present revision of the benchmark's plugin, for records that name only its folder; others keep theirs.
     dry_run
         Write nothing.
 

@@ -108,7 +108,7 @@ class ScoreRecord(Untrusted):
     model, benchmark
         Registered identifiers.
     canonical
-        Identifier of the model that `model` is another name of; None if it is no other name.
+        Identifier of the model that `model` is an alias of; None if it is not an alias.
     benchmark_version
         The benchmark's own version.
     score
@@ -142,15 +142,14 @@ class ScoreRecord(Untrusted):
     message
         Message of the error, or why the benchmark is not applicable.
     model_revision, benchmark_revision
-        Digest of the code of the plugin and its dependencies if computed by planning, otherwise of its folder alone
+        Digest of the plugin's code and dependencies if from planning, otherwise of its folder
         (`sources.folder_revision`); ``'unregistered'`` without a plugin. None only in old or hand-written records.
     version_class
         Library releases with comparable scores, see `software.version_class`.
     layer_origin
         Region -> origin of its layer: ``from`` and, if it was chosen, the benchmark and the certainty.
     error_over
-        Sources of error that another experiment would sample again, such as ``('stimulus', 'neuroid')``; empty if not
-        stated.
+        Factors that another experiment would sample again, such as ``('stimulus', 'neuroid')``; empty if not stated.
     n_clusters
         Number of clusters of stimuli, if the first of `error_over` is their coordinate, such as ``'object_name'``.
     error_df
@@ -170,8 +169,8 @@ class ScoreRecord(Untrusted):
     chance
         Chance level that `normalization` subtracted from both.
     raw_error, raw_interval, raw_error_df, raw_influence
-        As without ``raw_``, for the score before normalisation. `raw_influence` is present only if the ceiling has
-        influences too; otherwise it follows from `influence`.
+        As without ``raw_``, before normalisation. `raw_influence` is present only if the ceiling has influences too;
+        otherwise it follows from `influence`.
     ceiling_error, ceiling_interval, ceiling_error_over
         As without ``ceiling_``, for the ceiling.
     ceiling_nan_reason
@@ -198,7 +197,7 @@ class ScoreRecord(Untrusted):
     isolation
         Where the model ran: ``'box'``, or ``'none'``, in the process of the judge; None: not stated.
     values
-        Digest of the file with the values of single neuroids or subjects, see `brainscore_core.records.values`.
+        Digest of the file of `brainscore_core.records.values`.
     tail
         Last lines of output.
     peak_memory_bytes
@@ -282,8 +281,8 @@ class ScoreRecord(Untrusted):
         ----------
         score
             0-d; if it is NaN, the status is 'not_applicable'. Attributes named like a field become that field;
-            ``not_applicable``, why the model cannot be scored, the message; those of the ceiling, a `Score`, such as
-            ``error`` and ``estimator``, the fields ``ceiling_...``.
+            ``not_applicable`` becomes the message; the ceiling's, such as ``error`` and ``estimator``, become
+            ``ceiling_...``.
         **fields
             Further fields, such as ``benchmark_version`` (None unless it is an integer) and ``duration_s``.
         """
@@ -309,7 +308,7 @@ class ScoreRecord(Untrusted):
         tail: str = "",
         **fields: Any,  # fields of the class
     ) -> ScoreRecord:
-        """Make the record of a pair that failed, was left out or cannot have a score.
+        """Make the record of a pair without a score.
 
         Parameters
         ----------
@@ -346,7 +345,7 @@ class ScoreRecord(Untrusted):
         )
 
     def to_json(self) -> str:
-        """Return the record as JSON text with a final line break, keys in the order of the class and `MADE` at the end.
+        """Return the record as JSON text with a final line break, keys in class order and `MADE` at the end.
 
         Equal inputs give equal text except for the block ``made``.
         """
@@ -362,8 +361,8 @@ class ScoreRecord(Untrusted):
         Parameters
         ----------
         of_same_benchmark
-            Whether it is compared with records of the same benchmark only. Otherwise influences of a record that names
-            no stimulus set and assembly are omitted: others may share them under other names.
+            Whether it is only compared with records of this benchmark. Otherwise influences are omitted if the record
+            names no stimulus set and assembly, since others may share these under other names.
         """
         from brainscore_core.statistics.averages import Estimate  # brings NumPy, see `number`
         from brainscore_core.statistics.sketch import InfluenceSketch
@@ -388,8 +387,8 @@ class ScoreRecord(Untrusted):
     def read(cls, path: str | Path) -> ScoreRecord:
         """Read a record.
 
-        Raises `CorruptFileError` if the file is too large or not JSON, lacks a field, or has a wrong type or another
-        schema version.
+        Raises `CorruptFileError` if the file is too large, not JSON, lacks a field, or has a wrong type or schema
+        version.
         """
         return cls.from_json(read_start(Path(path), MOST_BYTES), str(path))
 
@@ -438,8 +437,8 @@ def json_schema() -> dict[str, Any]:
 def record_path(folder: Path, model: str, benchmark: str) -> Path:
     """Return the path of a pair's record: ``<folder>/<benchmark>/<model>.json``.
 
-    Identifiers may hold any character; those that file names cannot hold are percent-encoded, as is one character of
-    each name that a file system reserves or changes.
+    Characters that file names cannot hold are percent-encoded, as is one character of each name that a file system
+    reserves or changes.
     """
     return folder / file_name_of(benchmark) / f"{file_name_of(model)}.json"
 

@@ -80,7 +80,7 @@ def keep_lock(record: Path, lock: str) -> str:
 
 
 def read_lock_of(record: Path, environment: str) -> str | None:
-    """Return the lock beside a record with a digest; None if there is no such file or it holds another lock."""
+    """Return the lock beside a record with a digest; None if the file is missing or holds another lock."""
     try:
         content = read_start(lock_path(record, environment), MOST_BYTES).decode("utf-8")
     except (OSError, ValueError):
@@ -177,7 +177,7 @@ class BranchStore:
         return record if (record.model, record.benchmark) == (model, benchmark) else None
 
     def pairs_of(self, owners: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return the (model, benchmark) with a record, of ('model' or 'benchmark', identifier) that are known."""
+        """Return (model, benchmark) with a record, among known ('model' or 'benchmark', identifier)."""
         if not self._exists:
             return []
         path = Path(BRANCH_FOLDER)
@@ -247,7 +247,7 @@ def _is_current(
 
 
 def is_recorded(store: RecordStore, revision_of: Callable[[str, str], str | None]) -> Callable[[str, str], bool]:
-    """Return the function that says whether a pair has a record of the present code, failed ones too; see `reuse`."""
+    """Return the function that says whether a pair has a record, or a failed one, of the present code; see `reuse`."""
 
     def has_record(model: str, benchmark: str) -> bool:
         record = store.get(model, benchmark)
@@ -282,8 +282,8 @@ def reuse(
 def replaces(new: ScoreRecord, old: ScoreRecord | None) -> bool:
     """Return whether a record replaces another one of the same pair.
 
-    A score replaces any record. A failure replaces a score of other code; with the same code, the machine failed. A
-    skipped pair replaces only a skipped one.
+    A score replaces any record; a failure replaces a score of other code (with the same code, the machine failed); a
+    skipped pair only a skipped one.
     """
     if old is None or new.is_scored or old.status.startswith("skipped:"):
         return True

@@ -1,4 +1,4 @@
-"""Store the values of single neuroids and subjects beside a record: one compressed file of plain arrays.
+"""Store values of single neuroids and subjects beside a record, in one compressed file of plain arrays.
 
 `numpy.load` opens the file, ``<model>.values.npz``. The record names its digest.
 """
@@ -52,8 +52,8 @@ def values_of(score: Score) -> Values:
     Returns
     -------
     dict of str to ndarray
-        ``'raw.neuroid'`` (n_neuroids,), the raw score of each neuroid, mean over splits, float64, NaN if it has none,
-        and ``'raw.neuroid_id'``, their names; likewise ``'ceiling.'`` and ``'.subject'``. Empty if the score has none.
+        ``'raw.neuroid'`` (n_neuroids,), float64, the raw score of each neuroid (mean over splits, NaN: none), and
+        ``'raw.neuroid_id'``, their names; likewise ``'ceiling.'`` and ``'.subject'``. Empty if the score has none.
     """
     values: Values = {}
     for name in ("raw", "ceiling"):

@@ -1,4 +1,4 @@
-"""Score pairs in batches: pairs of a batch share one model, loaded once, which sees each picture once.
+"""Score pairs in batches: a batch shares one model, loaded once, which sees each picture once.
 
 `make_batches` groups and orders pairs; `run_batch` scores one batch.
 """
@@ -26,7 +26,7 @@ _MEMORY, _SHARES = "BRAINSCORE_MEMORY_GB", 4  # as of a machine, see `brainscore
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs that are scored one after the other with one copy of a model.
+    """Pairs scored in turn with one copy of a model.
 
     At least one, all of one model, and all private or none; `memory_gb` and `gpus` are the largest of a pair.
     """
@@ -79,8 +79,8 @@ def make_batches(
 ) -> list[Batch]:
     """Group pairs into batches and order them, whatever the order of the pairs.
 
-    Pairs of one model stay together, and in them those with the same stimuli. The longest batch comes first; within a
-    batch short pairs, so that a broken model shows early.
+    A model's pairs stay together, grouped by stimuli. The longest batch comes first; within a batch the shortest pair,
+    so that a broken model shows early.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def run_batch(
     environment: Mapping[str, str] = os.environ,
     python: str = sys.executable,
 ) -> Iterator[Outcome]:
-    """Score the pairs of a batch in its own process, and yield each outcome at once.
+    """Score a batch in its own process, and yield each outcome at once.
 
     If a pair ends the process, another continues. Closing the iterator ends the process.
 
@@ -149,9 +149,9 @@ def run_batch(
     library
         Package with the commands ``judge`` and ``prepare``, for models of private pairs, whose judge has no network.
     isolation : 'auto', 'box' or 'none'
-        Where the model runs, see `Judge`; a box with private data, unless 'none' says that it is the caller's own.
+        Where the model runs, see `Judge`; with private data in a box, unless 'none' declares it the caller's own.
     minutes, is_over : float, callable
-        Time limit, and a function called several times a second: when either is over, pairs not reached get no outcome.
+        Time limit, and a function called several times a second: once either is over, remaining pairs get no outcome.
     environment
         Environment variables to select from, without credentials.
 

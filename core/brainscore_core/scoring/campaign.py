@@ -47,7 +47,7 @@ def run_here(
     minutes: float = float("inf"),
     run: Callable[..., Iterator[Outcome]] = run_batch,
 ) -> Iterator[Outcome]:
-    """Score batches on this machine, in order, `jobs` at a time, and yield each outcome at once.
+    """Score batches on this machine, in order, `jobs` at a time; yield each outcome at once.
 
     Closing the iterator ends what runs, as does the time limit. `run` scores a batch as `run_batch` does, which has the
     other parameters.
@@ -102,8 +102,8 @@ def run_pairs(
 ) -> tuple[list[ScoreRecord], dict[Pair, str]]:
     """Score pairs, each (model, benchmark) once, and write each record at once, see `record_path`.
 
-    A pair that fails doesn't hold up another. If no record can be written, such as on a full disk, running pairs are
-    ended and `RecordsError` raised. Returns the new records, and the pairs without one with the reason.
+    A failed pair doesn't hold up others. If no record can be written, such as on a full disk, running pairs are ended
+    and `RecordsError` is raised. Returns the new records, and pairs without one -> reason.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
-"""Report, line by line in a file, which pair of a batch has started and which has ended.
+"""Report the start and end of each pair of a batch, line by line in a file.
 
-The scoring process appends, its parent reads, within bounds: a model there may write anything; other lines are
-skipped.
+The scoring process appends, its parent reads, within bounds: a model there may write anything; other lines are skipped.
 """
 
 from __future__ import annotations

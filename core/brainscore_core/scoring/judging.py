@@ -1,6 +1,6 @@
-"""Run the process that scores pairs of one model, watch it, and return the outcome of each pair.
+"""Run and watch the process that scores one model's pairs, and return their outcomes.
 
-This process, the judge, reports which pair it is at (`brainscore_core.scoring.events`). It and its children end when a
+This process, the judge, reports its current pair (`brainscore_core.scoring.events`). It and its children end when a
 pair exceeds its limits or the caller stops iterating.
 """
 
@@ -44,8 +44,7 @@ class Judge:
     library
         Package whose command ``judge`` is run, such as ``'mylibrary'``.
     isolation : 'auto', 'box' or 'none'
-        Where the model runs: in a box or, with public data only, in the judge's process; 'auto': in a box if one is
-        available.
+        Where the model runs: in a box or, with public data only, in the judge's process; 'auto': in a box if available.
     environment
         All environment variables of the process; None: those of this process.
     secrets
@@ -68,12 +67,12 @@ class Judge:
         no_time_left: Callable[[], bool] = lambda: False,
         is_second: bool = False,
     ) -> Iterator[Outcome]:
-        """Yield the outcomes of pairs of one model as they come, until one ends the process.
+        """Yield the outcomes of one model's pairs, until a pair ends the process.
 
         Parameters
         ----------
         pairs
-            At least one; those after the one that ended the process have no outcome.
+            At least one; those after the end of the process have no outcome.
         no_time_left
             Called several times a second; True ends the process, and the pair in progress has no outcome.
         is_second

@@ -18,7 +18,7 @@ _LEAST_SHARE = 0.01  # of the planned minutes, below which nothing is estimated
 class Progress:
     """Count finished pairs and estimate the remaining time.
 
-    The rest is assumed to take as long per planned minute as the finished pairs. `clock` returns seconds.
+    The rest is assumed to take as long per planned minute. `clock` returns seconds.
     """
 
     def __init__(self, pairs: Collection[Pair], clock: Callable[[], float] = time.monotonic) -> None:

@@ -17,7 +17,7 @@ _MOST_BYTES = 10 * 2**20  # of a file
 
 
 def is_pattern(text: str, known: Iterable[str] = ()) -> bool:
-    """Return whether a text stands for names: ``all``, a pattern with ``*``, ``?`` or ``[...]``, or ``@`` and a file.
+    """Return whether a text selects names: ``all``, a pattern with ``*``, ``?`` or ``[...]``, or ``@`` and a file.
 
     Existing names (`known`) are never patterns.
     """
@@ -32,8 +32,8 @@ def select(
     Parameters
     ----------
     wanted
-        Each a name; ``'all'``; a pattern as in a shell, such as ``'Recordings2030*'``; or ``'@names.txt'``, a file
-        with a name or a pattern on each line, where ``#`` starts a comment.
+        Names, ``'all'``, shell patterns such as ``'Recordings2030*'``, or ``'@names.txt'``, a file with a name or
+        pattern on each line, where ``#`` starts a comment.
     what
         Noun for messages, such as ``'model'``.
     exists
@@ -42,7 +42,7 @@ def select(
     Raises
     ------
     UnknownIdentifierError
-        If a name does not exist or a pattern matches none; lists all of them with the nearest names.
+        If a name does not exist or a pattern matches none; lists all, with the nearest names.
     ConfigurationError
         If a file cannot be read.
     """

@@ -1,6 +1,6 @@
 """Give a temporary folder; if its owner is killed, the next owner of one removes it.
 
-The owner's lock on a file beside the folder ends with its process, also if containers share the temporary folder.
+The owner's lock on a file beside it ends with its process, even if containers share the temporary folder.
 """
 
 from __future__ import annotations

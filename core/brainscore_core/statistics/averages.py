@@ -1,16 +1,15 @@
 r"""Average scores over benchmarks and regions, with their errors.
 
 A combination :math:`\sum_k w_k s_k` of scores has the influences :math:`\sum_k w_k x_k`, added by stimulus and unit, so
-that its variance includes covariances, see `influence`. A score with an error but no influences adds its error times
-its weight, an upper bound, unless the caller states correlations.
+its variance includes covariances, see `influence`. A score with an error but no influences adds its weighted error, an
+upper bound, unless the caller states correlations.
 
 As on brain-score.org, a node is the mean of its children, and a missing score counts as 0 unless all are missing
 (``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of
 github.com/brain-score/brain-score.web). `model_scores` does the same for many models at once.
 
-A score without an error gets the largest one that other models have on its benchmark, see `bound_errors`.
-
-Unlike subjects (`metrics.errors.mean_over_units`), benchmarks are no sample: errors exclude the variance between them.
+A score without an error gets the largest one of other models on its benchmark, see `bound_errors`. Unlike subjects
+(`metrics.errors.mean_over_units`), benchmarks are no sample: errors exclude the variance between them.
 
 References
 ----------
@@ -76,7 +75,7 @@ class Estimate:
     influence
         None: correlations with other scores are unknown.
     unmatched
-        Part of the error beyond `influence`, with unknown correlations; ignored without influences.
+        Part of the error beyond `influence`, with unknown correlations.
     is_bound
         Whether the error is an upper bound, because some correlations or errors are unknown.
     """
@@ -106,8 +105,8 @@ def bound_errors(value: Floats, error: Floats, df: Floats) -> tuple[Floats, Floa
     .. math:: \sigma_a \le \max_b s_b
 
     over the :math:`n` models :math:`b` with an error :math:`s_b`. If missing errors are not larger in general, one
-    exceeds this with probability :math:`1 / (n + 1)` at most (Wilks 1941). Scores on one benchmark share stimuli, units
-    and ceiling, so their errors are alike.
+    exceeds this with probability of at most :math:`1 / (n + 1)` (Wilks 1941). Scores on one benchmark share stimuli,
+    units and ceiling, so their errors are alike.
 
     Parameters
     ----------
@@ -222,12 +221,12 @@ def average_tree(
     Parameters
     ----------
     scores
-        Of leaves; absent and NaN ones are missing.
+        Of leaves; absent or NaN: missing.
     parents
         Parent of every leaf and inner node, except roots.
     missing : {'zero', 'left out', 'complete'}
-        A missing child counts as 0 without error, is left out of the mean, or makes its parent missing, so that only
-        complete models have an average. If all children are missing, so is the node.
+        A missing child counts as 0 without error, is left out, or makes its parent missing. If all children are
+        missing, so is the node.
     correlation : callable or None
         See `combined`.
 

@@ -31,7 +31,7 @@ class OverModels(NamedTuple):
 def correlation_over_models(
     x: npt.ArrayLike, y: npt.ArrayLike, *, ranked: bool = False, level: float = LEVEL
 ) -> OverModels:
-    r"""Correlate the scores of models that have both (Pearson), or their ranks (Spearman).
+    r"""Correlate the scores (Pearson) or ranks (Spearman) of models that have both.
 
     The interval is Fisher's, for a new sample of models: :math:`\tanh(\operatorname{artanh} r \pm z \sigma)` with
     :math:`\sigma^2 = 1 / (n - 3)`, for ranks :math:`(1 + r^2 / 2) / (n - 3)` (Bonett & Wright 2000, Psychometrika

@@ -8,8 +8,8 @@ et al. 2011):
 .. math:: V = \sum_i \Big(\sum_j x_{ij}\Big)^2 + \sum_j \Big(\sum_i x_{ij}\Big)^2 - \sum_{ij} x_{ij}^2
 
 The bootstrap of stimuli tends to the first term, that of units to the second; both include the noise of cells, hence
-the third. The sum is the limit of the two-factor-corrected dual bootstrap, :math:`2 (V_{stimuli} + V_{units}) -
-V_{both}` (Schütt et al. 2023), since drawing both counts that noise three times (Owen 2007).
+the third. V is the limit of the two-factor-corrected dual bootstrap, :math:`2 (V_{stimuli} + V_{units}) - V_{both}`
+(Schütt et al. 2023), since drawing both counts that noise three times (Owen 2007).
 
 Functions of several scores (a ratio to a ceiling, a difference of models, a mean over benchmarks) add their influences
 by stimulus and unit, so that shared errors count once.
@@ -68,8 +68,7 @@ Scale = Literal["identity", "fisher"]
 class Influence:
     """Influences of all cells of a measurement on a score.
 
-    A median depends on the cells of few units, those near it, and on the number of the others, whose cells are not
-    stored.
+    A median depends on the cells of the few units near it; other units only count, without stored cells.
 
     Attributes
     ----------
@@ -85,14 +84,14 @@ class Influence:
     of_units : ndarray, shape (n_units,), or None
         Influences of whole units, spread evenly over stimuli; None: none.
     freedom
-        Upper bound of the degrees of freedom over units, besides their number minus one. Medians have fewer, since they
-        depend on the central values only.
+        Upper bound of the degrees of freedom over units, besides their number minus one. Medians have fewer, as they
+        depend on central values only.
     stimulus
         Kind of rows: ``'stimulus'``, or the coordinate of their clusters, see `over_clusters`.
     stimulus_freedom
         Upper bound of the degrees of freedom over stimuli, besides their number minus one: that of unequal clusters.
     interval_freedom
-        Upper bound of those over units in the score's own interval only, if few units dominate it, see `tail_freedom`.
+        The same over units, in the score's own interval only, if few units dominate, see `tail_freedom`.
 
     Examples
     --------
@@ -227,7 +226,7 @@ class Influence:
         )
 
     def clustered(self, groups: Labels, unit: str) -> Influence:
-        """Sum units by group, such as neuroids by subject, if groups, shape (n_units,), were sampled."""
+        """Sum units by sampled group, shape (n_units,), such as neuroids by subject."""
         names, index = np.unique(groups, return_inverse=True)
         cells, of_units = np.zeros((len(self.stimuli), len(names))), np.zeros(len(names))
         for place in range(len(names)):
@@ -236,7 +235,7 @@ class Influence:
         return Influence(cells, self.stimuli, names, unit, None, of_units, np.inf, self.stimulus, self.stimulus_freedom)
 
     def over_clusters(self, clusters: Labels, stimulus: str) -> Influence:
-        r"""Sum stimuli by cluster, such as pictures by object, if clusters, shape (n_stimuli,), were sampled.
+        r"""Sum stimuli by sampled cluster, shape (n_stimuli,), such as pictures by object.
 
         With the shares :math:`w_g` of stimuli and effects of clusters, squared sums about the mean are too small by
         :math:`1 - 2 \sum_g w_g^3 / \sum_g w_g^2 + \sum_g w_g^2`, which is :math:`1 - 1/G` for :math:`G` equal clusters
@@ -349,7 +348,7 @@ def fieller_interval(
     Returns
     -------
     (float, float)
-        NaN if the denominator could be 0, so that any ratio is possible, and without an error.
+        NaN if the denominator could be 0, so any ratio is possible, or without an error.
 
     References
     ----------
@@ -391,8 +390,8 @@ def tail_freedom(influences: Floats, factor: float = TAIL_FACTOR) -> float:
 
     .. math:: c \frac{q}{\kappa - 1}, \qquad \kappa = q \sum_j x_j^4 \Big/ \Big(\sum_j x_j^2\Big)^2
 
-    at least 1. Satterthwaite's factor c is 2 for the true kurtosis, which samples of heavy tails understate: the
-    default is fitted to simulations, where intervals for neuroids with counts between 1 and 80 then cover the mean of
+    at least 1. Satterthwaite's factor c is 2 for the true kurtosis, which samples of heavy tails understate. The
+    default is fitted to simulations: for neuroids with counts between 1 and 80, intervals then cover the mean of
     geometry metrics in 93 to 96 % instead of 87 to 91.
     """
     squares = influences**2
@@ -406,8 +405,8 @@ def satterthwaite(components: Sequence[float] | Floats, freedoms: tuple[float, f
 
     Components and freedoms are those of `Influence`. NaN if the variance is 0 or there is a single stimulus or unit.
 
-    Variances over stimuli and over units both hold that of cells: one that is smaller by chance, as few units may vary
-    little, counts as large as that here.
+    Variances over stimuli and over units both contain that of cells; one that is smaller by chance counts as equal to
+    it.
     """
     (of_stimuli, of_units, of_cells), (n, q) = components, freedoms
     least = min(of_cells, variance)

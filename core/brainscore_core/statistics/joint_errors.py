@@ -1,8 +1,7 @@
-r"""Covariances of the scores of several models over new stimuli and new units, for all pairs at once.
+r"""Covariances of several models' scores over new stimuli and new units, for all pairs at once.
 
-Shared errors cancel in a difference. With the influences
-:math:`x_{aij}` on the score of model :math:`a` (see `influence`), there are covariances over stimuli, over units and
-over cells:
+Shared errors cancel in a difference. With the influences :math:`x_{aij}` on the score of model :math:`a` (see
+`influence`), there are covariances over stimuli, over units and over cells:
 
 .. math:: S_{ab} = \sum_i x_{ai\cdot} x_{bi\cdot}, \quad U_{ab} = \sum_j x_{a\cdot j} x_{b\cdot j}, \quad
     C_{ab} = \sum_{ij} x_{aij} x_{bij}
@@ -67,7 +66,7 @@ class JointErrors:
     apart : ndarray, shape (n_models,)
         Variances with unknown covariances, not in `moments`; NaN: no error.
     df : ndarray, shape (n_models,)
-        Degrees of freedom of each score's error, used where `freedom` is infinite.
+        Degrees of freedom of each error, where `freedom` is infinite.
 
     Examples
     --------
@@ -173,7 +172,7 @@ class JointErrors:
         n_draws: int = 1000,
         seed: int = 0,
     ) -> JointErrors:
-        """Draw stimuli, units, and both with replacement, for scores that are neither means nor have influences.
+        """Draw stimuli, units, and both with replacement, for scores that are no means and have no influences.
 
         Parameters
         ----------
@@ -212,8 +211,7 @@ class JointErrors:
     def of_estimates(cls, estimates: Sequence[Estimate]) -> JointErrors:
         """Take scores or averages of models on one node.
 
-        Influences are either all exact or all sketches. Errors without influences go into `apart`; a missing score has
-        no error.
+        Influences are all exact or all sketches. Errors without influences go into `apart`; a missing score has none.
         """
         sizes = range(len(estimates))
         matched = [place for place in sizes if estimates[place].influence is not None]

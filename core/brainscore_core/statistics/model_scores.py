@@ -1,7 +1,7 @@
 """Average the scores of many models at once over the nodes of a tree.
 
-An average is linear: its value, its influences and its errors with unknown correlations are the means of those of its
-children. It equals `brainscore_core.statistics.averages.average_tree` for each model.
+An average's value, influences and errors with unknown correlations are the means of its children's, equal to
+`brainscore_core.statistics.averages.average_tree` for each model.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ModelScores:
         return cls(value, error, df, steps, scale, freedom, matched, is_bound, apart, total, spread)
 
     def unmatched(self, places: Bools) -> ModelScores:
-        """Forget the influences of some models, whose names could denote others' stimuli and units."""
+        """Forget influences of some models, whose names could denote other stimuli and units."""
         places = places & self.matched
         return replace(
             self,
@@ -127,7 +127,7 @@ class ModelScores:
 
 
 class MeanOfScores:
-    """The mean over the children of a node, added one at a time because each takes many megabytes.
+    """The mean over a node's children, added one at a time as each takes many megabytes.
 
     `missing` is as for `brainscore_core.statistics.averages.average_tree`.
     """

@@ -1,4 +1,4 @@
-r"""Compress the influences on a score to a few kilobytes that can still be matched with those of other scores.
+r"""Compress influences to a few kilobytes that can still be matched with those on other scores.
 
 Averages and differences need sums of products of influences, matched by names of stimuli and units, see
 `brainscore_core.statistics.influence`. The digest of a name gives one of `WIDTH` buckets and a sign; a bucket holds the
@@ -7,8 +7,7 @@ from shared buckets (Charikar et al. 2002). The bucket of a cell is the sum of t
 Pagh 2013). A variance from a sketch has a standard deviation of :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of
 2.2 %, for measurements of any size.
 
-Sketches add and scale as influences do. Degrees of freedom are stored beside: a difference has fewer if few units
-remain in it.
+Sketches add and scale as influences do. Degrees of freedom are stored too: a difference has fewer if few units remain.
 
 References
 ----------
@@ -80,8 +79,8 @@ class InfluenceSketch:
         Parameters
         ----------
         stimuli, units
-            Identifiers of the stimulus set and of the measurement. In all sketches, equal names of the same one are the
-            same stimulus or unit.
+            Identifiers of the stimulus set and of the measurement: within one, equal names are the same stimulus or
+            unit in all sketches.
         """
         of_stimuli = _places(stimuli, influence.stimuli.tolist(), b"stimulus")
         of_units = _places(units, influence.units.tolist(), b"unit")

@@ -1,6 +1,6 @@
 r"""Compare models: differences with intervals and tests, ranks, groups, and how well a benchmark separates models.
 
-All follows from the scores and their covariances (`brainscore_core.statistics.joint_errors`), without draws.
+All follow from scores and covariances (`brainscore_core.statistics.joint_errors`), without draws.
 
 - Differences are tested with Student's t. Holm's (1979) correction bounds the probability of any false difference among
   all pairs, for any dependence between the tests.
@@ -254,8 +254,8 @@ def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
     scores : ndarray, shape (n_models,)
         NaN: in no group.
     exact
-        Whether models that do not differ always share a group. If not, groups are runs in the order of scores, so that
-        such a pair shares none if a model between differs from one.
+        Whether models that do not differ always share a group. If not, groups are runs by score, and such a pair shares
+        none if a model between them differs from one.
     """
     order = np.argsort(-scores, kind="stable")[: int(np.isfinite(scores).sum())]
     n, apart = len(order), differs[order][:, order]
@@ -305,8 +305,8 @@ def _with_further(runs: Bools, apart: Bools, ends: npt.NDArray[np.intp]) -> Bool
 def letters(groups: Bools, *, most: int | None = None) -> list[str]:
     """Return the letters of each model's groups; models that share none differ (Piepho 2004).
 
-    More than 26 groups also get ``aa``, ``ab`` and so on, separated by commas. If groups are runs, more letters than
-    `most` are abbreviated, as in ``'c-k'``.
+    Beyond 26 groups letters are ``aa``, ``ab`` and so on, separated by commas. If groups are runs, more than `most`
+    letters are abbreviated, as in ``'c-k'``.
     """
     n_groups, separator = len(groups), "" if len(groups) <= len(string.ascii_lowercase) else ","
     names = [_letter(number) for number in range(n_groups)]

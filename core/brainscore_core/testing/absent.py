@@ -25,8 +25,8 @@ def reason_of_absence(
 ) -> str | None:
     """Return why a test's data are unavailable and how to get them; None if the error has another cause.
 
-    It starts with ``'private: '`` or ``'network: '``. A `PrivateDataError` always concerns data; a failed download does
-    only without a network or with ``BRAINSCORE_OFFLINE=1``, otherwise the download itself is broken.
+    It starts with ``'private: '`` or ``'network: '``. A `PrivateDataError` always counts; a failed download only
+    without a network or with ``BRAINSCORE_OFFLINE=1``, as otherwise the download itself is broken.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Let a plugin inherit the tests that every plugin of its kind must pass.
 
 A domain derives a class per kind from `Contract`, a plugin's ``test.py`` one per identifier from that. Testing a whole
-plugin also tests the other identifiers.
+plugin includes its other identifiers.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Contract:
         pytest.fail("\n".join(lines), pytrace=False)
 
     def unfit(self, reason: str, remedy: str) -> NoReturn:
-        """Skip a test that this contract cannot make for the plugin on its own.
+        """Skip a test that this contract cannot make by itself.
 
         ``remedy`` is code for a derived class that makes the test possible.
         """

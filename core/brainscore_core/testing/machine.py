@@ -110,7 +110,7 @@ def available_memory_gb() -> float | None:
 
 
 def free_port() -> int:
-    """Return a free port of this machine, for a server that is started with it later.
+    """Return a free port of this machine, for a server started later.
 
     Systems give clients ports from 32768 (Linux) or 49152 on, so no connection takes it in between.
     """
@@ -125,7 +125,7 @@ def free_port() -> int:
 
 
 def has_network(timeout_s: float = 1.5) -> bool:
-    """Whether the public data store is reachable, or a proxy or mirror is configured that only a download can test.
+    """Whether the public data store is reachable, or a proxy or mirror configured that only a download can test.
 
     ``timeout_s`` bounds the name look-up, which may hang without a network.
     """

@@ -45,8 +45,8 @@ def needs_data(item: pytest.Item) -> bool:
 class MarkedTests:
     """Applies the markers of all tests of a run.
 
-    A run that names files, folders or tests on its command line, or data with ``-m``, may download; one of a whole
-    repository uses local data only.
+    A run that names files, folders or tests, or data with ``-m``, may download; one of a whole repository uses local
+    data only.
     """
 
     def __init__(self, config: pytest.Config) -> None:

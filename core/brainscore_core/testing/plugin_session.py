@@ -53,7 +53,7 @@ class PluginSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Treat the plugin's folder as a plain folder, so that pytest does not import it under another name."""
+        """Treat the plugin's folder as plain, so that pytest does not import it under another name."""
         if path != self._plugin.directory:
             return None
         folder: pytest.Collector = pytest.Dir.from_parent(parent, path=path)
@@ -135,8 +135,8 @@ def contract_classes(plugin: Plugin, repository: Path) -> dict[str, type]:
 
     Rows of a table have none: a plugin with many models tests them its own way.
 
-    They derive from those in ``CONTRACTS`` of the domain's module ``testing`` and are called by the identifier, with
-    the kind for kinds that share a folder. Paths in messages are relative to ``repository``.
+    They derive from ``CONTRACTS`` of the domain's module ``testing`` and are named by the identifier, with the kind for
+    kinds that share a folder. Paths in messages are relative to ``repository``.
     """
     library = plugin.root.package.rpartition(".")[0]
     if importlib.util.find_spec(f"{library}.testing") is None or table_of(plugin.directory).is_file():

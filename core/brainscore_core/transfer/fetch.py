@@ -50,10 +50,10 @@ class RemoteFile(Protocol):
 def fetch(source: RemoteFile, target: Path, bring: Callable[[PartialFile], bool]) -> Path:
     """Return the verified local copy of a file, fetching it if it is absent, damaged or another version.
 
-    A copy with the right digest is used; an unchanged one is not hashed again. Otherwise the mirror folder
+    A copy with the right digest is used; unchanged ones are not hashed again. Otherwise the mirror folder
     (``BRAINSCORE_MIRROR``) is tried, then ``bring(partial)``, which downloads the missing bytes and returns whether
     earlier ones were continued. An interrupted download continues at the next call. Concurrent processes download once.
-    The file appears under its name only when it is whole and verified.
+    The file appears only when whole and verified.
 
     Raises
     ------

@@ -45,9 +45,8 @@ def fetch_url(url: str, target: str | Path, *, sha256: str | None) -> Path:
     Parameters
     ----------
     sha256
-        Digest of the file, 64 hexadecimal digits, or at least its first 8 if its publisher states no more. None accepts
-        any first copy. Unless all digits are given, those of the first copy are written to ``<name>.sha256``, and later
-        copies must have them.
+        Digest of the file, 64 hexadecimal digits or at least its first 8. None accepts any first copy. Unless all
+        digits are given, those of the first copy are written to ``<name>.sha256``, and later copies must have them.
 
     Raises
     ------

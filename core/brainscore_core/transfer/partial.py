@@ -19,8 +19,8 @@ __all__ = ["PartialFile", "storing"]
 class PartialFile:
     """A hidden file beside its target, with a list of the parts that are in it.
 
-    A part is listed after its last byte is written, so a killed process leaves no incomplete part in the list. The
-    caller holds the lock on the target.
+    A part is listed after its last byte is written, so no listed part is incomplete. The caller holds the lock on the
+    target.
     """
 
     def __init__(self, target: Path) -> None:
@@ -29,7 +29,7 @@ class PartialFile:
         self._mutex = threading.Lock()  # parts arrive in several threads
 
     def start(self, identity: Mapping[str, object], size_bytes: int, part_bytes: int) -> list[tuple[int, int]]:
-        """Continue the earlier download of the same object, or start again; return (first byte, end) of missing parts.
+        """Continue an earlier download of the same object, or start again; return (first byte, end) of missing parts.
 
         The object is the same if its ``identity`` (address, version, the server's description) and sizes are.
         """

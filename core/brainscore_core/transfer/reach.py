@@ -1,4 +1,4 @@
-"""Tell at once that a server is out of reach, before an engine repeats its requests."""
+"""Report at once that a server is out of reach, before requests are repeated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _asked: dict[tuple[str, int], tuple[float, OSError | None]] = {}
 def check_reachable(url: str, name: str) -> None:
     """Raise a `DownloadError` about the file `name` if no connection to the host of a URL can be made.
 
-    Nothing is asked if a proxy is in between, or if the host refuses the connection: it may be starting.
+    Proxies are not asked; a host that refuses the connection may be starting.
     """
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)

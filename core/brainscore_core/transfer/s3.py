@@ -12,7 +12,7 @@ __all__ = ["S3Object", "StoppedError", "split_bucket"]
 
 
 class StoppedError(DownloadError):
-    """A download was given up because another one that is needed with it failed."""
+    """A download was given up because another needed one failed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,14 +38,14 @@ def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_
     most_bytes
         Refuse an archive whose members have more bytes than this in total.
     most_ratio
-        Refuse an archive of more than 1 GiB unpacked that unpacks to more than this many times its own size.
+        Refuse an archive of more than 1 GiB unpacked, and more than this many times its own size.
 
     Raises
     ------
     CorruptFileError
         If it is no archive, is damaged or too large, or holds anything but regular files below its own folder (absolute
-        paths, ``..``, links, devices, one name twice, encrypted members). Nothing is extracted then. Names that differ
-        only by case are refused where the file system takes them for one.
+        paths, ``..``, links, devices, one name twice, encrypted members), or names that the file system takes for one.
+        Nothing is extracted then.
     DownloadError
         If it does not fit on the disk, or the folder cannot be made.
     """

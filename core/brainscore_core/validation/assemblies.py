@@ -302,7 +302,7 @@ def check_units(assembly: xr.DataArray) -> list[Problem]:
 
 
 def check_alignment(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[Problem]:
-    """Check that every ``stimulus_id`` of an assembly is in the stimulus set, and (a hint) that every one was shown.
+    """Check that every ``stimulus_id`` of an assembly is in the stimulus set, and (a hint) that all were shown.
 
     Properties of neurons are measured with all stimuli together: nothing is looked up.
     """

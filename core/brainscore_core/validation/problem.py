@@ -15,7 +15,7 @@ _TITLES = ("KIND", "WHERE", "WHAT", "FIX")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a part of data (such as ``"column 'filename'"``), or that looks as if: a hint.
+    """One thing that is wrong with a part of data (such as ``"column 'filename'"``), or may be (a hint).
 
     Problems of one kind have the same fix. Packaging refuses errors only.
     """
@@ -44,7 +44,7 @@ def errors_of(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def raise_errors(problems: Iterable[Problem], error_class: type[Exception], headline: str) -> None:
-    """Raise one error below a headline that lists all problems that are no hints, if there are any.
+    """Raise one error, with a headline, that lists all problems except hints, if any.
 
     The first few problems with the same fix are listed, the others counted.
     """

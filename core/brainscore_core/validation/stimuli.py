@@ -76,7 +76,7 @@ def check_stimulus_set(stimulus_set: pd.DataFrame, *, is_packaged: bool = False)
 
 
 def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
-    """Check that there are stimuli and that each has a text of its own in the column ``stimulus_id``."""
+    """Check that there are stimuli, each with a unique text in the column ``stimulus_id``."""
     column = f"column '{STIMULUS_ID}'"
     if STIMULUS_ID not in stimulus_set.columns:
         close = nearest(STIMULUS_ID, map(str, stimulus_set.columns))
@@ -100,7 +100,7 @@ def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
 
 
 def check_stimulus_columns(stimulus_set: pd.DataFrame, *, is_packaged: bool = False) -> list[Problem]:
-    """Check that the names of the columns are texts, that none is there twice and that none is called ``filename``."""
+    """Check that column names are unique texts, none of them ``filename``."""
     problems = [
         Problem(f"column {column!r}", f"the column {column!r} is not named by a text", "rename it")
         for column in stimulus_set.columns
@@ -119,7 +119,7 @@ def check_stimulus_columns(stimulus_set: pd.DataFrame, *, is_packaged: bool = Fa
 
 
 def check_store_paths(stimulus_set: pd.DataFrame) -> list[Problem]:
-    """Check that the stimuli have names of their own within an archive, all of them below its top folder."""
+    """Check that stimuli have unique names within an archive, below its top folder."""
     column = PATH_WITHIN_STORE if PATH_WITHIN_STORE in stimulus_set.columns else STIMULUS_ID
     where = f"column '{column}'"
     names = stimulus_set[column].tolist()
@@ -162,7 +162,7 @@ def _check_case(names: Sequence[str], where: str) -> list[Problem]:
 
 
 def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
-    """Look for stimuli of different identifiers whose files are the same, byte by byte; one hint names them.
+    """Look for stimuli with different identifiers but equal files; one hint names them.
 
     Cross-validation divides identifiers, so a picture under two of them may be in training and in test.
     """
@@ -195,7 +195,7 @@ def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
 
 
 def check_orientations(stimulus_set: pd.DataFrame) -> list[Problem]:
-    """Look for pictures that carry an EXIF orientation, which models do not heed; one hint names the first."""
+    """Look for pictures with an EXIF orientation, which models ignore; one hint names the first."""
     paths: Mapping[Hashable, str | Path] = getattr(stimulus_set, "stimulus_paths", None) or {}
     names = [name for name in dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()) if name in paths]
     are_turned = _in_threads(is_turned, [Path(paths[name]) for name in names])
@@ -213,7 +213,7 @@ def check_orientations(stimulus_set: pd.DataFrame) -> list[Problem]:
 
 
 def check_stimulus_files(stimulus_set: pd.DataFrame) -> list[Problem]:
-    """Check that every stimulus has a file that is whole: images decode to the end, containers have the right magic."""
+    """Check that every stimulus has a whole file: images decode to the end, containers have the right magic."""
     paths: Mapping[Hashable, str | Path] | None = getattr(stimulus_set, "stimulus_paths", None)
     if paths is None:
         fix = "set stimulus_set.stimulus_paths = {stimulus_id: path, ...}"

@@ -1,4 +1,4 @@
-"""Digest what Python source does: its syntax tree without docstrings, so that comments and layout do not count."""
+"""Digest Python source by its syntax tree without docstrings, so comments and layout do not count."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 
 def tree_digest(nodes: Iterable[ast.AST]) -> str:
-    """Return the digest of syntax trees; equal if they differ in docstrings and layout alone.
+    """Return the digest of syntax trees, the same for other docstrings and layout.
 
-    It is the same in every version of Python that can parse the source.
+    It does not depend on the version of Python.
     """
     parts: list[str] = []
     waiting: list[object] = list(nodes)

@@ -48,13 +48,13 @@ class Load:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether the source tells nothing about the identifier."""
+        """Whether the source says nothing about the identifier."""
         return len(self.pattern) > 1 and not any(self.pattern)
 
 
 @dataclass(frozen=True)
 class Import:
-    """One module that is imported, also by ``import_module('...')`` or another dotted text.
+    """One imported module, also by ``import_module('...')`` or another dotted text.
 
     A relative import has the number of leading dots as its ``level``.
     """

@@ -34,8 +34,8 @@ _TEXTS = (".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib")
 class SourceFile:
     """One file of a plugin, by its path inside the folder, with ``/``.
 
-    ``form`` is 'special' for anything that is neither a file, a folder nor a link; links are not followed. ``content``
-    is None if it is no text, too large, or unreadable.
+    ``form`` is 'special' for all but files, folders and links, which are not followed. ``content`` is None if it is no
+    text, too large, or unreadable.
     """
 
     path: str
@@ -45,7 +45,7 @@ class SourceFile:
 
     @cached_property
     def hidden(self) -> tuple[int, str] | None:
-        """Line and reason why Python may run something else than a reader sees (Boucher and Anderson, 2023)."""
+        """Line where Python may run something else than a reader sees, and why (Boucher and Anderson, 2023)."""
         for number, line in enumerate(
             (self.content or b"").split(b"\n", 2)[:2] if self.path.endswith(".py") else (), 1
         ):
@@ -90,7 +90,7 @@ class SourceFile:
 
     @cached_property
     def constants(self) -> Mapping[str, object]:
-        """Values of the names that the top of a Python file assigns once, as far as they are literal."""
+        """Literal values of names that a Python file's top level assigns once."""
         return constants(self.tree) if self.tree else {}
 
     @cached_property
@@ -150,7 +150,7 @@ class PluginSource:
         return names
 
     def constants_in(self, file: str) -> Mapping[str, object]:
-        """Return the values of the literal names of a file: its own, and those it imports from others of the plugin."""
+        """Return a file's literal names -> values: its own, and those imported within the plugin."""
         values: dict[str, object] = {}
         for name, imported in self.names_in(file).items():
             module, _, original = imported.rpartition(".")
@@ -178,7 +178,7 @@ class PluginSource:
         return next((path for path in (f"{inside}.py", f"{inside}/__init__.py") if path in self.files), None)
 
     def definition(self, file: str, name: str) -> tuple[str, ast.FunctionDef | ast.ClassDef] | None:
-        """Return file and statement that define a class or function that a file uses by its name."""
+        """Return file and statement that define a class or function used in a file."""
         file, name = self._origin(file, name)
         for statement in self._top(file):
             if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name == name:
@@ -186,7 +186,7 @@ class PluginSource:
         return None
 
     def assigned(self, file: str, name: str) -> tuple[str, ast.expr] | None:
-        """Return file and expression of a name that the plugin assigns once, at the top of a file."""
+        """Return file and expression of a name that the plugin assigns once, at top level."""
         file, name = self._origin(file, name)
         for statement in self._top(file):
             if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:

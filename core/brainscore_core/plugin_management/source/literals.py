@@ -1,4 +1,4 @@
-"""Evaluate expressions whose value is written in the source: literals, and names that stand for one."""
+"""Evaluate literal expressions and names of literals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def evaluate(node: ast.expr | None, names: Mapping[str, object]) -> object:
     """Return the value of an expression, or `UNKNOWN`.
 
     Understood are literals, variables in ``names``, f-strings with plain fields, and ``+`` of texts and of lists. Lists
-    and sets come back as tuples; elements that are unknown are `UNKNOWN` in their places.
+    and sets become tuples, with `UNKNOWN` for unknown elements.
     """
     try:
         match node:
@@ -61,7 +61,7 @@ def _joined(*parts: object) -> object:
 
 
 def constants(tree: ast.Module, fixed: frozenset[str] | None = None) -> dict[str, object]:
-    """Return the values of the names that the top of a file assigns once, as far as they are literal.
+    """Return the literal values of names that a file's top level assigns once.
 
     ``fixed`` is the result of `names_with_one_meaning`, if known already.
     """
@@ -87,7 +87,7 @@ def bind(target: ast.expr, value: object, names: dict[str, object], fixed: froze
 
 
 def names_with_one_meaning(tree: ast.AST) -> frozenset[str]:
-    """Return the names that one statement of a file assigns and none changes, and variables of loops alone."""
+    """Return names assigned by one statement and never changed, and names used only as loop variables."""
     counts: Counter[str] = Counter()
     looped: set[str] = set()
     for node in nodes_of(tree):

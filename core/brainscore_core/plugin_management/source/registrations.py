@@ -1,4 +1,4 @@
-"""Read from source which statements run and which identifiers are registered when it is imported."""
+"""Read from source which statements run and which identifiers are registered on import."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 class Registration:
     """One identifier that a plugin assigns to a registry, such as ``'model_registry'``, on a line.
 
-    A conditional one is below ``if``, ``try`` or the like, so importing the plugin may not register it.
+    A conditional one is below ``if``, ``try`` or the like, so an import may not register it.
     """
 
     registry: str
@@ -45,7 +45,7 @@ class Registration:
 
     @property
     def is_scheme(self) -> bool:
-        """Whether the identifier ends with ``:``, so that the plugin answers for every name that may follow it."""
+        """Whether the identifier ends with ``:``, so the plugin takes any name after it."""
         return self.identifier.endswith(":")
 
 
@@ -67,7 +67,7 @@ def read_registrations(files: Iterable[Path]) -> list[_Content]:
     """Return the registrations of each ``__init__.py``, see `find_registrations`, and why it cannot be read, if so.
 
     The table beside it has the keys of ``registry.update(function(...))`` in its column ``identifier``. Those with a
-    ``reason`` why they cannot be loaded are returned last, with it: nothing registers them.
+    ``reason`` why they cannot be loaded are not registered; they come last, with it.
     """
     contents: list[_Content] = []
     for file in files:
@@ -111,11 +111,11 @@ def find_registrations(
 ) -> tuple[list[Registration], list[Computed]]:
     """Return one registration per registry and identifier, and one `Computed` per other line, by line.
 
-    Understood are assignments to ``<name>_registry['identifier']`` and to other names of a registry, ``setdefault``,
-    and ``update`` and ``|=`` with a literal dictionary. Keys are literals, constants, or made of the variables of loops
-    over literal lists. ``update`` with the result of a function registers the identifiers of `table`, if there is one.
-    The bodies of ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not count. Source that is nested too deeply
-    raises a `RecursionError`.
+    Understood are assignments to ``<name>_registry['identifier']`` and aliases of a registry, ``setdefault``, and
+    ``update`` and ``|=`` with a literal dictionary. Keys are literals, constants, or made of variables of loops over
+    literal lists. ``update`` with a function's result registers the identifiers of `table`, if there is one. Bodies of
+    ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not count. Source nested too deeply raises a
+    `RecursionError`.
     """
     reader = _Reader(tree, table)
     reader.read(tree.body)
@@ -279,7 +279,7 @@ class _Reader:
 
 
 def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
-    """Return the syntax tree of a source in any encoding that it declares, without its warnings.
+    """Return a source's syntax tree, in its declared encoding, without warnings.
 
     Raises a `SyntaxError` if it is no Python, or nested too deeply.
     """
@@ -294,8 +294,8 @@ def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
 def run_at_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield every node that runs when a module with these statements is imported, in the order of the source.
 
-    Bodies of functions do not, nor statements below ``if __name__ == "__main__"`` and ``if TYPE_CHECKING``; but
-    decorators, default values and bodies of classes do.
+    Decorators, default values and class bodies do; bodies of functions and of ``if __name__ == "__main__"`` and ``if
+    TYPE_CHECKING`` do not.
     """
     waiting = list(body)[::-1]
     while waiting:

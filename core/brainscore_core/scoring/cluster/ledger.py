@@ -1,7 +1,7 @@
 """Schedule a campaign on many machines, with repeats after losses; no I/O.
 
-A runner (`brainscore_core.scoring.cluster.running`, or a simulation) asks `Ledger` for work when a worker is free, and
-reports the outcome.
+A runner (`brainscore_core.scoring.cluster.running`, or a simulation) asks `Ledger` for a free worker's next piece, and
+reports outcomes.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Piece:
 class Ledger:
     """Track which pairs have an outcome and which pieces are with workers.
 
-    Pieces get shorter towards the end, so that workers finish together: each is cut from the end, with the long pairs,
-    of the batch with the most work left.
+    Pieces get shorter towards the end, so that workers finish together: each is cut from the end (the long pairs) of
+    the batch with the most work left.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Ledger:
         return open_pairs
 
     def lost(self, key: str, *, begun: bool) -> Pair | None:
-        """Note that a worker was lost; its unfinished pairs are scheduled again. Return the pair that is given up.
+        """Note a lost worker; reschedule its unfinished pairs. Return the pair that is given up.
 
         If the worker had `begun` the piece, the first pair without an outcome becomes its own piece.
         """

@@ -1,7 +1,7 @@
-"""Open a cluster: dask's own scheduler with workers on this machine, over SSH or as Slurm jobs, or a running one.
+"""Open a cluster: a dask scheduler with workers on this machine, over SSH or as Slurm jobs, or a running one.
 
 A cluster is named ``local``, ``local:4``, ``tcp://host:8786``, ``ssh:hosts.txt`` or ``slurm:profile.yml``. Connections
-of clusters opened here are encrypted, with keys made for one campaign: any client of a dask scheduler or worker can run
+of clusters opened here are encrypted, with keys for one campaign: any client of a dask scheduler or worker can run
 programs there.
 """
 

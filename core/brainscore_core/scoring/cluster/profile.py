@@ -89,7 +89,7 @@ class SlurmProfile(Untrusted):
     queue, account
         Partition and account; None: the defaults.
     python
-        Interpreter of an environment with the library, at the same path on all nodes; None: the current one.
+        Interpreter with the library, at the same path on all nodes; None: the current one.
     interface
         Network interface between nodes and scheduler, such as ``'ib0'``; None: the default.
     folder

@@ -1,4 +1,4 @@
-"""Match batches with workers: the resources a batch needs and those that workers offer."""
+"""Match the resources that batches need and workers offer."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ def offer(memory_gb: float, *, gpus: int = 0, private: bool = False) -> dict[str
 def wanted(batch: Batch, offers: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the free resources that a worker must have for a batch.
 
-    Memory counts only if every worker in `offers` states its own; a worker that states no GPUs or licence for private
-    data has none.
+    Memory counts only if every worker in `offers` states it; unstated GPUs and licences for private data are absent.
     """
     resources: dict[str, float] = {}
     if offers and all("memory_gb" in worker for worker in offers):

@@ -45,9 +45,9 @@ def run_on_cluster(
 ) -> Iterator[Outcome]:
     """Score the pairs of batches on a cluster, and yield each outcome at once.
 
-    Another worker repeats the unfinished pairs of a lost one; a pair that lost its worker `most_losses` times gets a
-    record with status 'failed:LostWorker', one needing more than any worker has 'failed:NoWorker'. Closing the
-    iterator ends the campaign; running the pairs without record again continues it.
+    Another worker repeats a lost one's unfinished pairs; a pair that lost `most_losses` workers gets a record
+    'failed:LostWorker', one needing more than any worker has 'failed:NoWorker'. Closing the iterator ends the campaign;
+    running the pairs without record again continues it.
 
     Parameters
     ----------

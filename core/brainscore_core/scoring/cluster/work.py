@@ -1,6 +1,6 @@
 """Tasks and outcomes as JSON text, and the function that a worker runs.
 
-Nothing made by a plugin is pickled: a worker gets names and limits of pairs and returns records. Both sides parse
+Nothing made by a plugin is pickled: workers get names and limits of pairs and return records. Both sides parse
 strictly.
 """
 

@@ -1,7 +1,7 @@
-"""Start a box of root as a user whom nothing belongs to; run as a program, with the standard library alone.
+"""Start root's box as a user who owns nothing; a program that needs the standard library alone.
 
-Its paths may be closed to all but root. So they are mounted a second time, at ``/tmp/0``, ``/tmp/1`` ... of a mount
-namespace, where root's files belong to that user (idmapped mounts), who starts bubblewrap.
+Only root may have access to its paths. So they are mounted again, at ``/tmp/0``, ``/tmp/1`` ... of a mount namespace
+where root's files belong to that user (idmapped mounts), who starts bubblewrap.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def staged(paths: Sequence[Path]) -> dict[Path, Path]:
 
 
 def changing_user(paths: Sequence[Path], report: int) -> list[str]:
-    """Return the start of a command that mounts paths a second time and runs the rest as another user.
+    """Return the start of a command that mounts paths again and runs the rest as another user.
 
-    The user is drawn from those without a process, so that boxes do not share one. If this fails, the reason is
-    written to the open file `report`, and the rest does not run.
+    The user is drawn from those without a process. If this fails, the reason is written to the open file `report`, and
+    the rest does not run.
     """
     used = set()
     for process in Path("/proc").glob("[0-9]*"):

@@ -1,4 +1,4 @@
-"""Run a program in a box: it has only the given access, and ends with its descendants.
+"""Run a program in a box, with only the given access; it ends with its descendants.
 
 `Box` states the access; ``docs/explanation/isolation.md`` states the guarantees and their limits.
 """
@@ -95,9 +95,8 @@ def _explained(ended: Ended) -> str:
 class BoxOptions(TypedDict, total=False):
     """Limits and output of a program in a box, as for `processes.run_bounded`.
 
-    The memory is that of all processes in the box, which cannot leave it, and of its ``/tmp`` and ``/dev/shm``; None is
-    nine tenths of this machine's. No folder may be in `pass_fds`: it would
-    lead out of the box.
+    Memory counts all processes in the box and its ``/tmp`` and ``/dev/shm``; None is nine tenths of the machine's.
+    `pass_fds` must not include folders, which would lead out of the box.
     """
 
     timeout_s: float | None
@@ -124,7 +123,7 @@ def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptio
 
 @contextmanager
 def start_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]) -> Iterator[Program]:
-    """Start a program in a box, to talk to over open files; leaving the context ends everything in the box.
+    """Start a program in a box, to talk to over open files; leaving the context ends all in the box.
 
     Parameters and errors are those of `run_boxed`.
     """
@@ -215,7 +214,7 @@ def _holding(content: bytes) -> Iterator[IO[bytes]]:
 
 
 def _checked(box: Box) -> Box:
-    """Return a box with absolute, existing and permitted paths."""
+    """Return the box with absolute paths; raise unless they exist and are permitted."""
     readable, writable, hidden, devices = (
         tuple(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))  # noqa: PTH100 - keeps links as they are
         for paths in (box.readable, box.writable, box.hidden, box.devices)

@@ -53,7 +53,7 @@ class Box:
     devices
         Such as ``/dev/nvidia0``; a device is shared with its other users.
     network
-        Whether it has the machine's network, including local servers; otherwise it has none, not even to itself.
+        Whether it has the machine's network, including local servers; otherwise none, not even to itself.
     environment
         All of its environment variables, besides ``HOME``, ``LANG``, ``PATH`` and ``TMPDIR``.
     folder
@@ -116,7 +116,7 @@ def arguments_of(
     filter_fd
         Number of the open file with the `filter_of_calls`.
     sources
-        Readable or writable path -> where it is for bubblewrap, if elsewhere.
+        Readable or writable path -> its place for bubblewrap, if elsewhere.
     root
         Root of the machine.
     """

@@ -1,7 +1,7 @@
 """Give a box a control group of the kernel (cgroup v2), which limits its memory and processes.
 
-The kernel charges to a group also what belongs to no process: files in memory, queues, inodes, buffers. A group is
-made beside that of this process, if this user may make one.
+The kernel also charges a group for what belongs to no process: files in memory, queues, inodes, buffers. The group is
+made beside this process's, if this user may.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ _numbers = itertools.count()
 
 
 def parent_group(own: str, mounts: str) -> Path | None:
-    """Return the folder that holds groups beside that of a process; None without the unified hierarchy.
-
-    The root has nothing beside it: groups are made in it.
+    """Return the folder for groups beside a process's own, or in it if it is the root; None without cgroup v2.
 
     Parameters
     ----------
@@ -48,7 +46,7 @@ def parent_group(own: str, mounts: str) -> Path | None:
 
 @contextmanager
 def control_group(memory_bytes: float, most_processes: int) -> Iterator[Path | None]:
-    """Give the folder of a new group with these limits for the length of the block; None if none can be made."""
+    """Give the folder of a new group with these limits within the block; None if impossible."""
     group = None
     with suppress(OSError):
         group = _make(memory_bytes, most_processes)
@@ -60,7 +58,7 @@ def control_group(memory_bytes: float, most_processes: int) -> Iterator[Path | N
 
 
 def entering(group: Path | None) -> list[str]:
-    """Return the start of a command that enters a group before the program starts; it starts also if refused."""
+    """Return the start of a command that enters a group before the program starts, even if that is refused."""
     script = '{ echo 0 > "$0"; } 2>/dev/null; exec /usr/bin/env -i "$@"'  # without variables of the shell
     return [] if group is None else ["/bin/sh", "-c", script, str(group / "cgroup.procs")]
 

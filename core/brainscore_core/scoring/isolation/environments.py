@@ -1,4 +1,4 @@
-"""Build the environment of a plugin in a box: its requirements may run any code during installation."""
+"""Build a plugin's environment in a box: installing its requirements may run any code."""
 
 from __future__ import annotations
 
@@ -38,11 +38,10 @@ except RequirementsError as error:
 
 
 def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...] = (), bounded: bool = True) -> Path:
-    """Return an interpreter with the requirements of plugins: this one, or that of an environment built in a box.
+    """Return an interpreter with plugins' requirements: this one, or one built in a box.
 
-    The box has the network and sees only the library, without the `hidden` folders of other plugins, these plugins and
-    the environment. Afterwards the environment is
-    copied (see `take_over`) and never writable to a box again. Each set of requirements has its own folder.
+    The box has the network and sees only the library without the `hidden` folders, these plugins and the environment,
+    which is then copied (`take_over`) and never writable to a box again. Each set of requirements has its own folder.
     For `bounded` see `environment_for`.
 
     Raises
@@ -67,7 +66,7 @@ def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...]
 
 
 def built_python_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> Path | None:
-    """Return what `boxed_python_for` has built before, and build nothing; None if there is no such environment."""
+    """Return an environment that `boxed_python_for` built earlier, or None."""
     lines, missing = requirements_of(plugin_folders)
     return _python_of(_home(lines, bounded=bounded)) if missing else Path(sys.executable)
 

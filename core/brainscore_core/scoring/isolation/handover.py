@@ -1,7 +1,7 @@
-"""Copy a stranger's files into a folder that only we write, so that no later box is given a stranger's path.
+"""Copy a stranger's files into a folder that only we write, so that no later box gets a stranger's path.
 
-Everything is opened relative to an open folder without following links. Only regular files arrive, as copies; sockets,
-pipes, devices and set-user-id bits stay behind.
+Everything is opened relative to an open folder, without following links. Only copies of regular files arrive, without
+set-user-id bits.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def take_over(source: Path, target: Path, *, most_bytes: int = _MOST_BYTES, most
     Raises
     ------
     IsolationError
-        If there is too much, too deep, or under a name that is no plain text; nothing is left at `target`.
+        If files are too many, too large, too deep or have names that are no plain text; `target` is then absent.
     OSError
         If it cannot be read or written.
     """

@@ -1,4 +1,4 @@
-"""List what this Python interpreter reads to run: itself, its libraries, and the folders that it imports from."""
+"""List what this Python interpreter reads: itself, its libraries, and the folders that it imports from."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["interpreter_paths"]
 def interpreter_paths(environment: Path | None = None) -> tuple[Path, ...]:
     """Return the existing folders and files that this interpreter needs, without those in ``/usr``, sorted.
 
-    Statements of `environment`, an interpreter made from this one (see `plugin_management.environment`), about other
-    folders do not count: a stranger may have filled it.
+    Other folders that `environment` names (an interpreter made from this one, see `plugin_management.environment`) do
+    not count: a stranger may have filled it.
     """
     imports = sys.path if sys.flags.safe_path else sys.path[1:]
     paths = [Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *imports) if path]

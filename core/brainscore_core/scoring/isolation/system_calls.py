@@ -1,8 +1,8 @@
-"""Make the filter of `seccomp` that lets a program in a box make the listed system calls, and no others.
+"""Make the `seccomp` filter that lets a program in a box make only the listed system calls.
 
-Namespaces separate only some resources. Not listed are calls that reach around them (the kernel's keys, virtual
-sockets of the machine, its own interpreters of programs), make new namespaces, or hold memory that belongs to no
-process and cannot be counted; nor is any call of a later kernel. The C library falls back to older ones.
+Namespaces separate only some resources. Excluded are calls that reach around them (the kernel's keys, the machine's
+virtual sockets, its interpreters of programs), make new namespaces, or hold uncountable memory of no process, and all
+calls of later kernels, without which the C library falls back to older ones.
 """
 
 from __future__ import annotations

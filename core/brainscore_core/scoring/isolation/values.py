@@ -1,4 +1,4 @@
-"""Convert values between judge and candidate to JSON and plain arrays, and read them back without trust.
+"""Convert values between judge and candidate to JSON and plain arrays, and back without trust.
 
 A value is one of: None, bool, int, float, str; a list, tuple, or dict with str keys, of values; a NumPy array of
 `DTYPES` or of texts, or a one-dimensional one of objects that are scalars; a `pandas.DataFrame` (categories
@@ -221,11 +221,10 @@ class Announced:
 
 
 def planned(tree: object, announced: Sequence[Announced], most_bytes: int) -> Made:
-    """Return what makes the value that `pack` converted, before any of its arrays is there.
+    """Return the maker of a value that `pack` converted, before its arrays have arrived.
 
     Each array is named exactly once, shapes, names and sizes fit together, and arrays and values made of them take at
-    most `most_bytes`. Raises `ProtocolError` for any other value, also later, if xarray or pandas refuse a value that
-    has passed these checks.
+    most `most_bytes`. Raises `ProtocolError` otherwise, also later if xarray or pandas refuse the value.
     """
     plan = _Plan(announced, most_bytes)
     make = plan.value(tree, 0)

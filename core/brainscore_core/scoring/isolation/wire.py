@@ -1,8 +1,8 @@
 """Send values between two processes that don't trust each other: typed, and bounded before anything is allocated.
 
-A message is one frame: eight bytes (a mark and the length of the header), the header as JSON, and the bytes of the
-arrays that the header announces, little-endian, one after the other. `brainscore_core.scoring.isolation.values`
-defines the values. Received or stored bytes become such a value or raise `ProtocolError`.
+A message is one frame: eight bytes (a mark and the header's length), the header as JSON, and the announced arrays,
+little-endian. `brainscore_core.scoring.isolation.values` defines the values. Received or stored bytes become such a
+value or raise `ProtocolError`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LAST_CHARACTER = 0x10FFFF
 
 @dataclass(frozen=True)
 class Message:
-    """A message: its kind, the number of the question that it asks or answers, and its content (`values`)."""
+    """A message: its kind, the number of its question, and its content (`values`)."""
 
     kind: str
     number: int = 0

@@ -77,8 +77,8 @@ _FEW_VALUES = 6  # shown in ``repr``
 class DataAssembly(xr.DataArray):
     """A labelled array whose coordinates can all be selected, grouped and sorted by name.
 
-    All coordinates along a dimension become levels of one index (a single one keeps its name), as in ``assembly['x'] =
-    'neuroid', values``. Arithmetic, comparison and reductions drop ``attrs``; selecting, ordering and masking keep
+    All coordinates along a dimension, as in ``assembly['x'] = 'neuroid', values``, become levels of one index (a single
+    one keeps its name). Arithmetic, comparison and reductions drop ``attrs``; selecting, ordering and masking keep
     them.
 
     Parameters
@@ -170,7 +170,7 @@ class DataAssembly(xr.DataArray):
         xr.DataArray.__init__(self, self.variable, variables, name=self.name, indexes=indexes, fastpath=True)
 
     def assign_coords(self, coords: Mapping[Any, Any] | None = None, **coords_kwargs: Any) -> Self:
-        """Return an assembly with coordinates added or replaced, each given as (dimension, values), array or scalar.
+        """Return an assembly with coordinates, each (dimension, values), array or scalar, added or replaced.
 
         Raises `AssemblyError` if the values come from an assembly whose entries are in another order.
         """
@@ -225,8 +225,8 @@ class DataAssembly(xr.DataArray):
         -------
         DataAssembly
             Same class and attrs. One value for a coordinate keeps the dimension, even with a single entry, and removes
-            the now constant coordinate. One value for every level of a multi-level index, if it names exactly one
-            entry, removes the dimension, as a tuple of labels does.
+            the now constant coordinate. One value for every level, or a tuple of labels, removes the dimension if it
+            names exactly one entry.
 
         Raises
         ------
@@ -348,7 +348,7 @@ class DataAssembly(xr.DataArray):
         """Group the entries of a dimension by the values of one or more of its coordinates.
 
         The result has the methods ``mean sum min max prod var std count median reduce map``. Coordinates that are
-        unknown or lie along different dimensions raise a `GroupbyError`.
+        unknown or along different dimensions raise a `GroupbyError`.
         """
         return GroupbyBridge(self, group_coord_names)
 
@@ -358,7 +358,7 @@ class DataAssembly(xr.DataArray):
         Parameters
         ----------
         groups
-            Coordinates or dimensions; together they name every dimension exactly once, else a `GroupbyError` is raised.
+            Coordinates or dimensions that together name every dimension exactly once, else `GroupbyError`.
         apply
             ``apply(cells, **coords)``: ``cells`` is an array with one axis per group (a scalar if it is one value),
             ``coords`` the coordinates of these cells (scalars where there is one value). Its result is broadcast to
@@ -374,7 +374,7 @@ class DataAssembly(xr.DataArray):
     # --- files and checks --------------------------------------------------------------------------------------
 
     def validate(self, *, allow_nan: bool = True) -> None:
-        """Raise an `AssemblyError` that lists every problem that `check_assembly` finds, if there is any."""
+        """Raise an `AssemblyError` that lists all problems found by `check_assembly`, if any."""
         from brainscore_core.supported_data_standards.brainio.conventions import check_assembly  # rarely needed
 
         problems = check_assembly(self, allow_nan=allow_nan)
@@ -470,6 +470,6 @@ def array_is_element(arr: Sequence[Any], element: Any) -> bool:
 
 
 def is_fastpath(*args: Any, **kwargs: Any) -> bool:
-    """Say whether the arguments of an assembly's constructor ask for no folding of coordinates."""
+    """Say whether the constructor's arguments ask for no folding of coordinates."""
     position = 6
     return bool(kwargs.get("fastpath", args[position] if len(args) > position else False))

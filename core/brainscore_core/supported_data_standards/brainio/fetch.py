@@ -56,15 +56,14 @@ def get_local_data_path() -> Path:
 
 
 def place_in_data_home(file: str | Path, sha1: str) -> Path:
-    """Put a packaged file where loading looks for its digest, so that it need not be uploaded first; return that path.
+    """Put a packaged file where loading looks for its digest, so it need not be uploaded first; return that path.
 
-    It becomes a second name of the file; a copy on another disk or where there are no hard links. A damaged copy is
-    replaced.
+    It is a hard link, or a copy if that is impossible. A damaged copy is replaced.
 
     Raises
     ------
     ChecksumError
-        The file has another digest, such as after a change since it was hashed; nothing is placed.
+        The file has another digest, for instance after a change; nothing is placed.
     """
     target = get_local_data_path() / sha1 / Path(file).name
     if not (target.is_file() and file_digest(target) == sha1):
@@ -88,8 +87,8 @@ def make_s3_clients() -> list[Any]:
 def fetch(source: S3Object, target: str | Path) -> Path:
     """Return the verified local copy of a file in S3; see `brainscore_core.transfer.fetch.fetch`.
 
-    A mirror folder holds it at ``<bucket>/<key>``. A copy without digests is replaced if it is known to be another
-    version. Private files without valid credentials raise a `PrivateDataError`, a `DownloadError`.
+    A mirror folder holds it at ``<bucket>/<key>``. A copy without digests is replaced if known to be another version.
+    Private files without valid credentials raise a `PrivateDataError`, a `DownloadError`.
     """
     return _fetch(source, Path(target), threading.Event())
 
@@ -119,7 +118,7 @@ def fetch_all(files: Sequence[tuple[S3Object, str | Path]]) -> list[Path]:
 
 
 def fetch_file(location_type: str, location: str, sha1: str, version_id: str | None = None) -> Path:
-    """Return the verified local copy of a file that is given by its URL, as published domains ask for it.
+    """Return the verified local copy of a file given by URL, for published domains.
 
     Parameters
     ----------

@@ -86,8 +86,8 @@ def package_stimulus_set_locally(
     ----------
     proto_stimulus_set
         One row per stimulus, with `stimulus_paths` (files of any kind) and the column ``stimulus_id`` (unique texts;
-        integers become texts, with a warning). An optional column ``stimulus_path_within_store`` names the files within
-        the archive (without their ending); otherwise the ``stimulus_id`` does. The set is not changed.
+        integers become texts, with a warning). The column ``stimulus_path_within_store``, else ``stimulus_id``, names
+        the files within the archive, without their ending. The set is not changed.
     stimulus_set_identifier
         Unique name, such as ``'Mine2026'``. None is ``proto_stimulus_set.identifier``.
     downloads_path
@@ -145,7 +145,7 @@ def package_data_assembly_locally(
         More arrays, each written to the netCDF group of its name.
     stimulus_set
         Must include every ``stimulus_id`` of the assembly. None is ``attrs['stimulus_set']``, or the set of that
-        identifier packaged in ``downloads_path``; without either, this is not checked.
+        identifier packaged in ``downloads_path``; without either there is no check.
     nans_expected
         Accept missing values, and set ``attrs['nans_expected']`` in the file.
 

@@ -1,7 +1,7 @@
 """Turn a reference to a file in S3 into a local file, an assembly or a stimulus set.
 
 All functions raise the errors of `fetch.fetch`. A ``bucket`` is ``name`` or ``name/folder/sub``. Version ids and
-digests are those that packaging and upload returned.
+digests are those returned by packaging and upload.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ def load_assembly_from_s3(
     merge_stimulus_set_meta
         Whether the columns of the stimulus set become coordinates of ``presentation``.
     memory_map
-        Whether values stay on disk, for assemblies larger than memory: they are written uncompressed to the cache once
-        and read on demand. None is the setting ``BRAINSCORE_MEMORY_MAP``.
+        Whether values stay on disk, for assemblies larger than memory: they are cached uncompressed and read on demand.
+        None is the setting ``BRAINSCORE_MEMORY_MAP``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Hold stimuli: a table with one row per stimulus, its identifier and the paths of the stimulus files."""
+"""Hold stimuli: a table with one row per stimulus, an identifier and the paths of the files."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class StimulusSet(pd.DataFrame):
     """A table of stimuli with an identifier and the path of every stimulus file.
 
     The attributes below follow the table through all operations of pandas, pickling and ``StimulusSet(other)``; unset
-    ones raise `AttributeError`. Joined tables join their paths; where they contradict each other (two identifiers, or
-    two files for one stimulus), the attribute is unset.
+    ones raise `AttributeError`. Joined tables join their paths; contradictions (two identifiers, or two files for one
+    stimulus) unset the attribute.
 
     Attributes
     ----------
@@ -191,7 +191,8 @@ class StimulusSetLoader:
     ----------
     csv_path
         Table with the columns ``stimulus_id`` (or ``image_id`` in older files) and ``filename``; see `read_table`.
-        stimuli_directory Folder that the file names are relative to.
+    stimuli_directory
+        Folder that the file names are relative to.
     """
 
     def __init__(self, cls: type[StimulusSet], csv_path: str | Path, stimuli_directory: str | Path) -> None:
@@ -205,8 +206,8 @@ class StimulusSetLoader:
         Raises
         ------
         StimulusError
-            If identifiers or file names are missing; an identifier has several files; a file lies outside of the folder
-            or its name is longer than systems take; or the table is damaged, see `read_table`.
+            If identifiers or file names are missing; an identifier has several files; a file lies outside the folder or
+            has too long a name; or the table is damaged, see `read_table`.
         MissingStimulusError
             A `FileNotFoundError`: names the files that are listed but absent.
         """
@@ -261,7 +262,7 @@ class StimulusSetLoader:
 
     @classmethod
     def correct_stimulus_id_name(cls, stimulus_set: pd.DataFrame) -> None:
-        """Add the column ``stimulus_id`` to a table that only has the older ``image_id``, which stays."""
+        """Add the column ``stimulus_id`` to a table with only the older ``image_id``, which stays."""
         if "image_id" in stimulus_set.columns and "stimulus_id" not in stimulus_set.columns:
             stimulus_set["stimulus_id"] = stimulus_set["image_id"]
 

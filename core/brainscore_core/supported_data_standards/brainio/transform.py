@@ -23,13 +23,13 @@ Array = TypeVar("Array", bound=xr.DataArray)
 def average_repetition(assembly: Array) -> Array:
     """Average over repetitions: entries that agree in all presentation coordinates but ``repetition``.
 
-    Same class, dims and attrs; presentations are sorted by their coordinates, in the order of these. NaN is skipped,
-    all-NaN groups stay NaN, integers become floats.
+    Same class, dims and attrs; presentations are sorted by their coordinates. NaN is skipped, all-NaN groups stay NaN,
+    integers become floats.
 
     Warns
     -----
     UserWarning
-        If another coordinate differs between the repetitions, so that nothing was averaged.
+        If another coordinate differs between repetitions, so nothing was averaged.
 
     Raises
     ------
@@ -73,8 +73,8 @@ def _warn_about_differing(assembly: xr.DataArray, names: Sequence[str]) -> None:
 def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     """Join assemblies into one that has all their entries.
 
-    Where they overlap, they must agree or one of them must be NaN. The order of their coordinates may differ. The
-    result has class and attrs of the first, no name, and NaN where none has a value.
+    Where they overlap, they must agree or one must be NaN. The order of coordinates may differ. The result has class
+    and attrs of the first, no name, and NaN where none has a value.
     """
     if not data_arrays:
         raise AssemblyError("There is nothing to merge; pass at least one assembly.")
@@ -93,7 +93,7 @@ def subset(
     dims_must_match: bool = True,
     repeat: bool = False,
 ) -> Array:
-    """Pick the part of an assembly whose coordinate values another assembly has; same class, name and attrs.
+    """Select the entries of an assembly whose coordinate values another has; same class, name and attrs.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def subset(
     dims_must_match
         Raise unless the result has as many entries along the dimension as the target.
     repeat
-        Repeat entries of the source as often as the target has their values, in the target's order. Otherwise the
-        result has each matching source entry once, in source order.
+        Repeat source entries as often as the target has their values, in the target's order. Otherwise the result has
+        each matching entry once, in source order.
 
     Raises
     ------

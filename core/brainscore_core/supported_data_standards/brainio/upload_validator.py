@@ -1,7 +1,7 @@
-"""Check data before packaging, for published code; packaging itself makes the same checks and raises the same errors.
+"""Check data before packaging, for published code; packaging makes the same checks and raises the same errors.
 
-A table with nothing but its ``stimulus_id`` passes. If a stimulus set and an assembly share a column, its types may
-differ: the assembly's values count.
+A table with only ``stimulus_id`` passes. The types of a column shared by stimulus set and assembly may differ: the
+assembly's values count.
 """
 
 from __future__ import annotations

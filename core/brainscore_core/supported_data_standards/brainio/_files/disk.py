@@ -1,4 +1,4 @@
-"""Report problems of the disk when packaging, leave nothing half-written, and check free space before HDF5 writes."""
+"""Report disk problems when packaging, leave nothing half-written, and check free space for HDF5."""
 
 from __future__ import annotations
 

@@ -90,11 +90,10 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
         return assembly if self.stimulus_set is None else self.merge_stimulus_set_meta(assembly, self.stimulus_set)
 
     def merge_stimulus_set_meta(self, assy: xr.DataArray, stimulus_set: pd.DataFrame) -> xr.DataArray:
-        """Return the assembly with the columns of a stimulus set joined to its presentations by ``stimulus_id``.
+        """Return the assembly with a stimulus set's columns joined to its presentations by ``stimulus_id``.
 
-        Presentations stay in their order. Existing coordinates keep their values; stimuli that the set lacks get
-        missing values. Raises `AssemblyError` if there is no ``stimulus_id`` to join by, or it repeats in the stimulus
-        set.
+        Presentations keep their order, existing coordinates their values; stimuli that the set lacks get missing
+        values. Raises `AssemblyError` if there is no ``stimulus_id`` to join by, or it repeats in the stimulus set.
         """
         if STIMULUS_ID not in assy.coords or assy.coords[STIMULUS_ID].dims != (PRESENTATION,):
             raise AssemblyError(

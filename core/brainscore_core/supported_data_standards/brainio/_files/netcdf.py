@@ -1,4 +1,4 @@
-"""Write assemblies to netCDF files and read them back, except from files that are not safe to read."""
+"""Write assemblies to netCDF files and read them back, refusing unsafe files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_netcdf(
     Parameters
     ----------
     assembly
-        Left alone. Attrs that are None, data frames, arrays with labels or assemblies are left out.
+        Not changed. Attrs that are None, data frames, labelled arrays or assemblies are left out.
     append
         Add to an existing file instead of replacing it.
     group
@@ -84,8 +84,8 @@ def read_netcdf(
     group
         Group to read; None is the root.
     memory_map
-        File of the uncompressed values, written once and read on demand, so that they can exceed the memory. Its name
-        must identify the content. Changes of such values stay in memory. Text is always read into memory.
+        File of the uncompressed values, written once and read on demand, so they can exceed the memory. Its name must
+        identify the content. Changed values stay in memory. Text is always read into memory.
 
     Raises
     ------
@@ -345,10 +345,10 @@ _CLAIM_MOST = 2000  # deflate shrinks a file at most 1032 times
 def check_self_contained(path: str | Path) -> None:
     """Refuse a netCDF4 (HDF5) file whose values lie in other files, or that would fill the memory with nothing.
 
-    HDF5 can link to data sets of other files, take values from raw bytes of any file, and assemble virtual data sets.
-    A file from outside could thus make us read files of this machine, even if something else precedes its signature.
-    Files of the classic format are left alone. Raises `CorruptFileError` if there is any such data set, all together
-    claim more than a file of this size can hold, or the file is damaged.
+    HDF5 can link to other files' data sets, take values from any file's raw bytes, and assemble virtual data sets, so
+    an outside file could make us read files of this machine, even if something precedes its signature. Files of the
+    classic format pass. Raises `CorruptFileError` if there is any such data set, all together claim more than a file of
+    this size can hold, or the file is damaged.
     """
     import h5py  # not needed to fetch
 

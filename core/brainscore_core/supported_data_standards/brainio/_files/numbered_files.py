@@ -1,4 +1,4 @@
-"""Check that stimulus files are numbered one by one, as laboratories that run experiments need them."""
+"""Check that stimulus files are numbered consecutively, as experiments need them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_stimulus_naming_convention(name: str) -> None:
 
 
 def check_stimulus_numbers(stimulus_set: StimulusSet) -> None:
-    """Raise a `StimulusError` unless the files of a stimulus set, which need not exist, have consecutive numbers.
+    """Raise a `StimulusError` unless a stimulus set's files, which need not exist, have consecutive numbers.
 
     The order and the first number are free.
     """

@@ -35,8 +35,8 @@ def registration_code(
     stimulus_set_package, assembly_package
         Results of packaging, with or without upload.
     bucket, csv_version_id, zip_version_id, version_id
-        Place of the files and versions of table, archive and assembly. None: as in the packages; else ``"..."`` to
-        fill in, and the newest version.
+        Place of the files and versions of table, archive and assembly. None: as in the packages; if absent there,
+        ``"..."`` to fill in, and the newest version.
     stimulus_set_identifier
         Key of the stimulus set that the assembly is linked to. None is that of ``stimulus_set_package``; without
         either, the assembly is registered without stimuli.

@@ -34,8 +34,8 @@ def write_stimulus_zip(
 ) -> tuple[dict[str, str], list[str]]:
     """Write the files of a stimulus set to an archive, which appears when it is complete.
 
-    Members are stored uncompressed (images and videos are compressed already), sorted by name, with a fixed date: the
-    same files give the same bytes everywhere. The column ``stimulus_path_within_store``, if present, names them.
+    Members are stored uncompressed (images and videos already are compressed), sorted by name, with a fixed date: the
+    same files give the same bytes. The column ``stimulus_path_within_store``, if present, names them.
 
     Returns
     -------

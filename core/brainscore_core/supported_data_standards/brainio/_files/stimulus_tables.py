@@ -31,9 +31,9 @@ _CSV_FIELD = re.compile(r'("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n?|\n|\Z)')
 def create_stimulus_csv(proto_stimulus_set: pd.DataFrame, target_path: str | Path) -> str:
     r"""Write the table of a stimulus set and return its SHA-1 digest; the file appears when it is complete.
 
-    Columns: ``stimulus_id``, the others in alphabetical order, ``filename``, without those that only matter on this
-    machine. Texts are quoted and numbers are not, so that ``'007'`` does not become 7 when it is read again. Missing
-    values are empty. Encoding UTF-8, lines end with ``\n``.
+    Columns: ``stimulus_id``, others in alphabetical order, ``filename``, without those that only matter on this
+    machine. Texts are quoted, so that ``'007'`` is not read as 7. Missing values are empty. Encoding UTF-8, lines end
+    with ``\n``.
     """
     first, last = [STIMULUS_ID], [FILENAME]
     columns = [column for column in proto_stimulus_set.columns if column not in _LOCAL_COLUMNS]
@@ -65,9 +65,9 @@ def _plain_value(value: Any) -> Any:
 def read_table(path: Path) -> pd.DataFrame:
     """Read the table of a stimulus set.
 
-    In a table whose header is quoted, as `create_stimulus_csv` writes it, quoted values are text (``"007"`` stays
-    ``'007'``); in any other table pandas infers the types. Raises `StimulusError` if the table is damaged: a NUL byte,
-    not UTF-8, rows of different lengths, an essential column twice.
+    If the header is quoted, as by `create_stimulus_csv`, quoted values are text (``"007"`` stays ``'007'``); otherwise
+    pandas infers the types. Raises `StimulusError` if the table is damaged: a NUL byte, not UTF-8, rows of different
+    lengths, an essential column twice.
     """
     text = _read_text(path)
     records = _csv_records(text)

@@ -47,10 +47,10 @@ Array = TypeVar("Array", bound=xr.DataArray)
 def prepared(coords: Any, dims: Any = None) -> Any:
     """Return a constructor's coordinates in an equivalent form that is quick to read.
 
-    Lists of text become arrays of objects. A coordinate along its own dimension from an assembly whose only coordinate
-    there has another name (see `only_level`) brings that name. The levels of a multi-index, which ``assembly.coords``
-    lists beside it, are left out where the index is given too, and where the new array has no such dimension.
-    (Published code copies ``assembly.coords`` from when xarray did not list levels.)
+    Lists of text become arrays of objects. If an assembly's only coordinate along a dimension has another name (see
+    `only_level`), the dimension's coordinate brings that name. Levels of a multi-index, which ``assembly.coords`` also
+    lists, are left out if the index is given or the new array lacks the dimension. (Published code copies
+    ``assembly.coords`` from when xarray did not list levels.)
     """
     if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords
@@ -114,7 +114,7 @@ def fold(
     """Return the coordinates of an array with those along each dimension folded into one multi-index, or None.
 
     An existing multi-index keeps its levels; new ones are appended. ``aside`` are further coordinates, name -> (dim,
-    values), which the array does not have yet; ``order`` is that of the levels, by default the array's.
+    values); ``order`` is that of the levels, by default the array's.
     """
     further = aside or {}
     rank = {name: position for position, name in enumerate(order)}

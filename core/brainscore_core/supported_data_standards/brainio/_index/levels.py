@@ -41,10 +41,10 @@ class _Groups(NamedTuple):
 
 
 def make_levels(coordinates: Mapping[str, npt.NDArray[Any]]) -> dict[str, Level]:
-    """Factorise coordinates (n,), which takes most of the time of constructing an assembly.
+    """Factorise coordinates (n,), most of the time of constructing an assembly.
 
-    Most coordinates of presentations belong to the stimulus. Such a coordinate is constant wherever an earlier one is,
-    so that only one value per stimulus needs factorising.
+    Most coordinates of presentations belong to the stimulus: they are constant wherever an earlier one is, so only one
+    value per stimulus needs factorising.
     """
     levels: dict[str, Level] = {}
     groups: _Groups | None = None

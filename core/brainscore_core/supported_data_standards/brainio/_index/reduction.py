@@ -1,4 +1,4 @@
-"""Reduce the entries of an assembly, or an array's rows, that belong together to one each."""
+"""Reduce groups of an assembly's entries, or an array's rows, to one each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def reduce_groups(
     skipna: bool = True,
     every_dim: bool = False,
 ) -> Array:
-    """Reduce the entries of a dimension that agree in some coordinates to one each; others of its coordinates go.
+    """Reduce entries of a dimension that agree in some coordinates to one each; its other coordinates are dropped.
 
     The result has the same class and dims (one with `every_dim`), no attrs, and groups in lexicographic order of
     coordinate values.

@@ -42,7 +42,7 @@ def select(
 def multiselect(
     array: Array, indexers: Mapping[Hashable, Any], method: str | None, tolerance: Any, *, drop: bool
 ) -> Array:
-    """Select by labels and keep the coordinates that were selected by one value; see `DataAssembly.multisel`."""
+    """Select by labels, keeping coordinates selected by one value; see `DataAssembly.multisel`."""
     result = select(array, indexers, method, tolerance, drop=drop)
     if drop:
         return result
