@@ -15,8 +15,10 @@ from brainscore_core.testing.homes import lend_weights
 from brainscore_core.testing.markers import needs_data
 
 pytest.register_assert_rewrite("brainscore_vision.testing.proofs")  # so that they say which values differ
-# How long an example takes says how busy the machine is; speed is measured in `perf/`.
-hypothesis.settings.register_profile("untimed", deadline=None)
+# How long an example takes, or to make one, says how busy the machine is; speed is measured in `perf/`.
+# Examples share the fixtures of their test, which are made for that.
+_UNASKED = [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=_UNASKED)
 hypothesis.settings.load_profile("untimed")
 
 LIBRARY = "tinylibrary"

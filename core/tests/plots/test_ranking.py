@@ -165,7 +165,7 @@ SCORES = st.lists(st.tuples(st.none() | NUMBERS, st.none() | st.floats(0, 0.5)),
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(SCORES)
 def test_every_interval_lies_within_the_axes_and_around_its_score(drawn):
     many = [record(f"m{place}", score=score, error=error) for place, (score, error) in enumerate(drawn)]

@@ -102,7 +102,7 @@ def test_units_may_tell_less_than_their_number():
     assert (one + 1e-9 * whole).freedom == pytest.approx(4)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
 def test_names_and_not_places_tell_what_is_the_same(seed):
     rng = np.random.default_rng(seed)
@@ -125,7 +125,7 @@ def compact(influence, columns, rng):
     return part, Influence(full, influence.stimuli, influence.units)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
 def test_cells_that_are_not_kept_change_nothing(seed):
     rng = np.random.default_rng(seed)

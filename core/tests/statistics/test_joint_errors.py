@@ -26,7 +26,7 @@ def influences_of(tables):
     return [Influence.of_mean(table, np.arange(n), np.arange(q)) for table in tables]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10_000), q=st.integers(2, 12), are_medians=st.booleans())
 def test_pairs_of_influences_are_the_influences_of_differences(seed, q, are_medians):
     rng = np.random.default_rng(seed)

@@ -66,7 +66,7 @@ def test_shapes_and_levels_that_are_none_are_refused():
         Comparison(np.array([0.5, 0.4]), joint, level=95)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(t=st.floats(0, 30), df=st.floats(0.5, 1e6) | st.just(np.inf))
 def test_probabilities_are_those_of_students_t(t, df):
     n = 2
@@ -87,7 +87,7 @@ def test_holm_by_hand():
     np.testing.assert_allclose(rows, [[0.02, np.nan, 0.04], [1, 1, 1], [np.nan] * 3])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=12), level=st.floats(0.01, 0.5))
 def test_holm_rejects_what_the_sequence_of_tests_rejects(p, level):
     rejected = set()
@@ -135,7 +135,7 @@ symmetric = st.integers(2, 9).flatmap(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(cells=symmetric, seed=st.integers(0, 100))
 def test_models_share_a_letter_if_and_only_if_they_do_not_differ(cells, seed):
     differs = np.triu(cells, 1) | np.triu(cells, 1).T

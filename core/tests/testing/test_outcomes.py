@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.errors import CorruptFileError
@@ -20,7 +20,6 @@ OUTCOMES = st.lists(
 )
 
 
-@settings(deadline=None)  # files are as slow as the machine is busy
 @given(OUTCOMES)
 def test_what_is_written_is_read(tmp_path_factory, outcomes):
     file = tmp_path_factory.mktemp("outcomes") / "outcomes.json"

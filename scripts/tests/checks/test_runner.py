@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.__main__ import main
@@ -187,7 +187,7 @@ FILES = st.dictionaries(
 )  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(files=FILES)
 def test_whatever_lies_there_checking_ends(bench, files):
     for file in (bench.path / "benchmarks/any").rglob("*"):

@@ -22,7 +22,7 @@ def requested(function, *arguments):
     return called.call_args.args
 
 
-@settings(deadline=None, max_examples=30)  # the first one also waits for imports
+@settings(max_examples=30)  # the first one also waits for imports
 @given(NAMES, FURTHER, st.sets(st.sampled_from(["--ci", "--slow"])), st.integers(0, 9))
 def test_names_options_and_pytest_arguments_in_any_place(names, further, flags, seed):
     words = [*names, *further]

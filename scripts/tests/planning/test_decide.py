@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
@@ -292,7 +292,7 @@ def card(name):
     )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120)
 @given(
     plugins=st.sets(NAMES, max_size=12),
     edges=st.sets(st.tuples(NAMES, NAMES, st.booleans()), max_size=20),

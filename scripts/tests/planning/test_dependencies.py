@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
@@ -185,7 +185,7 @@ FORMS = [
 FILES = st.sampled_from(["__init__.py", "part.py", "deep/part.py", "test.py"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(edges=st.lists(st.tuples(NAMES, NAMES, st.sampled_from(FORMS), FILES), max_size=12))
 def test_no_use_is_left_out_however_it_is_written(tmp_path_factory, edges):
     library = tmp_path_factory.mktemp("tree") / "vision/brainscore_vision"

@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_ci.reporting.markdown import block, code, escape, plain, summary, table
@@ -73,7 +73,6 @@ def test_piles_of_accents_are_cut():
     assert plain("\u0338a") == "a"
 
 
-@settings(deadline=None)
 @given(texts)
 def test_escaped_text_is_nothing_but_text(parse, text):
     tokens = parse(escape(text) + "\n")
@@ -87,7 +86,6 @@ def test_escaped_text_is_nothing_but_text(parse, text):
     assert {token.type for token in inline(tokens)} <= {"text", "text_special"}
 
 
-@settings(deadline=None)
 @given(texts)
 def test_code_is_code(parse, text):
     (child,) = inline(parse(code(text) or "`empty`"))
@@ -95,7 +93,6 @@ def test_code_is_code(parse, text):
     assert child.content == (plain(text, 200).replace("|", "¦") or "empty")
 
 
-@settings(deadline=None)
 @given(texts, texts, texts)
 def test_cells_of_a_table_stay_in_it(parse, first, second, third):
     head, rows = table(["a", "b"], [[escape(first), code(second)], [code(third), escape(first)]])
@@ -117,7 +114,6 @@ def test_no_row_is_split_by_a_reader_that_counts_backslashes(first):
     assert len(re.findall(r"(?:\\.|[^|\\])+", row.strip("|"))) == 2
 
 
-@settings(deadline=None)
 @given(texts)
 def test_block_cannot_be_closed(parse, text):
     tokens = parse(block(text) + "\n\nafter\n")
@@ -143,7 +139,6 @@ class Reader(html.parser.HTMLParser):
         self.text += data
 
 
-@settings(deadline=None)
 @given(texts)
 def test_summary_is_code_in_html_and_in_markdown(parse, text):
     reader = Reader()

@@ -477,7 +477,7 @@ events = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(events, max_size=12))
 def test_whatever_happens_it_settles_at_once_and_shows_the_truth(history):
     github = FakeGitHub()

@@ -273,7 +273,7 @@ HOSTILE = (
 hostile = st.text(st.sampled_from("`|\\*_<>[]()!#@&:/-\n\r\u202e\udcff a1"), max_size=30) | st.just(HOSTILE)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(hostile)
 def test_hostile_text_stays_text_everywhere(text):
     markdown_it = pytest.importorskip("markdown_it")

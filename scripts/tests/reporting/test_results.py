@@ -100,7 +100,7 @@ def places(content, path=()):
             yield (*path, key)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_whatever_stands_anywhere_nothing_else_is_raised(full_plan, data):
     values = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.just([]) | st.just({})

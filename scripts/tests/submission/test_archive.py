@@ -2,7 +2,7 @@ import struct
 import zipfile
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
@@ -326,7 +326,7 @@ def test_refuses_what_is_no_zip_file_or_empty(pack):
     assert "is empty" in text_of(inspect_archive(pack({f"{HERE}/": ""})))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(data=st.data())
 def test_never_fails_on_damaged_archives(pack, data):
     content = bytearray(pack.plugin())
@@ -362,7 +362,7 @@ _PARTS = st.text(max_size=6) | st.sampled_from(
 _NAMES = st.lists(_PARTS, min_size=1, max_size=6).map("/".join)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(
     names=st.lists(_NAMES | _NAMES.map(lambda name: f"{HERE}/{name}"), max_size=4, unique=True),
     is_complete=st.booleans(),

@@ -44,7 +44,7 @@ def by_torchvision(image, size, kind, mean=MEAN, std=STD):
     size=st.integers(4, 40),
     kind=st.sampled_from(["imagenet", "inception"]),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_any_size(height, width, size, kind):
     image = picture(height, width)
     ours = preprocess_images([image], image_size=size, preprocess_type=kind)[0]
@@ -95,7 +95,7 @@ TRANSFORMS = {
 
 @pytest.mark.parametrize("kind", TRANSFORMS)
 @given(height=st.integers(5, 400), width=st.integers(5, 400))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_libraries_are_followed_bit_by_bit(kind, height, width):
     transform, image = TRANSFORMS[kind](), picture(height, width)
     ours = of_each_picture(transform)

@@ -613,7 +613,6 @@ def first_name(identifier):
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
 @settings(
     max_examples=8,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as stn
 
@@ -117,7 +117,7 @@ def _same(one, other):
     return type(one) is type(other) and one == other
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(_values)
 def test_what_is_sent_arrives_as_it_was(value):
     assert _same(value, _through(value))
@@ -140,7 +140,7 @@ def test_a_large_array_arrives_in_a_file_where_it_does_not_fit_the_memory(tmp_pa
 
 
 class TestFiles:
-    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=40)
     @given(_values)
     def test_what_is_kept_is_read_as_it_was(self, tmp_path, value):
         write_message(tmp_path / "kept", Message("answer", 3, value))
@@ -272,7 +272,7 @@ def test_what_is_no_value_is_refused_before_anything_is_sent(value):
 # -- hostile bytes -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.binary(max_size=200))
 def test_any_bytes_raise_nothing_but_a_protocol_error(data):
     with pytest.raises(ProtocolError):
@@ -293,7 +293,7 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     _json,
     st.lists(
@@ -310,7 +310,7 @@ def test_any_header_raises_nothing_but_a_protocol_error(content, arrays, rest):
         _received(_frame(_header(content=content, arrays=announced), rest))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_message_of_which_some_bytes_are_others_raises_nothing_but_a_protocol_error(data):
     arrays: list = []
@@ -427,7 +427,7 @@ def test_what_a_message_means_is_checked_before_its_arrays_come():
         Connection(ours).receive(30)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(_json, st.lists(st.tuples(st.sampled_from(["<f8", "<U9", "|b1"]), st.lists(st.integers(0, 2**13), max_size=2))))
 def test_no_message_takes_more_memory_than_its_bound(content, arrays):
     announced = [{"dtype": dtype, "shape": shape} for dtype, shape in arrays]

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -798,7 +798,7 @@ def test_registration_code_quotes_what_it_is_given(tmp_path):
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(
     rows=st.lists(
         st.tuples(TEXTS, st.floats(allow_nan=True, allow_infinity=True), st.integers(-(2**60), 2**60), st.booleans()),

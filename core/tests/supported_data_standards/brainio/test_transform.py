@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError
@@ -186,7 +186,6 @@ class TestSubset:
 
 
 class TestIndexEfficient:
-    @settings(deadline=None)  # the machine may be busy
     @given(st.lists(st.integers(0, 5), max_size=12), st.lists(st.integers(0, 7), max_size=12))
     def test_all_positions_in_order_of_the_target(self, source, target):
         expected = [at for value in target for at, own in enumerate(source) if own == value]

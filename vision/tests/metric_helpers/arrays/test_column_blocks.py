@@ -35,7 +35,7 @@ def test_blocks_of_any_width_give_the_matrix_in_blocks_that_suit(widths):
     assert (blocks.shape, blocks.ndim, len(blocks)) == ((6, 11), 2, 6)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_views_are_those_of_the_matrix(data):
     array = matrix()

@@ -51,7 +51,7 @@ def test_constant_columns():
     assert constant_columns(values).tolist() == [True, False, False, True]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(values=numbers, seed=st.integers(0, 1000))
 def test_ranks_and_spearman_equal_scipy(values, seed):
     other = np.random.default_rng(seed).normal(size=len(values)).round(1)
@@ -64,7 +64,7 @@ def test_ranks_and_spearman_equal_scipy(values, seed):
     np.testing.assert_allclose(spearman(values, other), expected, atol=1e-10)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 10**6), scale=st.floats(1e-3, 1e3), shift=st.floats(-1e3, 1e3))
 def test_pearson_is_affine_invariant_symmetric_and_bounded(seed, scale, shift):
     rng = np.random.default_rng(seed)

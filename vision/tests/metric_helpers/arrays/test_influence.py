@@ -67,7 +67,7 @@ def test_constant_columns_are_undefined():
     assert np.isnan(influence).any(axis=0).tolist() == np.isnan(r).tolist()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(values=st.lists(st.floats(-5, 5), min_size=2, max_size=40))
 def test_median_influence_is_the_jackknife_of_the_averaged_median(values):
     values = np.array(values)

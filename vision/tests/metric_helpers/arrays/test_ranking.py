@@ -59,7 +59,7 @@ def test_short_lists(n):
     np.testing.assert_array_equal(Ranking.of(np.arange(n)[::-1]).ranks(), np.arange(n, 0, -1))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(values=st.lists(st.integers(-3, 3), min_size=1, max_size=12), seed=st.integers(0, 999))
 def test_weighted_ranks_are_those_of_repeated_numbers(values, seed):
     counts = np.random.default_rng(seed).integers(0, 4, size=len(values))

@@ -71,7 +71,7 @@ def stimuli_of(target, **kwargs):
         [{}, {"kfold": True, "splits": 4}, {"stratification_coord": None}, {"train_size": 0.5}, {"test_size": 5}]
     ),
 )
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40, derandomize=True, database=None)
 def test_splits_do_not_depend_on_the_order_of_rows(order, ids, kwargs):
     given_rows = assembly(24).assign_coords(stimulus_id=("presentation", [ids(i) for i in range(24)]))
     moved = given_rows.isel(presentation=list(order))

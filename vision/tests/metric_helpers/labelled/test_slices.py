@@ -115,7 +115,7 @@ def test_faults_raise():
         SpanTime(lambda part: part)(assembly.isel(time_bin=0, drop=True))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(n=st.integers(1, 5), q=st.integers(1, 4), bins=st.integers(1, 4))
 def test_span_time_equals_concatenation(n, q, bins):
     assembly = timed(n, q, bins)

@@ -85,7 +85,7 @@ LAYERS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(LAYERS, st.sampled_from(["net", "", "a", "Netz-ü"]))
 def test_labels_are_those_of_an_assembly_that_is_made_unit_by_unit(layers, identifier):
     rng = np.random.default_rng(0)

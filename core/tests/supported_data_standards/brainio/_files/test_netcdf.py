@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError, CorruptFileError
@@ -73,7 +73,7 @@ def assert_same_values(actual, expected):
 
 
 @given(assemblies())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 def test_round_trip_is_lossless(tmp_path, assembly):
     before = assembly.copy(deep=True)
     path = tmp_path / "assembly.nc"
@@ -92,7 +92,7 @@ def test_round_trip_is_lossless(tmp_path, assembly):
 
 
 @given(AWKWARD, st.data(), st.sampled_from(["name", "a/b"]))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 def test_what_is_accepted_comes_back_and_the_rest_is_refused_before_a_byte_is_written(tmp_path, kind, data, name):
     values, dtype = kind
     drawn = np.array(data.draw(st.lists(values, min_size=3, max_size=3)), dtype=dtype)
@@ -284,7 +284,7 @@ def test_interrupted_append_leaves_the_file_whole(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @given(st.lists(TEXT, min_size=1, max_size=8), st.integers(1, 3))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 def test_text_of_fixed_length_is_lossless(tmp_path, monkeypatch, texts, n_dims):
     monkeypatch.setattr(netcdf, "_COMPRESS_FROM_BYTES", 1)
     shape = (len(texts),) + (1,) * (n_dims - 1)

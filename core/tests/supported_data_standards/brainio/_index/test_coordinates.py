@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
@@ -81,7 +81,6 @@ def test_fold_appends_to_an_index_without_changing_it():
     assert index.to_list() == [(2, 1, "p"), (1, 1, "q")]
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.one_of(st.none(), st.text("aBcü中 ", max_size=3)), min_size=1, max_size=20))
 def test_codes_give_back_the_values(values):
     array = np.array(values, dtype=object)
@@ -90,7 +89,6 @@ def test_codes_give_back_the_values(values):
     assert [None if code == len(uniques) else uniques[code] for code in codes] == values
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st_numpy.arrays(np.int8, 12), st.permutations(range(12)))
 def test_codes_are_sorted_after_any_reordering(values, order):
     codes, uniques = coordinates.codes_of(make(a=values, b=values).isel(x=list(order)), "a")
@@ -104,7 +102,6 @@ def test_codes_of_values_without_order():
     assert [uniques[code] for code in codes] == [1, "b", 1]
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("xyz"), st.booleans()), min_size=1, max_size=30))
 def test_groups_are_those_of_pandas(rows):
     table = pd.DataFrame(rows, columns=["a", "b", "c"])

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.supported_data_standards.brainio._index import levels
@@ -16,7 +16,6 @@ def back(level):
 
 
 @given(TEXTS, st.booleans())
-@settings(deadline=None)
 def test_text(texts, hashed):
     values = np.array(texts)
     with pytest.MonkeyPatch.context() as patch:

@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.supported_data_standards.brainio._index import reduction
 from brainscore_core.supported_data_standards.brainio._index.reduction import reduce_rows
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.one_of(st.just(np.nan), st.floats(-9, 9))), min_size=1, max_size=25),
     st.sampled_from(["mean", "sum", "min", "max", "std"]),

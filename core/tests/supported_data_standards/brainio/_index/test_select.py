@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -39,7 +39,6 @@ def test_label_means_equal_values(values):
         assert chosen(make(values), label) == expected, repr(label)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=20), st.integers(-4, 4), st.integers(0, 3))
 def test_two_levels_together(values, first, second):
     others = np.arange(len(values)) % 3

@@ -19,7 +19,7 @@ def test_kappa_by_hand():
     assert error_consistency([1, 1, 1, 0], [1, 1, 0, 0]) == pytest.approx(0.5)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pairs=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=40))
 def test_equals_scikit_learn(pairs):
     one, two = (np.array(side) for side in zip(*pairs, strict=True))

@@ -19,7 +19,7 @@ from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import (
 
 
 @pytest.mark.filterwarnings("ignore:A single label was found")
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 10_000), n=st.integers(0, 60), k=st.integers(1, 6))
 def test_confusions_equal_scikit_learn(seed, n, k):
     rng = np.random.default_rng(seed)
@@ -95,7 +95,7 @@ def test_dprimes_are_clipped_and_undefined_for_opposite_infinities():
     assert np.isnan(image_dprimes(rates, [0, 1])).all()  # always right, but the other object is always taken for it
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
 def test_patterns_follow_a_new_order_of_images_and_objects(seed):
     rng = np.random.default_rng(seed)

@@ -78,7 +78,7 @@ def test_finds_the_published_optimum(seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 10_000))
 @example(335)  # far below the measured range
 @example(506)  # a shallow optimum beside a step
@@ -100,7 +100,7 @@ def test_no_start_of_a_plain_search_does_better(seed):
             assert best <= found.fun + 1e-7
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 10_000), scale=st.floats(0.01, 1000), shift=st.floats(-50, 50))
 def test_the_unit_of_the_levels_does_not_matter(seed, scale, shift):
     x, y = data(seed)

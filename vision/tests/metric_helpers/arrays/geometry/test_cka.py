@@ -96,7 +96,7 @@ def test_different_numbers_of_stimuli_raise():
         cka(np.zeros((5, 2)), np.zeros((6, 2)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), p=st.sampled_from([2, 5, 14]), unbiased=st.booleans())
 def test_invariances(seed, p, unbiased):
     rng = np.random.default_rng(seed)

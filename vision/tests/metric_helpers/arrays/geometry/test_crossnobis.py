@@ -160,7 +160,7 @@ def test_products_equal_those_with_the_whole_covariance(whitened, centred):
     assert distance_product(one, two, whitened=whitened, centred=centred) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), p=st.sampled_from([1, 3, 9]))
 def test_invariances(seed, p):
     rng = np.random.default_rng(seed)

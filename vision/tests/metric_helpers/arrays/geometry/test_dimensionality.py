@@ -22,7 +22,7 @@ def by_neuroid(a, b, members):
     return result
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 9), p=st.sampled_from([1, 2, 20]))
 def test_equals_the_definition_and_is_invariant(seed, n, p):
     rng = np.random.default_rng(seed)

@@ -31,7 +31,7 @@ def test_upper_triangle_by_hand():
         upper_triangle(np.zeros((2, 3)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), factor=st.sampled_from([1.0, 3.7, 0.1]), shift=st.sampled_from([0.0, 0.3]))
 def test_ties_do_not_depend_on_rounding(seed, factor, shift):
     """Distances of binary features are often equal; neuroids in another order or scale round them in another way."""
@@ -64,7 +64,7 @@ def test_different_numbers_of_stimuli_are_refused():
         rdm_similarity(np.zeros((4, 4)), np.zeros((3, 3)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_invariances(seed):
     rng = np.random.default_rng(seed)
@@ -143,7 +143,7 @@ def test_bounds_by_hand():
     np.testing.assert_allclose(lower, 0.5)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 10**6))
 def test_no_model_exceeds_the_upper_bound(seed):
     rng = np.random.default_rng(seed)

@@ -22,7 +22,7 @@ def all_pairs(x, y):
     return np.array([[np.corrcoef(x[:, i], y[:, j])[0, 1] for i in range(x.shape[1])] for j in range(y.shape[1])])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), q=st.integers(1, 4), more=st.integers(0, 2))
 def test_no_other_assignment_correlates_more(seed, q, more):
     x, y = data(30, q + more, q, seed)

@@ -37,7 +37,7 @@ def whole_programme(r):
     return -solved.fun
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), q=st.integers(1, 9), p=st.integers(1, 25), digits=st.sampled_from([1, 16]))
 def test_equals_the_whole_linear_programme(seed, q, p, digits):
     r = np.random.default_rng(seed).uniform(-1, 1, size=(q, p)).round(digits)  # with ties, or without

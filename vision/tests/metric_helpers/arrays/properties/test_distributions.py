@@ -13,7 +13,7 @@ def test_by_hand():
     assert ks_similarity([0.5, 0.5, 0.0], [0.25, 0.5, 0.25]) == pytest.approx(1 - 0.25 / 0.75)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 9))
 def test_range_and_extremes(seed, n):
     rng = np.random.default_rng(seed)

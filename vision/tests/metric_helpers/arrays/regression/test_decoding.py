@@ -51,7 +51,7 @@ def test_bins_do_not_depend_on_each_other():
         np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 1000))
 def test_shift_and_scale_of_neuroids_and_order_of_stimuli_do_not_matter(seed):
     train, labels, test = data(seed=seed)
@@ -109,7 +109,7 @@ def test_solution_times_by_hand():
     assert np.isnan(solution_times([[1.0]], [70], [np.nan])).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), bins=st.integers(1, 6))
 def test_solution_times_by_root_finding(seed, bins):
     rng = np.random.default_rng(seed)

@@ -152,7 +152,7 @@ def test_torch_gives_the_same(p):
         np.testing.assert_allclose(one, other, atol=1e-10)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**20), p=st.sampled_from([5, 34, 38, 70]), shift=st.floats(-20, 20))
 def test_invariances(seed, p, shift):
     x, y = data(40, p, 3, seed=seed)

@@ -100,7 +100,7 @@ def test_arguments_stay_unchanged_and_float32_is_computed_in_float64():
     np.testing.assert_array_equal(predictions[0], exact[0])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**20), scale=st.sampled_from([1e-3, 0.5, 40.0]), shift=st.floats(-50, 50))
 def test_invariances(seed, scale, shift):
     x, y = data(50, 60, 4, decay=1.0, seed=seed)
@@ -210,7 +210,7 @@ def test_a_split_may_run_out_of_components_before_others(backend):
     np.testing.assert_allclose(rich, scikit_learn(x, y, parts[1], 8), atol=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     n=st.integers(4, 30), p=st.integers(1, 60), q=st.integers(1, 60), k=st.integers(1, 3), seed=st.integers(0, 2**20)
 )
@@ -225,7 +225,7 @@ def test_fuzzed_shapes(n, p, q, k, seed):
     np.testing.assert_allclose(prediction, scikit_learn(x, y, split, k), atol=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**20), column=st.integers(0, 5))
 def test_a_duplicated_neuroid_is_predicted_like_its_twin(seed, column):
     x, y = data(50, 30, 6, seed=seed)

@@ -57,7 +57,7 @@ def test_empty_training_set_is_refused():
         predict_splits(x, y, [(np.array([], dtype=int), np.arange(5))])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**20), p=st.sampled_from([5, 70]), shift=st.floats(-20, 20))
 def test_invariances(seed, p, shift):
     x, y = data(40, p, 3, seed=seed)

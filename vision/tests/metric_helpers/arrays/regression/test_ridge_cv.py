@@ -157,7 +157,7 @@ def test_torch_gives_the_same(p):
     np.testing.assert_allclose(ours[0][0].predict(x), ours[1][0].predict(x), atol=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**20), p=st.sampled_from([5, 38, 70]), shift=st.floats(-20, 20))
 def test_invariances(seed, p, shift):
     x, y = data(40, p, 3, seed=seed)

@@ -102,7 +102,7 @@ def test_blocks_of_any_width(width):
         np.testing.assert_array_equal(one, other)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**20), shift=st.floats(-20, 20))
 def test_invariances(seed, shift):
     rng = np.random.default_rng(seed)

@@ -74,7 +74,7 @@ def test_estimates_are_unbiased_with_unequal_repetitions_and_noise_that_grows_wi
     assert np.mean(reliability) == pytest.approx(true / (true + np.mean(rates[:, 0] / counts)), abs=0.01)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=8).filter(lambda counts: max(counts) > 1), st.integers(0, 99))
 def test_order_and_units_do_not_matter(counts, seed):
     values, stimulus, repetition = measured(counts, seed=seed)

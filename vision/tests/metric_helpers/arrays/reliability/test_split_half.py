@@ -17,7 +17,7 @@ def test_spearman_brown_by_hand():
     assert spearman_brown(1.0) == 1.0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(single=st.floats(0.001, 0.999), first=st.integers(1, 20), second=st.integers(1, 20))
 def test_step_up_recovers_the_reliability_of_the_whole(single, first, second):
     # The correlation that parts of these sizes have if one repetition has reliability `single`.
@@ -50,7 +50,7 @@ def test_missing_presentations_are_left_out_of_their_half():
     np.testing.assert_allclose(split_half_correlations(broken, halves, present)[0], expected, atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10_000),
     shape=st.tuples(st.integers(2, 6), st.integers(3, 12), st.integers(1, 4)),
