@@ -25,7 +25,7 @@ from brainscore_core.plots.figures import (
 )
 from brainscore_core.plots.inputs import Records, check_known, models_of, read_records
 from brainscore_core.plots.style import LITERAL, Theme, shortened, theme_named
-from brainscore_core.records.comparison import ComparedModels, compare_on_average, compare_records
+from brainscore_core.records.comparison import compare_records, compare_tree
 from brainscore_core.statistics.correlations import rank_correlations
 
 if TYPE_CHECKING:
@@ -66,12 +66,7 @@ def standings(
     entries = read_records(records)
     models = models_of(entries, None)
     check_known("model", [model], models)
-    compared: list[ComparedModels] = []
-    for node in dict.fromkeys((parents or {}).values()):
-        try:
-            compared.append(compare_on_average(entries, models, node, parents or {}, missing=missing))
-        except DataNotHereError:
-            continue
+    compared = compare_tree(entries, models, parents or {}, missing=missing)
     found, place = [], models.index(model)
     for entry in compared or compare_records(entries, models):
         values = entry.comparison.scores

@@ -5,6 +5,7 @@ Only scores of the newest scored version count. Simulated benchmarks are average
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from brainscore_core.statistics.averages import Missing
     from brainscore_core.statistics.influence import Interval
 
-__all__ = ["ComparedModels", "averages_of", "compare_on_average", "compare_records"]
+__all__ = ["ComparedModels", "averages_of", "compare_on_average", "compare_records", "compare_tree"]
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,22 @@ def compare_on_average(
     intervals = [entry.interval() for entry in scores]
     average = _compared(node, models, scores, intervals, set(leaves) <= simulated, tuple(leaves), level)
     return dataclasses.replace(average, n_scored=tuple(counts))
+
+
+def compare_tree(
+    records: Sequence[ScoreRecord],
+    models: Sequence[str],
+    parents: Mapping[str, str],
+    *,
+    missing: Missing = "zero",
+    level: float = LEVEL,
+) -> list[ComparedModels]:
+    """Compare models on each inner node of a tree with a scored benchmark below, see `compare_on_average`."""
+    compared = []
+    for node in dict.fromkeys(parents.values()):
+        with contextlib.suppress(DataNotHereError):
+            compared.append(compare_on_average(records, models, node, parents, missing=missing, level=level))
+    return compared
 
 
 def _of_average(compared: ComparedModels, place: int, records: Mapping[tuple[str, str], ScoreRecord]) -> Estimate:

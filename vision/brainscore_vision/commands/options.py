@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
 
-__all__ = ["CONDA", "BenchmarksOption", "RecordsOption", "ScoreOptions", "is_file"]
+if TYPE_CHECKING:
+    from brainscore_core.statistics.averages import Missing
+
+__all__ = ["CONDA", "BenchmarksOption", "MissingOption", "RecordsOption", "ScoreOptions", "is_file", "missing_rule"]
 
 RecordsOption = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="where the records are (default: the scores folder)")
@@ -24,10 +27,20 @@ BenchmarksOption = Annotated[
     ),
 ]
 
+MissingOption = Annotated[
+    Literal["zero", "left-out", "complete"] | None,
+    typer.Option(help="how a missing score counts in an average: as 0, not at all, or so that the model has none"),
+]
+
 _MANY = "all; a pattern such as 'MajajHong2015*'; or @file, with a name on each line"
 _MODEL_HELP = f"a registered model such as pixels; {_MANY}; path.py:function, which returns a model; or model.onnx"
 _OF_A_FILE, _MANY_PAIRS = "Of a model that a file holds", "Of many pairs"
 CONDA = "--conda_active"  # with or without a value, because scripts written for the published system pass it
+
+
+def missing_rule(missing: str | None) -> Missing | None:
+    """Return the rule that a `MissingOption` names."""
+    return None if missing is None else cast("Missing", missing.replace("-", " "))
 
 
 def is_file(model: str) -> bool:

@@ -9,7 +9,12 @@ import typer
 
 from brainscore_core import command_line
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
-from brainscore_vision.commands.options import BenchmarksOption, RecordsOption  # noqa: TC001 - typer reads it
+from brainscore_vision.commands.options import (
+    BenchmarksOption,
+    MissingOption,
+    RecordsOption,
+    missing_rule,
+)
 
 __all__ = ["app"]
 
@@ -43,6 +48,7 @@ def scores(
     model: _ModelsOption = None,
     most: _MostOption = None,
     highlight: _HighlightOption = None,
+    missing: MissingOption = "zero",
     theme: _Theme = "light",
     records: RecordsOption = None,
 ) -> int:
@@ -55,6 +61,7 @@ def scores(
         benchmark,
         models=model or None,
         parents=drawing.parents_above(benchmark, selection),
+        missing=missing_rule(missing) or "zero",
         most=most,
         highlight=highlight or (),
         theme=theme,
@@ -134,6 +141,7 @@ def scatter(
 def profile(
     model: Annotated[str, typer.Argument(help="with a record", autocompletion=complete_model, show_default=False)],
     to: _To,
+    missing: MissingOption = "zero",
     theme: _Theme = "light",
     records: RecordsOption = None,
 ) -> int:
@@ -142,7 +150,8 @@ def profile(
 
     selection = drawing.chosen_records(records, None, None)
     parents = drawing.parents_above(_AVERAGE, selection)
-    return drawing.write(drawing.plots.profile(selection, model, parents=parents, theme=theme), to)
+    rule = missing_rule(missing) or "zero"
+    return drawing.write(drawing.plots.profile(selection, model, parents=parents, missing=rule, theme=theme), to)
 
 
 @app.command(cls=command_line.Command)

@@ -105,6 +105,22 @@ def test_averages_match_what_benchmarks_share_and_leave_out_what_a_model_lacks(w
     assert 0.9 < float(found["RELIABILITY"][0][1]) <= 1
 
 
+@pytest.mark.parametrize(
+    ("missing", "scores"),
+    [("zero", ["0.2500", "0.6000"]), ("left-out", ["0.5000", "0.6000"]), ("complete", ["no score of V4", "0.6000"])],
+)
+def test_averages_of_the_leaderboard_follow_how_missing_scores_count(missing, scores, write, capsys):
+    """As on the page that compares models: regions, then their means."""
+    for model, benchmark, score in (
+        *(("a", "MajajHong2015public.IT-pls", 0.6), ("a", "MajajHong2015public.IT-rdm", 0.4)),
+        *(("b", "MajajHong2015public.IT-pls", 0.7), ("b", "MajajHong2015public.V4-pls", 0.6)),
+        ("b", "MajajHong2015public.IT-rdm", 0.5),
+    ):
+        write(model, benchmark, score=score)
+    rows = tables(capsys, "a", "b", "--missing", missing)["MODEL"]
+    assert sorted(row[1:3] for row in rows if row[0] == "neural") == [["a", scores[0]], ["b", scores[1]]]
+
+
 def test_simulated_measurements_are_averaged_for_themselves(write, capsys):
     for benchmark, simulated in (("A", True), ("B", True), ("C", False), ("D", False), ("E", False)):
         for model in "de":

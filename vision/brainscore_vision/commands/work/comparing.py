@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_core import command_line, plots
-from brainscore_core.records.comparison import ComparedModels, averages_of, compare_records
+from brainscore_core.records.comparison import ComparedModels, averages_of, compare_records, compare_tree
+from brainscore_vision.commands.work.drawing import parents_above
 from brainscore_vision.commands.work.selection import chosen_records
 
 if TYPE_CHECKING:
+    from brainscore_core.statistics.averages import Missing
     from brainscore_core.statistics.influence import Interval
 
 __all__ = ["compare"]
@@ -22,13 +24,22 @@ _DIFFERENCES = ("BENCHMARK", "DIFFERENCE", "VALUE", "INTERVAL", "P (HOLM)")
 _RELIABILITIES = ("BENCHMARK", "RELIABILITY", "INTERVAL")
 
 
-def compare(models: Sequence[str], benchmarks: Sequence[str] | None, records: Path | None, draw: Path | None) -> int:
+def compare(
+    models: Sequence[str],
+    benchmarks: Sequence[str] | None,
+    records: Path | None,
+    draw: Path | None,
+    missing: Missing | None,
+) -> int:
     """Run ``brainscore compare``."""
     names = list(dict.fromkeys(models))
     everything = chosen_records(records, names, benchmarks, of_others=True)
     selection = [record for record in everything if record.model in names]
     compared = compare_records(everything, names)
-    compared += averages_of(compared, selection)
+    if missing is None:
+        compared += averages_of(compared, selection)
+    else:
+        compared += compare_tree(everything, names, parents_above("average", everything) or {}, missing=missing)
     if draw is not None:
         command_line.say(f"Written: {plots.save(plots.compare(selection, names), draw)}")
     command_line.print_table(_SCORES, [row for comparison in compared for row in _score_rows(comparison)])
