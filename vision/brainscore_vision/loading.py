@@ -88,6 +88,7 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:  # argume
 
     Further arguments are those of the factory, such as ``crossvalidation_kwargs=dict(stratification_coord=None)``.
     """
+    _note("metric", identifier)
     return cast("Metric", _load("metric", identifier, *args, **kwargs))
 
 
@@ -113,7 +114,8 @@ def load_model(identifier: str) -> BrainModel:
 def noting_data() -> Iterator[list[tuple[str, str]]]:
     """Collect the loads of data in a block without loading any; placeholders are returned instead.
 
-    Gives a growing list of ``('data' or 'stimulus_set', identifier)``, each once, in the order of the loads.
+    Gives a growing list of ``('data', 'stimulus_set' or 'metric', identifier)``, each once, in the order of the loads.
+    Metrics are loaded.
     """
     loads: list[tuple[str, str]] = []
     token = _noted.set(loads)
@@ -138,11 +140,16 @@ def unwatched() -> AbstractContextManager[None]:
     return watching_loads(None)
 
 
-def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # whatever the plugin makes
+def _note(kind: str, identifier: str) -> bool:
+    """Add a load to the list of `noting_data`; return False outside of its block."""
     loads = _noted.get()
-    if loads is not None and kind in ("data", "stimulus_set"):
-        if (kind, identifier) not in loads:
-            loads.append((kind, identifier))
+    if loads is not None and (kind, identifier) not in loads:
+        loads.append((kind, identifier))
+    return loads is not None
+
+
+def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # whatever the plugin makes
+    if kind in ("data", "stimulus_set") and _note(kind, identifier):
         return object()
     from brainscore_core.plugin_management.factories import Expected, make
     from brainscore_core.supported_data_standards.brainio.access import naming_public_variant

@@ -54,7 +54,7 @@ _COUNTED = ("n_stimuli", "n_neuroids", "n_subjects")
 _OF_MODELS = ("family", "training_data", "parameters", "imagenet_top1")
 KEYS = (
     *("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", "gpus"),
-    *(*_DESCRIBED, *_COUNTED, *_OF_MODELS),
+    *(*_DESCRIBED, "metric", *_COUNTED, *_OF_MODELS),
 )
 _CONTACT = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[A-Za-z]{2,}|@[A-Za-z0-9](?:-?[A-Za-z0-9])*|https://[!-~]+")
 REQUIRED = ("access", "licence", "contact")
@@ -187,7 +187,7 @@ _VALID: Mapping[str, Callable[[object], bool]] = {
     "minutes": _is_positive,
     "memory_gb": _is_positive,
     "gpus": lambda value: not isinstance(value, dict) and _is_count(value),
-    **dict.fromkeys((*_DESCRIBED, "family", "training_data"), _is_description),
+    **dict.fromkeys((*_DESCRIBED, "metric", "family", "training_data"), _is_description),
     **dict.fromkeys((*_COUNTED, "parameters"), _is_count),
     "imagenet_top1": _is_share,
 }
@@ -200,7 +200,7 @@ _EXPECTED: Mapping[str, str] = {
     "minutes": "a number above 0",
     "memory_gb": "a number above 0",
     "gpus": "a whole number above 0",
-    **dict.fromkeys((*_DESCRIBED, "family", "training_data"), "a text, or a list of texts"),
+    **dict.fromkeys((*_DESCRIBED, "metric", "family", "training_data"), "a text, or a list of texts"),
     **dict.fromkeys(
         (*_COUNTED, "parameters"), "a whole number above 0, or a mapping from the parts of the plugin to such numbers"
     ),

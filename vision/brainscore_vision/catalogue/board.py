@@ -141,7 +141,16 @@ def _benchmark(facts: BenchmarkFacts) -> dict[str, Any]:
             paradigm=_line(first_sentence(source)),
             data=[entry.identifier for entry in facts.data or ()] or None,
         ),
+        **_metric(facts.metric),
     }
+
+
+def _metric(identifier: str | None) -> dict[str, Any]:
+    """Return what a metric measures, the first sentence of its plugin, and the folder of that in the repository."""
+    for plugin, _ in plugin_index().find(KINDS["metric"], identifier) if identifier else ():
+        sentence = _line(first_sentence(read_plugin(plugin.directory, plugin.module)))
+        return _stated(metric=sentence, metric_plugin=f"vision/{_folder(plugin.directory)}")
+    return {}
 
 
 def _about(plugin: Plugin, source: PluginSource, metadata: Mapping[str, object]) -> dict[str, Any]:

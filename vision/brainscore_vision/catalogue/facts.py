@@ -1,4 +1,4 @@
-"""Region, kind, access and data of each benchmark, cached until its plugin or the library changes.
+"""Region, kind, access, metric and data of each benchmark, cached until its plugin or the library changes.
 
 A benchmark is built once without data (see `needs`). Nothing is installed: data may be unknown.
 """
@@ -6,7 +6,7 @@ A benchmark is built once without data (see `needs`). Nothing is installed: data
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BenchmarkFacts", "benchmark_facts"]
 
-_FORMAT = 1  # of cached files
+_FORMAT = 2  # of cached files
 _MOST_BYTES = 64 * 2**20  # facts, mostly of earlier versions of plugins
 
 
@@ -45,6 +45,9 @@ class BenchmarkFacts:
         ``'neural'``, ``'behavior'`` or ``'engineering'``.
     public
         Whether its data are public.
+    metric
+        Identifier of its metric: the first that it loads, else the end of its name or what its ``metadata.yml`` states
+        for benchmarks that load none; None if that is no registered metric.
     data
         Data it loads; None if the benchmark cannot be built here.
     """
@@ -55,6 +58,7 @@ class BenchmarkFacts:
     region: str | None
     kind: str | None
     public: bool
+    metric: str | None
     data: tuple[Entry, ...] | None
 
     @property
@@ -76,6 +80,7 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
     cached = Store(settings().cache_home / "benchmark-facts", _MOST_BYTES)
     library = library_digest(Path(hierarchy.__file__).parent, FOLDERS)
     entry_of = {(entry.kind, entry.identifier): entry for entry in entries()}
+    metrics = plugin_index().identifiers(KINDS["metric"])
     announced = tell is None
     result = []
     for plugin in plugin_index().plugins("benchmarks"):
@@ -94,7 +99,7 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
             stored |= {name: _look(name) for name in missing}
             cached.write_json(file_name, stored)
             cached.make_room()
-        result += [_facts(name, plugin, stored[name], entry_of) for name in dict.fromkeys(names)]
+        result += [_facts(name, plugin, stored[name], entry_of, metrics) for name in dict.fromkeys(names)]
     return sorted(result, key=lambda facts: facts.identifier)
 
 
@@ -106,11 +111,20 @@ def _look(identifier: str) -> dict[str, object]:
             benchmark, loads = made_and_noted(identifier)
         except Exception:  # noqa: BLE001 - code of a plugin; its data stay unknown
             return {"parent": None, "data": None}
-    return {"parent": getattr(benchmark, "parent", None), "data": [list(load) for load in loads]}
+    metrics = [name for kind, name in loads if kind == "metric"]
+    return {
+        "parent": getattr(benchmark, "parent", None),
+        "data": [list(load) for load in loads if load[0] != "metric"],
+        "metric": metrics[0] if metrics else None,
+    }
 
 
 def _facts(
-    identifier: str, plugin: Plugin, kept: Mapping[str, object], entry_of: Mapping[tuple[str, str], Entry]
+    identifier: str,
+    plugin: Plugin,
+    kept: Mapping[str, object],
+    entry_of: Mapping[tuple[str, str], Entry],
+    metrics: Collection[str],
 ) -> BenchmarkFacts:
     parent, asked = kept.get("parent"), kept.get("data")
     data: tuple[Entry, ...] | None = None
@@ -119,6 +133,7 @@ def _facts(
         named = [entry_of[kind, name] for kind, name in asked if (kind, name) in entry_of]
         stimulus_sets = [entry_of.get(("stimulus_set", entry.stimulus_set or "")) for entry in named]
         data = tuple(dict.fromkeys([*named, *filter(None, stimulus_sets)]))
+    named_metrics = kept.get("metric"), identifier.rpartition("-")[2], metadata_of(plugin.directory).get("metric")
     return BenchmarkFacts(
         identifier=identifier,
         plugin=plugin,
@@ -127,6 +142,7 @@ def _facts(
         kind=path[1] if len(path) > 1 else _kind(plugin),
         # metadata.yml covers all variants of a benchmark; only their data tell them apart.
         public=is_public(identifier, plugin.directory) and all(entry.is_public for entry in data or ()),
+        metric=next((name for name in named_metrics if isinstance(name, str) and name in metrics), None),
         data=data,
     )
 

@@ -58,7 +58,7 @@ def absent_data_error(benchmark_identifier: str, error: DownloadError) -> DataNo
 
 
 def made_and_noted(benchmark_identifier: str) -> tuple[Benchmark | None, list[tuple[str, str]]]:
-    """Build a benchmark without its data; return it and its loads, ``('data' or 'stimulus_set', identifier)``.
+    """Build a benchmark without its data; return it and its loads, see `noting_data`.
 
     The benchmark is None if it uses its data at once. Errors are those of `data_of`.
     """

@@ -62,6 +62,19 @@ def test_descriptions_are_of_models_and_benchmarks_not_of_plugins(told):
     assert not [text for text in texts if text.startswith("Register") or "`" in text or not text[:1].isupper()]
 
 
+def test_what_the_metric_of_a_benchmark_measures_is_the_sentence_of_its_plugin(told):
+    """The metric that a benchmark loads, else that of its name or of its metadata; few score in their own way."""
+    benchmarks = {entry["identifier"]: entry for entry in told["benchmarks"]}
+    sentence = benchmarks["Allen2022_fmri.IT-rdm"]["metric"]  # of its name
+    assert sentence == "Compare the dissimilarities of stimuli in a model with those in a brain."
+    folders = {name: entry["metric_plugin"] for name, entry in benchmarks.items() if "metric" in entry}
+    assert folders["Gifford2022.IT-ridge"] == "vision/brainscore_vision/metrics/regression_correlation"  # ridge_split
+    assert folders["ImageNet-top1"] == "vision/brainscore_vision/metrics/accuracy"  # its metadata.yml says so
+    assert all((ROOT / folder / "__init__.py").is_file() for folder in folders.values())
+    own = {name.partition("-")[0] for name in benchmarks if name not in folders}
+    assert own == {"Bracci2019_RSA", "Hebart2023", "Hermann2020cueconflict", "tong.Coggan2024_behavior"}
+
+
 def test_the_leaderboard_reads_it(told):
     """Whose package is named as a string: neither imports the other."""
     catalogue = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(told))

@@ -119,6 +119,8 @@ class BenchmarkEntry(Untrusted):
         excludes it from averages, since they would reveal its scores.
     paradigm
         The task and stimuli, in a sentence.
+    metric, metric_plugin
+        What its metric measures, in a sentence, and the folder of its plugin, relative to the repository.
     data
         Identifiers of its data.
     stimuli
@@ -138,6 +140,8 @@ class BenchmarkEntry(Untrusted):
     reference: Line | None = None
     url: Address | None = None
     paradigm: Line | None = None
+    metric: Line | None = None
+    metric_plugin: PathText | None = None
     plugin: PathText | None = None
     data: Annotated[tuple[Line, ...], at_most(_MOST_IN_LIST)] = ()
     stimuli: Annotated[tuple[_Picture, ...], at_most(_MOST_IN_LIST)] = ()
