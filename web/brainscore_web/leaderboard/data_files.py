@@ -8,9 +8,9 @@ missing values null.
     ``made``: ``revision`` (commit of the records), ``newest`` (time of the newest record),
     ``repository`` (its web page), ``schema``.
     ``models``: lists ``id slug name family year parameters training public imagenet image_size``.
-    ``nodes``: lists ``id slug name parent depth leaf counts region kind public simulated ceiling n_stimuli n_neuroids
-    n_subjects version reliability``. ``counts``: whether the average above includes the node. Benchmarks that are
-    simulated or have no score or no parent do not count, nor do nodes above only such benchmarks.
+    ``nodes``: lists ``id slug name parent depth leaf counts region kind public simulated metric ceiling n_stimuli
+    n_neuroids n_subjects version reliability``. ``counts``: whether the average above includes the node. Benchmarks
+    that are simulated or have no score or no parent do not count, nor do nodes above only such benchmarks.
     ``top``: places of the nodes whose columns are in ``columns``, place -> column.
 ``columns/<slug of a node>``
     Columns of all other nodes: `brainscore_web.leaderboard.columns.Column` without ``models``.
@@ -23,6 +23,9 @@ missing values null.
 ``status``
     ``codes``: for each benchmark, in the order of nodes, one character per model. ``codes_of``: their meanings.
     ``run``: the last run, see `brainscore_core.records.run.Run`; null if unknown.
+``dates``
+    ``days``: place of a benchmark -> for each model the day of its score, counted from 1970-01-01, null without one.
+    ``earlier``: place of a benchmark -> replaced scores ``[model, day, day of the replacement, score]``, oldest first.
 ``similarity``
     ``nodes``: places of the benchmarks; ``r``: Spearman's correlation over models with both scores, null for fewer than
     three or without variance; ``n``: number of these models.
@@ -32,6 +35,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import datetime as dt
 import io
 import json
 import math
@@ -68,6 +72,7 @@ __all__ = [
     "benchmark_content",
     "board_content",
     "data_package",
+    "dates_content",
     "model_content",
     "scores_of_leaves",
     "script",
@@ -176,6 +181,7 @@ def board_content(board: Board) -> dict[str, Any]:
                     "kind",
                     "public",
                     "simulated",
+                    "metric",
                 )
             },
             **{
@@ -203,6 +209,37 @@ def status_content(board: Board, run: Run | None) -> dict[str, Any]:
     names = [model.identifier for model in board.models]
     codes = [aligned(board.columns[place], names, leaf=True)["code"] for place in sorted(board.leaves)]
     return {"codes": codes, "codes_of": CODES, "run": None if run is None else dataclasses.asdict(run)}
+
+
+def dates_content(board: Board) -> dict[str, Any]:
+    """See the module."""
+    position = {entry.identifier: at for at, entry in enumerate(board.models)}
+    days: dict[int, list[int | None]] = {}
+    for place, leaf in board.leaves.items():
+        column = board.columns[place]
+        days[place] = [None] * len(position)
+        for model, score, created in zip(column.models, column.value, leaf.details["created"], strict=True):
+            if score is not None:
+                days[place][position[model]] = _day(created)
+    earlier = {
+        place: [
+            [position[model], _day(entry["created"]), _day(entry["replaced"]), entry["score"]]
+            for model, entries in past.items()
+            if model in position
+            for entry in entries
+            if _day(entry["created"]) is not None
+        ]
+        for place, past in board.past.items()
+    }
+    return {"days": days, "earlier": earlier}
+
+
+def _day(time: str | None) -> int | None:
+    """Return the day of a time that a record states, which may be any text."""
+    try:
+        return dt.date.fromisoformat((time or "")[:10]).toordinal() - dt.date(1970, 1, 1).toordinal()
+    except ValueError:
+        return None
 
 
 def scored_counts(status: Mapping[str, Any]) -> dict[str, int]:

@@ -146,7 +146,8 @@ class MadeUp:
             experiment, variant = divmod(number, 2)
             name = f"{_PLACES[experiment % len(_PLACES)]}{2001 + experiment // len(_PLACES)}"
             role, region = experiment % 6, _REGIONS[experiment % 4]
-            neural = f"{name}.{region}-{_METRICS[(experiment + variant * 2) % 4]}"
+            metric = _METRICS[(experiment + variant * 2) % 4]
+            neural = f"{name}.{region}-{metric}"
             of_role: dict[int, tuple[str, str, Kind, str]] = {
                 0: (
                     f"{name}-{('choices', 'errors')[variant]}",
@@ -176,6 +177,8 @@ class MadeUp:
                 bibtex=f"@article{{{name.lower()},\n  title = {{Made-up measurements {experiment}}}\n}}",
                 url=f"https://example.org/benchmarks/{experiment}",
                 paradigm=paradigm,
+                metric=f"Compare made-up responses by {metric}." if kind == "neural" else None,
+                metric_plugin=f"vision/brainscore_vision/metrics/{metric}" if kind == "neural" else None,
                 plugin=f"vision/brainscore_vision/benchmarks/{name.lower()}",
                 data=(name,),
             )
@@ -232,7 +235,7 @@ class MadeUp:
                         benchmark_version=2,
                         score=0.96 * record.score,
                         benchmark_revision="a" * 40,
-                        created=f"2019{record.created[4:]}",
+                        created=f"2016{record.created[4:]}",  # leap years have any day
                     )
                     yield record_path(Path(), record.model, record.benchmark).as_posix(), earlier.to_json()
 

@@ -62,8 +62,10 @@ def node_rows(
     parent = "" if nodes["leaf"][node] else " parent"
     badge = ' <span class="badge">simulated</span>' if nodes["simulated"][node] and nodes["leaf"][node] else ""
     link = f'<a href="{root}benchmarks/{nodes["slug"][node]}.html">{escape(nodes["name"][node])}</a>'
-    of_node = f'<tr class="depth-{min(nodes["depth"][node], _DEEPEST)}{parent}"><th scope="row">{link}{badge}</th>'
     has_average = nodes["leaf"][node] or nodes["counts"][node]
+    average = f' data-average="{node}"' if parent and has_average else ""
+    classes = f"depth-{min(nodes['depth'][node], _DEEPEST)}{parent}"
+    of_node = f'<tr class="{classes}"{average}><th scope="row">{link}{badge}</th>'
     of_models, of_benchmark = [], []
     for at, value in enumerate(column["value"]):
         head = f'<th scope="row"><a href="{root}models/{models["slug"][at]}.html">{escape(models["name"][at])}</a></th>'

@@ -28,6 +28,8 @@ class Node:
         Place of the node above; -1 for a root.
     counts
         Whether the average above includes it.
+    metric
+        What its metric measures; None for an average.
     """
 
     identifier: str
@@ -41,6 +43,7 @@ class Node:
     kind: str | None = None
     public: bool = True
     simulated: bool = False
+    metric: str | None = None
 
 
 def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Collection[str] = ()) -> list[Node]:
@@ -91,6 +94,7 @@ def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Co
                 entry.kind or (None if above is None else above.kind),
                 entry.public if isinstance(entry, BenchmarkEntry) else True,
                 identifier in are_simulated or identifier == "simulated",
+                entry.metric if isinstance(entry, BenchmarkEntry) else None,
             )
         )
         stack += [(child, len(nodes) - 1) for child in reversed(below.get(identifier, [])) if child in with_leaf]

@@ -139,6 +139,7 @@ def _write_single(site: _Site, board: Board, run: Run | None) -> None:
     site.write("data/board.json", _json(site.content))
     status = data_files.status_content(board, run)
     site.write("data/status.js", script("status", status))
+    site.write("data/dates.js", script("dates", data_files.dates_content(board)))
     has_parquet = data_files.write_parquet(*(site.folder / f"data/scores.{end}" for end in ("csv", "parquet")))
     site.write("datapackage.json", _json(data_files.data_package(site.content["made"], has_parquet=has_parquet)))
     more: dict[str, dict[str, object]] = {

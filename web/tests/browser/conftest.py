@@ -103,7 +103,7 @@ class Window:
         self.allowed, self.wrong = (), []
         self.page.wait_for_function = partial(wait_until, self.page)
         self.page.on("console", lambda it: self.wrong.append(f"console: {it.text}") if it.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.wrong.append(f"exception: {error}"))
+        self.page.on("pageerror", lambda error: self.wrong.append(f"exception on {self.page.url}: {error}"))
         self.page.on("request", self.look_at)
         # A policy that is broken is told here even where the console says nothing.
         self.page.add_init_script(
@@ -223,7 +223,14 @@ def small_board(n_models=60, n_of_region=8):
 
     n = len(nodes["id"])
     nodes["slug"] = nodes["id"]
-    of_leaves = {"public": True, "ceiling": 0.8, "n_stimuli": 3200, "n_neuroids": 168, "n_subjects": None}
+    of_leaves = {
+        "metric": "Compare what was made up.",
+        "public": True,
+        "ceiling": 0.8,
+        "n_stimuli": 3200,
+        "n_neuroids": 168,
+        "n_subjects": None,
+    }
     for name, value in {**of_leaves, "reliability": 0.9}.items():
         nodes[name] = [value if leaf or name == "public" else None for leaf in nodes["leaf"]]
     below = [[child for child in range(n) if nodes["parent"][child] == node] for node in range(n)]

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import math
 import re
+import shutil
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -12,6 +13,7 @@ from PIL import Image
 from scipy import stats
 from scipy.special import stdtr
 
+from brainscore_core.plots.overviews import standings
 from brainscore_core.records.comparison import compare_records
 from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_core.statistics.averages import Estimate, average_tree
@@ -28,6 +30,7 @@ MADE = MadeUp.of("24x16", seed=1)
 ATTACK = "<img src=x onerror=fooled=1><script>fooled=2</script>"
 RECORDS = list(MADE.records())
 PLACE = 3  # of the model that is looked at
+REASONS = ("incomplete", "no score below")
 TIGHT = {"width": 390, "height": 800}
 
 
@@ -116,6 +119,47 @@ def test_pages_are_accessible_fit_a_phone_and_are_printed_light_whole_and_withou
     assert page.locator("h1").count() == 1
     assert on_paper(page) == ["rgb(255, 255, 255)"]
     assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+
+
+SMALL = """() => {
+  const small = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const { data, parentElement: it } = texts.currentNode;
+    if (!data.trim() || it.closest(".heard, title, desc, noscript") || !it.checkVisibility()) continue;
+    const size = Number.parseFloat(getComputedStyle(it).fontSize);
+    if (size < 12) small.push(`${size} px: ${data.trim().slice(0, 40)}`);
+  }
+  return [...new Set(small)];
+}"""
+
+
+@pytest.mark.parametrize("kind", ["table", *KINDS])
+def test_text_and_targets_are_large_enough_for_a_phone(kind, folder, pages, open_page, violations):
+    """At least 12 px; targets of 24 px or as far apart, see https://www.w3.org/WAI/WCAG22/Understanding/target-size-minimum."""
+    path = {"table": "index.html#open=V1", **pages}[kind]
+    page = open_page(f"{folder.as_uri()}/{path}", viewport=TIGHT)
+    if kind == "table":
+        page.wait_for_function("document.querySelectorAll('#rows td.score .second').length > 10")
+    else:
+        ready(page)
+    assert page.evaluate(SMALL) == []
+    assert violations(page, only="target-size") == []
+
+
+def test_rows_are_in_sight_at_200_percent(folder, open_page):
+    """A window of 1280 x 800 pixels then has 640 x 400."""
+    page = open_page(f"{folder.as_uri()}/index.html", viewport={"width": 640, "height": 400})
+    page.wait_for_function("document.querySelectorAll('#rows td.score .second').length > 10")
+    page.locator("#scroller").scroll_into_view_if_needed()
+    page.locator("#board thead").evaluate("(head) => head.scrollIntoView()")
+    whole = page.locator("#rows tr[role=row]").evaluate_all(
+        """(rows) => rows.filter((row) => {
+          const { top, bottom } = row.getBoundingClientRect();
+          return top >= document.querySelector("#board thead").getBoundingClientRect().bottom && bottom <= innerHeight;
+        }).length"""
+    )
+    assert whole >= 4
 
 
 def test_scores_of_a_model_are_readable_without_javascript(folder, board, pages, open_page):
@@ -329,10 +373,9 @@ def test_correlations_are_those_of_core(folder, board, open_page):
     assert np.isnan(few["r"])
 
 
-@pytest.mark.parametrize("rule", ["left out", "complete"])
-def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, open_page, rule):
-    """Averages, the order of rows, and both charts are those of Python, by the rule in the address."""
-    nodes, word = board["nodes"], rule.replace(" ", "-")
+def trees_of(folder, board, rule):
+    """Return the averages of each model by a rule, as core computes them, and the parents of nodes, by their places."""
+    nodes = board["nodes"]
     leaves = {
         at: board["columns"].get(str(at)) or read_data(folder / f"data/columns/{nodes['slug'][at]}.js")
         for at, is_leaf in enumerate(nodes["leaf"])
@@ -347,6 +390,14 @@ def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, ope
             for at, column in leaves.items()
         }
         trees.append(average_tree(scores, parents, missing=rule))
+    return trees, parents
+
+
+@pytest.mark.parametrize("rule", ["left out", "complete"])
+def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, open_page, rule):
+    """Averages, the order of rows, and both charts are those of Python, by the rule in the address."""
+    nodes, word = board["nodes"], rule.replace(" ", "-")
+    trees, parents = trees_of(folder, board, rule)
     v1, it = (str(nodes["id"].index(name)) for name in ("V1", "IT"))
     page = open_page(f"{folder.as_uri()}/index.html")
     told = "(node) => BrainScore.loadColumn(node).then(({ value }) => value.map((x) => x ?? NaN))"
@@ -375,6 +426,61 @@ def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, ope
     page.locator("#missing").select_option("zero")
     page.go_back()
     page.wait_for_function("(word) => document.getElementById('missing').value === word", word)
+
+
+@pytest.mark.parametrize("rule", ["zero", "left out", "complete"])
+def test_pages_of_models_and_averages_follow_how_missing_scores_count(folder, board, open_page, rule):
+    trees, word = trees_of(folder, board, rule)[0], rule.replace(" ", "-")
+    place = next(at for at, tree in enumerate(trees_of(folder, board, "complete")[0]) if tree["0"].is_missing)
+    page = ready(open_page(f"{folder.as_uri()}/models/{board['models']['slug'][place]}.html"))
+    rows = page.locator("tr[data-average]")
+    written = rows.evaluate_all("(all) => all.map((row) => row.innerHTML)")
+    page.locator("#missing").select_option("complete")
+    first = "document.querySelector('tr[data-average] td').textContent"
+    page.wait_for_function(f"{first} === 'incomplete'")
+    page.locator("#missing").select_option(word)
+    page.wait_for_function(f"({first} === 'incomplete') === {str(rule == 'complete').lower()}")
+    nodes = rows.evaluate_all("(all) => all.map((row) => row.dataset.average)")
+    for node, row in zip(nodes, rows.all(), strict=True):
+        expected, text = trees[place][node], row.locator("td").first.inner_text()
+        assert text in REASONS if expected.is_missing else text.endswith(f"{expected.value:.3f}"), node
+    if rule == "zero":
+        assert rows.evaluate_all("(all) => all.map((row) => row.innerHTML)") == written
+    tile = page.locator(".tiles .tile-value").first.inner_text()
+    assert tile == ("\u2013" if rule == "complete" else f"{trees[place]['0'].value:.3f}")
+    page.go_back()
+    before = "zero" if rule == "complete" else "complete"
+    page.wait_for_function(f"document.getElementById('missing').value === '{before}'")
+
+    page = ready(open_page(f"{folder.as_uri()}/benchmarks/average.html#missing={word}"))
+    values = sorted((tree["0"].value for tree in trees if not tree["0"].is_missing), reverse=True)
+    cells = page.locator("#rows-scores td:nth-child(3)").all_inner_texts()
+    assert [text.split()[-1] for text in cells] == [f"{value:.3f}" for value in values]
+    assert page.locator("#rows-without tr").count() == len(trees) - len(values)
+    assert page.locator("#chart-distribution").get_by_text(f"{len(values)} models;").count() == 1
+
+
+@pytest.mark.parametrize("rule", ["zero", "left out", "complete"])
+def test_the_profile_of_a_model_is_that_of_python(folder, board, open_page, rule):
+    nodes = board["nodes"]
+    shown = {entry.identifier: entry.parent for entry in MADE.catalogue.nodes if entry.parent is not None}
+    shown |= {
+        entry.identifier: entry.parent for entry in MADE.catalogue.benchmarks if entry.parent and not entry.simulated
+    }
+    identifier, slug = (board["models"][name][PLACE] for name in ("id", "slug"))
+    expected = {row.name: row for row in standings(RECORDS, identifier, parents=shown, missing=rule)}
+    page = ready(open_page(f"{folder.as_uri()}/models/{slug}.html#missing={rule.replace(' ', '-')}"))
+    rows = page.evaluate(f"BrainScore.profile(BrainScore.taken('board'), {PLACE})")
+    names = dict(zip(nodes["name"], nodes["id"], strict=True))
+    found = {names[row["label"]]: row for row in rows if row["marked"][0]["value"] is not None}
+    assert len(found) == len(set(found) & set(expected)) > 3 or rule == "complete"
+    for name, row in found.items():
+        (mark,) = row["marked"]
+        numbers = mark["value"], mark["low"], mark["high"], row["best"], row["median"]
+        theirs = expected[name]
+        assert numbers == pytest.approx((theirs.score, *theirs.interval, theirs.best, theirs.median), abs=1e-12), name
+    chart = page.locator("#chart-distribution svg")
+    assert chart.locator(".best").count() == chart.locator(".median").count() >= len(found)
 
 
 def test_any_two_benchmarks_are_set_against_each_other(folder, board, open_page):
@@ -432,18 +538,90 @@ def test_cost_leads_to_what_details_say(folder, board, open_page):
     assert page.locator("#chart-cost circle.dot").count() == n
 
 
-def test_the_history_of_a_model_is_drawn(tmp_path, open_page):
-    made = MadeUp.of("4x6", seed=2)
-    (tmp_path / "branch").mkdir()
-    build(made.commit(tmp_path / "branch"), made.catalogue, tmp_path / "site")
-    slug = read_data(tmp_path / "site/data/board.js")["models"]["slug"][0]
-    history = read_data(tmp_path / f"site/data/models/{slug}.js")["history"]
+@pytest.fixture(scope="module")
+def branch_site(tmp_path_factory):
+    """Build the site of a branch, in which records have been replaced."""
+    base, made = tmp_path_factory.mktemp("branch"), MadeUp.of("6x8", seed=2)
+    (base / "branch").mkdir()
+    build(made.commit(base / "branch"), made.catalogue, base / "site")
+    return base / "site"
+
+
+def test_the_board_as_of_a_day_is_made_of_the_scores_of_then(branch_site, open_page):
+    """By the rule for missing scores, without benchmarks that nobody had a score on; Back undoes the slider."""
+    board = read_data(branch_site / "data/board.js")
+    nodes, slugs = board["nodes"], board["models"]["slug"]
+    histories = [read_data(branch_site / f"data/models/{slug}.js")["history"] for slug in slugs]
+    page = open_page(f"{branch_site.as_uri()}/index.html")
+    page.get_by_text("Date", exact=True).click()
+    slider = page.get_by_label("Scores as of")
+    page.wait_for_function("document.getElementById('at').max > 3")
+    n_states = int(slider.get_attribute("max"))
+    averages = [str(at) for at, leaf in enumerate(nodes["leaf"]) if nodes["counts"][at] and not leaf]
+    n_replaced = n_empty = 0
+    for state in (n_states // 8, n_states // 2, n_states - 2):
+        slider.fill(str(state))
+        day = page.locator("#day").inner_text()
+        assert page.url.endswith(f"at={day}")
+        then = []
+        for history in histories:
+            scores = {}
+            for entry in reversed(history):  # replaced ones come first, oldest first
+                if entry["created"][:10] <= day and day < entry.get("replaced", "9999")[:10]:
+                    scores[entry["benchmark"]] = entry["score"]
+                    n_replaced += "replaced" in entry
+            then.append(scores)
+        had_score = {leaf for scores in then for leaf in scores if nodes["counts"][leaf]}
+        parents = {}
+        for leaf in had_score:
+            at = leaf
+            while nodes["parent"][at] >= 0:
+                parents[str(at)] = str(nodes["parent"][at])
+                at = nodes["parent"][at]
+        trees = [
+            average_tree({str(at): Estimate(s) for at, s in scores.items() if at in had_score}, parents)
+            for scores in then
+        ]
+        page.wait_for_function("BrainScore.view.column(0)")
+        for node in averages:
+            expected = [tree[node].value if node in tree else math.nan for tree in trees]
+            value = page.evaluate("(node) => BrainScore.view.column(node).value.map((x) => x ?? NaN)", int(node))
+            assert value == pytest.approx(expected, abs=1e-12, nan_ok=True), (day, nodes["id"][int(node)])
+            n_empty += np.isnan(expected).all()
+        assert page.locator("#notes").inner_text().startswith(f"Scores as of {day}")
+    assert n_replaced > 0
+    assert n_empty > 0
+    page.go_back()
+    page.wait_for_function("(day) => document.getElementById('day').textContent !== day", day)
+    page.reload()
+    page.wait_for_function("BrainScore.view.column(0)?.reweighted")
+    page.locator("#notes").get_by_role("button", name="Back to today").click()
+    assert page.evaluate("BrainScore.view.column(0).value") == board["columns"]["0"]["value"]
+
+
+def test_the_history_of_a_model_is_drawn(branch_site, open_page):
+    slug = read_data(branch_site / "data/board.js")["models"]["slug"][0]
+    history = read_data(branch_site / f"data/models/{slug}.js")["history"]
     earlier = [each for each in history if "replaced" in each]
-    page = ready(open_page(f"{(tmp_path / 'site').as_uri()}/models/{slug}.html"))
+    page = ready(open_page(f"{branch_site.as_uri()}/models/{slug}.html"))
     rows = page.get_by_role("region", name="Table of replaced records").locator("tbody tr")
     assert rows.count() == len(earlier) > 0
     assert "version of the benchmark, code of the benchmark" in rows.first.inner_text()
     assert page.locator("#chart-history svg").count() == 1
+
+
+def test_each_benchmark_says_what_its_metric_measures(folder, board, open_page):
+    nodes = board["nodes"]
+    node = next(at for at, sentence in enumerate(nodes["metric"]) if sentence and nodes["parent"][at] > 0)
+    entry = MADE.catalogue.benchmark[nodes["id"][node]]
+    page = open_page(f"{folder.as_uri()}/index.html#open={nodes['slug'][nodes['parent'][node]]}")
+    header = page.locator(f"#board th[data-node='{node}'] .sort")
+    assert header.get_attribute("title") == entry.metric == nodes["metric"][node]
+    page = open_page(f"{folder.as_uri()}/index.html#cell={board['models']['slug'][PLACE]},{nodes['slug'][node]}")
+    more = page.locator("#panel").get_by_text(entry.metric).get_by_role("link")
+    more.click()
+    page.wait_for_url(f"**/benchmarks/{nodes['slug'][node]}.html#metric")
+    assert page.locator("#metric").inner_text() == f"Metric: {entry.metric}"
 
 
 def test_status_counts_and_filters(folder, board, open_page):
@@ -550,6 +728,30 @@ def test_a_chart_takes_the_values_of_the_largest_board(folder, open_page):
           return [heat, histogram].every((chart) => chart instanceof SVGElement);
         }"""
     )
+
+
+def test_every_kind_of_page_opens_at_the_size_of_the_published_board(tmp_path, serve, open_page):
+    """A page that throws, logs an error or never ends fails."""
+    made = MadeUp.of("741x289")
+    (tmp_path / "records").mkdir()
+    made.write(tmp_path / "records")
+    build(FolderSource(tmp_path / "records"), made.catalogue, tmp_path / "site")
+    shutil.rmtree(tmp_path / "records")  # 1.5 GB
+    address, board = serve(tmp_path / "site"), read_data(tmp_path / "site/data/board.js")
+    slugs, nodes = board["models"]["slug"], board["nodes"]
+    n_charts = {
+        f"models/{slugs[PLACE]}.html": 2,
+        f"benchmarks/{nodes['slug'][nodes['leaf'].index(True)]}.html": 3,
+        "benchmarks/average.html": 3,
+        f"compare.html#models={','.join(slugs[:5])}": 2,
+        "explore.html": 3,
+        "status.html": 1,
+    }
+    for path, number in n_charts.items():
+        page = ready(open_page(address + path))
+        assert page.locator("svg.chart").count() >= number, path
+    page = open_page(f"{address}index.html#open=V1")
+    page.wait_for_function("document.querySelectorAll('#rows td.score .value').length > 100")
 
 
 SHIFTS = """globalThis.shift = 0;

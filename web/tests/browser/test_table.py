@@ -652,3 +652,40 @@ def test_rows_that_are_used_again_show_what_new_ones_would(table):
         page.evaluate("BrainScore.table.update()")
         assert page.evaluate(SHOWN) == used, step
         assert len(used) > 2
+
+
+def test_models_are_filtered_by_the_share_of_benchmarks_with_a_score(table, board_of_table):
+    _, columns = board_of_table
+    page = table()
+    page.locator("#filters summary").click()
+    page.get_by_label("Benchmarks with a score, at least %").fill("80")
+    missing, n = columns[0]["missing"], columns[0]["n"]
+    expected = sum(100 * (of - lacking) >= 80 * of for lacking, of in zip(missing, n, strict=True))
+    assert 0 < expected < len(n)
+    page.locator("#found").get_by_text(f"{expected} of {len(n)} models").wait_for()
+    assert page.url.endswith("#scored=80")
+    assert page.locator("#chips").inner_text().startswith("\u2265 80 % scored")
+    page.go_back()
+    page.locator("#found").get_by_text(f"{len(n)} of {len(n)} models").wait_for()
+
+
+def test_a_tour_is_walked_by_keys_and_closed_for_good(table, violations):
+    page = table()
+    page.get_by_role("button", name="Take a tour").press("Enter")
+    dialog = page.get_by_role("dialog")
+    assert violations(page) == []
+    for step in range(1, 6):
+        assert dialog.locator("p").first.inner_text().startswith(f"{step} of 5.")
+        assert page.locator(".toured").count() == 1
+        if step < 5:
+            dialog.get_by_role("button", name="Next").press("Enter")
+            assert page.evaluate("document.activeElement.id") == "tour-text"
+    page.keyboard.press("Escape")
+    assert dialog.count() == page.locator(".toured").count() == 0
+    assert page.evaluate("document.activeElement.textContent") == "Take a tour"
+    page.keyboard.press("Enter")
+    dialog.get_by_role("button", name="Do not offer it again").press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.reload()
+    page.locator("#rows td.score").first.wait_for()
+    assert not page.locator("#offer").is_visible()

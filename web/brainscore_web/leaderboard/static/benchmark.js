@@ -30,10 +30,21 @@
     );
   }
 
-  document.addEventListener("DOMContentLoaded", async () => {
-    const { node, slug } = document.querySelector("article").dataset;
-    const { nodes, models, columns } = BrainScore.taken("board");
-    const column = columns[node] ?? (await BrainScore.load(`columns/${slug}`));
+  /** Write the tables of an average by the choice of missing scores. */
+  function followRule(column) {
+    const places = column.value.map((_, at) => at);
+    const scored = places.filter((at) => column.value[at] !== null).sort((a, b) => column.value[b] - column.value[a]);
+    const without = places.filter((at) => column.value[at] === null);
+    const rowsOf = (ats) => ats.map((at) => BrainScore.rows.ofAverage(column, at));
+    document.getElementById("rows-scores").replaceChildren(...rowsOf(scored));
+    document.getElementById("rows-without").replaceChildren(...rowsOf(without));
+    document.querySelector("section:has(#without)").hidden = !without.length;
+    document.getElementById("n-without").textContent = `${without.length} model${without.length === 1 ? "" : "s"}, with reasons`;
+    document.querySelector(".tile-value").textContent = format.count(scored.length);
+  }
+
+  function draw(column, { node, slug }) {
+    const { nodes, models } = BrainScore.taken("board");
     const there = column.value.filter((value) => value !== null);
     const [first, second, third] = ["distribution", "parameters", "imagenet"].map((id) =>
       document.getElementById(`chart-${id}`),
@@ -42,7 +53,7 @@
       const sorted = there.slice().sort((a, b) => a - b);
       const marked = [{ value: sorted[Math.floor(sorted.length / 2)], name: "median", hue: 2 }];
       const title = `Distribution of ${there.length} scores on ${nodes.name[node]}`;
-      first.append(
+      first.replaceChildren(
         figures.figure(`${slug}-distribution`, `${there.length} models; the line is at the median`, (width) =>
           charts.histogram(there, {
             width,
@@ -55,9 +66,9 @@
         ),
       );
     } else {
-      first.append(element("p", { class: "reason" }, "No model has a score yet."));
+      first.replaceChildren(element("p", { class: "reason" }, "No model has a score yet."));
     }
-    second.append(
+    second.replaceChildren(
       against(models, column, models.parameters, {
         xLog: true,
         xLabel: "Parameters",
@@ -66,7 +77,7 @@
         caption: "Score against parameters",
       }),
     );
-    third.append(
+    third.replaceChildren(
       against(models, column, models.imagenet, {
         xLabel: "ImageNet accuracy",
         shown: (value) => `ImageNet ${format.score(value)}`,
@@ -74,6 +85,18 @@
         caption: "Score against ImageNet accuracy",
       }),
     );
+  }
+
+  document.addEventListener("DOMContentLoaded", async () => {
+    const { node, slug } = document.querySelector("article").dataset;
+    const { nodes } = BrainScore.taken("board");
+    const show = async (isChange) => {
+      const column = await BrainScore.loadColumn(Number(node));
+      draw(column, { node, slug });
+      if (!nodes.leaf[node] && (isChange || BrainScore.missing() !== "zero")) followRule(column);
+    };
+    BrainScore.state.onChange(() => show(true));
+    await show(false);
     document.documentElement.dataset.ready = "";
   });
 })();

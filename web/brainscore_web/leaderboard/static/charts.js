@@ -202,8 +202,8 @@
   /**
    * All models of each row on one axis as thin strokes, and those marked on top with their intervals.
    *
-   * rows: [{label, values: [number|null], names: [string], hrefs: [string], marked: [{value, low, high, name, hue,
-   * hollow}]}]. options: title, description, label of the axis, zero (show where 0 is), domain.
+   * rows: [{label, values: [number|null], names: [string], hrefs: [string], best, median (triangle and bar of all), marked:
+   * [{value, low, high, name, hue, hollow}]}]. options: title, description, label of the axis, zero (show where 0 is), domain.
    */
   function strip(rows, { width = 720, title, description, label, zero = false, domain = null } = {}) {
     const narrow = width < 560;
@@ -237,6 +237,12 @@
         points.push({ x, y, text: `${row.names?.[at] ?? ""}: ${plain(value)} (${row.label})`, href: row.hrefs?.[at] });
       });
       svg.append(make("path", { class: row.values?.length > 200 ? "stroke many" : "stroke", d: path }));
+      for (const [name, shape] of [["best", `m-5 ${px(half)}h10l-5 -9z`], ["median", `m0 ${px(-half - 2)}v${px(2 * half + 4)}`]]) {
+        if (!isNumber(row[name])) continue;
+        const x = px(axis.at(row[name]));
+        svg.append(make("path", { class: name, d: `M${x} ${px(y)}${shape}` }));
+        points.push({ x, y, text: `${name}: ${plain(row[name])} (${row.label})` });
+      }
       row.marked.forEach((mark, at) => {
         if (!isNumber(mark.value)) return;
         const x = px(axis.at(mark.value));

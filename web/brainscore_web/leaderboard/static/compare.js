@@ -401,15 +401,6 @@
 
     function table(places, base, compared) {
       const others = places.filter((_, k) => k !== base);
-      const because = {
-        n: "not applicable",
-        f: "failed",
-        q: "not run yet",
-        r: "running",
-        h: "private",
-        p: "incomplete",
-        "-": "no score below",
-      };
       const cell = (pair, { n: number, of }) => {
         if (pair.difference === null) return element("td", { class: "reason" }, of > 1 ? "no benchmark in common" : "no pair of scores");
         const isTold = pair.holm <= LEVEL;
@@ -454,7 +445,7 @@
                   element(
                     "td",
                     { class: column.value[at] === null ? "reason" : null },
-                    column.value[at] === null ? because[column.code[at]] : format.score(column.value[at]),
+                    column.value[at] === null ? BrainScore.REASONS[column.code[at]] : format.score(column.value[at]),
                     !nodes.leaf[node] && column.missing[at]
                       ? element("span", { class: "quiet-text" }, ` ${column.missing[at]} of ${column.n[at]} missing`)
                       : "",

@@ -8,7 +8,7 @@
 
   // -- search and filters ---------------------------------------------------------------------------------------------
 
-  const INPUTS = ["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax", "smin", "smax", "below"];
+  const INPUTS = ["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax", "smin", "smax", "scored", "below"];
 
   const fill = (id, values) => {
     const options = [...new Set(values.filter((value) => value !== null))].sort(new Intl.Collator("en").compare);
@@ -50,6 +50,15 @@
       ),
     );
 
+  const dateNote = () =>
+    view.asOf() !== null &&
+    element(
+      "p",
+      { class: "note" },
+      `Scores as of ${state.get("at")}, in the tree of today. Intervals of averages are upper bounds; ranks have none. `,
+      element("button", { type: "button", class: "link", onclick: () => setDay(null) }, "Back to today"),
+    );
+
   const weightNote = () => {
     if (!view.isReweighted()) return null;
     const without = view.nodesIn("without");
@@ -71,7 +80,7 @@
     const text = `${format.count(found)} of ${format.count(models.id.length)} models`;
     if (byId("found").textContent !== text) byId("found").textContent = text; // what is the same is not said again
     byId("chips").replaceChildren(...chips());
-    byId("notes").replaceChildren(...[weightNote()].filter(Boolean));
+    byId("notes").replaceChildren(...[dateNote(), weightNote()].filter(Boolean));
     byId("empty").hidden = found > 0;
     if (!models.id.length) byId("empty").textContent = "No model yet.";
     const compare = byId("compare");
@@ -91,6 +100,38 @@
     BrainScore.table.update();
     byId("q").focus();
   });
+
+  // -- the board as of a day ------------------------------------------------------------------------------------------
+
+  let states = []; // days on which the board changed
+  const dateOf = (day) => new Date(day * 864e5).toISOString().slice(0, 10);
+
+  const showDay = () => {
+    const day = view.asOf();
+    byId("when-count").textContent = day === null ? "" : ` ${state.get("at")}`;
+    byId("day").textContent = day === null ? "today" : state.get("at");
+    byId("at").value = day === null ? states.length : states.findLastIndex((each) => each <= day);
+  };
+  const setDay = (at, step = true) => {
+    state.set({ at }, { step });
+    showDay();
+    BrainScore.table.update();
+  };
+  byId("when").addEventListener("toggle", async ({ target }) => {
+    if (!target.open || states.length) return;
+    const { days, earlier } = await BrainScore.load("dates");
+    const changes = [...Object.values(days).flat(), ...Object.values(earlier).flatMap((of) => of.flatMap(([, from, until]) => [from, until]))];
+    states = [...new Set(changes)].filter((day) => day !== null).sort((a, b) => a - b);
+    Object.assign(byId("at"), { max: states.length, disabled: !states.length });
+    showDay();
+  });
+  byId("at").addEventListener("input", ({ target }) => {
+    const day = states[target.value];
+    setDay(day === undefined ? null : dateOf(day), typed !== "at");
+    typed = "at"; // all of it is one step back
+  });
+  byId("at").addEventListener("change", () => (typed = null));
+  byId("today").addEventListener("click", () => setDay(null));
 
   // -- choice of columns ----------------------------------------------------------------------------------------------
 
@@ -252,10 +293,12 @@
   // -- start ----------------------------------------------------------------------------------------------------------
 
   BrainScore.controls = { tell };
+  byId("scored").closest("label").hidden = !view.hasCounts;
   fill("family", models.family);
   fill("training", models.training);
   const start = () => {
     showState();
+    showDay();
     if (byId("columns").open) showChoices();
     BrainScore.table.update();
     BrainScore.panel.update();

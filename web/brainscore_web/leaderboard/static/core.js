@@ -204,6 +204,17 @@
     date: (iso) => (typeof iso === "string" ? iso.slice(0, 10) : ""),
   };
 
+  /** Why a cell has no score: code -> words. */
+  BrainScore.REASONS = {
+    n: "not applicable",
+    f: "failed",
+    q: "not run yet",
+    r: "running",
+    h: "private",
+    p: "incomplete",
+    "-": "no score below",
+  };
+
   // -- elements -------------------------------------------------------------------------------------------------------
 
   const SVG = "http://www.w3.org/2000/svg";
@@ -265,19 +276,29 @@
 
   // -- light and dark -------------------------------------------------------------------------------------------------
 
-  const KEY = "brainscore.theme";
-  const remembered = () => {
-    try {
-      return localStorage.getItem(KEY);
-    } catch {
-      return null; // storage may be forbidden
-    }
+  /** What a browser keeps for the next visit; storage may be forbidden, then it holds for this page. */
+  BrainScore.storage = {
+    get(name) {
+      try {
+        return localStorage.getItem(`brainscore.${name}`);
+      } catch {
+        return null;
+      }
+    },
+    set(name, text) {
+      try {
+        if (text === null) localStorage.removeItem(`brainscore.${name}`);
+        else localStorage.setItem(`brainscore.${name}`, text);
+      } catch {
+        // forbidden
+      }
+    },
   };
   const show = (theme) => {
     if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;
   };
-  show(remembered()); // before anything is painted: this script is the only one that isn't deferred
+  show(BrainScore.storage.get("theme")); // before anything is painted: this script is the only one that isn't deferred
   document.documentElement.dataset.script = "";
 
   document.addEventListener("DOMContentLoaded", () => {
@@ -291,12 +312,7 @@
       const chosen = isDark() ? "light" : "dark";
       const isOfSystem = (chosen === "dark") === dark.matches;
       show(isOfSystem ? null : chosen);
-      try {
-        if (isOfSystem) localStorage.removeItem(KEY);
-        else localStorage.setItem(KEY, chosen);
-      } catch {
-        // then it holds for this page
-      }
+      BrainScore.storage.set("theme", isOfSystem ? null : chosen);
       tell();
     });
     dark.addEventListener("change", tell);

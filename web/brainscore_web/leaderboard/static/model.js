@@ -5,24 +5,53 @@
   const { charts, figures, element, format } = BrainScore;
   const room = (name) => document.getElementById(`chart-${name}`);
 
-  async function distribution(board, place) {
-    const { nodes, models, columns } = board;
-    const hrefs = models.slug.map((slug) => `${slug}.html`);
-    const row = (node, column, strong) => ({
+  /** Return the row of a chart: a model on a node among all models, with the best and the median of their scores. */
+  function standing({ nodes, models }, node, column, place) {
+    const scores = column.value.filter((value) => value !== null).sort((a, b) => a - b);
+    const middle = scores.length / 2;
+    return {
       label: nodes.name[node],
+      strong: nodes.depth[node] === 0,
       values: column.value,
       names: models.name,
-      hrefs,
-      strong,
-      marked: [
-        { value: column.value[place], low: column.low[place], high: column.high[place], name: models.name[place] },
-      ],
-    });
-    // Averages; where there is none, benchmarks.
-    const scored = board.top.filter((node) => columns[node].value.some((value) => value !== null));
+      hrefs: models.slug.map((slug) => `${slug}.html`),
+      best: scores.at(-1) ?? null,
+      median: scores.length ? (scores[Math.ceil(middle) - 1] + scores[Math.floor(middle)]) / 2 : null,
+      marked: [{ value: column.value[place], low: column.low[place], high: column.high[place], name: models.name[place] }],
+    };
+  }
+
+  /** Return the averages of a model that are on top of the board, and the benchmarks there if there is no average. */
+  async function profile(board, place) {
+    const { nodes, columns, top } = board;
+    const scored = top.filter((node) => columns[node].value.some((value) => value !== null));
     const averaged = scored.filter((node) => !nodes.leaf[node]);
-    const rows = (averaged.length ? averaged : scored)
-      .map((node) => row(node, columns[node], nodes.depth[node] === 0));
+    const chosen = averaged.length ? averaged : scored;
+    const loaded = await Promise.all(chosen.map(BrainScore.loadColumn));
+    return chosen.map((node, at) => standing(board, node, loaded[at], place));
+  }
+  BrainScore.profile = profile;
+
+  /** Write the averages of the page by the choice of missing scores. */
+  async function followRule(board, place) {
+    const { nodes, columns, top } = board;
+    const written = [...document.querySelectorAll("tr[data-average]")];
+    const nodesOf = written.map((row) => Number(row.dataset.average));
+    const loaded = new Map(await Promise.all(nodesOf.map(async (node) => [node, await BrainScore.loadColumn(node)])));
+    written.forEach((row, at) => row.replaceChildren(row.firstElementChild, ...BrainScore.rows.ofModel(loaded.get(nodesOf[at]), place)));
+    const tiled = top.filter((node) => !nodes.leaf[node] && columns[node].value[place] !== null);
+    document.querySelectorAll(".tiles .tile").forEach((tile, at) => {
+      const column = loaded.get(tiled[at]);
+      tile.querySelector(".tile-value").textContent = format.score(column.value[place]) || "\u2013";
+      const rank = column.value[place] === null ? [BrainScore.REASONS[column.code[place]]] : ["rank ", ...BrainScore.rows.rank(column, place)];
+      tile.querySelector(".tile-detail").replaceChildren(element("span", {}, rank));
+    });
+  }
+
+  async function distribution(board, place) {
+    const { nodes, models } = board;
+    let rows = await profile(board, place);
+    const added = [];
     const more = element(
       "select",
       { id: "more" },
@@ -32,25 +61,32 @@
         .filter((node) => nodes.leaf[node])
         .map((node) => element("option", { value: node }, nodes.name[node])),
     );
-    const chart = figures.figure(
-      `${models.slug[place]}-scores`,
-      `Scores of ${models.name[place]} among all models`,
-      (width) =>
-        charts.strip(rows, {
-          width,
-          title: `Scores of ${models.name[place]} among all models`,
-          label: "Score",
-          description: rows.map(({ label, marked: [m] }) => `${label}: ${format.score(m.value) || "none"}`).join("; "),
-        }),
+    const title = `Scores of ${models.name[place]} among all models`;
+    const chart = figures.figure(`${models.slug[place]}-scores`, title, (width) =>
+      charts.strip([...rows, ...added], {
+        width,
+        title,
+        label: "Score",
+        description: rows.map(({ label, marked: [m] }) => `${label}: ${format.score(m.value) || "none"}`).join("; "),
+      }),
     );
     const told = element("span", { role: "status" });
     more.addEventListener("change", async () => {
       if (more.value === "") return;
       const node = Number(more.value);
       try {
-        const column = columns[node] ?? (await BrainScore.load(`columns/${nodes.slug[node]}`));
-        if (!rows.some(({ label }) => label === nodes.name[node])) rows.push(row(node, column, false));
+        const column = await BrainScore.loadColumn(node);
+        if (!added.some(({ label }) => label === nodes.name[node])) added.push(standing(board, node, column, place));
         told.textContent = column.value[place] === null ? "This model has no score on it." : "";
+        chart.redraw();
+      } catch (error) {
+        told.textContent = error.message;
+      }
+    });
+    BrainScore.state.onChange(async () => {
+      try {
+        await followRule(board, place);
+        rows = await profile(board, place);
         chart.redraw();
       } catch (error) {
         told.textContent = error.message;
@@ -121,6 +157,7 @@
     const { model, slug } = document.querySelector("article").dataset;
     const board = BrainScore.taken("board");
     await distribution(board, Number(model));
+    if (BrainScore.missing() !== "zero") await followRule(board, Number(model));
     const data = await BrainScore.load(`models/${slug}`);
     atlas(data, slug);
     history(data, board, slug);

@@ -77,6 +77,9 @@
       return pairs.length ? [element("h3", {}, heading), terms(pairs)] : [];
     });
 
+  /** Return whether the record behind a score is that of today. */
+  const isOfToday = (node, column, model) => column.value[model] === BrainScore.column(node).value[model];
+
   const headline = (node, column, model) => {
     const value = column.value[model];
     if (value === null) return element("p", { class: "big" }, "No score: ", view.reason(column.code[model], node)[1], ".");
@@ -156,7 +159,8 @@
       if (turn !== last) return;
       const column = view.column(node);
       const simulated = nodes.simulated[node] && element("p", { class: "note" }, "Simulated measurements: in no average.");
-      const content = [headline(node, column, model), simulated, standing(column, model), detail ? sections(detail, model) : parts(node, column, model), links(node, model)];
+      const metric = nodes.metric[node] && element("p", {}, `Metric: ${nodes.metric[node]} `, element("a", { href: BrainScore.address(`benchmarks/${nodes.slug[node]}.html#metric`) }, "More on it"));
+      const content = [headline(node, column, model), metric, simulated, standing(column, model), detail ? isOfToday(node, column, model) && sections(detail, model) : parts(node, column, model), links(node, model)];
       rest.replaceChildren(...content.flat(Infinity).filter(Boolean));
     } catch (error) {
       if (turn === last) rest.replaceChildren(element("p", { class: "note" }, error.message), links(node, model));

@@ -215,7 +215,7 @@
       at,
       element(
         "button",
-        { type: "button", class: "sort", tabindex: "-1" },
+        { type: "button", class: "sort", tabindex: "-1", title: isParent ? "Mean of its parts" : nodes.metric[node] },
         element("span", { class: "name" }, breakable(nodes.name[node])),
       ),
       element(
@@ -223,7 +223,7 @@
         { class: "second" },
         isParent
           ? element("button", { type: "button", class: "expand", tabindex: "-1", "aria-expanded": String(isOpen), title: `Show the parts of ${nodes.name[node]}` }, ...counted(node))
-          : element("a", { href: BrainScore.address(`benchmarks/${nodes.slug[node]}.html`), tabindex: "-1" }, view.countOf(node)),
+          : element("a", { href: BrainScore.address(`benchmarks/${nodes.slug[node]}.html`), tabindex: "-1", title: nodes.metric[node] }, view.countOf(node)),
         nodes.simulated[node] && nodes.leaf[node] && element("span", { class: "tag" }, "simulated"),
         by === node && arrow(descending),
       ),
@@ -328,7 +328,7 @@
     const wanted = columns.slice(sight.left, sight.right);
     if (by !== null) wanted.push(by);
     for (const node of wanted) {
-      const key = `${node} ${BrainScore.missing()} ${view.isReweighted() ? state.get("without") : ""}`;
+      const key = `${node} ${BrainScore.missing()} ${view.isReweighted() ? state.get("without") : ""} ${view.asOf()}`;
       if (view.column(node) || asked.has(key)) continue;
       asked.add(key);
       view

@@ -67,6 +67,40 @@
 
   let weighed = { key: "", parts: new Map(), without: new Set(), made: new Map() };
 
+  /** Return the day that the board is shown as of, counted from 1970-01-01; null: today. */
+  const asOf = () => {
+    const day = Date.parse(state.get("at") ?? "") / 864e5;
+    return Number.isInteger(day) ? day : null;
+  };
+
+  /** Return the scores on a benchmark as of a day: those of then where records have been replaced since. */
+  const scoresThen = (leaf, day) => {
+    const { days, earlier } = BrainScore.taken("dates");
+    const then = BrainScore.column(leaf).value.map((value, model) => (days[leaf][model] !== null && days[leaf][model] <= day ? value : null));
+    for (const [model, from, until, score] of earlier[leaf]?.toReversed() ?? []) if (day < until) then[model] = from <= day ? score : null;
+    return then;
+  };
+
+  /** Return the column of a benchmark as of a day; scores keep their intervals, ranks have none. */
+  const columnThen = (leaf, day) => {
+    const now = BrainScore.column(leaf);
+    const value = scoresThen(leaf, day);
+    const nothing = value.map(() => null);
+    const kept = (ends) => ends.map((end, model) => (value[model] === now.value[model] ? end : null));
+    return {
+      ...now,
+      value,
+      low: kept(now.low),
+      high: kept(now.high),
+      code: value.map((score, model) => (score === null ? (now.value[model] === null ? now.code[model] : "q") : "s")).join(""),
+      rank: averages.ranks(value),
+      rank_low: nothing,
+      rank_high: nothing,
+      group: value.map(() => ""),
+      reweighted: true,
+    };
+  };
+
   const isReweighted = () => state.get("weigh") === "chosen" && state.list("without").length > 0;
 
   const isChosenAmong = (without) => (leaf) => {
@@ -74,10 +108,28 @@
     return true;
   };
 
+  /** Return which averages are made here, of which parts; as of a day all are, of what had a score by then. */
+  const planned = (day) => {
+    const isChosen = isReweighted() ? isChosenAmong(nodesIn("without")) : () => true;
+    if (day === null) return averages.plan(nodes, isChosen);
+    const { days, earlier } = BrainScore.taken("dates");
+    const hadScore = (leaf) => days[leaf].some((of) => of !== null && of <= day) || earlier[leaf]?.some(([, from, until, score]) => score !== null && from <= day && day < until);
+    const made = averages.plan(nodes, (leaf) => isChosen(leaf) && (!(nodes.counts?.[leaf] ?? true) || hadScore(leaf)));
+    nodes.leaf.forEach((leaf, node) => {
+      if (leaf || made.parts.has(node) || !nodes.counts?.[node]) return;
+      made.parts.set(node, made.without.has(node) ? [] : children[node].filter((child) => nodes.counts[child]));
+    });
+    return made;
+  };
+
+  const isWaiting = () => asOf() !== null && !BrainScore.taken("dates");
+
   const weighing = () => {
-    const key = isReweighted() ? `${state.get("without")} ${BrainScore.missing()}` : "";
+    const day = asOf();
+    const isMade = (isReweighted() || day !== null) && !isWaiting();
+    const key = isMade ? `${isReweighted() ? state.get("without") : ""} ${BrainScore.missing()} ${day}` : "";
     if (weighed.key !== key) {
-      const made = key ? averages.plan(nodes, isChosenAmong(nodesIn("without"))) : { parts: new Map(), without: new Set() };
+      const made = isMade ? planned(day) : { parts: new Map(), without: new Set() };
       weighed = { key, made: new Map(), ...made };
     }
     return weighed;
@@ -85,7 +137,12 @@
 
   /** Return the column of a node if all that it needs has come; else undefined. */
   const column = (node) => {
+    if (isWaiting()) return undefined;
     const { parts, made } = weighing();
+    if (asOf() !== null && nodes.leaf[node] && BrainScore.column(node)) {
+      if (!made.has(node)) made.set(node, columnThen(node, asOf()));
+      return made.get(node);
+    }
     if (!parts.has(node)) return BrainScore.column(node);
     if (!made.has(node)) {
       const needed = parts.get(node).map(column);
@@ -96,7 +153,8 @@
   };
 
   /** Load what the column of a node needs. */
-  const need = (node) => {
+  const need = async (node) => {
+    if (isWaiting()) await BrainScore.load("dates");
     const parts = weighing().parts.get(node);
     return parts ? Promise.all(parts.map(need)) : BrainScore.loadColumn(node);
   };
@@ -157,8 +215,14 @@
         return value !== null && (from === null || value >= from * scale) && (to === null || value <= to * scale);
       });
     }
+    const share = number("scored");
+    if (share !== null && hasCounts) {
+      const { missing, n } = board.columns[main];
+      add(["scored"], `\u2265 ${share} % scored`, (model) => 100 * (n[model] - missing[model]) >= share * n[model]);
+    }
     return made;
   };
+  const hasCounts = main !== null && !nodes.leaf[main]; // of benchmarks with a score, which averages have
 
   const pinned = () => state.list("pin").flatMap((slug) => modelOf.get(slug) ?? []);
 
@@ -244,6 +308,6 @@
 
   BrainScore.view = {
     board, models, nodes, children, roots, rootOf, main, nodeOf, modelOf, hasLeaf, columns, isOpen, setOpen, column, need, weighing,
-    sorting, setSort, ranked, filters, rows, pinned, togglePin, reason, countOf, isReweighted, nodesIn, isChosenAmong,
+    sorting, setSort, ranked, filters, rows, pinned, togglePin, reason, countOf, isReweighted, nodesIn, isChosenAmong, asOf, hasCounts,
   };
 })();
