@@ -1,7 +1,7 @@
 """Read the S3 files that the registrations of a data plugin name from its source, without running it.
 
-Anything but methods of a `Bucket`, literals, constants, f-strings, and functions that pass their arguments on stays
-unknown.
+Anything but methods of a `Bucket`, literals, constants, loops over tables of them, f-strings, and functions that pass
+their arguments on stays unknown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from brainscore_core.plugin_management.source.literals import evaluate
+from brainscore_core.plugin_management.source.literals import UNKNOWN, bind, evaluate, names_with_one_meaning
 from brainscore_vision.data_helpers.bucket import Bucket
 from brainscore_vision.data_helpers.citations import cite_data, cite_plugin
 
@@ -62,11 +62,27 @@ class Reference:
 def find_references(plugin: PluginSource, registry: str, identifier: str) -> list[Reference]:
     """Return the S3 files that a registration names; empty if it names none or they are unknown."""
     init = plugin.files.get("__init__.py")
-    for node in ast.walk(init.tree) if init and init.tree else ():
-        if isinstance(node, ast.Assign) and any(_is_key(target, registry, identifier) for target in node.targets):
-            values = plugin.constants_in("__init__.py")
+    if init is None or init.tree is None:
+        return []
+    for node, values in _assignments(init.tree, plugin.constants_in("__init__.py"), names_with_one_meaning(init.tree)):
+        if any(_is_key(target, registry, identifier, values) for target in node.targets):
             return list(_Follower(plugin, "__init__.py", values).loaded_by(node.value))
     return []
+
+
+def _assignments(parent: ast.AST, values: _Values, fixed: frozenset[str]) -> Iterator[tuple[ast.Assign, _Values]]:
+    """Yield assignments with the values of names there; those in a loop over literals once for each turn."""
+    for node in ast.iter_child_nodes(parent):
+        turns = evaluate(node.iter, values) if isinstance(node, ast.For) else UNKNOWN
+        if isinstance(node, ast.Assign):
+            yield node, values
+        elif isinstance(node, ast.For) and isinstance(turns, tuple):
+            for turn in turns:
+                names = dict(values)
+                bind(node.target, turn, names, fixed)
+                yield from _assignments(node, names, fixed)
+        else:
+            yield from _assignments(node, values, fixed)
 
 
 def constant(plugin: PluginSource, *names: str) -> str | None:
@@ -91,12 +107,11 @@ def citation(plugin: PluginSource) -> str | None:
     return None
 
 
-def _is_key(target: ast.expr, registry: str, identifier: str) -> bool:
+def _is_key(target: ast.expr, registry: str, identifier: str, values: _Values) -> bool:
     return (
         isinstance(target, ast.Subscript)
         and _last_name(target.value) == registry
-        and isinstance(target.slice, ast.Constant)
-        and target.slice.value == identifier
+        and evaluate(target.slice, values) == identifier
     )
 
 

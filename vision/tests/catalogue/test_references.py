@@ -30,6 +30,10 @@ STYLES = {
         'BUCKET = Bucket("b", Class)\ndef of(part):\n    return BUCKET.assembly(part, sha1="5", version_id="v")\n'
         'data_registry["X"] = of("X")'
     ),
+    "table": (
+        'BUCKET = Bucket("b")\nTABLE = (("W", "4"), ("X", "5"))\nfor name, sha1 in TABLE:\n'
+        '    data_registry[f"{name}"] = BUCKET.assembly(f"{name}", sha1=sha1, version_id="v")'
+    ),
     "chained": f'data_registry["X"] = lambda: {CALL}.sel(region="V1").squeeze()',
 }
 OTHER = (
@@ -75,6 +79,7 @@ def test_styles_of_registration(plugins, text):
         'def load():\n    return load()\ndata_registry["X"] = load',
         'A = B\nB = A\ndata_registry["X"] = lambda: load_assembly_from_s3(A, "v", "5", A)',
         'BUCKET = Bucket("a")\nBUCKET = Bucket("b")\ndata_registry["X"] = BUCKET.assembly("X", sha1="5")',
+        'for name in find():\n    data_registry["X"] = Bucket("b").assembly(name, sha1="5")',
         'BUCKET = find()\ndata_registry["X"] = BUCKET.assembly("X", sha1="5")',
         'data_registry["X"] = lambda: 1 +',
         "",

@@ -26,69 +26,35 @@ BIBTEX = """@article{marques2021multiscale,
   volume={33}, pages={13073--13087}, year={2020}
 }"""
 
-
-data_registry["Cavanaugh2002a"] = BUCKET.assembly(
-    "movshon.Cavanaugh2002a",
-    sha1="d4b24f4bbf8a14138a8e98391ab03796c2c05e7d",
-    stimuli="Marques2020_size",
-    merge_stimulus_set_meta=False,
+ASSEMBLIES = (  # laboratory, name, digest, stimuli
+    ("movshon", "Cavanaugh2002a", "d4b24f4bbf8a14138a8e98391ab03796c2c05e7d", "Marques2020_size"),
+    (
+        "movshon",
+        "FreemanZiemba2013_V1_properties",
+        "e665522d9a32e6cd6c3ebc61ff65fd3899c8d3e6",
+        "FreemanZiemba2013_properties",
+    ),
+    ("devalois", "DeValois1982a", "8f4fd70e987c3c566b5b6c6bf15ef27637618b2c", "Marques2020_orientation"),
+    ("devalois", "DeValois1982b", "611176eefdac09feaa4c07f081784c24067629e1", "Marques2020_spatial_frequency"),
+    ("shapley", "Ringach2002", "0f3e19140bd9f930109879a38e574471d9576cf5", "Marques2020_orientation"),
+    ("schiller", "Schiller1976c", "58daa02ba2680e75dcb11b37eb6085c4afb6576e", "Marques2020_spatial_frequency"),
 )
-data_registry["FreemanZiemba2013_V1_properties"] = BUCKET.assembly(
-    "movshon.FreemanZiemba2013_V1_properties",
-    sha1="e665522d9a32e6cd6c3ebc61ff65fd3899c8d3e6",
-    stimuli="FreemanZiemba2013_properties",
-    merge_stimulus_set_meta=False,
-)
-data_registry["DeValois1982a"] = BUCKET.assembly(
-    "devalois.DeValois1982a",
-    sha1="8f4fd70e987c3c566b5b6c6bf15ef27637618b2c",
-    stimuli="Marques2020_orientation",
-    merge_stimulus_set_meta=False,
-)
-data_registry["DeValois1982b"] = BUCKET.assembly(
-    "devalois.DeValois1982b",
-    sha1="611176eefdac09feaa4c07f081784c24067629e1",
-    stimuli="Marques2020_spatial_frequency",
-    merge_stimulus_set_meta=False,
-)
-data_registry["Ringach2002"] = BUCKET.assembly(
-    "shapley.Ringach2002",
-    sha1="0f3e19140bd9f930109879a38e574471d9576cf5",
-    stimuli="Marques2020_orientation",
-    merge_stimulus_set_meta=False,
-)
-data_registry["Schiller1976c"] = BUCKET.assembly(
-    "schiller.Schiller1976c",
-    sha1="58daa02ba2680e75dcb11b37eb6085c4afb6576e",
-    stimuli="Marques2020_spatial_frequency",
-    merge_stimulus_set_meta=False,
+STIMULI = (  # name, digests of table and archive
+    ("blank", "c02d44b0d3e157b29c6b96c5c5a478a8b37dc70b", "5c4eef94691d6d63f8b1610918728b8531fc861e"),
+    ("receptive_field", "e3681c69122b20ff3dd22486f546a26b3a97e057", "fc21a9302bb0fca85350049ab740af80f2307ece"),
+    ("orientation", "b316c6d9c6ddb58f8f21e79ae2b59b03933c0068", "6a02466e221ac314da2db2969c89688dff64ab1b"),
+    ("spatial_frequency", "31d0293c8aa1590f4680bb8a9446f56135b8d646", "6fdeee4366514b9a0ff9c52e52c13762a62ceaab"),
+    ("size", "0fd0aeea8fa6ff2b30ee9a6a684d4600590d631f", "11122de2784218b7dd4cd0b557e62583ca7ee283"),
 )
 
-stimulus_set_registry["Marques2020_blank"] = BUCKET.stimuli(
-    "Marques2020_blank",
-    csv_sha1="c02d44b0d3e157b29c6b96c5c5a478a8b37dc70b",
-    zip_sha1="5c4eef94691d6d63f8b1610918728b8531fc861e",
-)
-stimulus_set_registry["Marques2020_receptive_field"] = BUCKET.stimuli(
-    "Marques2020_receptive_field",
-    csv_sha1="e3681c69122b20ff3dd22486f546a26b3a97e057",
-    zip_sha1="fc21a9302bb0fca85350049ab740af80f2307ece",
-)
-stimulus_set_registry["Marques2020_orientation"] = BUCKET.stimuli(
-    "Marques2020_orientation",
-    csv_sha1="b316c6d9c6ddb58f8f21e79ae2b59b03933c0068",
-    zip_sha1="6a02466e221ac314da2db2969c89688dff64ab1b",
-)
-stimulus_set_registry["Marques2020_spatial_frequency"] = BUCKET.stimuli(
-    "Marques2020_spatial_frequency",
-    csv_sha1="31d0293c8aa1590f4680bb8a9446f56135b8d646",
-    zip_sha1="6fdeee4366514b9a0ff9c52e52c13762a62ceaab",
-)
-stimulus_set_registry["Marques2020_size"] = BUCKET.stimuli(
-    "Marques2020_size",
-    csv_sha1="0fd0aeea8fa6ff2b30ee9a6a684d4600590d631f",
-    zip_sha1="11122de2784218b7dd4cd0b557e62583ca7ee283",
-)
+for laboratory, name, sha1, stimuli in ASSEMBLIES:
+    data_registry[name] = BUCKET.assembly(
+        f"{laboratory}.{name}", sha1=sha1, stimuli=stimuli, merge_stimulus_set_meta=False
+    )
+for name, csv_sha1, zip_sha1 in STIMULI:
+    stimulus_set_registry[f"Marques2020_{name}"] = BUCKET.stimuli(
+        f"Marques2020_{name}", csv_sha1=csv_sha1, zip_sha1=zip_sha1
+    )
 stimulus_set_registry["FreemanZiemba2013_properties"] = BUCKET.stimuli(
     "FreemanZiemba2013_properties",
     csv_sha1="6f7bcb5d0c01e81c9fbdcec9bf586cbb579a9b02",
