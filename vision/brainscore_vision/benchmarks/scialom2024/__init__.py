@@ -1,50 +1,23 @@
 """Register the benchmarks of Lonnqvist, Scialom et al. (2025): 20 ways to draw an object, and two joint sets."""
 
+from functools import partial
+
 from brainscore_vision import benchmark_registry
 
 from .benchmark import accuracy_distance, engineering_accuracy, error_consistency
 
-benchmark_registry["Scialom2024_rgbBehavioralAccuracyDistance"] = lambda: accuracy_distance("rgb")
-benchmark_registry["Scialom2024_contoursBehavioralAccuracyDistance"] = lambda: accuracy_distance("contours")
-benchmark_registry["Scialom2024_phosphenes-12BehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-12")
-benchmark_registry["Scialom2024_phosphenes-16BehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-16")
-benchmark_registry["Scialom2024_phosphenes-21BehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-21")
-benchmark_registry["Scialom2024_phosphenes-27BehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-27")
-benchmark_registry["Scialom2024_phosphenes-35BehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-35")
-benchmark_registry["Scialom2024_phosphenes-46BehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-46")
-benchmark_registry["Scialom2024_phosphenes-59BehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-59")
-benchmark_registry["Scialom2024_phosphenes-77BehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-77")
-benchmark_registry["Scialom2024_phosphenes-100BehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-100")
-benchmark_registry["Scialom2024_segments-12BehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-12")
-benchmark_registry["Scialom2024_segments-16BehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-16")
-benchmark_registry["Scialom2024_segments-21BehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-21")
-benchmark_registry["Scialom2024_segments-27BehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-27")
-benchmark_registry["Scialom2024_segments-35BehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-35")
-benchmark_registry["Scialom2024_segments-46BehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-46")
-benchmark_registry["Scialom2024_segments-59BehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-59")
-benchmark_registry["Scialom2024_segments-77BehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-77")
-benchmark_registry["Scialom2024_segments-100BehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-100")
-benchmark_registry["Scialom2024_phosphenes-allBehavioralErrorConsistency"] = lambda: error_consistency("phosphenes-all")
-benchmark_registry["Scialom2024_segments-allBehavioralErrorConsistency"] = lambda: error_consistency("segments-all")
-benchmark_registry["Scialom2024_phosphenes-allBehavioralAccuracyDistance"] = lambda: accuracy_distance("phosphenes-all")
-benchmark_registry["Scialom2024_segments-allBehavioralAccuracyDistance"] = lambda: accuracy_distance("segments-all")
-benchmark_registry["Scialom2024_rgbEngineeringAccuracy"] = lambda: engineering_accuracy("rgb")
-benchmark_registry["Scialom2024_contoursEngineeringAccuracy"] = lambda: engineering_accuracy("contours")
-benchmark_registry["Scialom2024_phosphenes-12EngineeringAccuracy"] = lambda: engineering_accuracy("phosphenes-12")
-benchmark_registry["Scialom2024_phosphenes-16EngineeringAccuracy"] = lambda: engineering_accuracy("phosphenes-16")
-benchmark_registry["Scialom2024_phosphenes-21EngineeringAccuracy"] = lambda: engineering_accuracy("phosphenes-21")
-benchmark_registry["Scialom2024_phosphenes-27EngineeringAccuracy"] = lambda: engineering_accuracy("phosphenes-27")
-benchmark_registry["Scialom2024_phosphenes-35EngineeringAccuracy"] = lambda: engineering_accuracy("phosphenes-35")
-benchmark_registry["Scialom2024_phosphenes-46EngineeringAccuracy"] = lambda: engineering_accuracy("phosphenes-46")
-benchmark_registry["Scialom2024_phosphenes-59EngineeringAccuracy"] = lambda: engineering_accuracy("phosphenes-59")
-benchmark_registry["Scialom2024_phosphenes-77EngineeringAccuracy"] = lambda: engineering_accuracy("phosphenes-77")
-benchmark_registry["Scialom2024_phosphenes-100EngineeringAccuracy"] = lambda: engineering_accuracy("phosphenes-100")
-benchmark_registry["Scialom2024_segments-12EngineeringAccuracy"] = lambda: engineering_accuracy("segments-12")
-benchmark_registry["Scialom2024_segments-16EngineeringAccuracy"] = lambda: engineering_accuracy("segments-16")
-benchmark_registry["Scialom2024_segments-21EngineeringAccuracy"] = lambda: engineering_accuracy("segments-21")
-benchmark_registry["Scialom2024_segments-27EngineeringAccuracy"] = lambda: engineering_accuracy("segments-27")
-benchmark_registry["Scialom2024_segments-35EngineeringAccuracy"] = lambda: engineering_accuracy("segments-35")
-benchmark_registry["Scialom2024_segments-46EngineeringAccuracy"] = lambda: engineering_accuracy("segments-46")
-benchmark_registry["Scialom2024_segments-59EngineeringAccuracy"] = lambda: engineering_accuracy("segments-59")
-benchmark_registry["Scialom2024_segments-77EngineeringAccuracy"] = lambda: engineering_accuracy("segments-77")
-benchmark_registry["Scialom2024_segments-100EngineeringAccuracy"] = lambda: engineering_accuracy("segments-100")
+PARTS = ("12", "16", "21", "27", "35", "46", "59", "77", "100")  # percent of the elements that are drawn
+
+for name in ("rgb", "contours"):
+    benchmark_registry[f"Scialom2024_{name}BehavioralAccuracyDistance"] = partial(accuracy_distance, name)
+    benchmark_registry[f"Scialom2024_{name}EngineeringAccuracy"] = partial(engineering_accuracy, name)
+for kind in ("phosphenes", "segments"):
+    for part in PARTS:
+        benchmark_registry[f"Scialom2024_{kind}-{part}BehavioralAccuracyDistance"] = partial(
+            accuracy_distance, f"{kind}-{part}"
+        )
+        benchmark_registry[f"Scialom2024_{kind}-{part}EngineeringAccuracy"] = partial(
+            engineering_accuracy, f"{kind}-{part}"
+        )
+    benchmark_registry[f"Scialom2024_{kind}-allBehavioralErrorConsistency"] = partial(error_consistency, f"{kind}-all")
+    benchmark_registry[f"Scialom2024_{kind}-allBehavioralAccuracyDistance"] = partial(accuracy_distance, f"{kind}-all")

@@ -31,79 +31,35 @@ stimulus_set_registry["Zerbe2026_fmri_persubject_stim_full"] = lambda: load_stim
     "Zerbe2026_fmri_persubject_stim_full"
 )
 
-data_registry["Zerbe2026_fmri_full_sub-01"] = BUCKET.assembly(
-    "LAION_fMRI_full_sub-01_Assembly",
-    sha1="5d928ad1b170fa2fa58bcf1215ba60c4dd389ef4",
-    version_id="ZN0QBmAbna8F1mqabGMEWNlhSHqclRkj",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
+SHARED = (  # subject, digest and version of the images that all saw
+    ("sub-01", "5d928ad1b170fa2fa58bcf1215ba60c4dd389ef4", "ZN0QBmAbna8F1mqabGMEWNlhSHqclRkj"),
+    ("sub-03", "ecff27ddc4dc0a75cfbcc719b91c3739c1ba2bb1", "vq6BErgrj2e6SMQdfxfwh0XVLd.FsxCX"),
+    ("sub-05", "c446c8a6c67de21e749469a092fd02994d2be01e", "Tzl5F826dIUNG7jGY8soR07zJ0DC3ffZ"),
+    ("sub-06", "912aec9934c7b2daafb4d3927db895363b9eb0c1", "2FaJ3bLhgR_XDDERM38RwzTFfc8e3YqM"),
+    ("sub-07", "e16a456229427eb876b7ee85e0019570130fc4f0", "HGT8RP0IbkFFeG7KI.oifhOSm3YlD1yD"),
 )
-data_registry["Zerbe2026_fmri_full_sub-03"] = BUCKET.assembly(
-    "LAION_fMRI_full_sub-03_Assembly",
-    sha1="ecff27ddc4dc0a75cfbcc719b91c3739c1ba2bb1",
-    version_id="vq6BErgrj2e6SMQdfxfwh0XVLd.FsxCX",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
-)
-data_registry["Zerbe2026_fmri_full_sub-05"] = BUCKET.assembly(
-    "LAION_fMRI_full_sub-05_Assembly",
-    sha1="c446c8a6c67de21e749469a092fd02994d2be01e",
-    version_id="Tzl5F826dIUNG7jGY8soR07zJ0DC3ffZ",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
-)
-data_registry["Zerbe2026_fmri_full_sub-06"] = BUCKET.assembly(
-    "LAION_fMRI_full_sub-06_Assembly",
-    sha1="912aec9934c7b2daafb4d3927db895363b9eb0c1",
-    version_id="2FaJ3bLhgR_XDDERM38RwzTFfc8e3YqM",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
-)
-data_registry["Zerbe2026_fmri_full_sub-07"] = BUCKET.assembly(
-    "LAION_fMRI_full_sub-07_Assembly",
-    sha1="e16a456229427eb876b7ee85e0019570130fc4f0",
-    version_id="HGT8RP0IbkFFeG7KI.oifhOSm3YlD1yD",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
+PER_SUBJECT = (  # likewise, with those that only this subject saw
+    ("sub-01", "827781fe183ee1744f968517c1ea5afbe7860d4b", "ZMebfDS6bT7DjDqKcuHmOu9DlRbPstk6"),
+    ("sub-03", "f699b3aeb168a5a6f57a48704bdb03b0103d34d3", "KFwyIrU_1hqbPY64iKxE1CWvAHRmLaL2"),
+    ("sub-05", "73a1ee4f85c41c1c30f771a46396a91c73a85b6c", "As0uxDjHTzjtnGSjEVxBqnIEdK0zHq0d"),
+    ("sub-06", "1d7a43878a05787c048696c023575850e0b2ba3b", "rCLfMcMoYoyeVu.6meVUzfNEzWkfV8yJ"),
+    ("sub-07", "5c2d025d41f4befa449eca2b390dff1ab2f29821", "z1fAn.bLXyrw_PSoFz458m19hN8vOfW_"),
 )
 
-data_registry["Zerbe2026_fmri_persubject_full_sub-01"] = BUCKET.assembly(
-    "LAION_fMRI_persubject_sub-01_Assembly",
-    sha1="827781fe183ee1744f968517c1ea5afbe7860d4b",
-    version_id="ZMebfDS6bT7DjDqKcuHmOu9DlRbPstk6",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
-    prepare=partial(without_trials, subject="sub-01"),
-)
-data_registry["Zerbe2026_fmri_persubject_full_sub-03"] = BUCKET.assembly(
-    "LAION_fMRI_persubject_sub-03_Assembly",
-    sha1="f699b3aeb168a5a6f57a48704bdb03b0103d34d3",
-    version_id="KFwyIrU_1hqbPY64iKxE1CWvAHRmLaL2",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
-    prepare=partial(without_trials, subject="sub-03"),
-)
-data_registry["Zerbe2026_fmri_persubject_full_sub-05"] = BUCKET.assembly(
-    "LAION_fMRI_persubject_sub-05_Assembly",
-    sha1="73a1ee4f85c41c1c30f771a46396a91c73a85b6c",
-    version_id="As0uxDjHTzjtnGSjEVxBqnIEdK0zHq0d",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
-    prepare=partial(without_trials, subject="sub-05"),
-)
-data_registry["Zerbe2026_fmri_persubject_full_sub-06"] = BUCKET.assembly(
-    "LAION_fMRI_persubject_sub-06_Assembly",
-    sha1="1d7a43878a05787c048696c023575850e0b2ba3b",
-    version_id="rCLfMcMoYoyeVu.6meVUzfNEzWkfV8yJ",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
-    prepare=partial(without_trials, subject="sub-06"),
-)
-data_registry["Zerbe2026_fmri_persubject_full_sub-07"] = BUCKET.assembly(
-    "LAION_fMRI_persubject_sub-07_Assembly",
-    sha1="5c2d025d41f4befa449eca2b390dff1ab2f29821",
-    version_id="z1fAn.bLXyrw_PSoFz458m19hN8vOfW_",
-    stimuli="Zerbe2026_fmri_stim_full",
-    merge_stimulus_set_meta=False,
-    prepare=partial(without_trials, subject="sub-07"),
-)
+for subject, sha1, version_id in SHARED:
+    data_registry[f"Zerbe2026_fmri_full_{subject}"] = BUCKET.assembly(
+        f"LAION_fMRI_full_{subject}_Assembly",
+        sha1=sha1,
+        version_id=version_id,
+        stimuli="Zerbe2026_fmri_stim_full",
+        merge_stimulus_set_meta=False,
+    )
+for subject, sha1, version_id in PER_SUBJECT:
+    data_registry[f"Zerbe2026_fmri_persubject_full_{subject}"] = BUCKET.assembly(
+        f"LAION_fMRI_persubject_{subject}_Assembly",
+        sha1=sha1,
+        version_id=version_id,
+        stimuli="Zerbe2026_fmri_stim_full",
+        merge_stimulus_set_meta=False,
+        prepare=partial(without_trials, subject=subject),
+    )

@@ -25,46 +25,22 @@ BIBTEX = """@article{majajhong2015simple,
 }"""
 
 
-data_registry["MajajHong2015"] = BUCKET.assembly(
-    "dicarlo.MajajHong2015", sha1="bf8f8d01010d727e3db3f85a9bd5f95f9456b7ec", stimuli="hvm"
+ASSEMBLIES = (  # name, digest, stimuli
+    ("MajajHong2015", "bf8f8d01010d727e3db3f85a9bd5f95f9456b7ec", "hvm"),
+    ("MajajHong2015.temporal", "4c5cfe25ad53162c5c716d64004de269162eff38", "hvm"),
+    ("MajajHong2015.temporal-10ms", "3a43db05db722b456d156f53b7215413c994e5b5", "hvm"),
+    ("MajajHong2015.public", "13d28ca0ce88ee550b54db3004374ae19096e9b9", "hvm-public"),
+    ("MajajHong2015.private", "7a40d16148d6f82939155f0bd976d310857fb156", "hvm-private"),
+    ("MajajHong2015.temporal.public", "093ac35b3e8464c676d24cf38238415d4d6a9448", "hvm-public"),
+    ("MajajHong2015.temporal.private", "804ea9e7c08ae9ab7a7d705c9c7e68582750e2ea", "hvm-private"),
+)
+STIMULI = (  # name, digests of table and archive
+    ("hvm", "a56f55205904d5fb5ead4d0dc7bfad5cc4083b94", "6fd5080deccfb061699909ffcb86a26209516811"),
+    ("hvm-public", "5ca7a3da00d8e9c694a9cd725df5ba0ad6d735af", "8aa44e038d7b551efa8077467622f9d48d72e473"),
+    ("hvm-private", "6ff4981722fa05feb73a2bd26bbbba8b50dc29a6", "d7b1ca1876dad87e15b0242b4c82c0203ff3cbd3"),
 )
 
-data_registry["MajajHong2015.temporal"] = BUCKET.assembly(
-    "dicarlo.MajajHong2015.temporal", sha1="4c5cfe25ad53162c5c716d64004de269162eff38", stimuli="hvm"
-)
-
-data_registry["MajajHong2015.temporal-10ms"] = BUCKET.assembly(
-    "dicarlo.MajajHong2015.temporal-10ms", sha1="3a43db05db722b456d156f53b7215413c994e5b5", stimuli="hvm"
-)
-
-data_registry["MajajHong2015.public"] = BUCKET.assembly(
-    "dicarlo.MajajHong2015.public", sha1="13d28ca0ce88ee550b54db3004374ae19096e9b9", stimuli="hvm-public"
-)
-
-data_registry["MajajHong2015.private"] = BUCKET.assembly(
-    "dicarlo.MajajHong2015.private", sha1="7a40d16148d6f82939155f0bd976d310857fb156", stimuli="hvm-private"
-)
-
-data_registry["MajajHong2015.temporal.public"] = BUCKET.assembly(
-    "dicarlo.MajajHong2015.temporal.public", sha1="093ac35b3e8464c676d24cf38238415d4d6a9448", stimuli="hvm-public"
-)
-
-data_registry["MajajHong2015.temporal.private"] = BUCKET.assembly(
-    "dicarlo.MajajHong2015.temporal.private", sha1="804ea9e7c08ae9ab7a7d705c9c7e68582750e2ea", stimuli="hvm-private"
-)
-
-stimulus_set_registry["hvm"] = BUCKET.stimuli(
-    "hvm", csv_sha1="a56f55205904d5fb5ead4d0dc7bfad5cc4083b94", zip_sha1="6fd5080deccfb061699909ffcb86a26209516811"
-)
-
-stimulus_set_registry["hvm-public"] = BUCKET.stimuli(
-    "hvm-public",
-    csv_sha1="5ca7a3da00d8e9c694a9cd725df5ba0ad6d735af",
-    zip_sha1="8aa44e038d7b551efa8077467622f9d48d72e473",
-)
-
-stimulus_set_registry["hvm-private"] = BUCKET.stimuli(
-    "hvm-private",
-    csv_sha1="6ff4981722fa05feb73a2bd26bbbba8b50dc29a6",
-    zip_sha1="d7b1ca1876dad87e15b0242b4c82c0203ff3cbd3",
-)
+for name, sha1, stimuli in ASSEMBLIES:
+    data_registry[name] = BUCKET.assembly(f"dicarlo.{name}", sha1=sha1, stimuli=stimuli)
+for name, csv_sha1, zip_sha1 in STIMULI:
+    stimulus_set_registry[name] = BUCKET.stimuli(name, csv_sha1=csv_sha1, zip_sha1=zip_sha1)

@@ -26,18 +26,12 @@ BIBTEX = """@article{marques2021multiscale,
   volume={33}, pages={13073--13087}, year={2020}
 }"""
 
-ASSEMBLIES = (  # laboratory, name, digest, stimuli
-    ("movshon", "Cavanaugh2002a", "d4b24f4bbf8a14138a8e98391ab03796c2c05e7d", "Marques2020_size"),
-    (
-        "movshon",
-        "FreemanZiemba2013_V1_properties",
-        "e665522d9a32e6cd6c3ebc61ff65fd3899c8d3e6",
-        "FreemanZiemba2013_properties",
-    ),
-    ("devalois", "DeValois1982a", "8f4fd70e987c3c566b5b6c6bf15ef27637618b2c", "Marques2020_orientation"),
-    ("devalois", "DeValois1982b", "611176eefdac09feaa4c07f081784c24067629e1", "Marques2020_spatial_frequency"),
-    ("shapley", "Ringach2002", "0f3e19140bd9f930109879a38e574471d9576cf5", "Marques2020_orientation"),
-    ("schiller", "Schiller1976c", "58daa02ba2680e75dcb11b37eb6085c4afb6576e", "Marques2020_spatial_frequency"),
+ASSEMBLIES = (  # name, packaged name, digest, stimuli
+    ("Cavanaugh2002a", "movshon.Cavanaugh2002a", "d4b24f4bbf8a14138a8e98391ab03796c2c05e7d", "size"),
+    ("DeValois1982a", "devalois.DeValois1982a", "8f4fd70e987c3c566b5b6c6bf15ef27637618b2c", "orientation"),
+    ("DeValois1982b", "devalois.DeValois1982b", "611176eefdac09feaa4c07f081784c24067629e1", "spatial_frequency"),
+    ("Ringach2002", "shapley.Ringach2002", "0f3e19140bd9f930109879a38e574471d9576cf5", "orientation"),
+    ("Schiller1976c", "schiller.Schiller1976c", "58daa02ba2680e75dcb11b37eb6085c4afb6576e", "spatial_frequency"),
 )
 STIMULI = (  # name, digests of table and archive
     ("blank", "c02d44b0d3e157b29c6b96c5c5a478a8b37dc70b", "5c4eef94691d6d63f8b1610918728b8531fc861e"),
@@ -47,10 +41,16 @@ STIMULI = (  # name, digests of table and archive
     ("size", "0fd0aeea8fa6ff2b30ee9a6a684d4600590d631f", "11122de2784218b7dd4cd0b557e62583ca7ee283"),
 )
 
-for laboratory, name, sha1, stimuli in ASSEMBLIES:
+for name, packaged, sha1, stimuli in ASSEMBLIES:
     data_registry[name] = BUCKET.assembly(
-        f"{laboratory}.{name}", sha1=sha1, stimuli=stimuli, merge_stimulus_set_meta=False
+        packaged, sha1=sha1, stimuli=f"Marques2020_{stimuli}", merge_stimulus_set_meta=False
     )
+data_registry["FreemanZiemba2013_V1_properties"] = BUCKET.assembly(
+    "movshon.FreemanZiemba2013_V1_properties",
+    sha1="e665522d9a32e6cd6c3ebc61ff65fd3899c8d3e6",
+    stimuli="FreemanZiemba2013_properties",
+    merge_stimulus_set_meta=False,
+)
 for name, csv_sha1, zip_sha1 in STIMULI:
     stimulus_set_registry[f"Marques2020_{name}"] = BUCKET.stimuli(
         f"Marques2020_{name}", csv_sha1=csv_sha1, zip_sha1=zip_sha1
