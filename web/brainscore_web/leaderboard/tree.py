@@ -134,14 +134,8 @@ def _root(nodes: list[Node], place: int) -> str:
 
 
 def top_of(nodes: list[Node]) -> list[int]:
-    """Return the nodes whose columns a page needs at once: two levels, and the averages of the third."""
-
-    def is_top(node: Node) -> bool:
-        if node.depth == 1 and nodes[node.parent].identifier == "other":
-            return not node.leaf or node.parent == 0  # if nothing else has scores
-        return node.depth < 2 or (node.depth == 2 and not node.leaf)
-
-    return [place for place, node in enumerate(nodes) if is_top(node)]
+    """Return the nodes whose columns a page needs at once: averages of three levels, and leaves of the first root."""
+    return [place for place, node in enumerate(nodes) if (node.parent <= 0 if node.leaf else node.depth < 3)]
 
 
 def slugs(identifiers: Iterable[str]) -> dict[str, str]:

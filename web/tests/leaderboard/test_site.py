@@ -55,6 +55,7 @@ def test_all_lists_are_in_the_order_of_models_and_nodes(source, made, tmp_path, 
             if record is not None and row[at] != "s":
                 assert detail["reason"][at]
     assert (tmp_path / "site/data/columns" / f"{nodes['slug'][board['top'][0]]}.js").exists() is False
+    assert {nodes["parent"][place] for place in board["top"] if nodes["leaf"][place]} <= {0}
 
 
 def test_a_record_under_another_name_of_a_model_is_on_its_row(records, source, made, tmp_path, read):
