@@ -453,6 +453,7 @@ def test_pages_of_models_and_averages_follow_how_missing_scores_count(folder, bo
     page.wait_for_function(f"document.getElementById('missing').value === '{before}'")
 
     page = ready(open_page(f"{folder.as_uri()}/benchmarks/average.html#missing={word}"))
+    page.evaluate("BrainScore.longTables.show()")
     values = sorted((tree["0"].value for tree in trees if not tree["0"].is_missing), reverse=True)
     cells = page.locator("#rows-scores td:nth-child(3)").all_inner_texts()
     assert [text.split()[-1] for text in cells] == [f"{value:.3f}" for value in values]
@@ -752,6 +753,50 @@ def test_every_kind_of_page_opens_at_the_size_of_the_published_board(tmp_path, s
         assert page.locator("svg.chart").count() >= number, path
     page = open_page(f"{address}index.html#open=V1")
     page.wait_for_function("document.querySelectorAll('#rows td.score .value').length > 100")
+
+
+@pytest.fixture(scope="module")
+def long_pages(tmp_path_factory):
+    """Return the address of the page of a benchmark of 90 models, and those of its rows."""
+    made, base = MadeUp.of("90x2", seed=1), tmp_path_factory.mktemp("long")
+    (base / "records").mkdir()
+    made.write(base / "records")
+    build(FolderSource(base / "records"), made.catalogue, base / "site")
+    page = next((base / "site/benchmarks").glob("*-*.html"))
+    table = re.search(r'<table class="facts-table scores">.*?</table>', page.read_text(), re.DOTALL)[0]
+    return page.as_uri(), re.findall(r'href="\.\./models/([^"]+)"', table)
+
+
+@pytest.mark.parametrize("need", ["scroll", "walk", "search", "search by the menu", "print"])
+def test_rows_of_a_long_table_are_in_the_page_once_they_are_needed(long_pages, open_page, need):
+    address, models = long_pages
+    page = ready(open_page(address))
+    links, details = page.locator("table.scores tbody a"), page.locator("details", has_text="with reasons").first
+    assert links.count() == 60 < len(models)
+    assert page.locator("table.scores").get_attribute("aria-rowcount") == str(len(models) + 1)
+    {
+        "scroll": lambda: page.locator(".table-room.tall").first.evaluate("(it) => it.scrollTo(0, 200)"),
+        "walk": lambda: page.locator(".table-room.tall").first.focus(),
+        "search": lambda: page.keyboard.press("Control+f"),
+        "search by the menu": lambda: page.evaluate("dispatchEvent(new Event('blur'))"),
+        "print": lambda: page.evaluate("dispatchEvent(new Event('beforeprint'))"),
+    }[need]()
+    page.wait_for_function("(n) => document.querySelectorAll('table.scores tbody a').length === n", len(models))
+    assert [link.get_attribute("href").removeprefix("../models/") for link in links.all()] == models
+    if need in ("scroll", "walk"):
+        assert details.locator("tbody tr").count() == 0
+        details.locator("summary").click()
+    page.wait_for_function("(n) => document.querySelectorAll('details tbody a').length === n", 90 - len(models))
+
+
+def test_rows_by_another_rule_are_there_once(long_pages, open_page):
+    page = ready(open_page(re.sub(r"[^/]+$", "average.html", long_pages[0]) + "#missing=left-out"))
+    rows = page.locator("#rows-scores tr")
+    assert rows.count() == 60
+    page.evaluate("BrainScore.longTables.show()")
+    scored = page.evaluate("BrainScore.column(0).value.filter((value) => value !== null).length")
+    assert rows.count() == scored > 60
+    assert len({*page.locator("#rows-scores a").all_inner_texts()}) == scored
 
 
 SHIFTS = """globalThis.shift = 0;

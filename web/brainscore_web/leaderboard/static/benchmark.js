@@ -36,11 +36,13 @@
     const scored = places.filter((at) => column.value[at] !== null).sort((a, b) => column.value[b] - column.value[a]);
     const without = places.filter((at) => column.value[at] === null);
     const rowsOf = (ats) => ats.map((at) => BrainScore.rows.ofAverage(column, at));
+    BrainScore.longTables.show();
     document.getElementById("rows-scores").replaceChildren(...rowsOf(scored));
     document.getElementById("rows-without").replaceChildren(...rowsOf(without));
     document.querySelector("section:has(#without)").hidden = !without.length;
     document.getElementById("n-without").textContent = `${without.length} model${without.length === 1 ? "" : "s"}, with reasons`;
     document.querySelector(".tile-value").textContent = format.count(scored.length);
+    BrainScore.longTables.shorten();
   }
 
   function draw(column, { node, slug }) {

@@ -35,6 +35,7 @@
   /** Write the averages of the page by the choice of missing scores. */
   async function followRule(board, place) {
     const { nodes, columns, top } = board;
+    BrainScore.longTables.show();
     const written = [...document.querySelectorAll("tr[data-average]")];
     const nodesOf = written.map((row) => Number(row.dataset.average));
     const loaded = new Map(await Promise.all(nodesOf.map(async (node) => [node, await BrainScore.loadColumn(node)])));
@@ -46,6 +47,7 @@
       const rank = column.value[place] === null ? [BrainScore.REASONS[column.code[place]]] : ["rank ", ...BrainScore.rows.rank(column, place)];
       tile.querySelector(".tile-detail").replaceChildren(element("span", {}, rank));
     });
+    BrainScore.longTables.shorten();
   }
 
   async function distribution(board, place) {
