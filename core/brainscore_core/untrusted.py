@@ -147,9 +147,14 @@ def parse(data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> object:
 
 
 def _n_keys(content: object) -> int:
-    inside = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
-    n_deeper = sum([_n_keys(value) for value in inside if isinstance(value, (dict, list))])
-    return n_deeper + (len(content) if isinstance(content, dict) else 0)
+    n_keys, values = 0, [content]
+    for value in values:  # which grow
+        if type(value) is dict:
+            n_keys += len(value)
+            values += value.values()
+        elif type(value) is list:
+            values += value
+    return n_keys
 
 
 def checked(kind: TypeAdapter[Read], content: object, what: str) -> Read:

@@ -21,8 +21,6 @@ from brainscore_core.statistics.sketch import WIDTH, sketch_arrays
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from brainscore_core.statistics.averages import Missing
-
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
     Places = npt.NDArray[np.intp]
@@ -104,6 +102,19 @@ class ModelScores:
             apart=np.where(places, self.total, self.apart),
         )
 
+    def only(self, places: Bools) -> ModelScores:
+        """Forget the scores of all models but some."""
+        return replace(
+            self,
+            value=np.where(places, self.value, np.nan),
+            error=np.where(places, self.error, np.nan),
+            df=np.where(places, self.df, np.inf),
+            scale=np.where(places[:, None], self.scale, 0.0),
+            matched=self.matched & places,
+            is_bound=self.is_bound & places,
+            **{name: np.where(places, getattr(self, name), 0.0) for name in ("apart", "total", "spread")},
+        )
+
     def intervals(self, level: float = LEVEL) -> Floats:
         """Return value ± error times the quantile of Student's t, shape (n_models, 2); NaN without an error."""
         from scipy.special import stdtrit  # heavy: SciPy
@@ -127,13 +138,9 @@ class ModelScores:
 
 
 class MeanOfScores:
-    """The mean over a node's children, added one at a time as each takes many megabytes.
+    """The mean over a node's children, added one at a time as each takes many megabytes."""
 
-    `missing` is as for `brainscore_core.statistics.averages.average_tree`.
-    """
-
-    def __init__(self, n_models: int, missing: Missing = "zero") -> None:
-        self._missing = missing
+    def __init__(self, n_models: int) -> None:
         self._values: list[Floats] = []
         self._buckets = np.zeros((n_models, 3, WIDTH))
         self._sums = {name: np.zeros(n_models) for name in ("apart", "total", "spread")}
@@ -156,20 +163,20 @@ class MeanOfScores:
         self._n_apart[places] += scores.apart > 0
         self._unknown[places] |= np.isfinite(scores.value) & ~np.isfinite(scores.error)
 
-    def result(self, places: Places) -> ModelScores:
-        """Return the mean of the models at some places."""
+    def result(self, places: Places, *, left_out: bool = False) -> ModelScores:
+        """Return the mean of the models at some places; missing scores count as 0 unless `left_out`."""
         values = np.array(self._values)[:, places]
         n_present = np.isfinite(values).sum(axis=0)
-        present = n_present == len(values) if self._missing == "complete" else n_present > 0
-        n = np.maximum(n_present, 1) if self._missing == "left out" else np.full(len(places), len(values))
+        present = n_present > 0
+        n = np.maximum(n_present, 1) if left_out else np.full(len(places), len(values))
         sums = [math.fsum(column) for column in np.nan_to_num(values).T.tolist()]
         value = np.where(present, np.array(sums) / n, np.nan)
         apart, total, spread = (np.where(present, of[places] / n, 0.0) for of in self._sums.values())
         unknown, freedom = self._unknown[places], self._freedom[places]
         matched = self._matched[places] & ~unknown & present
-        buckets = self._buckets[places] / n[:, None, None]
-        buckets[~matched] = 0.0
-        moments = np.vecdot(buckets, buckets)
+        buckets = self._buckets[places]
+        scale = np.repeat(np.where(matched, 1 / n, 0.0)[:, None], 3, axis=1)
+        moments = np.vecdot(buckets, buckets) * scale**2
         error = np.where(unknown | ~present, np.nan, np.sqrt(_variance(moments)) + apart)
         with np.errstate(divide="ignore", invalid="ignore"):
             df = np.where(spread > 0, (total / spread) ** 2, np.inf)
@@ -177,7 +184,6 @@ class MeanOfScores:
             stimuli, units = freedom[place].tolist()
             exact = satterthwaite(moments[place].tolist(), (stimuli, units), float(error[place]) ** 2)
             df[place] = exact if math.isfinite(exact) else df[place]
-        scale = np.ones((len(places), 3))
         is_bound = self._is_bound[places] | (self._n_apart[places] + matched > 1) & (apart > 0)
         is_bound &= np.isfinite(error)
         return ModelScores(value, error, df, buckets, scale, freedom, matched, is_bound, apart, total, spread)

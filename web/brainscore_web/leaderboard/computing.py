@@ -5,18 +5,19 @@ Details and errors of pairs of models go to files in a scratch folder.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_core.records.record import ScoreRecord
-from brainscore_core.statistics.averages import Missing
 from brainscore_core.statistics.model_scores import MeanOfScores, ModelScores
 from brainscore_web.leaderboard.columns import Column, Leaf, column_of_average, column_of_records
 from brainscore_web.leaderboard.pairs import BLOCK, Codes, encode, tiles
@@ -24,14 +25,13 @@ from brainscore_web.leaderboard.sources import Source, pair_of
 from brainscore_web.leaderboard.tree import UNAVERAGED, Node, tree_of
 
 if TYPE_CHECKING:
+    from brainscore_core.statistics.averages import Missing
     from brainscore_core.statistics.joint_errors import JointErrors
     from brainscore_web.leaderboard.catalogue import Catalogue
+    from brainscore_web.leaderboard.data_files import Layers
     from brainscore_web.leaderboard.workers import Workers
 
 __all__ = ["ComputedBoard", "Scratch", "compute"]
-
-
-_RULES: tuple[Missing, ...] = get_args(Missing)
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,18 @@ class Scratch:
         """Write the details of a benchmark."""
         self._file(identifier, "details").write_bytes(pickle.dumps(details, pickle.HIGHEST_PROTOCOL))
 
+    def put_rows(self, node: int, rows: Sequence[bytes]) -> None:
+        """Write the row of a node, at its place on the board, on the page of each model."""
+        np.array([len(row) for row in rows], dtype=np.int64).tofile(self.folder / f"{node}.lengths")
+        (self.folder / f"{node}.rows").write_bytes(b"".join(rows))
+
+    def rows(self, node: int, models: range) -> list[bytes]:
+        """Return these rows of some models."""
+        lengths = np.fromfile(self.folder / f"{node}.lengths", np.int64, models.stop).tolist()
+        with (self.folder / f"{node}.rows").open("rb") as stream:
+            stream.seek(sum(lengths[: models.start]))
+            return [stream.read(lengths[model]) for model in models]
+
     def details(self, identifier: str) -> dict[str, list[Any]]:
         """Return the details of a benchmark; empty without records."""
         file = self._file(identifier, "details")
@@ -82,6 +94,15 @@ class ComputedBoard:
     columns: dict[str, Column] = field(default_factory=dict)
     averages: dict[str, dict[Missing, Column]] = field(default_factory=dict)
     leaves: dict[str, Leaf] = field(default_factory=dict)
+    layers: Layers = field(default_factory=dict)
+
+    def add(self, name: str, column: Column, leaf: Leaf) -> None:
+        """Add a benchmark; its layers are counted, since those of all records take much memory."""
+        for model, of_regions in zip(column.models, leaf.layers, strict=True):
+            for region, entry in (of_regions or {}).items():
+                of_region = self.layers.setdefault(model, {}).setdefault(region, {})
+                of_region.setdefault(entry["layer"], {**entry, "n": 0})["n"] += 1
+        self.columns[name], self.leaves[name] = column, dataclasses.replace(leaf, layers=[])
 
     def place(self, catalogue: Catalogue) -> list[Node]:
         """Return the nodes of the board; only benchmarks with a score count."""
@@ -117,10 +138,11 @@ def compute(
     averages = _Averages(nodes, board.scratch, workers)
     for place, (column, leaf, scores) in zip(leaves, workers.map(_compute_leaf, tasks), strict=True):
         name = nodes[place].identifier
-        board.columns[name], board.leaves[name] = column, leaf
+        board.add(name, column, leaf)
         averages.start(place)
         if "s" in column.code and not leaf.facts["simulated"]:
-            averages.add(_Part(column.models, dict.fromkeys(_RULES, scores), column.missing, 1))
+            part = _Part(column.models, scores, column.missing, 1)
+            averages.add(part, part)
     board.averages = averages.finish()
     board.columns |= {name: of_rules.pop("zero") for name, of_rules in board.averages.items()}
     return board
@@ -155,7 +177,7 @@ def _records(task: _LeafTask, problems: list[str]) -> Iterator[tuple[str, ScoreR
 @dataclass(frozen=True)
 class _Part:
     models: tuple[str, ...]
-    scores: dict[Missing, ModelScores]
+    scores: ModelScores
     missing: Sequence[int]
     n_below: int
 
@@ -166,7 +188,7 @@ class _Averages:
     def __init__(self, nodes: list[Node], scratch: Scratch, workers: Workers) -> None:
         self._nodes, self._scratch, self._workers = nodes, scratch, workers
         self._open: list[tuple[int, _Mean]] = []
-        self._futures: dict[str, Future[dict[Missing, Column]]] = {}
+        self._futures: dict[str, list[Future[dict[Missing, Column]]]] = {}
 
     def start(self, leaf: int) -> None:
         """Open the nodes above a leaf, and finish all others."""
@@ -179,55 +201,75 @@ class _Averages:
             self._close()
         self._open += [(place, _Mean(self._scratch.position)) for place in path[len(self._open) :]]
 
-    def add(self, part: _Part) -> None:
+    def add(self, zero: _Part, left_out: _Part) -> None:
+        """Add a node to the average above it: its scores if missing ones count as 0, and if they are left out."""
         if self._open and self._nodes[self._open[0][0]].identifier not in UNAVERAGED:
-            self._open[-1][1].add(part)
+            self._open[-1][1].add(zero, left_out)
 
     def _close(self) -> None:
+        for future in next(reversed(self._futures.values()), ()):
+            future.result()  # influences take many megabytes: those of one average wait at a time
         place, mean = self._open.pop()
-        part = mean.result()
-        if part is None:
+        parts = mean.result()
+        if parts is None:
             return
         name = self._nodes[place].identifier
-        self._futures[name] = self._workers.submit(_compute_average, name, part, self._scratch)
-        self.add(part)
+        self._futures[name] = [
+            self._workers.submit(_compute_zero, name, parts[0], self._scratch),
+            self._workers.submit(_compute_left_out, parts[1]),
+        ]
+        self.add(*parts)
 
     def finish(self) -> dict[str, dict[Missing, Column]]:
         while self._open:
             self._close()
-        return {name: future.result() for name, future in self._futures.items()}
+        return {
+            name: {rule: column for future in futures for rule, column in future.result().items()}
+            for name, futures in self._futures.items()
+        }
 
 
 class _Mean:
     def __init__(self, position: Mapping[str, int]) -> None:
         self._position = position
-        self._means = {rule: MeanOfScores(len(position), rule) for rule in _RULES}
+        self._zero = self._left_out = MeanOfScores(len(position))  # one until a child is an average
         self._present = np.zeros(len(position), dtype=bool)
         self._missing = np.zeros(len(position), dtype=int)
         self._n_below = 0
 
-    def add(self, part: _Part) -> None:
-        places = np.array([self._position[model] for model in part.models], dtype=np.intp)
-        for rule, scores in part.scores.items():
-            self._means[rule].add(places, scores)
+    def add(self, zero: _Part, left_out: _Part) -> None:
+        places = np.array([self._position[model] for model in zero.models], dtype=np.intp)
+        if left_out is not zero and self._left_out is self._zero:
+            self._left_out = copy.deepcopy(self._zero)
+        self._zero.add(places, zero.scores)
+        if self._left_out is not self._zero:
+            self._left_out.add(places, left_out.scores)
         self._present[places] = True
-        self._missing += part.n_below
-        self._missing[places] += np.array(part.missing) - part.n_below
-        self._n_below += part.n_below
+        self._missing += zero.n_below
+        self._missing[places] += np.array(zero.missing) - zero.n_below
+        self._n_below += zero.n_below
 
-    def result(self) -> _Part | None:
+    def result(self) -> tuple[_Part, _Part] | None:
+        """Return the average if missing scores count as 0, and if they are left out; None without any."""
         if not self._n_below:
             return None
         places = np.flatnonzero(self._present)
         models = tuple(model for model, place in self._position.items() if self._present[place])
-        scores = {rule: mean.result(places) for rule, mean in self._means.items()}
-        return _Part(models, scores, self._missing[places].tolist(), self._n_below)
+        zero, left_out = self._zero.result(places), self._left_out.result(places, left_out=True)
+        missing = self._missing[places].tolist()
+        return _Part(models, zero, missing, self._n_below), _Part(models, left_out, missing, self._n_below)
 
 
-def _compute_average(name: str, part: _Part, scratch: Scratch) -> dict[Missing, Column]:
-    columns: dict[Missing, Column] = {}
-    for rule, scores in part.scores.items():
-        columns[rule], joint = column_of_average(part.models, scores, part.missing, part.n_below)
-        if rule == "zero":  # errors of differences are over benchmarks that both models have
-            scratch.put_codes(name, part.models, joint)
-    return columns
+def _compute_zero(name: str, part: _Part, scratch: Scratch) -> dict[Missing, Column]:
+    column, joint = column_of_average(part.models, part.scores, part.missing, part.n_below)
+    scratch.put_codes(name, part.models, joint)  # errors of differences are over benchmarks that both models have
+    return {"zero": column, "complete": _complete(part)}
+
+
+def _complete(part: _Part) -> Column:
+    complete = part.scores.only(np.array(part.missing) == 0)
+    return column_of_average(part.models, complete, part.missing, part.n_below)[0]
+
+
+def _compute_left_out(part: _Part) -> dict[Missing, Column]:
+    return {"left out": column_of_average(part.models, part.scores, part.missing, part.n_below)[0]}

@@ -18,7 +18,7 @@ from brainscore_core.files import atomic_directory
 from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_web.leaderboard.columns import Column, Leaf
 from brainscore_web.leaderboard.computing import ComputedBoard, compute
-from brainscore_web.leaderboard.data_files import Board, Layers, Past
+from brainscore_web.leaderboard.data_files import Board, Past
 from brainscore_web.leaderboard.history import history_of
 from brainscore_web.leaderboard.sources import Source, pair_of
 from brainscore_web.leaderboard.tree import slugs
@@ -150,23 +150,13 @@ def _board(source: Source, catalogue: Catalogue, computed: ComputedBoard, past: 
         source.address,
         {place: past[nodes[place].identifier] for place in leaves if nodes[place].identifier in past},
         catalogue.notice,
-        _layers(computed),
+        computed.layers,
         {
             place: computed.averages[node.identifier]
             for place, node in enumerate(nodes)
             if node.identifier in computed.averages
         },
     )
-
-
-def _layers(computed: ComputedBoard) -> Layers:
-    layers: Layers = {}
-    for name, leaf in computed.leaves.items():
-        for model, of_regions in zip(computed.columns[name].models, leaf.layers, strict=True):
-            for region, entry in (of_regions or {}).items():
-                of_region = layers.setdefault(model, {}).setdefault(region, {})
-                of_region.setdefault(entry["layer"], {**entry, "n": 0})["n"] += 1
-    return layers
 
 
 _NO_LEAF = Leaf({"created": [], "version": []}, [], {})

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["write_site"]
 
+Counts = dict[str, Counter[str | None]]
+"""Value of `DIGESTS` -> digest -> number of records of a model."""
+
 _STATIC = Path(__file__).parent / "static"
 _SINGLE = ("index", "compare", "explore", "status")
 _FOLDERS = ("columns", "left-out", "complete", "detail", "models", "benchmarks", "pairs")
@@ -81,12 +84,11 @@ class _NodeTask:
 
 @dataclass(frozen=True)
 class _NodeRows:
-    """Contribution of a node to files of the whole site: rows of each model's page and of the downloads.
+    """Contribution of a node to files of the whole site: rows of the downloads.
 
     For each model with a record, `digests` are those that its page lists.
     """
 
-    of_models: list[bytes]
     digests: list[tuple[str | None, ...] | None]
     csv: bytes
     json: bytes
@@ -96,7 +98,6 @@ class _NodeRows:
 class _ModelTask:
     place: int
     data: dict[str, Any]
-    rows: bytes
     digests: dict[str, dict[str | None, int]]
 
 
@@ -156,7 +157,7 @@ def _write_similarity(folder: Path, places: list[int], scores: Floats) -> None:
     (folder / "data/similarity.js").write_bytes(_encoded(content))
 
 
-def _write_nodes(file: Path, site: _Site, board: Board, catalogue: Catalogue, workers: Workers) -> list[_NodeRows]:
+def _write_nodes(file: Path, site: _Site, board: Board, catalogue: Catalogue, workers: Workers) -> list[Counts]:
     top = set(top_of(board.nodes))
     tasks = (
         _NodeTask(
@@ -170,7 +171,7 @@ def _write_nodes(file: Path, site: _Site, board: Board, catalogue: Catalogue, wo
         )
         for place, node in enumerate(board.nodes)
     )
-    of_nodes = []
+    counts: list[Counts] = [{what: Counter() for what in DIGESTS.values()} for _ in board.models]
     with ExitStack() as held:
         csv, json_ = (held.enter_context((site.folder / f"data/scores.{end}").open("wb")) for end in ("csv", "json"))
         csv.write(_encoded(data_files.table_csv([[*data_files.TABLE]])))
@@ -180,9 +181,11 @@ def _write_nodes(file: Path, site: _Site, board: Board, catalogue: Catalogue, wo
             if rows.json:
                 json_.write(separator + rows.json)
                 separator = b",\n"
-            of_nodes.append(_NodeRows(rows.of_models, rows.digests, b"", b""))
+            for of_model, digests in zip(counts, rows.digests, strict=True):
+                for what, digest in zip(of_model, digests or (), strict=False):
+                    of_model[what][digest] += 1
         json_.write(b"[\n\n]\n" if separator == b"[\n" else b"\n]\n")
-    return of_nodes
+    return counts
 
 
 def _write_node(task: _NodeTask) -> _NodeRows:
@@ -205,37 +208,33 @@ def _write_node(task: _NodeTask) -> _NodeRows:
     rows = pages.rows(task.place, column, detail)
     site.write(f"data/benchmarks/{slug}.js", script(f"benchmarks/{slug}", task.data))
     site.write(f"benchmarks/{slug}.html", pages.benchmark(task.place, task.data, column, rows))
-    return _NodeRows([_encoded(row) for row in rows.of_models], rows.digests, _encoded(csv), _encoded(json_))
+    site.scratch.put_rows(task.place, [_encoded(row) for row in rows.of_models])
+    return _NodeRows(rows.digests, _encoded(csv), _encoded(json_))
 
 
-def _write_models(file: Path, board: Board, of_nodes: Sequence[_NodeRows], workers: Workers) -> None:
+def _write_models(file: Path, board: Board, counts: Sequence[Counts], workers: Workers) -> None:
+    def task(place: int) -> _ModelTask:
+        digests = {what: dict(count.most_common()) for what, count in counts[place].items() if count}
+        return _ModelTask(place, data_files.model_content(board, place), digests)
+
     def shares() -> Iterator[tuple[Path, list[_ModelTask]]]:
         for start in range(0, len(board.models), _MODELS_AT_ONCE):
-            places = range(start, min(start + _MODELS_AT_ONCE, len(board.models)))
-            yield file, [_model_task(board, place, of_nodes) for place in places]
+            yield file, [task(place) for place in range(start, min(start + _MODELS_AT_ONCE, len(board.models)))]
 
     for _ in workers.map(_write_model_pages, shares()):
         pass
-
-
-def _model_task(board: Board, place: int, of_nodes: Sequence[_NodeRows]) -> _ModelTask:
-    rows = b"".join(of_node.of_models[place] for of_node in of_nodes)
-    made_with = [digests for of_node in of_nodes if (digests := of_node.digests[place]) is not None]
-    counts = {
-        what: dict(Counter(of_what).most_common())
-        for what, of_what in zip(DIGESTS.values(), zip(*made_with, strict=True), strict=False)
-    }
-    return _ModelTask(place, data_files.model_content(board, place), rows, counts)
 
 
 def _write_model_pages(share: tuple[Path, list[_ModelTask]]) -> None:
     file, tasks = share
     site = _site(file)
     pages, slugs = Pages(site.content), site.content["models"]["slug"]
-    for task in tasks:
+    places = range(tasks[0].place, tasks[-1].place + 1)
+    of_nodes = [site.scratch.rows(node, places) for node in range(len(site.content["nodes"]["id"]))]
+    for task, rows in zip(tasks, zip(*of_nodes, strict=True), strict=True):
         slug = slugs[task.place]
         site.write(f"data/models/{slug}.js", script(f"models/{slug}", task.data))
-        page = pages.model(task.place, task.data, task.rows.decode(), pages.tiles(task.place), task.digests)
+        page = pages.model(task.place, task.data, b"".join(rows).decode(), pages.tiles(task.place), task.digests)
         site.write(f"models/{slug}.html", page)
 
 

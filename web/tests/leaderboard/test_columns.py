@@ -1,12 +1,11 @@
 """Test columns and averages against core's averages, comparisons and errors, which take one model at a time."""
 
 import dataclasses
-from typing import get_args
 
 import numpy as np
 import pytest
 
-from brainscore_core.statistics.averages import Missing, average_tree, with_bounds
+from brainscore_core.statistics.averages import average_tree, with_bounds
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_web.leaderboard.columns import DETAILS, column_of_average, column_of_records
 from brainscore_web.leaderboard.computing import _Mean, _Part
@@ -56,10 +55,12 @@ def test_averages_are_those_of_core(change, missing):
     names = list(of)
     parents = {names[0]: "one", names[1]: "one", names[2]: "two", names[3]: "two", names[4]: "top"}
     parents |= {names[5]: "top", "one": "top", "two": "top"}
-    parts = {name: (each.column, each.scores) for name, each in computed.items()}
-    parts["one"] = _average([parts[names[0]], parts[names[1]]], missing)[:2]
-    parts["two"] = _average([parts[names[2]], parts[names[3]]], missing)[:2]
-    top, scores, joint = _average([parts[name] for name in ("one", "two", names[4], names[5])], missing)
+    parts = {name: (_part(each),) * 2 for name, each in computed.items()}
+    parts["one"] = _average([parts[names[0]], parts[names[1]]])
+    parts["two"] = _average([parts[names[2]], parts[names[3]]])
+    part = _average([parts[name] for name in (names[4], "one", "two", names[5])])[missing == "left out"]
+    scores = part.scores.only(np.array(part.missing) == 0) if missing == "complete" else part.scores
+    top, joint = column_of_average(part.models, scores, part.missing, part.n_below)
     bounded = {
         name: dict(zip(of[name], with_bounds([each.estimate() for each in of[name].values()]), strict=True))
         for name in names
@@ -86,7 +87,8 @@ def test_a_model_without_any_score_below_has_no_average():
     only = sorted(of)[:3]
     others = {model: each for model, each in OF[BENCHMARKS[1]].items() if model not in only}
     computed = [column_of_records(each) for each in (others, of)]
-    column = _average([(each.column, each.scores) for each in computed])[0]
+    part = _average([(_part(each),) * 2 for each in computed])[0]
+    column, _ = column_of_average(part.models, part.scores, part.missing, part.n_below)
     for model, value, code, missing in zip(column.models, column.value, column.code, column.missing, strict=True):
         if model in only:
             assert (value, code, missing) == (None, "-", 2)
@@ -95,16 +97,16 @@ def test_a_model_without_any_score_below_has_no_average():
     assert set(only) < set(column.models)
 
 
-def _average(parts, missing="zero"):
-    """Average (column, scores) as a build does; return the column, the scores and their joint errors."""
-    mean = _Mean(
-        {model: place for place, model in enumerate(sorted({m for column, _ in parts for m in column.models}))}
-    )
-    for column, scores in parts:
-        mean.add(_Part(column.models, dict.fromkeys(get_args(Missing), scores), column.missing, max(column.n)))
-    part = mean.result()
-    column, joint = column_of_average(part.models, part.scores[missing], part.missing, part.n_below)
-    return column, part.scores[missing], joint
+def _part(leaf):
+    return _Part(leaf.column.models, leaf.scores, leaf.column.missing, 1)
+
+
+def _average(parts):
+    """Average parts as a build does; a part is a pair (missing as 0, left out)."""
+    mean = _Mean({model: place for place, model in enumerate(sorted({m for zero, _ in parts for m in zero.models}))})
+    for part in parts:
+        mean.add(*part)
+    return mean.result()
 
 
 def test_ranks_count_who_is_better_and_equal_scores_share_theirs():
