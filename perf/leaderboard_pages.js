@@ -1,7 +1,7 @@
 // Time each step in the page until its layout is done; scrolling until the next frame has been painted.
 async () => {
   const { view, table } = BrainScore;
-  const found = { sort: [], filter: [], expand: [], scroll: [] };
+  const found = { sort: [], filter: [], expand: [], scroll: [], sort_all: [], expand_all: [] };
   let elements = 0;
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   const step = async (name, act) => {
@@ -23,7 +23,13 @@ async () => {
     await step("expand", () => { view.setOpen(node, !view.isOpen(node)); table.update(); });
   }
   for (const node of inner) view.setOpen(node, true);
+  await Promise.all(table.columns().map(view.need));
   table.update();
+  const all = table.columns();
+  for (let i = 0; i < 40; i++) await step("sort_all", () => { view.setSort(all[(i * 7) % all.length]); table.update(); });
+  for (const node of inner.flatMap((each) => [each, each])) {
+    await step("expand_all", () => { view.setOpen(node, !view.isOpen(node)); table.update(); });
+  }
   const scroller = document.getElementById("scroller");
   for (let i = 1; i <= 40; i++) {
     const before = performance.now();
