@@ -15,15 +15,15 @@ All designs have in common, unless they say otherwise:
 
 - `identifier` is unique and equal to the registry key, ``<AuthorYear>.<region>-<metric>``; `version`, `parent` and
   `bibtex` are those of `BenchmarkBase`.
-- Data are loaded when first needed: functions named ``load...`` are called once, and an assembly may be a `LazyLoad`.
+- Data are loaded when first needed: ``load...`` functions are called once, and an assembly may be a `LazyLoad`.
 - `visual_degrees` is the width of the stimuli in the experiment, in degrees of visual angle; None: their column
   ``degrees``, or for behaviour the model's field of view. `number_of_trials` counts presentations of each stimulus.
 - A call returns a 0-d Score with ``raw``, ``ceiling``, ``error``, ``n_stimuli`` and ``n_trials``, the metric's
   attributes, and its data's identifiers (`name_tested`); of recordings also ``n_neuroids``, ``simulated``, and
   ``layers`` and ``layer_origin`` if the model states them. An undefined score is NaN, with the reason in
   ``not_applicable``.
-- They raise `ContractError` if the metric cannot be called with assemblies, `CeilingError` if the ceiling is not usable
-  or does not fit metric and normalisation, `AssemblyError` for invalid data or answers, and `StimulusError` for stimuli
+- They raise `ContractError` if the metric cannot be called with assemblies, `CeilingError` if the ceiling is unusable
+or does not fit metric and normalisation, `AssemblyError` for invalid data or answers, and `StimulusError` for stimuli
   without required columns.
 
 The other modules are doors for published plugins.

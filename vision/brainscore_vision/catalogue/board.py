@@ -1,4 +1,4 @@
-"""Facts about models and benchmarks for the leaderboard, besides scores; no model is run.
+"""Facts about models and benchmarks for the leaderboard, besides scores.
 
 Plain JSON in the format of `brainscore_web.leaderboard.catalogue`, which finds this module by an entry point of the
 group ``brainscore.catalogues``.
@@ -39,7 +39,7 @@ _MOST = 1_000  # characters of a text on the board
 def board_catalogue(
     tell: Callable[[str], None] | None = None, *, recorded: Iterable[str] = ()
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return ``models``, ``benchmarks`` and ``nodes`` of the hierarchy of benchmarks; unknown facts are omitted.
+    """Return ``models``, ``benchmarks`` and ``nodes`` of the hierarchy; unknown facts are omitted.
 
     Networks of libraries, such as ``timm:resnet18``, are included if they are among the `recorded` models. See
     `facts.benchmark_facts` for `tell`.
@@ -61,7 +61,7 @@ def board_catalogue(
 
 
 def board_nodes() -> Iterator[dict[str, Any]]:
-    """Yield the inner nodes of the tree of the board, each with the node above it where there is one."""
+    """Yield the inner nodes of the board's tree, each with its parent, if any."""
     yield {"identifier": "average", "name": "Average"}
     for node in hierarchy.nodes()[1:]:
         path = hierarchy.path_to(node)

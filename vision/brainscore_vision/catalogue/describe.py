@@ -199,7 +199,7 @@ def licence_of(directory: Path, source: PluginSource, metadata: Mapping[str, obj
 
 
 def first_sentence(source: PluginSource) -> str | None:
-    """Return the first paragraph of a plugin's docstring in one line, without "Register" and code marks."""
+    """Return the first paragraph of a plugin's docstring as one line, without "Register" and code marks."""
     init = source.files.get("__init__.py")
     text = ast.get_docstring(init.tree) if init and init.tree else None
     if not text:

@@ -168,10 +168,10 @@ def _locate(reference: Reference) -> StoredFile:
 
 
 def stated_facts(identifier: str) -> Mapping[str, object]:
-    """Return the facts that a library states about its network with an identifier such as ``'timm:resnet18'``.
+    """Return the facts that a library states about a network such as ``'timm:resnet18'``.
 
-    Such as ``licence``, ``family`` and ``parameters``; empty for other models, unknown names, and libraries that are
-    not installed here. Nothing is downloaded.
+    Examples are ``licence``, ``family`` and ``parameters``; empty for other models, unknown names, and libraries not
+    installed here. Nothing is downloaded.
     """
     from brainscore_core.plugin_management.import_plugin import import_plugin  # only needed for these
 
@@ -219,7 +219,7 @@ def _folder_bytes(folder: Path) -> int:
 def verify(found: Iterable[Entry] | None = None) -> tuple[int, list[str]]:
     """Hash cached files again, and compare extracted archives byte by byte.
 
-    Return the number of verified files, and one line for each damaged one. None: every file with a known digest in the
+    Return the number of verified files, and a line for each damaged one. None: every file with a known digest in the
     data home, registered or not.
     """
     if found is None:

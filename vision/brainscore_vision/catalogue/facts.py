@@ -73,7 +73,7 @@ class BenchmarkFacts:
 
 
 def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] | None = None) -> list[BenchmarkFacts]:
-    """Return the facts about all benchmarks, sorted by identifier, or about one, if a plugin registers it literally.
+    """Return facts about all benchmarks, sorted by identifier, or about one that a plugin registers literally.
 
     `tell` is called with a message before benchmarks are built, which takes a while.
     """

@@ -50,7 +50,7 @@ def plan_of(wanted: Sequence[Entry]) -> list[FetchPlan]:
 def fetch_entry(entry: Entry, *, load: bool) -> str:
     """Fetch the absent files of an entry, resuming partial downloads; return a description of the data.
 
-    `load` loads it once, too, as always if only the running plugin knows the files; `DownloadError` if one is not
+    `load` also loads it once, as always if only the running plugin knows the files; `DownloadError` if one is not
     available.
     """
     if entry.files and not load:

@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 def data_of(benchmark_identifier: str) -> list[Entry]:
     """Return the data that a benchmark loads when it is built, and those behind its `LazyLoad`.
 
-    Assemblies, their stimuli, and stimulus sets, each once. Loads that depend on the content of other data, or happen
-    during scoring, are missed.
+    Assemblies, their stimuli, and stimulus sets, each once. Loads that depend on other data's content, or happen during
+    scoring, are missed.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def data_of(benchmark_identifier: str) -> list[Entry]:
 
 
 def absent_data_error(benchmark_identifier: str, error: DownloadError) -> DataNotHereError | None:
-    """Return an error that says how to fetch all data of a benchmark; None if none are missing, or they are private."""
+    """Return an error that says how to fetch a benchmark's data; None if none are missing, or they are private."""
     is_private = isinstance(error, PrivateDataError)
     if is_private or all(entry.cached not in ("no", "partly") for entry in data_of(benchmark_identifier)):
         return None

@@ -1,4 +1,4 @@
-"""Read the S3 files that the registrations of a data plugin name from its source, without running it.
+"""Read from source the S3 files that a data plugin's registrations name.
 
 Anything but methods of a `Bucket`, literals, constants, loops over tables of them, f-strings, and functions that pass
 their arguments on stays unknown.

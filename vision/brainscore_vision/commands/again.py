@@ -1,4 +1,4 @@
-"""The commands ``brainscore renormalise``, ``rescore`` and ``reproduce``: new results from records and the cache."""
+"""The commands ``brainscore renormalise``, ``rescore`` and ``reproduce``: results from records and cache."""
 
 from __future__ import annotations
 

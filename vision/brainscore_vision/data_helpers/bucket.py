@@ -1,4 +1,4 @@
-"""Declare the files of a data set in S3, so that a data plugin is a list of facts."""
+"""Declare a data set's files in S3, so that a data plugin is a list of facts."""
 
 from __future__ import annotations
 

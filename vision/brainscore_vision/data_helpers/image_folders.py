@@ -1,6 +1,6 @@
-"""Read stimulus sets from image folders of the user, for images whose licence forbids redistribution.
+"""Read stimulus sets from the user's image folders, for images whose licence forbids redistribution.
 
-Images lie as they are distributed, below the folder ``BRAINSCORE_IMAGES`` and a folder named after the stimulus set:
+Images lie as distributed, below ``BRAINSCORE_IMAGES`` and a folder named after the stimulus set:
 ``imagenet_val/n01440764/ILSVRC2012_val_1.JPEG``.
 """
 
@@ -26,8 +26,8 @@ def from_image_folder(
 ) -> Callable[[], StimulusSet]:
     """Return the function, for a registry, that loads images from the user's folder, see `load_image_folder`.
 
-    `otherwise` loads the images if there is no such folder, such as the result of `Bucket.stimuli`. Its `DownloadError`
-    is extended with the place for the user's images.
+    Without such a folder, `otherwise` loads the images, for instance from `Bucket.stimuli`. Its `DownloadError` then
+    also names the place for the user's images.
     """
 
     def load() -> StimulusSet:
@@ -48,7 +48,7 @@ def load_image_folder(identifier: str, levels: Sequence[str], n_images: int) -> 
     identifier
         Identifier of the stimulus set, and name of its folder in ``BRAINSCORE_IMAGES``.
     levels
-        Meaning of the nested folder names, from the outermost: each becomes a column; whole numbers become integers.
+        Columns made of the nested folder names, from the outermost; whole numbers become integers.
 
     Raises
     ------

@@ -120,12 +120,12 @@ def build_record(
 
 @cache
 def library_digest() -> str:
-    """Return the digest of the source of core and of this library, without plugins, at the first call: as imported."""
+    """Return the digest of core's and this library's source, without plugins, at the first call: as imported."""
     return sources.library_digest(Path(__file__).parents[1], _PLUGINS)
 
 
 def revisions_of(model_identifier: str | None, benchmark_identifier: str) -> dict[str, Any]:
-    """Return the fields of a record with the revisions of both plugins; the model is None if it is no plugin."""
+    """Return a record's fields with both plugins' revisions; None for a model that is no plugin."""
     revisions: dict[str, Any] = {"outside_plugins": {}}
     for kind, identifier in (("model", model_identifier), ("benchmark", benchmark_identifier)):
         try:

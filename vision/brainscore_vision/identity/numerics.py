@@ -1,4 +1,4 @@
-"""List the settings of a process and a machine that change the digits of activations."""
+"""List the settings of process and machine that change the digits of activations."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Digest what changes activations: weights, and structure and code of modules and functions.
 
-Every part either counts or raises `NotDigestibleError`. User code is followed from module to module, with values,
-named files and environment variables. For installed packages, version and files count; for the standard library,
-NumPy, SciPy, Pillow and PyTorch, the version and replaced functions.
+Every part counts or raises `NotDigestibleError`. User code is followed between modules, with values, named files and
+environment variables. Installed packages count by version and files; the standard library, NumPy, SciPy, Pillow and
+PyTorch by version and replaced functions.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class NotDigestibleError(TypeError):
 def describe(value: Value) -> Description:
     """Turn a value into nested lists that `brainscore_core.identity.digest.content_digest` takes.
 
-    Plain values, arrays, tensors, PyTorch modules, functions (with their file and captured values), partial functions,
-    classes, enumerations, and objects with such attributes have a description; `NotDigestibleError` if the value, or
-    one that it refers to, is of another kind, or the references go too deep.
+    Plain values, arrays, tensors, PyTorch modules, functions (with file and captured values), partial functions,
+    classes, enumerations, and objects with such attributes have a description; `NotDigestibleError` for other values or
+    references to them, or too deep references.
     """
     return _complete(lambda survey: survey.value(value, ()))
 

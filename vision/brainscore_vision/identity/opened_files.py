@@ -22,7 +22,7 @@ _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib")
 
 @dataclass
 class OpenedFiles:
-    """The absolute paths of the files that a model's code has opened through Python.
+    """The absolute paths of files that a model's code opened through Python.
 
     A file that was created before it was read is only in `written`.
     """
@@ -32,7 +32,7 @@ class OpenedFiles:
 
     @contextmanager
     def noticing(self, besides: Collection[str] = ()) -> Iterator[None]:
-        """Watch the files that this thread and task opens inside the block, except `besides`, such as stimuli."""
+        """Watch the files that this thread and task open in the block, except `besides`, such as stimuli."""
         _install()
         token = _noticing.set((self, {*map(os.path.abspath, besides)}))
         try:

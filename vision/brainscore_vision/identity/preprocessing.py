@@ -17,10 +17,10 @@ __all__ = ["preprocessing_digest", "probe_image"]
 
 
 def preprocessing_digest(preprocess: Callable[[list[str]], object] | None) -> str:
-    """Return a digest of a preprocessing function: its code, its arguments and its result for a probe image.
+    """Return a digest of a preprocessing function: its code, arguments and result for a probe image.
 
-    An attribute ``cache_version`` (of the function, or of the function inside a `functools.partial`) replaces code and
-    arguments. `NotDigestibleError` if a part cannot be digested, or the same image gives different results.
+    An attribute ``cache_version`` (of the function, also inside a `functools.partial`) replaces code and arguments.
+    `NotDigestibleError` if a part cannot be digested, or results for the same image differ.
     """
     if preprocess is None:
         return content_digest(None)

@@ -1,4 +1,4 @@
-"""Look into Python code: the names that it looks up, its home and version, replaced functions, hidden state."""
+"""Inspect Python code: looked-up names, home and version, replaced functions, hidden state."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def replaced_functions(namespace: Mapping[str, Value], module_name: str) -> list
 
 
 def version_of(module_name: str) -> str:
-    """Return the version of the package that a module belongs to; that of Python for its own library."""
+    """Return the version of a module's package; that of Python for its own library."""
     top = module_name.partition(".")[0]
     if top == "builtins" or top in sys.stdlib_module_names:
         return sys.version

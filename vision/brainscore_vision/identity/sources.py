@@ -1,4 +1,4 @@
-"""Follow the source code of users: the modules that it imports, and the files and environment variables that it names.
+"""Follow users' source code: imported modules, and named files and environment variables.
 
 Installed packages (``site-packages``), Python's own library and this library are not followed.
 """
@@ -87,14 +87,14 @@ def own_module(name: str) -> ModuleType | None:
 
 
 def source_digest(file: str | Path) -> str:
-    """Return the digest of a source file, recomputed only when it was written to."""
+    """Return a source file's digest, recomputed only after a write."""
     return _digest(str(file), *_stamp(file))
 
 
 def describe_sources(names: Iterable[str]) -> list[list[Any]]:  # plain values
-    """Describe imported modules of users and all modules of users that they import, now or later.
+    """Describe users' imported modules and all users' modules that they import, now or later.
 
-    For each, its name, the digest of its file, and names and digests of the neighbouring files that it names. Also the
+    For each: name, digest of its file, and names and digests of the neighbouring files that it names; also the
     environment variables named, or all if a module computes names.
     """
     files = _follow(names)

@@ -1,4 +1,4 @@
-"""Score one model on several benchmarks in turn, and write the record of each, also of failures."""
+"""Score one model on several benchmarks in turn, and write each record, also of failures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_isolated(isolation: str) -> bool:
 
 
 def refuse_beside_private(model: str, benchmark: str) -> None:
-    """Raise an `IsolationError` if a benchmark has private data: a model in the same process could read them."""
+    """Raise `IsolationError` if a benchmark has private data, which a model in the same process could read."""
     try:
         find_plugin_directory("benchmark", benchmark)
     except UnknownIdentifierError:  # registered by this process itself, or a wrong name, which loading explains
@@ -83,7 +83,7 @@ class Candidates:
     def begin(self) -> None:
         """Start the process of a candidate if there is none, so that it can get ready.
 
-        Errors of the start, such as requirements that cannot be installed, are raised, and it is not tried again.
+        Errors of the start, such as of installing requirements, are raised, without another try.
         """
         if self._failure is not None or not (self._model is None or getattr(self._model, "is_lost", False)):
             return
@@ -104,7 +104,7 @@ class Candidates:
         return True
 
     def candidate(self) -> SharedCandidate:
-        """Return the candidate for a pair; a model that failed to load raises the same error at every call."""
+        """Return the candidate for a pair; a model that failed to load raises the same error each time."""
         if self._failure is not None:
             raise self._failure
         self.begin()

@@ -1,7 +1,7 @@
-"""Store the answers of candidates, so that a new metric or benchmark on the same stimuli needs no candidate.
+"""Store candidates' answers, so that a new metric or benchmark on the same stimuli needs no candidate.
 
-The judge computes the keys, from everything that the candidate sees and nothing that it says, and reads answers back
-with no more trust than from the candidate.
+The judge computes keys from everything that the candidate sees and nothing that it says, and trusts stored answers no
+more than the candidate.
 
 Answers of processes that may have other weights are never mixed: each answer belongs to a *state*, the digest of
 weights that the candidate reports, or its process if it reports none.
@@ -126,7 +126,7 @@ class KeptAnswers:
     def begin(self, reported: str | None) -> bool:
         """Note that the candidate runs, and return whether stored answers belong to the same state of the model.
 
-        `reported` is a digest of the candidate's weights; None: each of its processes may be another model.
+        `reported` is a digest of the candidate's weights; None: each process may be another model.
         """
         self._looked = -_LOOK_EVERY_S
         self._look_again()
@@ -219,7 +219,7 @@ def question_digest(question: str, content: object, after: str) -> str:
     Parameters
     ----------
     content
-        As sent; files of stimuli count by content, their folder does not count.
+        As sent; stimulus files count by content, without their folder.
     after
         Digest of the question that prepared the model; empty without one.
 

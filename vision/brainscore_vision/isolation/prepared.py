@@ -1,6 +1,6 @@
-"""Prepare a candidate before it is asked anything: its environment, and a home of its own with its weights.
+"""Prepare a candidate before any question: its environment, and its own home with its weights.
 
-This phase has the network and no private data. Afterwards, without the network, the home is read-only.
+This phase has the network and no private data. Afterwards there is no network, and the home is read-only.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def prepare(model: str) -> Prepared:
 
 
 def prepared_before(model: str) -> Prepared | None:
-    """Return what `prepare` made for the present model, without making anything; None if its environment is missing.
+    """Return an earlier result of `prepare` for the present model; None if its environment is missing.
 
     See `plugin_folder` for errors; `RequirementsError` if requirements cannot be read.
     """
@@ -150,7 +150,7 @@ def _fetch(prepared: Prepared) -> list[str] | None:
 def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = False) -> Box:
     """Return the box of a candidate, with the folder of the current stimuli; a `network` comes with a writable home.
 
-    Its plugins are the model's own and those of the models that it names, see `readable_plugins`.
+    Its plugins are those of the model and of models that it names, see `readable_plugins`.
     """
     own = None if prepared.own_environment is None else prepared.python
     places = tuple(folders_of_plugins())

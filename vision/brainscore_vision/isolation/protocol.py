@@ -1,4 +1,4 @@
-"""Define what judge and candidate may send: questions, stimuli, answers, errors.
+"""Define the content of messages between judge and candidate: questions, stimuli, answers, errors.
 
 The judge asks, the candidate answers or reports an error; `brainscore_core.scoring.isolation.wire` defines the
 transport. Only values are taken from the candidate.
@@ -86,7 +86,7 @@ class Shown:
     Attributes
     ----------
     ids
-        Identifiers as the candidate has them, which say nothing.
+        Identifiers shown to the candidate, which say nothing.
     columns
         Columns as the judge has them, by name.
     """
@@ -380,9 +380,9 @@ _FAILURE = TypeAdapter(_Failure)
 
 
 def candidate_error(content: object, *, may_decline: bool = True) -> CandidateError:
-    """Return the error that a candidate reports, of a class with the name of the nearest known one.
+    """Return the error that a candidate reports, named like the nearest known class.
 
-    Only if it `may_decline`, such an error can say that the benchmark is not applicable to the model.
+    Only if it `may_decline` can it say that the benchmark is not applicable.
     """
     try:
         failure = checked(_FAILURE, content, "error")

@@ -75,13 +75,12 @@ class RemoteModel(BrainModel):
     Raises
     ------
     CandidateDiedError, CandidateTimeoutError, InvalidAnswerError
-        By every method, if the candidate has ended, is too slow, or sends no valid answer. It is asked nothing more
-        (`is_lost`).
+        By every method, if the candidate has ended, is too slow, or sends no valid answer. It is then lost (`is_lost`).
     CandidateError
         By every method, for an error of the model, with the name of the nearest class of the library or Python.
     StateChangedError
-        By every method, if the started candidate is in another state than that of the stored answers given before.
-        Earlier questions have to be repeated.
+        By every method, if the started candidate's state differs from that of stored answers given before. Repeat
+        earlier questions.
     """
 
     def __init__(
@@ -156,7 +155,7 @@ class RemoteModel(BrainModel):
     def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # each task takes something else
         """Prepare the model for a task; training stimuli stay until the next preparation.
 
-        It is first asked without them, since who has seen stimuli can't say that a benchmark is not applicable.
+        It is first asked without them: after seeing stimuli a model can't decline a benchmark.
         """
         if not self.has_seen and any(map(protocol.holds_stimuli, (*fitting, *more.values()))):
             self._start("start_task", task, fitting, more, is_shown=False)  # the last time that it may decline

@@ -1,4 +1,4 @@
-"""Find which plugins a candidate may read, without importing any: its own, and the models that its sources name."""
+"""Find, without imports, the plugins that a candidate may read: its own, and the models that its sources name."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _BESIDE = re.compile(r"(?:models\.)?([\w-]+)")  # from ..other import x
 
 
 def readable_plugins(folder: Path) -> list[Path]:
-    """Return the folder of a model's plugin, and those of the models that it loads or imports, directly or not.
+    """Return the folders of a model's plugin and of models that it loads or imports, directly or not.
 
-    Texts anywhere in the sources count; there is no plugin of another kind.
+    Texts anywhere in the sources count; plugins of other kinds do not.
     """
     roots = [root for root in library_roots(_LIBRARY) if root.folder == KINDS["model"].folder]
     everything = PluginIndex(roots).plugins(KINDS["model"].folder)
@@ -57,7 +57,7 @@ def readable_plugins(folder: Path) -> list[Path]:
 
 
 def folders_of_plugins() -> Iterator[Path]:
-    """Yield the folders that hold plugins of any kind, wherever the library can be imported from."""
+    """Yield the folders with plugins of any kind, wherever the library can be imported from."""
     places = {root.path for root in library_roots(_LIBRARY)}
     places |= {Path(place, _LIBRARY, name) for place in sys.path for name in FOLDERS}
     return (place for place in sorted(place.resolve() for place in places) if place.is_dir())

@@ -31,7 +31,7 @@ _MOST_SAID = 600  # characters
 
 @contextmanager
 def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
-    """Give a model that runs in a box; its process ends after the block.
+    """Give a model in a box; its process ends after the block.
 
     `answer_s` limits each answer, in seconds. `IsolationError` if no box is available; for other errors see `prepare`.
     """
@@ -70,7 +70,7 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
 def remembered(model: str) -> Iterator[RemoteModel]:
     """Give a model that only repeats its stored answers from a box; nothing is started.
 
-    `NotStoredError` if no answers of the present model are stored, also from a question without a stored answer.
+    `NotStoredError` if no answers of the present model are stored, and by a question without one.
     """
     try:
         prepared = prepared_before(model)

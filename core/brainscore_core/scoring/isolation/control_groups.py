@@ -1,7 +1,7 @@
 """Give a box a control group of the kernel (cgroup v2), which limits its memory and processes.
 
-The kernel also charges a group for what belongs to no process: files in memory, queues, inodes, buffers. The group is
-made beside this process's, if this user may.
+The kernel also charges a group for files in memory, queues, inodes and buffers, which belong to no process. The group
+is made beside this process's, if this user may.
 """
 
 from __future__ import annotations

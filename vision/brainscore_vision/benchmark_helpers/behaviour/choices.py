@@ -1,4 +1,4 @@
-"""Let a model choose among labels, those that it names or those that it learns, and check its answers."""
+"""Let a model choose among labels that it knows or learns, and check its answers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["choice_labels", "learned_choices", "learned_from", "learned_probabil
 
 
 def shown(stimuli: StimulusSet) -> StimulusSet:
-    """Return stimuli to look at, in an order that a fixed seed draws, without columns that reveal their labels."""
+    """Return stimuli to look at, in a seeded order, without columns that reveal their labels."""
     order = generator(0, "order of stimuli").permutation(len(stimuli))
     drawn: StimulusSet = _columns(stimuli).iloc[order].reset_index(drop=True)
     return drawn
 
 
 def learned_from(stimuli: StimulusSet) -> StimulusSet:
-    """Return stimuli to learn from, in stored order, with their ``image_label`` and no other column about labels."""
+    """Return stimuli to learn from, in stored order, with ``image_label`` and no other column about labels."""
     return _columns(stimuli, "image_label")
 
 
@@ -42,7 +42,7 @@ def _columns(stimuli: StimulusSet, *further: str) -> StimulusSet:
 
 
 def choice_labels(truth: Iterable[object]) -> list[str]:
-    """Return the different labels as strings in ascending order; `StimulusError` if there are fewer than two.
+    """Return the different labels, sorted strings; `StimulusError` if there are fewer than two.
 
     Examples
     --------

@@ -47,8 +47,8 @@ class LabelAccuracy(BenchmarkBase):
     load_fitting_stimuli
         As for `AgreementWithPeople`.
     chance
-        Accuracy of guessing, 1 / n with n equally frequent labels: the score is then 0 at chance and 1 at the ceiling,
-        see `ceil_score`. The published benchmarks use 0, so guessing among two labels scores .5.
+        Accuracy of guessing, 1 / n with n equally frequent labels: the score is then 0 at chance, see `ceil_score`.
+        Published benchmarks use 0, so guessing among two labels scores .5.
     """
 
     def __init__(
@@ -113,10 +113,10 @@ def label_accuracy(
     conditions: Sequence[str] = (),
     unit: str = "stimulus_id",
 ) -> Score:
-    """Compare the labels given by a model with the correct ones; several answers to a stimulus are averaged.
+    """Compare a model's labels with the correct ones; several answers to a stimulus are averaged.
 
-    Answers have dims (presentation) or (choice, presentation) with one choice, in any order; each stimulus, listed
-    once, has the columns `truth`, `conditions` and `unit`, see `LabelAccuracy`.
+    Answers have dims (presentation) or (choice, presentation) with one choice, in any order; stimuli, listed once, have
+    the columns `truth`, `conditions` and `unit`, see `LabelAccuracy`.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def _by_condition(share: Any, stimuli: StimulusSet, conditions: list[str]) -> Sc
 
 
 class AgreementWithPeople(BenchmarkBase):
-    """Agreement between the answers of a model and of people, divided by the agreement between people.
+    """Agreement of a model's answers with people's, divided by that between people.
 
     Parameters
     ----------

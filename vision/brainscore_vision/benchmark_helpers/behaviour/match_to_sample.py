@@ -20,7 +20,7 @@ __all__ = ["MatchToSampleBenchmark"]
 
 
 class MatchToSampleBenchmark(BenchmarkBase):
-    """Let a model learn objects from some images, and compare its confusions with the choices of people.
+    """Let a model learn objects from some images, and compare its confusions with people's choices.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The design of benchmarks on triplets: which of three stimuli is the odd one, to a model and to people."""
+"""The design of benchmarks on triplets: which of three stimuli is odd to model and people."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class OddOneOutBenchmark(BenchmarkBase):
 
     .. math:: s = (p - 1/3) / (c - 1/3)
 
-    A model sees the three in an order that a fixed seed draws: as stored, people chose the third.
+    A model sees the three in a seeded order: as stored, people chose the third.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks of a benchmark's parts, and of the results of its metric and its model."""
+"""Checks of a benchmark's parts, and of its metric's and model's results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def checked_metric(metric: Any, *, benchmark: str, name: str = "similarity_metri
 
 
 def checked_recordings(assembly: Any, *, benchmark: str) -> NeuroidAssembly:
-    """Return the measurements of a benchmark; `AssemblyError` unless they are labelled real numbers, and not empty."""
+    """Return a benchmark's measurements; `AssemblyError` unless they are labelled real numbers, and not empty."""
     whose = f"The assembly of benchmark {benchmark!r}"
     assembly = loaded(assembly)
     if not isinstance(assembly, xr.DataArray):
@@ -75,7 +75,7 @@ def compare(metric: Callable[..., Any], *assemblies: Any, benchmark: str, **name
 
 
 def name_tested(score: Score, assembly: xr.DataArray) -> None:
-    """Write the identifiers of the measurements into a score, so that averages know which data scores share."""
+    """Write the measurements' identifiers into a score, so that averages know shared data."""
     for key, source in (("stimulus_set", "stimulus_set_identifier"), ("assembly", "identifier")):
         if assembly.attrs.get(source):
             score.attrs[key] = str(assembly.attrs[source])
@@ -113,7 +113,7 @@ def answer_of(candidate: BrainModel, answer: Any, dims: Sequence[str]) -> Any:
 
 
 def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataArray) -> Score | None:
-    """Return NaN, with the reason, for a model that answers the same to all stimuli; None for any other.
+    """Return NaN, with the reason, for a model that answers the same to all stimuli, else None.
 
     Rounding errors of its predictions correlate with anything.
     """

@@ -1,6 +1,6 @@
-"""Average benchmarks over subjects or folds, built one after the other.
+"""Average benchmarks over subjects or folds, built in turn.
 
-A child exists only while it is scored, so that memory holds one subject or fold at a time.
+A child exists only while scored, so memory holds one subject or fold at a time.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         return self._with_error(score, scores)
 
     def preallocate_memory(self, candidate: BrainModel, raise_if_oom: bool = True) -> None:
-        """Ask the first child whether the candidate fits; `MemoryError` if it expects that it does not."""
+        """Raise `MemoryError` if the first child expects that the candidate does not fit."""
         ask_child_for_memory(self, candidate, self._first, raise_if_oom)
 
     def _first(self) -> Child:
@@ -140,8 +140,8 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
     """The mean over subjects, each with a benchmark of its own stimuli and neuroids.
 
     If all saw the same stimuli, ``TrainTestNeuralBenchmark(alpha_coord='subject')`` records the model once.
-    ``per_subject_factory(subject)`` builds the benchmark of a subject; the first is built at once, to read version,
-    parent (its region if it has none) and reference. `peak_aggregation` has no effect.
+    ``per_subject_factory(subject)`` builds a subject's benchmark; the first is built at once, for version, parent (its
+    region if it has none) and reference. `peak_aggregation` has no effect.
     """
 
     _dim = "subject"
@@ -164,7 +164,7 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
 
 
 class KFoldNeuralBenchmark(_MeanOverChildren[int]):
-    """The mean over folds, each with a benchmark that trains and tests on other stimuli.
+    """The mean over folds, each a benchmark with its own training and test stimuli.
 
     ``fold_factory(fold)`` builds the benchmark of fold 0, 1, ...; otherwise as `MultiSubjectNeuralBenchmark`.
     """

@@ -56,7 +56,7 @@ class ModelComparison(NamedTuple):
 
 
 class NeuralBenchmark(BenchmarkBase):
-    """Show the stimuli of an experiment to a model, record one region, and compare with the recordings.
+    """Show an experiment's stimuli to a model, record one region, and compare with the recordings.
 
     Score: ``normalization(metric(model, recordings), ceiling)``.
 
@@ -73,7 +73,7 @@ class NeuralBenchmark(BenchmarkBase):
         ``normalization(raw, ceiling)``: `explained_variance` for correlations and a reliability, `ceil_score` for a
         ceiling of the metric's quantity (see `geometry_ceiling`).
     static_models
-        For recordings with several time bins: whether to score models that answer alike in all of them.
+        With several time bins: whether to score models that answer alike in all of them.
     **kwargs
         ``ceiling_func`` (a `LazyCeiling` announces its quantity), ``stimulus_cluster`` and others of `BenchmarkBase`.
     """
@@ -159,8 +159,8 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     similarity_metric : Metric
         Called with the keywords ``source_train``, ``target_train``, ``source_test``, ``target_test``.
     alpha_coord
-        Coordinate of neuroid, such as ``'subject'``: fit and normalise each of its values separately, then average. For
-        each value, stimuli with NaN for all its neuroids are excluded: subjects may have seen different ones.
+        Coordinate of neuroid, such as ``'subject'``: fit and normalise each value separately, then average. Stimuli
+        with NaN for all neuroids of a value are excluded there: subjects may have seen different ones.
     per_voxel_ceilings
         Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`), not all by one.
     """
@@ -195,7 +195,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
     @cached_property
     def region(self) -> str:
-        """The one region of the recordings; `AssemblyError` if training and test recordings differ in it."""
+        """The recordings' region; `AssemblyError` if training and test differ in it."""
         train, test = (region_of(assembly, self.identifier) for assembly in (self._train_assembly, self._test_assembly))
         if train != test:
             raise AssemblyError(
@@ -216,8 +216,8 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate.
 
-        With ``alpha_coord``, the score of each of its values is an attribute of that name, and ``error`` is that of
-        their mean, see `note_error_over_units`.
+        With ``alpha_coord``, the score of each value is an attribute of that name, and ``error`` is their mean's, see
+        `note_error_over_units`.
         """
         assemblies = self._train_assembly, self._test_assembly
         conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)

@@ -50,7 +50,7 @@ class GivenSplit:
     def regression(
         self, region: str, name: str, similarity_metric: Callable[..., Score], **kwargs: Any
     ) -> TrainTestNeuralBenchmark:
-        """Make the benchmark ``<dataset>.<region>-<name>``, which predicts the responses of each subject separately.
+        """Make the benchmark ``<dataset>.<region>-<name>``, which predicts each subject's responses separately.
 
         The metric takes a given split, such as ``load_metric("ridge_split")``; `kwargs` override the settings here.
         """
@@ -70,7 +70,7 @@ class GivenSplit:
         )
 
     def rsa(self, region: str, name: str = "rdm") -> RSABenchmark:
-        """Make the benchmark ``<dataset>.<region>-<name>``: dissimilarities between all stimuli, subject by subject."""
+        """Make the benchmark ``<dataset>.<region>-<name>`` of each subject's dissimilarities between all stimuli."""
 
         def load() -> NeuroidAssembly:
             train, test = (self.load(region, split, average=True) for split in ("train", "test"))
@@ -115,8 +115,8 @@ def of_region(assembly: Array, region: str, *, above: tuple[str, float] | None =
 def all_stimuli(train: NeuroidAssembly, test: NeuroidAssembly, identifier: str) -> NeuroidAssembly:
     """Join training and test stimuli, for benchmarks that fit nothing.
 
-    Repetitions are averaged, and the assemblies have the same neuroids and the attribute ``stimulus_set``; they are not
-    changed. Training stimuli come first; neuroids are as in `train`, coordinates those that both have.
+    Repetitions are averaged, and the assemblies, which are not changed, have the same neuroids and the attribute
+    ``stimulus_set``. Training stimuli come first; neuroids are as in `train`, coordinates those of both.
     """
     names = [_names(assembly) for assembly in (train, test)]
     test = test[{"neuroid": matching_order(*names, what="neuroid")}]
@@ -155,7 +155,7 @@ def train_test_benchmark(
     ceiler: Callable[[NeuroidAssembly], Score] | None = None,
     **kwargs: Any,  # checked by TrainTestNeuralBenchmark
 ) -> TrainTestNeuralBenchmark:
-    """Make a `TrainTestNeuralBenchmark` from single repetitions, which are averaged after estimating their reliability.
+    """Make a `TrainTestNeuralBenchmark` from single repetitions: estimate their reliability, then average.
 
     ``load("train")`` and ``load("test")`` return repetitions of one region; without ``repetition`` they count as
     averaged. `ceiler` maps those of the test stimuli to a `Score`; None: ``internal_consistency``.

@@ -1,9 +1,9 @@
 """Benchmarks on fMRI of natural scenes (Allen et al. 2022), in voxels and on the cortical surface.
 
-``-ridge`` predicts each subject's responses from the model: fitted on some scenes, tested on others, normalised by the
-split-half reliability over three repetitions. ``-rdm`` compares dissimilarities between all scenes with those of each
-subject; its ceiling is the best that one geometry can reach for all. Neuroids with a noise ceiling of 30 % or less in
-the test scenes are excluded.
+``-ridge`` predicts each subject's responses, fitted on some scenes, tested on others, normalised by the split-half
+reliability over three repetitions. ``-rdm`` compares dissimilarities between all scenes with each subject's; its
+ceiling is the best score of one geometry for all. Neuroids with a noise ceiling of up to 30 % in the test scenes are
+excluded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Benchmarks from single repetitions: models are compared with their average, the ceiling is their reliability."""
+"""Benchmarks from single repetitions: models are compared with the average, the ceiling is the reliability."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def benchmark_of_repetitions(
     crossvalidation_kwargs
         For a regression given by its identifier, such as ``{'stratification_coord': 'object_name'}``.
     average, ceiler
-        Map the repetitions to the target of the comparison, and to a `Score`; None: the one of the table.
+        Map the repetitions to the target of the comparison, and to a `Score`; None: as in the table.
     compat
         For a metric given by its identifier: draw splits as published, from the stimuli in the order of the average
         (see `labelled.splits`).

@@ -1,4 +1,4 @@
-"""The standard design of RSA benchmarks: compare the geometry of a model with that of each subject."""
+"""The standard design of RSA benchmarks: compare a model's geometry with each subject's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["RSABenchmark"]
 
 
 class RSABenchmark(BenchmarkBase):
-    """Compare the dissimilarities of a model with those of each subject, and divide by a ceiling.
+    """Compare a model's dissimilarities with each subject's, and divide by a ceiling.
 
     Score: ``mean_s similarity(rdm(model), rdm(subject s)) / ceiling``. Nothing is fitted, so pass all stimuli.
 
@@ -107,8 +107,8 @@ class RSABenchmark(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; attributes also hold ``n_subjects``.
 
-        ``raw`` is the mean over subjects, with ``raw``, dims (subject), and ``subject_scores``, the same as a list; its
-        ``error`` is that of `note_error_over_units`.
+        ``raw`` is the mean over subjects, with ``raw``, dims (subject), ``subject_scores``, the same as a list, and the
+        ``error`` of `note_error_over_units`.
         """
         conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)

@@ -1,8 +1,8 @@
 """The design of benchmarks on single-neuron properties.
 
-Receptive fields are mapped, units that cover the stimuli are selected, their activations become firing rates (see
-`single_units`), and a property is computed from responses to the experiment's stimuli. Its distribution over units is
-compared with the published distribution over neurons.
+Receptive fields are mapped, units at the stimuli selected, and their activations turned into firing rates (see
+`single_units`). A property is computed from responses to the experiment's stimuli, and its distribution over units
+compared with the published one over neurons.
 
 References
 ----------
@@ -42,7 +42,7 @@ __all__ = ["PropertiesBenchmark"]
 
 
 class PropertiesBenchmark(BenchmarkBase):
-    """Compare the distribution of a property over model units with that over recorded neurons.
+    """Compare a property's distribution over model units with that over recorded neurons.
 
     Score: ``ceil_score(similarity_metric(property of model units, recorded property), ceiling)``.
 
@@ -99,9 +99,9 @@ class PropertiesBenchmark(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; attributes also hold ``n_model_units`` (with a receptive field at the stimuli).
 
-        The candidate sees the blank, gratings that map receptive fields, gratings that measure response strength, and
-        the experiment's stimuli; a `SharedCandidate` once for all benchmarks on the same experiment.
-        `NotApplicableError` if no unit responds to gratings, or has its receptive field at the stimuli.
+        The candidate sees the blank, gratings for receptive fields and for response strength, and the experiment's
+        stimuli; a `SharedCandidate` once for all benchmarks on the experiment. `NotApplicableError` if no unit responds
+        to gratings, or has its receptive field at the stimuli.
         """
         stimulus_set = self._assembly.stimulus_set
         candidate.start_recording(self.region, time_bins=self.timebins)

@@ -1,4 +1,4 @@
-"""Require that responses are in the order of their conditions, so that they can be arranged by condition."""
+"""Require responses in the order of their conditions, to arrange them by condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Treat the units of a model like recorded neurons: map receptive fields, turn activations into firing rates."""
+"""Treat model units like recorded neurons: map receptive fields, turn activations into firing rates."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _rectified(model: BrainModel, stimuli: str | StimulusSet, number_of_trials: 
 
 
 def stimulus_position(stimuli: StimulusSet | NeuroidAssembly) -> Floats:
-    """Return the position of all stimuli, (y, x) in degrees; `AssemblyError` if they differ in it."""
+    """Return the position of all stimuli, (y, x) in degrees; `AssemblyError` if they differ."""
     positions = [np.unique(np.asarray(stimuli[name])) for name in ("position_y", "position_x")]
     if any(len(values) != 1 for values in positions):
         raise AssemblyError(

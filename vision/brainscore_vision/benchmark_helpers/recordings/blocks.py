@@ -1,4 +1,4 @@
-"""Join assemblies with different neuroids, recorded with the same stimuli or different ones."""
+"""Join assemblies with different neuroids, and the same or different stimuli."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def block_diagonal_concat(
 
 
 def neuroid_concat(parts: Sequence[xr.DataArray]) -> NeuroidAssembly:
-    """Join assemblies with different neuroids, such as one per subject, keeping the stimuli that all share.
+    """Join assemblies with different neuroids, such as one per subject, keeping shared stimuli.
 
     Stimuli are in the order of the first part, with ``stimulus_id``; neuroids with the coordinates that every part has.
     `AssemblyError` if a stimulus repeats within a part, or none is shared by all.

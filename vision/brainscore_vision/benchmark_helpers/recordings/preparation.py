@@ -24,7 +24,7 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 
 def filter_reliable_neuroids(assembly: Array, reliab_threshold: float, reliab_coord: str) -> Array:
-    """Keep the neuroids with a reliability strictly above a threshold; `AssemblyError` if there are none."""
+    """Keep neuroids with a reliability above a threshold; `AssemblyError` if there are none."""
     (dim,) = assembly[reliab_coord].dims
     reliability = np.asarray(assembly[reliab_coord].values, dtype=float)
     reliable = np.flatnonzero(reliability > reliab_threshold)

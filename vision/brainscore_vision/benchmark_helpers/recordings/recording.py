@@ -61,7 +61,7 @@ def check_degrees(visual_degrees: float | None, benchmark: str) -> None:
 
 
 def region_of(assembly: xr.DataArray, benchmark: str) -> str:
-    """Return the one region of an assembly; `AssemblyError` if it is no assembly, is empty, or has none or several."""
+    """Return an assembly's one region; `AssemblyError` if it is no assembly, is empty, or has none or several."""
     assembly = checked_recordings(assembly, benchmark=benchmark)
     if "region" not in assembly.coords:
         raise AssemblyError(
@@ -113,7 +113,7 @@ def squeeze_single_timebin(assembly: Array) -> Array:
 
 
 def varies_over_time(responses: xr.DataArray) -> bool:
-    """Return whether any response changes between time bins; those of a static model do not."""
+    """Return whether any response changes between time bins, unlike a static model's."""
     if "time_bin" not in responses.dims:
         return False
     values = responses.transpose(..., "time_bin").values

@@ -1,4 +1,4 @@
-"""One number and its ceiling for metrics of geometry and of time courses."""
+"""One number and its ceiling, for metrics of geometry and time courses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SILENT = "the values in time bins do not say how single stimuli and neuroids mo
 
 
 def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly) -> Score:
-    r"""Return the score that the true geometry of a population reaches: :math:`\sqrt{\rho}`.
+    r"""Return the score of a population's true geometry: :math:`\sqrt{\rho}`.
 
     The reliability :math:`\rho` is the metric between random halves of the single `repetitions`, stepped up to all of
     them (Spearman-Brown). This holds for metrics that correlate geometries, such as ``rdm``, and for unbiased ``cka``.

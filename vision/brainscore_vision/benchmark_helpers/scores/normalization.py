@@ -1,4 +1,4 @@
-"""Normalise scores by ceilings of single neuroids or of some of them, clip them, and state errors of means."""
+"""Normalise scores by ceilings of some neuroids, clip them, and state errors of means."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def neuroid_wise_explained_var(
     -------
     Score
         0-d. Attributes: ``raw`` (`score`), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), ``error`` and the
-        descriptive attributes of the raw score. The error is over neuroids, for a mean or median; it includes the noise
-        of scores and ceilings, but not the effect of shared stimuli.
+        descriptive attributes of the raw score. The error is over neuroids, for a mean or median, without the effect of
+        shared stimuli.
 
     Raises
     ------
@@ -123,10 +123,10 @@ def _mean_over_splits(raw: xr.DataArray | None, what: str) -> xr.DataArray:
 
 
 def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = None) -> Score:
-    """Return the ceiling of some neuroids, from the values that a ceiling holds for each in ``raw``.
+    """Return the ceiling of some neuroids: the mean over splits of their median in ``raw``.
 
-    It is the mean over splits of the median over these neuroids; the ceiling itself if it holds none. `alike` names
-    another coordinate to match, such as ``'subject'``: many data sets number neuroids per subject.
+    Without values in ``raw`` it is the ceiling itself. `alike` names another coordinate to match, such as
+    ``'subject'``: many data sets number neuroids per subject.
     """
     per_neuroid = ceiling.attrs.get("raw")
     if per_neuroid is None or "neuroid" not in per_neuroid.dims:

@@ -31,10 +31,10 @@ def place_on_screen(
     target_visual_degrees: float,
     source_visual_degrees: float | None = None,
 ) -> StimulusSet:
-    """Crop stimuli, or pad them with grey, so that they have their visual size in a model's field of view.
+    """Crop stimuli, or pad them with grey, to their visual size in a model's field of view.
 
-    The canvas is target / source times as large as the stimulus; nothing is scaled. The target is
-    ``candidate.visual_degrees()``, the source the width of all stimuli, None: the column ``degrees``.
+    The canvas is target / source times the stimulus, unscaled. The target is ``candidate.visual_degrees()``, the source
+    the width of all stimuli, None: the column ``degrees``.
 
     Returns
     -------
@@ -156,8 +156,8 @@ def _write_converted(stimulus_id: Hashable, original: Path, ratio: float, conver
 def fit_to_ratio(image: Image.Image, ratio: float) -> Image.Image:
     """Change the canvas of an image without scaling the image.
 
-    The new width and height are `ratio` times the old ones; halves are rounded to even. From a ratio of 1, the image is
-    centred on an RGB canvas of grey; below it, its middle is returned, in its own mode.
+    Width and height are multiplied by `ratio`; halves are rounded to even. From a ratio of 1, the image is centred on a
+    grey RGB canvas; below it, its middle is returned, in its own mode.
     """
     size = np.array(image.size)
     new_size = np.rint(ratio * size).astype(int)

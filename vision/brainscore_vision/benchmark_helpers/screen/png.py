@@ -1,6 +1,6 @@
 """Write PNG files faster than Pillow and about as small, from several threads at once.
 
-Rows are stored as differences to the row above (filter 2) and compressed by ISA-L, four to six times as fast as zlib.
+Rows are stored as differences from the row above (filter 2) and compressed by ISA-L, four to six times as fast as zlib.
 Unlike Pillow, ISA-L and NumPy release the GIL.
 """
 

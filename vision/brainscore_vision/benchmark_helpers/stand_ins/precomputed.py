@@ -26,8 +26,8 @@ __all__ = ["PrecomputedFeatures"]
 class PrecomputedFeatures(BrainModel):
     """A model that answers every `look_at` with stored features, in the order of the stimuli.
 
-    Features have dims at least (presentation, ...) and ``stimulus_id``; or there are such assemblies by identifier of
-    the stimulus set. For a repeated stimulus, its first presentation is returned. The field of view is only reported.
+    Features have dims (presentation, ...) and ``stimulus_id``; or are such assemblies by stimulus set identifier. For a
+    repeated stimulus, its first presentation is returned. The field of view is only reported.
     """
 
     def __init__(self, features: DataAssembly | Mapping[str, DataAssembly], visual_degrees: float) -> None:

@@ -31,10 +31,10 @@ Result = TypeVar("Result")
 
 
 class SharedCandidate(BrainModel):
-    """A model that repeats its earlier answer to a question it has been asked before.
+    """A model that repeats its answer to an earlier question.
 
     A question consists of a region and its time bins, or a task and its fitting stimuli; the stimuli, with all columns
-    and files; and the number of trials. All other attributes are those of the model, which must not change.
+    and files; and the number of trials. Other attributes are the model's, which must not change.
 
     Parameters
     ----------
@@ -126,10 +126,10 @@ def with_signature(method: Callable[..., Result], signature: inspect.Signature |
 
 
 def once(candidate: BrainModel, step: Hashable, compute: Callable[[], Result], *shown: object) -> Result:
-    """Return the result of a step for a model as it is prepared; for a `SharedCandidate`, compute it once.
+    """Return the result of a step for a model as prepared; for a `SharedCandidate`, compute it once.
 
-    The name of the `step`, or the function that computes it, `shown` and the model's last preparation must determine
-    the result, which must not be changed. If something shown has no digest, nothing is shared.
+    The name of the `step`, or its function, `shown` and the model's last preparation must determine the result, which
+    must not be changed. If something shown has no digest, nothing is shared.
     """
     if isinstance(candidate, SharedCandidate):
         return candidate.once(step, compute, *shown)
