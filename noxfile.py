@@ -263,7 +263,8 @@ def docs(session: nox.Session) -> None:
     harper = (str(programs / "harper"), "--no-color", "lint", "--dialect", "British", "--format", "compact")
     session.run(*harper, "--ignore", ",".join(UNUSED_STYLE_RULES), *pages, external=True)
     session.run(python, "-m", "sphinx", "-W", "--keep-going", "-j2", "-b", "html", "docs", "docs/_build", external=True)
-    session.run(python, "-m", "pytest", "docs/tests", *session.posargs, external=True)
+    at_once = ("-n", "2", "--dist", "worksteal")
+    session.run(python, "-m", "pytest", *at_once, "docs/tests", *session.posargs, external=True)
 
 
 @nox.session

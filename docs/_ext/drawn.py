@@ -70,10 +70,10 @@ def draw_all(folder: Path) -> list[Path]:
         module = importlib.import_module(f"figures.{file.stem}")
         content = module.measure()
         for ink, colours in INKS.items():
-            with mpl.rc_context(_settings(**colours)):
-                figure = module.draw(content)
             written.append(folder / f"{file.stem}-{ink}.svg")
-            figure.savefig(written[-1], transparent=True, metadata={"Date": None})
+            with mpl.rc_context(_settings(**colours)):  # its salt makes the same bytes
+                figure = module.draw(content)
+                figure.savefig(written[-1], transparent=True, metadata={"Date": None})
     return written
 
 

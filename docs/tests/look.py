@@ -83,15 +83,20 @@ def find_chromium() -> str | None:
 def open_page(
     chromium: object, address: str, page: str, *, width: int, theme: str = "light"
 ) -> tuple[Page, list[str]]:
-    """Open a page; return it, and what it fetched from elsewhere."""
+    """Open a page; return it, and the list of what it fetches from elsewhere, also later."""
     tab = chromium.new_page(
         viewport={"width": width, "height": 900}, color_scheme=theme
     )
-    fetched: list[str] = []
-    tab.on("request", lambda request: fetched.append(request.url))
+    elsewhere: list[str] = []
+
+    def note(request):
+        if not request.url.startswith((address, "data:")):
+            elsewhere.append(request.url)
+
+    tab.on("request", note)
     name, mark, state = page.partition("#")
     tab.goto(f"{address}/{name}.html{mark}{state}", wait_until="load")
-    return tab, [url for url in fetched if not url.startswith((address, "data:"))]
+    return tab, elsewhere
 
 
 def take_pictures(
