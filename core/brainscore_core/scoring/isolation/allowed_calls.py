@@ -1,7 +1,7 @@
 """List the system calls that a program in a box may make: name -> number on x86-64 and on ARM 64 (None: not there).
 
-``perf/system_calls.py`` recorded 110 calls on x86-64, from Python with process pools, NumPy, PyTorch with loaders and
-memory maps, ``venv`` with pip, uv and the shipped models. Another 130 leave a margin for other packages and C
+Recorded with ``perf/system_calls.py`` from Python with process pools, NumPy, PyTorch with loaders and memory maps,
+``venv`` with pip, uv and the shipped models: 110 calls on x86-64. The other 130 leave a margin for other packages and C
 libraries: like the recorded ones they act only on files, memory, processes and sockets of the box, and Docker's default
 profile has them all. Numbers are those of Linux 6.1 (``asm/unistd_64.h``, ``asm-generic/unistd.h``).
 """
