@@ -146,7 +146,7 @@ def _benchmark(facts: BenchmarkFacts) -> dict[str, Any]:
 
 
 def _metric(identifier: str | None) -> dict[str, Any]:
-    """Return what a metric measures, the first sentence of its plugin, and the folder of that in the repository."""
+    """Return the summary of a metric, the first sentence of its plugin, and the plugin's folder in the repository."""
     for plugin, _ in plugin_index().find(KINDS["metric"], identifier) if identifier else ():
         sentence = _line(first_sentence(read_plugin(plugin.directory, plugin.module)))
         return _stated(metric=sentence, metric_plugin=f"vision/{_folder(plugin.directory)}")

@@ -46,8 +46,8 @@ class BenchmarkFacts:
     public
         Whether its data are public.
     metric
-        Identifier of its metric: the first that it loads, else the end of its name or what its ``metadata.yml`` states
-        for benchmarks that load none; None if that is no registered metric.
+        Identifier of its metric: the first that it loads; if it loads none, the end of its name or the ``metric`` of
+        its ``metadata.yml``. None if that is no registered metric.
     data
         Data it loads; None if the benchmark cannot be built here.
     """

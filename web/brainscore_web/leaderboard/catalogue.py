@@ -120,7 +120,7 @@ class BenchmarkEntry(Untrusted):
     paradigm
         The task and stimuli, in a sentence.
     metric, metric_plugin
-        What its metric measures, in a sentence, and the folder of its plugin, relative to the repository.
+        Summary of its metric in a sentence, and the folder of its plugin, relative to the repository.
     data
         Identifiers of its data.
     stimuli

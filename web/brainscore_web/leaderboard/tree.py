@@ -29,7 +29,7 @@ class Node:
     counts
         Whether the average above includes it.
     metric
-        What its metric measures; None for an average.
+        Summary of its metric; None for an average.
     """
 
     identifier: str

@@ -741,7 +741,7 @@ def test_every_kind_of_page_opens_at_the_size_of_the_published_board(tmp_path, s
     address, board = serve(tmp_path / "site"), read_data(tmp_path / "site/data/board.js")
     slugs, nodes = board["models"]["slug"], board["nodes"]
     n_charts = {
-        f"models/{slugs[PLACE]}.html": 2,
+        f"models/{slugs[PLACE]}.html": 1,
         f"benchmarks/{nodes['slug'][nodes['leaf'].index(True)]}.html": 3,
         "benchmarks/average.html": 3,
         f"compare.html#models={','.join(slugs[:5])}": 2,
