@@ -262,20 +262,28 @@ def test_wrong_usage(scored, tmp_path, capsys, arguments, said):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-@pytest.mark.parametrize("isolation", ["none", "auto"])
-def test_in_processes_of_their_own(tmp_path, isolation):
+def test_in_processes_of_their_own(tmp_path):
     in_v1, in_it = "SimulatedCortex2026.V1-rdm", "SimulatedCortex2026.IT-rdm"
-    command = [sys.executable, "-m", "brainscore_vision", "score", "--models", "pixels", "gabor_bank", "--benchmarks"]
-    options = [in_v1, in_it, "--jobs", "2", "--isolation", isolation, "--records", str(tmp_path)]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    statuses = {(record.model, record.benchmark): record.status for record in FolderStore(tmp_path)}
-    assert statuses.pop(("gabor_bank", in_it)) == "not_applicable"  # it is a model of V1, and knows no layer for IT
-    assert set(statuses.values()) == {"scored"}
-    again = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert again.returncode == 0
+
+    def score(folder, isolation, models, benchmarks):
+        command = [sys.executable, "-m", "brainscore_vision", "score", "--models", *models, "--benchmarks", *benchmarks]
+        options = ["--jobs", "2", "--isolation", isolation, "--records", str(tmp_path / folder)]
+        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        records = {(record.model, record.benchmark): record for record in FolderStore(tmp_path / folder)}
+        return done, records
+
+    given = "in a box", "auto", ["pixels", "gabor_bank"], [in_v1, in_it]
+    done, records = score(*given)
+    assert {pair: record.status for pair, record in records.items()} == {
+        **dict.fromkeys([("pixels", in_v1), ("pixels", in_it), ("gabor_bank", in_v1)], "scored"),
+        ("gabor_bank", in_it): "not_applicable",  # it is a model of V1, and knows no layer for IT
+    }
+    again, _ = score(*given)
     assert "0 of 4 pairs to score" in again.stderr
     assert again.stdout == done.stdout
+    _, outside = score("outside", "none", ["pixels"], [in_v1])
+    assert outside["pixels", in_v1].score == records["pixels", in_v1].score
 
 
 class TestCluster:
