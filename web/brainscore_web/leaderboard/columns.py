@@ -101,7 +101,7 @@ class Leaf:
         Each of `DETAILS` for each model of the column; on the board only ``created`` and ``version``.
     layers
         Region -> ``layer``, ``origin`` and, if it was chosen, ``benchmark``, ``simulated``, ``runner_up``, ``margin``,
-        ``margin_interval`` and ``separable``.
+        ``margin_interval`` and ``separable``. Empty on the board, which counts them.
     facts
         ``simulated``, ``version``, ``ceiling``, ``of_ceiling`` (``error``, ``low``, ``high``, ``over``, the ``reason``
         if there are none, ``how`` it was estimated), ``n_stimuli``, ``n_neuroids``, ``n_subjects``, ``fails`` (class ->

@@ -263,12 +263,8 @@ class _Mean:
 def _compute_zero(name: str, part: _Part, scratch: Scratch) -> dict[Missing, Column]:
     column, joint = column_of_average(part.models, part.scores, part.missing, part.n_below)
     scratch.put_codes(name, part.models, joint)  # errors of differences are over benchmarks that both models have
-    return {"zero": column, "complete": _complete(part)}
-
-
-def _complete(part: _Part) -> Column:
     complete = part.scores.only(np.array(part.missing) == 0)
-    return column_of_average(part.models, complete, part.missing, part.n_below)[0]
+    return {"zero": column, "complete": column_of_average(part.models, complete, part.missing, part.n_below)[0]}
 
 
 def _compute_left_out(part: _Part) -> dict[Missing, Column]:
