@@ -8,29 +8,32 @@ import tempfile
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import ModuleType
+from typing import Annotated
 
 import typer
 
 from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError, count
 from brainscore_core.scoring.isolation.box import why_no_box
-
-if TYPE_CHECKING:
-    from brainscore_web.portal.settings import PortalSettings
+from brainscore_web.portal.settings import PortalSettings
 
 __all__ = ["portal"]
 
 portal = command_line.make_app("Serve the portal that takes uploads, and look after it.")
 
 
-def _check_installed() -> None:
+def _serving() -> ModuleType:
+    """Return the module that serves the portal; raise `ConfigurationError` if it needs what is not installed."""
     missing = [name for name in ("alembic", "authlib", "fastapi", "sqlalchemy", "uvicorn") if find_spec(name) is None]
     if missing:
         raise ConfigurationError(
             f"The portal needs {', '.join(missing)}. In a clone, start it with: nox -s portal. Elsewhere: "
             "pip install 'brainscore-web[portal]'."
         )
+    from brainscore_web.portal import serving  # heavy, and of the extra `portal`
+
+    return serving
 
 
 def _say_box() -> None:
@@ -38,11 +41,8 @@ def _say_box() -> None:
         command_line.say(f"Uploads cannot be checked on this machine: {why}")
 
 
-def _settings() -> PortalSettings:
-    _check_installed()
-    from brainscore_web.portal.settings import PortalSettings
-
-    return PortalSettings.of(os.environ)
+def _serving_and_settings() -> tuple[ModuleType, PortalSettings]:
+    return _serving(), PortalSettings.of(os.environ)
 
 
 @portal.command("serve", cls=command_line.Command)
@@ -55,9 +55,7 @@ def serve(
     worker: Annotated[bool, typer.Option("--worker/--no-worker", help="also check uploads, in a thread")] = True,
 ) -> int:
     """Serve the portal until Ctrl-C. Settings are the variables BRAINSCORE_PORTAL_...; see the page on hosting it."""
-    _check_installed()
-    from brainscore_web.portal import serving
-
+    serving = _serving()
     if worker:
         _say_box()
     if demo:
@@ -70,7 +68,7 @@ def serve(
             )
             serving.serve(settings, host, port, with_worker=worker)
         return 0
-    settings = _settings()
+    settings = PortalSettings.of(os.environ)
     serving.check_migrated(settings.database)
     command_line.say(f"The portal listens on {host}:{port} for {settings.public_url}; Ctrl-C stops.")
     serving.serve(settings, host, port, with_worker=worker)
@@ -80,9 +78,7 @@ def serve(
 @portal.command("worker", cls=command_line.Command)
 def worker() -> int:
     """Check uploads and publish them, until Ctrl-C; several may run."""
-    settings = _settings()
-    from brainscore_web.portal import serving
-
+    serving, settings = _serving_and_settings()
     _say_box()
     serving.work(settings)
     return 0
@@ -91,9 +87,7 @@ def worker() -> int:
 @portal.command("migrate", cls=command_line.Command)
 def migrate() -> int:
     """Make the tables of the database, or bring them to this version."""
-    settings = _settings()
-    from brainscore_web.portal import serving
-
+    serving, settings = _serving_and_settings()
     command_line.say(f"The database is at version {serving.migrate(settings.database)}.")
     return 0
 
@@ -105,9 +99,7 @@ def verify_audit(
     ] = None,
 ) -> int:
     """Verify that no line of the audit log was changed, moved or removed; print the digest of the last one."""
-    settings = _settings()
-    from brainscore_web.portal import serving
-
+    serving, settings = _serving_and_settings()
     number, broken, last = serving.verify_audit(settings.database, head)
     if broken is not None:
         command_line.say(f"The audit log is broken at line {broken}.")
@@ -120,9 +112,7 @@ def verify_audit(
 @portal.command("backup", cls=command_line.Command)
 def backup(folder: Annotated[Path, typer.Argument(help="new folder; holds personal data")]) -> int:
     """Write the database to a folder while the portal runs; the files of uploads stay in the buckets."""
-    settings = _settings()
-    from brainscore_web.portal import serving
-
+    serving, settings = _serving_and_settings()
     command_line.say(f"{folder} holds {count(serving.back_up(settings.database, folder), 'row')}.")
     return 0
 
@@ -130,9 +120,7 @@ def backup(folder: Annotated[Path, typer.Argument(help="new folder; holds person
 @portal.command("restore", cls=command_line.Command)
 def restore(folder: Annotated[Path, typer.Argument(help="what `backup` wrote, in this or an older version")]) -> int:
     """Fill an empty database from a backup, also one of another kind of database."""
-    settings = _settings()
-    from brainscore_web.portal import serving
-
+    serving, settings = _serving_and_settings()
     command_line.say(f"The database has {count(serving.restore(settings.database, folder), 'row')}.")
     return 0
 
@@ -143,9 +131,7 @@ def quota(
     most_bytes: Annotated[int | None, typer.Argument(min=0, help="bytes (default: as in the settings)")] = None,
 ) -> int:
     """Set how many bytes of uploads a person may have."""
-    settings = _settings()
-    from brainscore_web.portal import serving
-
+    serving, settings = _serving_and_settings()
     serving.set_quota(settings.database, login, most_bytes)
     command_line.say(f"{login} may have {'what the settings say' if most_bytes is None else f'{most_bytes:,} bytes'}.")
     return 0
@@ -154,9 +140,7 @@ def quota(
 @portal.command("sign-out", cls=command_line.Command)
 def sign_out(login: Annotated[str, typer.Argument(help="login of somebody who has signed in")]) -> int:
     """End all sessions of a person, in browsers and at terminals, such as those of a closed account."""
-    settings = _settings()
-    from brainscore_web.portal import serving
-
+    serving, settings = _serving_and_settings()
     command_line.say(f"{count(serving.sign_out(settings.database, login), 'session')} of {login} ended.")
     return 0
 
