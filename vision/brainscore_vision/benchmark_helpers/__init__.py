@@ -23,7 +23,7 @@ All designs have in common, unless they say otherwise:
   ``layers`` and ``layer_origin`` if the model states them. An undefined score is NaN, with the reason in
   ``not_applicable``.
 - They raise `ContractError` if the metric cannot be called with assemblies, `CeilingError` if the ceiling is unusable
-or does not fit metric and normalisation, `AssemblyError` for invalid data or answers, and `StimulusError` for stimuli
+  or does not fit metric and normalisation, `AssemblyError` for invalid data or answers, and `StimulusError` for stimuli
   without required columns.
 
 The other modules are doors for published plugins.
