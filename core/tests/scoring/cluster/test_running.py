@@ -74,9 +74,13 @@ def test_a_worker_that_is_killed_costs_the_pair_it_was_at_only(batches, library)
 
 @pytest.mark.slow
 def test_a_pair_that_takes_its_worker_down_is_given_up_and_others_are_not(batches, library):
-    made = list(run_on_cluster(batches(["deadly", "a"]), library.name, cluster="local:1", most_losses=2))
+    made = []
+    for each in run_on_cluster(batches(["deadly b1", "a"]), library.name, cluster="local:1", most_losses=2):
+        made.append(each)
+        if each.record.model == "deadly b1":
+            library.go()  # the outcome before has arrived, so that the loss is of this pair
     status = {(each.record.model, each.record.benchmark): each.record for each in made}
-    lost = status.pop(("deadly", "b1"))
+    lost = status.pop(("deadly b1", "b1"))
     assert lost.status == "failed:LostWorker"
     assert "given up after 2 times: its worker was lost" in lost.message
     assert {record.status for record in status.values()} == {"scored"}
