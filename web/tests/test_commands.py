@@ -222,7 +222,14 @@ def test_board_is_shown_until_somebody_interrupts(screen, tmp_path):
     command = [sys.executable, "-m", "brainscore_web", "leaderboard", "serve", "--made-up", "4x4"]
     command += ["--port", "0", "--to", str(tmp_path / "site")]
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A parent that runs in the background may have SIGINT ignored, which children inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         address = next(line for line in process.stderr if line.startswith("http://")).split()[0]
         with urllib.request.urlopen(address) as answer:  # noqa: S310 - the one it just printed
