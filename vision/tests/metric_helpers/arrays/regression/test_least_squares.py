@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.linalg import lstsq
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, ShuffleSplit
@@ -148,3 +150,18 @@ def test_torch_gives_the_same(p):
     pairs = zip(predict_splits(x, y, splits, backend="torch"), predict_splits(x, y, splits), strict=True)
     for one, other in pairs:
         np.testing.assert_allclose(one, other, atol=1e-10)
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**20), p=st.sampled_from([5, 34, 38, 70]), shift=st.floats(-20, 20))
+def test_invariances(seed, p, shift):
+    x, y = data(40, p, 3, seed=seed)
+    before = x.copy(), y.copy()
+    splits = list(KFold(5, shuffle=True, random_state=seed).split(x))
+    base = predict_splits(x, y, splits)
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(p, p)))[0]
+    changed = predict_splits(3 * x @ rotation + shift, 2 * y + shift, splits)
+    for one, other in zip(base, changed, strict=True):
+        np.testing.assert_allclose(other, 2 * one + shift, atol=1e-6 * np.abs(one).max())
+    np.testing.assert_array_equal(x, before[0])
+    np.testing.assert_array_equal(y, before[1])

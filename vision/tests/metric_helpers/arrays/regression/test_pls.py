@@ -100,6 +100,23 @@ def test_arguments_stay_unchanged_and_float32_is_computed_in_float64():
     np.testing.assert_array_equal(predictions[0], exact[0])
 
 
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**20), scale=st.sampled_from([1e-3, 0.5, 40.0]), shift=st.floats(-50, 50))
+def test_invariances(seed, scale, shift):
+    x, y = data(50, 60, 4, decay=1.0, seed=seed)
+    ((train, test),) = splits(50, 1)
+    (base,) = pls_predict_splits(x, y, [(train, test)], 8)
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(60, 60)))[0]
+    order = np.random.default_rng(seed).permutation(50)
+    position = np.argsort(order)
+    (rotated,) = pls_predict_splits(scale * (x @ rotation) + shift, y, [(train, test)], 8)
+    (moved,) = pls_predict_splits(x[order], y[order], [(position[train], position[test])], 8)
+    (scaled,) = pls_predict_splits(x, scale * y + shift, [(train, test)], 8)
+    np.testing.assert_allclose(rotated, base, atol=1e-6)
+    np.testing.assert_allclose(moved, base, atol=1e-8)
+    np.testing.assert_allclose((scaled - shift) / scale, base, atol=1e-6)
+
+
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 @pytest.mark.parametrize(("n", "p", "q"), SHAPES)
 def test_every_shape_gives_the_predictions_of_scikit_learn(n, p, q, backend):

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, ShuffleSplit
 
@@ -53,6 +55,21 @@ def test_empty_training_set_is_refused():
     x, y = data(20, 5, 2)
     with pytest.raises(ValueError, match="no training stimuli"):
         predict_splits(x, y, [(np.array([], dtype=int), np.arange(5))])
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**20), p=st.sampled_from([5, 70]), shift=st.floats(-20, 20))
+def test_invariances(seed, p, shift):
+    x, y = data(40, p, 3, seed=seed)
+    before = x.copy(), y.copy()
+    splits = list(KFold(4, shuffle=True, random_state=seed).split(x))
+    base = predict_splits(x, y, splits)
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(p, p)))[0]
+    rotated = predict_splits(x @ rotation + shift, 2 * y + shift, splits)
+    for one, other in zip(base, rotated, strict=True):
+        np.testing.assert_allclose(other, 2 * one + shift, atol=1e-7)
+    np.testing.assert_array_equal(x, before[0])
+    np.testing.assert_array_equal(y, before[1])
 
 
 @pytest.mark.parametrize("p", [30, 300])

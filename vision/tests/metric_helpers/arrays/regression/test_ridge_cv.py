@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import KFold, ShuffleSplit
 
@@ -153,3 +155,19 @@ def test_torch_gives_the_same(p):
     ours = [ridge_cv_fit(x, y, ALPHAS, alpha_per_target=True, backend=backend) for backend in ("numpy", "torch")]
     np.testing.assert_array_equal(ours[0][1], ours[1][1])
     np.testing.assert_allclose(ours[0][0].predict(x), ours[1][0].predict(x), atol=1e-9)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**20), p=st.sampled_from([5, 38, 70]), shift=st.floats(-20, 20))
+def test_invariances(seed, p, shift):
+    x, y = data(40, p, 3, seed=seed)
+    before = x.copy(), y.copy()
+    base, alpha = ridge_cv_fit(x, y, ALPHAS, alpha_per_target=True)
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(p, p)))[0]
+    order = np.random.default_rng(seed).permutation(40)
+    turned = x @ rotation + shift
+    other, chosen = ridge_cv_fit(turned[order], 2 * y[order] + shift, ALPHAS, alpha_per_target=True)
+    np.testing.assert_array_equal(chosen, alpha)
+    np.testing.assert_allclose(other.predict(turned), 2 * base.predict(x) + shift, atol=1e-7)
+    np.testing.assert_array_equal(x, before[0])
+    np.testing.assert_array_equal(y, before[1])

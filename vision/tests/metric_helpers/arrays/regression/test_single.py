@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
@@ -98,3 +100,20 @@ def test_blocks_of_any_width(width):
     pairs = zip(best_source_predict_splits(stream, y, splits), best_source_predict_splits(x, y, splits), strict=True)
     for one, other in pairs:
         np.testing.assert_array_equal(one, other)
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**20), shift=st.floats(-20, 20))
+def test_invariances(seed, shift):
+    rng = np.random.default_rng(seed)
+    x, y = data(30, 25, 4, seed=seed)
+    before = x.copy(), y.copy()
+    splits = list(KFold(5, shuffle=True, random_state=seed).split(x))
+    base = best_source_predict_splits(x, y, splits)
+    units = rng.uniform(0.1, 10, 25)
+    order = rng.permutation(25)
+    for one, other in zip(base, best_source_predict_splits(x[:, order], 2 * y + shift, splits), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(best_source(x * units + shift, y), best_source(x, y))
+    np.testing.assert_array_equal(x, before[0])
+    np.testing.assert_array_equal(y, before[1])
