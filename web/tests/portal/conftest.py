@@ -179,10 +179,10 @@ class RunningPortal:
         client = httpx.Client(base_url=self.address, timeout=30)
         answer = client.get("/sign-in")
         state = re.search(r"__Host-sign-in=[^;]+", answer.headers["set-cookie"]).group()
-        there = httpx.post(answer.headers["location"], data={"login": login})
+        there = httpx.post(answer.headers["location"], data={"login": login}, timeout=60)
         back = httpx.URL(there.headers["location"])
         back = back.copy_merge_params(changed)
-        self.back = httpx.get(back, headers={"Cookie": "; ".join(filter(None, (state, cookie)))})
+        self.back = httpx.get(back, headers={"Cookie": "; ".join(filter(None, (state, cookie)))}, timeout=60)
         session = re.search(r"__Host-session=[^;]+", ", ".join(self.back.headers.get_list("set-cookie")))
         if session:
             client.headers["Cookie"] = session.group()

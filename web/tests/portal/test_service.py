@@ -293,9 +293,9 @@ def test_storage_and_database_that_fail_are_said_with_when_to_try_again(portal, 
         parts = {"parts": [{"number": 1, "sha256": "A" * 43 + "="}]}
         answer = person.post(f"uploads/{upload['id']}/files/1/parts", json=parts)
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-        assert httpx.get(f"{other.address}/healthz").status_code == 503
-    assert httpx.get(f"{portal.address}/healthz").json() == {"status": "ok"}
-    metrics = httpx.get(f"{portal.address}/metrics").text
+        assert httpx.get(f"{other.address}/healthz", timeout=60).status_code == 503
+    assert httpx.get(f"{portal.address}/healthz", timeout=60).json() == {"status": "ok"}
+    metrics = httpx.get(f"{portal.address}/metrics", timeout=60).text
     assert 'portal_uploads{state="receiving"} 1.0' in metrics
     assert "ada" not in metrics
 
