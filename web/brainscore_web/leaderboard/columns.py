@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
 
-__all__ = ["CODES", "DETAILS", "Column", "Leaf", "LeafColumn", "column_of_average", "column_of_records"]
+__all__ = ["CODES", "DETAILS", "Column", "Layers", "Leaf", "LeafColumn", "column_of_average", "column_of_records"]
 
 CODES = {
     "s": "scored",
@@ -51,6 +51,9 @@ _ONLY_WITH_ALL = frozenset(DETAILS) - {"version", "created", "status", "reason",
 _MOST_LETTERS = 3
 _OF_CHOICE = {"benchmark": str, "simulated": bool, "runner_up": str, "margin": float, "separable": bool}
 """Fields of the choice of a layer that are shown, besides the interval of the margin, and their types."""
+
+Layers = dict[str, dict[str, dict[str, dict[str, Any]]]]
+"""Model -> region -> layer -> how it was chosen, and ``n``, the number of benchmarks."""
 
 
 @dataclass(frozen=True)

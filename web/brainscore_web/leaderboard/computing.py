@@ -19,7 +19,7 @@ import numpy as np
 from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.statistics.model_scores import MeanOfScores, ModelScores
-from brainscore_web.leaderboard.columns import Column, Leaf, column_of_average, column_of_records
+from brainscore_web.leaderboard.columns import Column, Layers, Leaf, column_of_average, column_of_records
 from brainscore_web.leaderboard.pairs import BLOCK, Codes, encode, tiles
 from brainscore_web.leaderboard.sources import Source, pair_of
 from brainscore_web.leaderboard.tree import UNAVERAGED, Node, tree_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from brainscore_core.statistics.averages import Missing
     from brainscore_core.statistics.joint_errors import JointErrors
     from brainscore_web.leaderboard.catalogue import Catalogue
-    from brainscore_web.leaderboard.data_files import Layers
     from brainscore_web.leaderboard.workers import Workers
 
 __all__ = ["ComputedBoard", "Scratch", "compute"]

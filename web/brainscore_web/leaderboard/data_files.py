@@ -48,7 +48,7 @@ import numpy as np
 
 from brainscore_core.statistics.correlations import rank_correlations
 from brainscore_core.untrusted import in_spreadsheet
-from brainscore_web.leaderboard.columns import CODES, DETAILS, Column, Leaf
+from brainscore_web.leaderboard.columns import CODES, DETAILS, Column, Layers, Leaf
 from brainscore_web.leaderboard.tree import Node, top_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
 __all__ = [
     "TABLE",
     "Board",
-    "Layers",
     "Past",
     "aligned",
     "aligned_details",
@@ -91,9 +90,6 @@ Past = dict[str, list[dict[str, Any]]]
 """Model -> its earlier records on one benchmark, oldest first: ``created``, ``score``, ``status``, ``version`` (of the
 benchmark), ``record`` (git's digest of the file), ``replaced`` (time), ``by`` (commit) and ``changed`` (values of
 `brainscore_web.leaderboard.history.MADE_WITH`, or ``removed``)."""
-
-Layers = dict[str, dict[str, dict[str, dict[str, Any]]]]
-"""Model -> region -> layer -> how it was chosen, and ``n``, the number of benchmarks."""
 
 
 @dataclass(frozen=True)
