@@ -669,6 +669,20 @@ def test_models_are_filtered_by_the_share_of_benchmarks_with_a_score(table, boar
     page.locator("#found").get_by_text(f"{len(n)} of {len(n)} models").wait_for()
 
 
+def test_a_phone_shows_two_columns_whole_and_steps_over_the_ties_that_have_no_room(table):
+    page = table(viewport={"width": 390, "height": 800})
+    scores = page.locator("#rows tr").first.locator("td.score")
+    edges = scores.evaluate_all("(all) => all.map((it) => it.getBoundingClientRect().right)")
+    assert edges[1] <= 390
+    assert not page.get_by_text("share a letter").first.is_visible()
+    page.locator("#rows th.model").first.press("ArrowRight")
+    assert page.evaluate("document.activeElement.className").startswith("score")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("document.activeElement.className").startswith("model")
+    page.get_by_role("button", name="Take a tour").click()
+    assert page.get_by_role("dialog").locator("p").first.inner_text().startswith("1 of 4.")
+
+
 def test_a_tour_is_walked_by_keys_and_closed_for_good(table, violations):
     page = table()
     page.get_by_role("button", name="Take a tour").press("Enter")

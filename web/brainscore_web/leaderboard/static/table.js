@@ -403,7 +403,8 @@
     } else scroller.scrollLeft = 0;
   };
 
-  const go = (row, column) => {
+  const go = (row, wanted) => {
+    const column = wanted === 2 && !size.leading[2] ? wanted + Math.sign(wanted - active.column) : wanted; // ties have no room
     active = { row: Math.min(Math.max(row, -1), order.length - 1), column: Math.min(Math.max(column, 0), LEADING + columns.length - 1) };
     reveal(active);
     draw(false);

@@ -3,20 +3,21 @@
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { element, storage } = BrainScore;
-  const STEPS = [
+  const ALL = [
     ["#rows td.score", "A score: 0 is chance, 1 the noise ceiling. Below it is its 95 % interval. Click it for details."],
     ["#board thead th.score", "A benchmark, or the average of several. Click its name to sort; + shows its parts."],
     ["#rows td.ties", "Models that share a letter do not differ significantly."],
     ["#rows .pin", "Pin two models or more to compare them."],
     ["#filters", "Search, filter, choose columns or a date. The address holds all of it: a link shows the same view."],
   ];
+  let steps = ALL; // those whose target has room
   const dialog = document.getElementById("tour");
   const offer = document.getElementById("offer");
   const start = offer.querySelector("button");
 
   const mark = (place) => {
     document.querySelector(".toured")?.classList.remove("toured");
-    const target = place === null ? null : document.querySelector(STEPS[place][0]);
+    const target = place === null ? null : document.querySelector(steps[place][0]);
     target?.classList.add("toured");
     target?.scrollIntoView({ block: "center", inline: "nearest" });
   };
@@ -28,8 +29,8 @@
   const show = (place) => {
     mark(place);
     const button = (text, onclick, isThere = true) => isThere && element("button", { type: "button", class: "quiet", onclick }, text);
-    const isLast = place === STEPS.length - 1;
-    const text = element("p", { id: "tour-text", tabindex: "-1" }, `${place + 1} of ${STEPS.length}. ${STEPS[place][1]}`);
+    const isLast = place === steps.length - 1;
+    const text = element("p", { id: "tour-text", tabindex: "-1" }, `${place + 1} of ${steps.length}. ${steps[place][1]}`);
     const forGood = () => {
       storage.set("tour", "closed");
       offer.hidden = true;
@@ -42,7 +43,10 @@
   };
 
   offer.hidden = storage.get("tour") === "closed";
-  start.addEventListener("click", () => show(0));
+  start.addEventListener("click", () => {
+    steps = ALL.filter(([selector]) => document.querySelector(selector)?.offsetWidth);
+    show(0);
+  });
   dialog.addEventListener("keydown", (event) => {
     if (event.key === "Escape") close();
   });
