@@ -7,7 +7,7 @@ missing values null.
 ``board``
     ``made``: ``revision`` (commit of the records), ``newest`` (time of the newest record),
     ``repository`` (its web page), ``schema``.
-    ``models``: lists ``id slug name family year parameters training public imagenet image_size``.
+    ``models``: lists ``id slug name family year parameters training licence public imagenet image_size``.
     ``nodes``: lists ``id slug name parent depth leaf counts region kind public simulated metric ceiling n_stimuli
     n_neuroids n_subjects version reliability``. ``counts``: whether the average above includes the node. Benchmarks
     that are simulated or have no score or no parent do not count, nor do nodes above only such benchmarks.
@@ -144,7 +144,7 @@ def aligned(column: Column, models: Sequence[str], *, leaf: bool) -> dict[str, A
 def board_content(board: Board) -> dict[str, Any]:
     """See the module."""
     models, nodes = board.models, board.nodes
-    of_models = ("family", "year", "parameters", "training", "public", "imagenet", "image_size")
+    of_models = ("family", "year", "parameters", "training", "licence", "public", "imagenet", "image_size")
     facts = [board.leaves[place].facts if place in board.leaves else {} for place in range(len(nodes))]
     names = [model.identifier for model in models]
     top = top_of(nodes)

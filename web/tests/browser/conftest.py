@@ -274,6 +274,7 @@ def small_board(n_models=60, n_of_region=8):
         "year": [2012 + number % 14 if number % 7 else None for number in range(n_models)],
         "parameters": [10**6 * number if number % 5 else None for number in range(n_models)],
         "training": [("Meadow-1M", "Harbour-400M, filtered")[number % 2] for number in range(n_models)],
+        "licence": [("MIT", "Apache-2.0", None)[number % 3] for number in range(n_models)],
         "public": [number % 4 != 1 for number in range(n_models)],
         "imagenet": [None] * n_models,
         "image_size": [(224, 384, None)[number % 3] for number in range(n_models)],

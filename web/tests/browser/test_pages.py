@@ -719,6 +719,15 @@ def test_numbers_of_a_chart_are_saved(folder, board, open_page, tmp_path):
     assert not page.get_by_role("button", name="Save CSV of").is_visible()
 
 
+def test_the_page_of_a_model_opens_with_its_contents(folder, board, open_page):
+    page = open_page(f"{folder.as_uri()}/models/{board['models']['slug'][PLACE]}.html", viewport=TIGHT)
+    titles = page.locator("article h2")
+    assert page.locator(".contents a").all_inner_texts() == titles.all_inner_texts()
+    assert page.locator(".contents a").evaluate_all(
+        "(all) => all.map((it) => it.hash.slice(1))"
+    ) == titles.evaluate_all("(all) => all.map((it) => it.id)")
+
+
 def test_a_chart_takes_the_values_of_the_largest_board(folder, open_page):
     page = ready(open_page(f"{folder.as_uri()}/status.html"))
     assert page.evaluate(

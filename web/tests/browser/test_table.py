@@ -178,6 +178,9 @@ def test_search_and_filters(table, board_of_table):
     assert len(slugs(page, board)) > len(expected)
     page.locator("#filters summary").click()
     page.locator("#clear").click()
+    page.locator("#licence").select_option("MIT")
+    assert len(slugs(page, board)) == models["licence"].count("MIT")
+    page.locator("#clear").click()
     assert page.locator("#found").inner_text() == "60 of 60 models"
     assert "#" not in page.url
     page.locator("#smin").fill("300")
@@ -480,6 +483,18 @@ def test_models_with_any_score_come_before_those_with_none(folder_of_table, boar
     page.wait_for_function("BrainScore.view.column(BrainScore.view.sorting().by)")
     last = page.evaluate("BrainScore.view.rows().rest")[-len(without) :]
     assert last == [*without[1:], without[0]]
+
+
+def test_filters_without_values_are_not_there(folder_of_table, board_of_table, open_page, tmp_path):
+    board, _ = board_of_table
+    unknown = dict.fromkeys(("family", "licence", "year"), [None] * len(board["models"]["id"]))
+    site = shutil.copytree(folder_of_table, tmp_path / "site")
+    changed = {**board, "models": board["models"] | unknown}
+    (site / "data/board.js").write_text(f"BrainScore.take('board', {json.dumps(changed)});")
+    page = open_page((site / "index.html").as_uri())
+    page.locator("#filters summary").click()
+    ids = ("family", "training", "licence", "pmin", "ymin", "smin")
+    assert [page.locator(f"#{name}").is_visible() for name in ids] == [False, True, False, True, False, True]
 
 
 def test_what_an_address_gets_wrong_is_left_out(table):

@@ -8,11 +8,12 @@
 
   // -- search and filters ---------------------------------------------------------------------------------------------
 
-  const INPUTS = ["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax", "smin", "smax", "scored", "below"];
+  const INPUTS = ["q", "access", "family", "training", "licence", "pmin", "pmax", "ymin", "ymax", "smin", "smax", "scored", "below"];
 
   const fill = (id, values) => {
     const options = [...new Set(values.filter((value) => value !== null))].sort(new Intl.Collator("en").compare);
     byId(id).append(...options.map((value) => element("option", { value }, value)));
+    byId(id).closest("label").hidden = !options.length;
   };
 
   const showState = () => {
@@ -294,8 +295,10 @@
 
   BrainScore.controls = { tell };
   byId("scored").closest("label").hidden = !view.hasCounts;
-  fill("family", models.family);
-  fill("training", models.training);
+  for (const id of ["family", "training", "licence"]) fill(id, models[id]);
+  for (const [id, values] of [["pmin", models.parameters], ["ymin", models.year], ["smin", models.image_size]]) {
+    byId(id).closest("fieldset").hidden = values.every((value) => value === null);
+  }
   const start = () => {
     showState();
     showDay();

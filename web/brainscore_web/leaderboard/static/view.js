@@ -198,7 +198,7 @@
     if (access === "public" || access === "private") {
       add(["access"], access, (model) => models.public[model] === (access === "public"));
     }
-    for (const [name, values] of [["family", models.family], ["training", models.training]]) {
+    for (const [name, values] of [["family", models.family], ["training", models.training], ["licence", models.licence]]) {
       const chosen = state.get(name);
       if (chosen !== null) add([name], `${name}: ${chosen}`, (model) => values[model] === chosen);
     }
