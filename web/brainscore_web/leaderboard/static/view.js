@@ -198,9 +198,9 @@
     if (access === "public" || access === "private") {
       add(["access"], access, (model) => models.public[model] === (access === "public"));
     }
-    for (const [name, values] of [["family", models.family], ["training", models.training], ["licence", models.licence]]) {
+    for (const name of ["family", "training", "licence"]) {
       const chosen = state.get(name);
-      if (chosen !== null) add([name], `${name}: ${chosen}`, (model) => values[model] === chosen);
+      if (chosen !== null) add([name], `${name}: ${chosen}`, (model) => models[name][model] === chosen);
     }
     for (const [low, high, values, scale, told] of [
       ["pmin", "pmax", models.parameters, 1e6, (text) => `${text} M parameters`],
