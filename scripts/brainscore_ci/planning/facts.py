@@ -142,17 +142,8 @@ class _PluginReader:
             (b"load_" in content and _LOADS.search(content))
             or (b"brainscore_" in content and _NAMES_PLUGINS.search(content))
             or (b".." in content and _LEAVES_FOLDER.search(content))
-            or (b"_helpers" in content and self._names_helper(content))
+            or (b"_helpers" in content and _may_import(content, self.names_helpers))
         )
-
-    def _names_helper(self, content: bytes) -> bool:
-        """Return whether a file may import a helper; searches its imports alone, which is ten times faster."""
-        for match in _NAMES_HELPERS.finditer(content):
-            goes_on = any(sign in match[0] for sign in (b"(", b"\\"))
-            end = len(content) if goes_on else match.end()
-            if self.names_helpers.search(content, max(0, match.start() - _LONGEST_NAME), end):
-                return True
-        return False
 
     def _is_vague(self, plugin: Plugin, files: Mapping[str, SourceFacts]) -> bool:
         """Return whether any file of a plugin may hold identifiers that it loads."""
@@ -192,12 +183,13 @@ def _read_helpers(library: Path, package: str) -> dict[str, SourceFacts]:
     loading = {module: file.facts for module, file in files.items() if _LOADS.search(file.content or b"")}
     helpers = {module: facts for module, facts in loading.items() if facts.loads}
     while True:
-        naming = _naming(helpers)  # an import names its module
-        named = {module: file for module, file in files.items() if naming.search(file.content or b"")}
+        naming = _naming(helpers)
         more = {
             module: file.facts
-            for module, file in named.items()
-            if module not in helpers and any(statement.module in helpers for statement in file.facts.imports)
+            for module, file in files.items()
+            if module not in helpers
+            and _may_import(file.content or b"", naming)
+            and any(statement.module in helpers for statement in file.facts.imports)
         }
         if not more:
             return dict(sorted(helpers.items()))
@@ -210,6 +202,16 @@ def _helpers(library: Path, package: str) -> Iterator[tuple[str, SourceFile]]:
             if path.endswith(".py") and _RUN_BY_HAND not in f"{folder.name}/{path}":
                 module = f"{package}.{folder.name}.{path.removesuffix('.py').replace('/', '.')}"
                 yield module.removesuffix(".__init__"), file
+
+
+def _may_import(content: bytes, naming: re.Pattern[bytes]) -> bool:
+    """Return whether a file may import a helper; searches its imports alone, ten times faster than all of it."""
+    for match in _NAMES_HELPERS.finditer(content):
+        goes_on = any(sign in match[0] for sign in (b"(", b"\\"))
+        end = len(content) if goes_on else match.end()
+        if naming.search(content, max(0, match.start() - _LONGEST_NAME), end):
+            return True
+    return False
 
 
 def _naming(modules: Iterable[str]) -> re.Pattern[bytes]:
