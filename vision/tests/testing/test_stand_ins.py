@@ -59,8 +59,7 @@ def test_recordings_have_the_dimensions_asked_for():
     assert made["repetition"].values.tolist() == [number for number in range(4) for _ in range(8)]
     assert made["object_name"].values.tolist() == list("abcdabcd") * 4
     assert set(made["region"].values) == {"IT"}
-    assert made["subject"].values.tolist() == ["a", "a", "b"]
-    assert made["time_bin_end"].values.tolist() == [80, 90]
+    assert (made["subject"].values.tolist(), made["time_bin_end"].values.tolist()) == (["a", "a", "b"], [80, 90])
 
 
 def test_recordings_are_the_truth_plus_noise_of_the_size_asked_for():

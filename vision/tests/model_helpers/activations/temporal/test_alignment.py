@@ -16,8 +16,7 @@ from brainscore_vision.model_helpers.activations.temporal.alignment import (
 
 
 def test_frame_bins():
-    assert frame_bins(250, 10) == [(0, 100), (100, 200), (200, 250)]
-    assert frame_bins(50, 10) == [(0, 50)]
+    assert (frame_bins(250, 10), frame_bins(50, 10)) == ([(0, 100), (100, 200), (200, 250)], [(0, 50)])
     assert len(frame_bins(1000, 30)) == 30  # 1000 / 30 is no binary fraction
     assert len(frame_bins(1000, 7.5)) == 8
 
