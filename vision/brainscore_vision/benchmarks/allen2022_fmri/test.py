@@ -1,5 +1,3 @@
-"""Check the benchmarks on recordings of the same form whose truth is known, and the published scores."""
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Check the benchmarks on patterns that were made up."""
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr

@@ -1,5 +1,3 @@
-"""Check the benchmarks on similarities that were made up, and by published numbers where the data can be had."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Check the published areas, and score models on displays and people that are made up."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Check the registration, and score models on triplets and people that are made up."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Check the benchmarks on recordings of the same form whose truth is known, and the published scores."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Score models whose answers are known on images that are made up."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Check the published pairs, and score populations whose factors are known."""
-
 import numpy as np
 import pytest
 

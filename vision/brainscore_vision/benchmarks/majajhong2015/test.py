@@ -1,5 +1,3 @@
-"""Check the benchmarks on stand-ins whose truth is known, and pin what the published system measured."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Score observers with known thresholds on drawings and people that are made up."""
-
 import numpy as np
 import pytest
 from scipy.stats import norm

@@ -1,5 +1,3 @@
-"""Prove the benchmarks on neurons that were drawn: another draw reaches the ceiling, mixed up answers do not."""
-
 import functools
 import importlib
 import itertools

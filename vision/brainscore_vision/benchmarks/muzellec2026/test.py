@@ -1,5 +1,3 @@
-"""Check the benchmarks on recordings that were made up."""
-
 import numpy as np
 import pytest
 

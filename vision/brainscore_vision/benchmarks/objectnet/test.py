@@ -1,5 +1,3 @@
-"""Check the registration, and score models on images that are made up."""
-
 from brainscore_vision.testing.proofs.label_accuracy import LabelAccuracyProof
 
 

@@ -1,5 +1,3 @@
-"""Check the benchmark on recordings that were made up, and by published numbers where the recordings can be had."""
-
 import numpy as np
 import pytest
 

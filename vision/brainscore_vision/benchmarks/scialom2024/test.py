@@ -1,5 +1,3 @@
-"""Score models on drawings and people that are made up."""
-
 import numpy as np
 import pytest
 

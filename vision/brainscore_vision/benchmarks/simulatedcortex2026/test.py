@@ -1,5 +1,3 @@
-"""Check the benchmarks by what must come out when the truth is known."""
-
 import numpy as np
 import pytest
 from PIL import Image

@@ -1,5 +1,3 @@
-"""Check that the published files are registered, and what is in them where they can be had."""
-
 import numpy as np
 import pytest
 

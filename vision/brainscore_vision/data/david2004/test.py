@@ -1,5 +1,3 @@
-"""Check that the published packages are registered, and what is in them where they can be had."""
-
 import pytest
 
 from brainscore_vision import load_dataset

@@ -1,5 +1,3 @@
-"""Check that the published packages are registered and load where the network allows."""
-
 import pytest
 
 from brainscore_vision import load_dataset

@@ -1,5 +1,3 @@
-"""Check that the published files are registered, that images come from a folder, and what is in the files."""
-
 import numpy as np
 import pytest
 from PIL import Image

@@ -1,5 +1,3 @@
-"""Check the simulation against hand-computed properties of its parts, and the data set it makes."""
-
 import importlib
 import shutil
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""AlexNet: its layers and its contract with random weights, what it sees with the published ones."""
-
 from brainscore_vision.models.alexnet import model
 from brainscore_vision.testing.proofs.published_networks import PublishedNetworkProof
 

@@ -1,5 +1,3 @@
-"""CORnet-S: areas over time and its contract with random weights, what it sees with the published ones."""
-
 import numpy as np
 import pytest
 

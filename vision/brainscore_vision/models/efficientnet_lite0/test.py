@@ -1,5 +1,3 @@
-"""EfficientNet-Lite0: the right weights with the right preprocessing, and published decisions on silhouettes."""
-
 import os
 import sys
 from pathlib import Path

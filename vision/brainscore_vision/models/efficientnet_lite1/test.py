@@ -1,5 +1,3 @@
-"""EfficientNet-Lite1: the right weights with the right preprocessing and size."""
-
 import numpy as np
 import pytest
 from PIL import Image

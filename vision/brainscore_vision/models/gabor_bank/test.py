@@ -1,5 +1,3 @@
-"""The Gabor bank: cells prefer what they were drawn to prefer, and their tuning is distributed as published."""
-
 import numpy as np
 import pytest
 import torch

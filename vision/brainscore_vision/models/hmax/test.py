@@ -1,5 +1,3 @@
-"""HMAX: filters find their gratings, stages are invariant to what they shall be, and prototypes find themselves."""
-
 from functools import cache
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The pixel baseline: pixels in, pixels out."""
-
 import numpy as np
 import pytest
 from PIL import Image

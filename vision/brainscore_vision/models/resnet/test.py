@@ -1,5 +1,3 @@
-"""Residual networks: their layers and their contract with random weights, what they see with the published ones."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Names of torch.hub: a repository that makes a network, in place of one on GitHub."""
-
 import zipfile
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Every row of the table says what it can, and its layers exist."""
-
 from brainscore_vision.models import v1_networks as plugin
 from brainscore_vision.testing.proofs.tables import TableProof
 

@@ -1,5 +1,3 @@
-"""VGG-16: its layers and its contract with random weights, what it sees with the published ones."""
-
 import pytest
 
 from brainscore_vision.models.vgg16 import model
