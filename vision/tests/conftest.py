@@ -1,5 +1,3 @@
-"""Make stimulus sets of given pictures for the tests of vision."""
-
 import numpy as np
 import pytest
 from PIL import Image

@@ -1,5 +1,3 @@
-"""The first name of the library: the same modules under it, imported as the oldest tutorial does."""
-
 import importlib
 
 import pytest

@@ -32,8 +32,7 @@ def run(home, monkeypatch, capfd):
     monkeypatch.setenv("BRAINSCORE_HOME", str(home))
 
     def run(*arguments):
-        returncode = main(list(arguments))
-        return Done(returncode, *capfd.readouterr())
+        return Done(main(list(arguments)), *capfd.readouterr())
 
     return run
 
@@ -56,8 +55,7 @@ def test_score_prints_the_summary_and_writes_the_record(run, tmp_path):
 def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_for(run, tmp_path):
     record, failure = tmp_path / "record.json", tmp_path / "failure.json"
     files = ["--record", str(record), "--failure", str(failure)]
-    done = run("score", "--model", "pixls", "--benchmark", V1, *files)
-    assert done.returncode == 2
+    assert run("score", "--model", "pixls", "--benchmark", V1, *files).returncode == 2
     content = json.loads(failure.read_text())
     assert content["status"] == "failed:UnknownIdentifierError"
     assert "'pixels'" in content["message"]
@@ -70,8 +68,7 @@ def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_
 def test_a_new_environment_writes_the_record_where_it_was_asked_for(run, tmp_path, monkeypatch):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "newenv")
     record = tmp_path / "record.json"
-    pair = ["--model", "pixels", "--benchmark", V1]
-    done = run("score", *pair, "--record", str(record))
+    done = run("score", "--model", "pixels", "--benchmark", V1, "--record", str(record))
     assert done.returncode == 0, done.stderr
     content = json.loads(record.read_text())
     assert (content["model"], content["benchmark"]) == ("pixels", V1)

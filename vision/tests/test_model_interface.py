@@ -1,5 +1,3 @@
-"""The interface: names, teaching errors, and a fast import."""
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-"""Whatever the published system registers is registered here, under the same name in a folder of the same name."""
-
 import re
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Test scoring of a pair with small plugins that are registered at run time."""
-
 from pathlib import Path
 
 import numpy as np
@@ -313,8 +311,7 @@ def test_benchmarks_that_show_the_same_share_one_look(model, three_benchmarks, t
     assert capsys.readouterr().err.count("random-0 on ") == 3
     for identifier, result in results.items():
         assert result.attrs["benchmark_identifier"] == identifier
-        alone = score(model, identifier, report=False)
-        assert float(alone) == float(result)
+        assert float(score(model, identifier, report=False)) == float(result)
         if name:
             assert ScoreRecord.read(result.attrs["record_path"]).benchmark == identifier
             assert result.attrs["record_path"].startswith(str(tmp_path))

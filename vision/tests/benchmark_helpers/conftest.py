@@ -1,5 +1,3 @@
-"""Make recordings and stimuli for the tests of the benchmark helpers."""
-
 import itertools
 from types import SimpleNamespace
 

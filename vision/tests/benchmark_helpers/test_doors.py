@@ -1,5 +1,3 @@
-"""What tutorials and published plugins take from one place is there, and is the same thing as where it lives."""
-
 from brainscore_vision import benchmark_helpers
 from brainscore_vision.benchmark_helpers import neural_common
 from brainscore_vision.benchmark_helpers.scores import normalization

@@ -1,5 +1,3 @@
-"""Write data plugins that the catalogue must not run, with or without their files in the cache."""
-
 import hashlib
 import io
 import textwrap

@@ -1,5 +1,3 @@
-"""Test what the leaderboard is told of models and benchmarks; that it is what the leaderboard reads, too."""
-
 import json
 import tomllib
 from importlib.metadata import EntryPoint

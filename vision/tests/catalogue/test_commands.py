@@ -1,5 +1,3 @@
-"""The commands for data never touch what is not their own."""
-
 import pytest
 
 from brainscore_core import command_line

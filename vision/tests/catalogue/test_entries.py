@@ -1,5 +1,3 @@
-"""The catalogue knows what is registered without running plugins."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""What a benchmark needs is known before it is fetched, and fetched before it is needed."""
-
 from functools import cache
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""A table of models is read whole, or every problem in it is listed."""
-
 import re
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Test what pairs take, as their plugins say."""
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,5 +1,3 @@
-"""Registrations are read, not run."""
-
 import pytest
 
 from brainscore_core.plugin_management.source.files import read_plugin

@@ -1,5 +1,3 @@
-"""Records that commands read."""
-
 import dataclasses
 
 import pytest

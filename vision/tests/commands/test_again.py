@@ -1,5 +1,3 @@
-"""`brainscore renormalise`, `rescore` and `reproduce` have scores again from records and from stored activations."""
-
 import dataclasses
 import json
 import platform
@@ -253,8 +251,7 @@ class TestReproduce:
         lines = read_lock_of(path, made.environment).splitlines(keepends=True)
         lock = "".join(line for line in lines if not line.startswith(("pytest-", "hypothesis==")))
         assert lock != "".join(lines)
-        there = dataclasses.replace(made, environment=keep_lock(path, lock))
-        there.write(path)
+        dataclasses.replace(made, environment=keep_lock(path, lock)).write(path)
         assert main(["reproduce", str(path), "--here"]) == 1
         assert "differs: what is installed" in capsys.readouterr().out
         assert main(["reproduce", str(path)]) == 0

@@ -1,5 +1,3 @@
-"""`brainscore cache` lists what is cached, says why a call was a hit or a miss, and removes what is not in use."""
-
 import json
 import os
 

@@ -1,5 +1,3 @@
-"""`brainscore score` of many pairs: what is scored, what is left out, what is tried again, and what is said."""
-
 import dataclasses
 import io
 import json
@@ -239,8 +237,7 @@ def test_interrupted(scored, tmp_path, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(campaign, "run_here", run_here)
-    arguments = ["--models", "pixels", "--benchmarks", V1, IT]
-    assert score(tmp_path, *arguments) == 130
+    assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == 130
     assert "run the same command again" in capsys.readouterr().err
     assert [record.benchmark for record in FolderStore(tmp_path)] == [V1]
 

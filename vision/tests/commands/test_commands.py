@@ -1,5 +1,3 @@
-"""The command line has every command, under both of its names."""
-
 import re
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""`brainscore compare` says which of several models is better by their records, and how sure that is."""
-
 import numpy as np
 import pytest
 
@@ -48,8 +46,7 @@ def test_scores_ranks_and_differences(records, capsys):
 )
 def test_models_of_any_name_are_compared(name, write, capsys):
     for score, model in enumerate((name, name.swapcase())):
-        path = write(model, "X.IT-pls", score=0.5 - score / 10)
-        assert ScoreRecord.read(path).model == model
+        assert ScoreRecord.read(write(model, "X.IT-pls", score=0.5 - score / 10)).model == model
     found = tables(capsys, name, name.swapcase())
     assert [row[1:3] for row in found["MODEL"]] == [[name, "0.5000"], [name.swapcase(), "0.4000"]]
     assert found["DIFFERENCE"][0][1] == f"{name.swapcase()} - {name}"

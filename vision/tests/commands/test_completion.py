@@ -1,5 +1,3 @@
-"""The shells complete commands and identifiers, and nothing heavy is imported for it."""
-
 import os
 import shlex
 import shutil

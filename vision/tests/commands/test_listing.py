@@ -1,5 +1,3 @@
-"""`brainscore list` and `brainscore info` say what is known about plugins, without running any but benchmarks."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""`brainscore export` writes the records that scoring has written as a table."""
-
 import dataclasses
 import json
 

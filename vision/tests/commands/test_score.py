@@ -1,5 +1,3 @@
-"""`brainscore score` of one pair, and what is wrong about several."""
-
 from contextlib import nullcontext
 
 import pytest

@@ -1,5 +1,3 @@
-"""A bucket declares files; loading them gives what was packaged."""
-
 import subprocess
 import sys
 

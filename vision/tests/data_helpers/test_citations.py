@@ -1,5 +1,3 @@
-"""A benchmark cites the publication that its data plugin states."""
-
 import pytest
 
 from brainscore_core.errors import PluginError

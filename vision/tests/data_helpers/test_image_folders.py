@@ -1,5 +1,3 @@
-"""Images that nobody may pass on are read from the folder that the user names."""
-
 import pytest
 from PIL import Image
 

@@ -152,8 +152,7 @@ def test_transformers_finds_the_processor_beside_the_weights(stimuli, tmp_path):
 
 
 def test_transformers_runs_the_tower_for_images_only(stimuli):
-    config = transformers.CLIPConfig(vision_config=TINY, text_config=TEXT)
-    network = transformers.CLIPModel(config)
+    network = transformers.CLIPModel(transformers.CLIPConfig(vision_config=TINY, text_config=TEXT))
     processor = transformers.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
     for layer in ("encoder.layers.1", "vision_model.encoder.layers.1"):
         model = as_brain_model(network, preprocessing=processor, layers=[layer])

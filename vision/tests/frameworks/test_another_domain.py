@@ -1,5 +1,3 @@
-"""The published language domain runs on this core; `nox -s frameworks` installs its wheel without its requirements."""
-
 from __future__ import annotations
 
 import hashlib

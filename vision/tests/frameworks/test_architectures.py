@@ -1,5 +1,3 @@
-"""Our architectures give what torchvision's own give with the same weights, in every layer that a plugin lists."""
-
 from __future__ import annotations
 
 from importlib import import_module

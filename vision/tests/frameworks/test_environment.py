@@ -1,5 +1,3 @@
-"""The environment of these tests has the frameworks themselves, with their own preprocessing and architectures."""
-
 from __future__ import annotations
 
 import torch

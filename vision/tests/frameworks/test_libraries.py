@@ -1,5 +1,3 @@
-"""Networks by their names in timm, torchvision, open_clip and transformers, from a mirror with random weights."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Preprocessing equals torchvision's: any size, any mode of picture, squeezed or cropped."""
-
 from __future__ import annotations
 
 import functools

@@ -1,5 +1,3 @@
-"""Networks of libraries have the layers that rows of tables name."""
-
 import dataclasses
 
 import numpy as np

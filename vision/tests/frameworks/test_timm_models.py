@@ -1,5 +1,3 @@
-"""The plugin over timm, with files of random weights in place of the published ones."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -72,8 +70,7 @@ def test_models_of_the_plugin(name, stimuli, tmp_path, monkeypatch):
         network.get_submodule(layer)
     loaded.start_recording("IT", time_bins=[(70, 170)])
     assert loaded.look_at(stimuli).shape == (2, SIZES[name])
-    layers = [model.MODELS[name].features, "logits"]
-    activations = wrapper(stimuli, layers=layers)
+    activations = wrapper(stimuli, layers=[model.MODELS[name].features, "logits"])
     assert activations.sel(neuroid=activations["layer"] == "logits").shape == (2, CLASSES[name])
     if name != "dinov2_vits14":  # whose positions are resampled
         images = torch.from_numpy(wrapper._extractor.preprocess([str(stimuli.get_stimulus(each)) for each in "ab"]))

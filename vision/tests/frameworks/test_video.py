@@ -90,8 +90,7 @@ def test_a_film_with_losses_is_the_one_that_opencv_reads(tmp_path):
     path = tmp_path / "film.mp4"
     writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"mp4v"), 25, (64, 48))
     for number in range(20):
-        frame = np.full((48, 64, 3), (number * 8, 255 - number * 8, 40), dtype=np.uint8)
-        writer.write(frame)
+        writer.write(np.full((48, 64, 3), (number * 8, 255 - number * 8, 40), dtype=np.uint8))
     writer.release()
     reader = cv2.VideoCapture(str(path))
     expected = np.stack([reader.read()[1][..., ::-1] for _ in range(20)])

@@ -1,5 +1,3 @@
-"""Networks of video that people know, with random weights: shapes of layers, and what they give without hooks."""
-
 import numpy as np
 import pytest
 import torch

@@ -1,5 +1,3 @@
-"""The tutorial on your model, where timm is installed: a model of timm is scored and its atlas is drawn."""
-
 import re
 from pathlib import Path
 

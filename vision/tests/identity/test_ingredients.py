@@ -1,5 +1,3 @@
-"""Test that a record says what a score was made of, and that the same inputs give the same bytes."""
-
 import json
 
 import numpy as np
@@ -129,8 +127,7 @@ def test_what_a_model_chooses_its_layers_on_is_not_of_the_benchmark(asking):
             with unwatched():
                 load_dataset("Asked-by-model")
 
-    record = score_and_record(Choosing(), "Asking-test")[1]
-    assert set(record.data) == {"data:Asked-test"}
+    assert set(score_and_record(Choosing(), "Asking-test")[1].data) == {"data:Asked-test"}
 
 
 class LoadingActivations:
@@ -158,8 +155,7 @@ def test_what_a_registered_model_loads_is_not_in_the_record(asking, monkeypatch)
         return RandomModel()
 
     monkeypatch.setitem(model_registry, "loading", loading)
-    record = score_and_record("loading", "Asking-test")[1]
-    assert set(record.data) == {"data:Asked-test"}
+    assert set(score_and_record("loading", "Asking-test")[1].data) == {"data:Asked-test"}
 
 
 def test_what_has_no_digest_is_said_to_be_unknown(monkeypatch):

@@ -1,5 +1,3 @@
-"""Mutations of a user's package of several modules: what changes activations is in the key, however far away it is."""
-
 import functools
 import importlib
 import logging

@@ -1,5 +1,3 @@
-"""Digests change with everything that changes activations, and refuse what they cannot know."""
-
 import contextlib
 import enum
 import functools

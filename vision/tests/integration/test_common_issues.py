@@ -1,5 +1,3 @@
-"""What the published tutorials list under "Common Issues and Solutions" runs on data that are in order."""
-
 from pathlib import Path
 
 import numpy as np

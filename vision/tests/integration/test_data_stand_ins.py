@@ -1,5 +1,3 @@
-"""Data sets that no benchmark uses yet: their registrations load files that look like the real ones."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Benchmarks that score the answers to three pictures by their mean, each while the model attacks in another way."""
-
 import tempfile
 from pathlib import Path
 

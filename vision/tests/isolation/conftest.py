@@ -1,5 +1,3 @@
-"""Candidates that answer over a socket, in a thread; a library whose only model is hostile."""
-
 import itertools
 import os
 import shutil

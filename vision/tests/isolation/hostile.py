@@ -1,5 +1,3 @@
-"""A plugin that does harm: the region that it is recorded from says which. The test puts it into a tree of plugins."""
-
 import os
 import site
 import socket

@@ -1,5 +1,3 @@
-"""What a hostile model does in its box ends in an error that says so, or does nothing; the judge goes on unharmed."""
-
 import os
 import socket
 from contextlib import ExitStack

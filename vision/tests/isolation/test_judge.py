@@ -1,5 +1,3 @@
-"""Each benchmark gets a record, whatever the candidate does, and only the judge writes it."""
-
 import json
 import os
 import sys

@@ -1,5 +1,3 @@
-"""What a model answered is found again for the same question to the same model, and for nothing else."""
-
 import dataclasses
 import json
 import os
@@ -270,8 +268,7 @@ def test_the_same_weights_are_the_same_model(remote, prepared, stimuli, recorded
 
 def test_a_candidate_that_starts_late_is_prepared_first(remote, prepared, stimuli, tmp_path):
     recorded = _look(remote(Drawing(), kept=KeptAnswers(prepared)), stimuli)
-    second = Drawing()
-    model = remote(second, kept=KeptAnswers(prepared))
+    model = remote(Drawing(), kept=KeptAnswers(prepared))
     model.start_recording("IT", [(70, 170)])
     fresh = model.look_at(_pictures(tmp_path / "more", seed=3))
     assert list(fresh["neuroid_id"].values) == list(recorded["neuroid_id"].values)
@@ -316,8 +313,7 @@ def test_an_answer_about_other_stimuli_is_none(prepared, remote, stimuli, record
     kept = KeptAnswers(prepared)
     monkeypatch.setattr(kept, "find", lambda key: ({"kind": "NeuroidAssembly", "dims": []},))
     second = Drawing()
-    model = remote(second, kept=kept)
-    assert len(_look(model, stimuli)) == 3
+    assert len(_look(remote(second, kept=kept), stimuli)) == 3
     assert second.n_looks == 1
 
 

@@ -1,5 +1,3 @@
-"""What a hostile model leaves in the phase with the network, through the real preparation and a real box."""
-
 import stat
 import sys
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A candidate reads its own plugin and the models that its sources name, and no plugin of another kind."""
-
 import pytest
 
 from brainscore_core.plugin_management.index import PluginRoot

@@ -274,8 +274,7 @@ def documentation(identifier):
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
 def test_module_is_documented(identifier):
     text = documentation(identifier)
-    missing = [part for part in ("Input", "Output", "Invariances", "When") if part not in text]
-    assert missing == []
+    assert [part for part in ("Input", "Output", "Invariances", "When") if part not in text] == []
     assert re.search(r"``[^`]*[=(/][^`]*``|:math:|\.\. math::", text), "no formula"
     if identifier not in WITHOUT_PUBLICATION:
         assert "References" in text

@@ -1,5 +1,3 @@
-"""What the package itself offers."""
-
 from brainscore_vision.model_helpers import download_weights
 
 

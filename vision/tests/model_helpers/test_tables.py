@@ -1,5 +1,3 @@
-"""Rows of tables become models: from every kind of address, under their names, with the layers that they state."""
-
 import csv
 import dataclasses
 import hashlib

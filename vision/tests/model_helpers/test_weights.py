@@ -1,5 +1,3 @@
-"""Weights fit name by name or an error lists why not, and reading them runs nothing."""
-
 import hashlib
 import os
 import textwrap
@@ -86,8 +84,7 @@ def test_offline_says_where_to_put_them(publish):
 def test_files_of_one_name_do_not_meet(publish, tmp_path):
     paths = [fetch_weights(URL, publish({"a": torch.zeros(n)})) for n in (1, 2)]
     assert [len(read_checkpoint(path)["a"]) for path in paths] == [1, 2]
-    own = fetch_weights(URL, None, tmp_path / "own")
-    assert own == tmp_path / "own" / "net-1.pth"
+    assert fetch_weights(URL, None, tmp_path / "own") == tmp_path / "own" / "net-1.pth"
 
 
 @pytest.mark.parametrize("url", ["https://example.org", "https://example.org/models/", "https://example.org/%2E%2E"])

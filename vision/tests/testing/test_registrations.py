@@ -1,5 +1,3 @@
-"""What a data plugin registers is read as it stands in its source."""
-
 import pytest
 
 from brainscore_core.errors import PluginError

@@ -1,5 +1,3 @@
-"""LazyLoad: loads once, on first use, and then behaves like its content."""
-
 import copy
 
 import numpy as np

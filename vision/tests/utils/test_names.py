@@ -1,5 +1,3 @@
-"""fullname: instances by their class, classes and functions by their own name."""
-
 from collections import OrderedDict
 
 from brainscore_vision.model_helpers.utils import fullname as also_fullname

@@ -75,8 +75,7 @@ def test_masks_find_where_neurons_look(truth):
 
 @pytest.mark.private_access
 def test_published_numbers():
-    assembly = load_assembly(average_repetitions=True)
-    assert assembly.sizes == {"presentation": 6249, "neuroid": 166}
+    assert load_assembly(average_repetitions=True).sizes == {"presentation": 6249, "neuroid": 166}
     assert load_dataset("Cadena2017").sizes["presentation"] == 29000
     StandardizedTests().self_regression_test(
         "Cadena2017-pls", visual_degrees=2, expected=pytest.approx(0.577474, abs=0.005)

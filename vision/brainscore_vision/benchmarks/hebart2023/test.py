@@ -75,8 +75,7 @@ def test_a_network_finds_what_its_pixels_find_odd(triplets):
     model = coarse_pixels()
     look_at = model.look_at
     model.look_at = lambda stimuli, **kwargs: shown.append(stimuli) or look_at(stimuli, **kwargs)
-    score = benchmark(model)
-    assert score.attrs["n_trials"] == 50
+    assert benchmark(model).attrs["n_trials"] == 50
     seen = shown[0]["stimulus_id"].astype(int).to_numpy().reshape(-1, 3)
     np.testing.assert_array_equal(np.sort(seen), np.sort(triplets[:50]))
     benchmark.set_number_of_triplets(n=20)

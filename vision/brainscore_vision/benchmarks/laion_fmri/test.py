@@ -187,8 +187,7 @@ def test_order_of_candidates(truth, brain, kind):
 
 class TestPublishedCeilings:
     def test_squared_correlations_by_the_root_of_the_noise_ceiling(self, brain):
-        benchmark = LAIONfMRI("V1", "tau", subjects=SUBJECTS[:1], published=True)
-        score = benchmark(brain)
+        score = LAIONfMRI("V1", "tau", subjects=SUBJECTS[:1], published=True)(brain)
         assert float(score.ceiling) == pytest.approx(np.sqrt(0.95), abs=1e-6)
         assert float(score) == pytest.approx(float(score.raw) ** 2 / np.sqrt(0.95), rel=1e-4)
 

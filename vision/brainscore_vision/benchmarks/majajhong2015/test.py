@@ -114,8 +114,7 @@ def test_brain_reaches_the_ceiling_of_a_time_course(stand_in, metric):
 
 
 def test_pixels_come_between(stand_in):
-    benchmark = load_benchmark("MajajHong2015public.IT-pls")
-    of_pixels = float(benchmark(load_model("pixels")))
+    of_pixels = float(load_benchmark("MajajHong2015public.IT-pls")(load_model("pixels")))
     assert 0.2 < of_pixels < 0.9  # half of the planted signal is in the pixels
 
 

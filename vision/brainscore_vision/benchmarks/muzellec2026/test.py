@@ -52,8 +52,7 @@ def test_features_of_the_brain_are_predicted_and_others_are_not(truth, region):
     assert float(score.ceiling) == pytest.approx(12 / 13, abs=0.01)
     assert score.attrs["raw"].attrs["stratified_by"] == "object_name"
     less = float(benchmark(with_other_features(brain, 20)))
-    least = float(benchmark(with_other_features(brain, 90)))
-    assert least < 0.2 < less < float(score)
+    assert float(benchmark(with_other_features(brain, 90))) < 0.2 < less < float(score)
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(brain), visual_degrees=8)))) < 0.15
 
 

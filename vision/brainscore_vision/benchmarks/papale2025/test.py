@@ -40,8 +40,7 @@ def truth(module_stand_ins):
     for name, rows, n_repetitions in (("train", np.arange(N_TRAIN), 1), ("test", np.arange(N_TRAIN, n), N_REPETITIONS)):
         some = stimuli.iloc[rows].reset_index(drop=True)
         some.identifier, some.stimulus_paths = f"Papale2025_stim_{name}", stimuli.stimulus_paths
-        kept = (np.arange(n_repetitions)[:, None] * n + rows).ravel()
-        assembly = repetitions[kept]
+        assembly = repetitions[(np.arange(n_repetitions)[:, None] * n + rows).ravel()]
         assembly.attrs.update(stimulus_set=some, stimulus_set_identifier=some.identifier)
         module_stand_ins.data(f"Papale2025_{name}", assembly, checked=False)
     return signal[:, :, 0]

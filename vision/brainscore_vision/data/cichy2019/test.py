@@ -5,5 +5,4 @@ from brainscore_vision import load_dataset
 
 @pytest.mark.private_access
 def test_it_loads():
-    assembly = load_dataset("Cichy2019")
-    assert assembly.stimulus_set.identifier == "Cichy2019"
+    assert load_dataset("Cichy2019").stimulus_set.identifier == "Cichy2019"

@@ -11,8 +11,7 @@ def test_registrations_are_the_published_ones():
 
 
 def test_edges_and_silhouettes_share_the_table_as_their_images_have_the_same_names():
-    digests = [line.split()[-1] for line in registered_files("geirhos2021")]
-    assert len(set(digests)) == 50
+    assert len({line.split()[-1] for line in registered_files("geirhos2021")}) == 50
 
 
 @pytest.mark.network

@@ -11,8 +11,7 @@ SUBJECTS = {
 @pytest.mark.private_access
 @pytest.mark.parametrize(("condition", "n_subjects"), SUBJECTS.items())
 def test_thresholds(condition, n_subjects):
-    thresholds = load_dataset(f"Malania2007.{condition}")
-    assert int(thresholds.notnull().sum()) == n_subjects
+    assert int(load_dataset(f"Malania2007.{condition}").notnull().sum()) == n_subjects
 
 
 @pytest.mark.private_access

@@ -72,8 +72,7 @@ def test_ceiling_is_the_score_of_all_people():
     types = np.repeat(TYPES, 1000)
     wrong = np.concatenate([np.arange(1000) < 0, np.arange(1000) < round(1000 * deltas.mean())])
     model = source_of(np.where(wrong, "other", "animal"), types, np.full(2000, "animal"))
-    score = metric()(model, target)
-    assert float(score) == pytest.approx(float(ceiling), abs=2e-3)
+    assert float(metric()(model, target)) == pytest.approx(float(ceiling), abs=2e-3)
     assert ceiling.raw.sizes == {"split": 100}
     assert ceiling.attrs["quantity"] == "share"
     for share in (-0.1, 0.1):

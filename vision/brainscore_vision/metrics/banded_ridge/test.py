@@ -73,8 +73,7 @@ def test_each_layer_explains_the_neuroids_that_follow_it():
 def test_a_large_band_of_noise_does_not_harm_as_it_does_without_bands():
     rng = np.random.default_rng(0)
     source, target = sides(sizes=(10, 10))
-    noise = rng.normal(size=(100, 1000))
-    values = np.concatenate([source.values, noise], axis=1)
+    values = np.concatenate([source.values, rng.normal(size=(100, 1000))], axis=1)
     both = with_bands(values, [*source["layer"].values, *["noise"] * 1000])
     banded, single = (float(load_metric(name)(both, target)) for name in ("banded_ridge", "ridgecv"))
     assert banded > single + 0.2

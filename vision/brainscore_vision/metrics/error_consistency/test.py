@@ -125,8 +125,7 @@ def test_undefined_kappas_are_left_out_and_counted():
         truth=np.tile(truth, 2),
         subject=np.repeat(["perfect", "good"], 4),
     )
-    source = trials(truth, stimulus_id=ids, truth=truth)
-    score = load_metric("error_consistency")(source, target)
+    score = load_metric("error_consistency")(trials(truth, stimulus_id=ids, truth=truth), target)
     assert score.attrs["n_undefined"] == 1
     assert float(score) == pytest.approx(0)  # a model without errors and a person with one
 

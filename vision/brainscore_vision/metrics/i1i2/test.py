@@ -119,8 +119,7 @@ def test_normalised_by_halves():
     assert published.ceil_score(*parts).attrs["error"] == pytest.approx(expected.std())
     assert ceiled.attrs["raw"] is score
     assert ceiled.attrs["ceiling"] is ceiling
-    aggregated = metric.aggregate(score.raw)
-    assert float(aggregated) == pytest.approx(score.raw.values.mean())
+    assert float(metric.aggregate(score.raw)) == pytest.approx(score.raw.values.mean())
 
 
 def test_the_normalised_score_is_as_uncertain_as_leaving_images_out_says():

@@ -63,8 +63,7 @@ def columns(assembly, *without):
 
 
 def beside_diagonal(truth, answer):
-    matrix = confusion_matrix(truth, answer, labels=sorted(OBJECTS))
-    return matrix[~np.eye(4, dtype=bool)]
+    return confusion_matrix(truth, answer, labels=sorted(OBJECTS))[~np.eye(4, dtype=bool)]
 
 
 def test_confusions_equal_scikit_learn():

@@ -60,8 +60,7 @@ def test_splits_by_hand():
 def test_finds_what_generated_the_data_where_published_training_does_not():
     parts = assemblies(*data(n=120, noise=0.3))
     kwargs = {"splits": 3, "train_size": 0.8}
-    score = load_metric("mask_regression", crossvalidation_kwargs=kwargs)(*parts)
-    assert float(score) > 0.9
+    assert float(load_metric("mask_regression", crossvalidation_kwargs=kwargs)(*parts)) > 0.9
     brief = load_metric("mask_regression", crossvalidation_kwargs=kwargs, compat=True)
     assert brief.regression.estimator.settings.epochs(96) == (40, 25)
     assert float(brief(*parts)) < 0.7
@@ -100,7 +99,6 @@ def test_faults_raise():
 def test_held_out_predictions():
     parts = assemblies(*data())
     metric = load_metric("mask_regression", regression_kwargs=QUICK)
-    raw = metric(*parts).attrs["raw"].values
-    for row, held in zip(raw, metric.held_out(*parts), strict=True):
+    for row, held in zip(metric(*parts).attrs["raw"].values, metric.held_out(*parts), strict=True):
         r = [pearsonr(held.prediction[:, i], held.measurement[:, i])[0] for i in range(5)]
         np.testing.assert_allclose(row, r, atol=1e-9)

@@ -30,8 +30,7 @@ def test_one_to_one_by_hand(sides):
     x, y = source.values, target.values
     raw = []
     for train, test in splits(target):
-        r = np.corrcoef(x[train].T, y[train].T)[20:, :20]
-        _, partner = linear_sum_assignment(-r)
+        _, partner = linear_sum_assignment(-np.corrcoef(x[train].T, y[train].T)[20:, :20])
         raw.append([np.corrcoef(x[test, i], y[test, j])[0, 1] for j, i in enumerate(partner)])
     score = load_metric("one_to_one")(source, target)
     np.testing.assert_allclose(np.sort(score.attrs["raw"].values), np.sort(raw), atol=1e-10)
@@ -88,8 +87,7 @@ def test_more_recorded_neuroids_than_units():
 def test_streams_of_features_and_cross_validation_arguments(identifier, sides):
     source, target = map(by_identifier, sides)
     metric = load_metric(identifier, crossvalidation_kwargs={"splits": 3, "stratification_coord": None})
-    stream = StreamedFeatures(source["stimulus_id"].values, source.values)
-    score = metric(stream, target)
+    score = metric(StreamedFeatures(source["stimulus_id"].values, source.values), target)
     assert float(score) == pytest.approx(float(metric(source, target)), abs=1e-10)
     assert score.attrs["raw"].sizes == {"split": 3, "neuroid": 8}
     assert score.attrs["stratified_by"] is None

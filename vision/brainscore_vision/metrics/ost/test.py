@@ -93,8 +93,7 @@ def test_by_hand():
 
 def test_a_model_that_solves_images_in_the_same_order_scores_high():
     responses, labels, times, threshold = data(n=240, p=60)
-    score = load_metric("ost")(*assemblies(responses, labels, times, threshold))
-    assert float(score) > 0.7
+    assert float(load_metric("ost")(*assemblies(responses, labels, times, threshold))) > 0.7
     shuffled = np.random.default_rng(0).permutation(times)
     assert abs(float(load_metric("ost")(*assemblies(responses, labels, shuffled, threshold)))) < 0.25
 

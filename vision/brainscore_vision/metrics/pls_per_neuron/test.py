@@ -45,6 +45,5 @@ def test_fit_and_predict_on_assemblies(sides):
     source, target = sides
     regression = load_metric("pls_per_neuron").regression
     regression.fit(source, target)
-    prediction = regression.predict(source)
-    assert prediction.sizes == {"presentation": 100, "neuroid": 6}
+    assert regression.predict(source).sizes == {"presentation": 100, "neuroid": 6}
     assert regression.estimator.n_components_.shape == (6,)

@@ -186,8 +186,7 @@ def test_what_has_no_common_unit_says_that_test_sets_are_small():
 def test_other_options_are_computed_by_scikit_learn():
     scaled = pls_regression({"scale": True, "n_components": 3})
     assert isinstance(scaled.estimator, PLSRegression)
-    per_neuroid = ridge_regression({"alpha": [1.0, 2.0]})
-    assert isinstance(per_neuroid.estimator, Ridge)
+    assert isinstance(ridge_regression({"alpha": [1.0, 2.0]}).estimator, Ridge)
     x, y = data()
     score = CrossRegressedCorrelation(scaled, pearsonr_correlation())(assembly(x), assembly(y))
     expected = np.median(by_hand(x, y, PLSRegression(3, scale=True)), axis=1).mean()
@@ -251,8 +250,7 @@ def test_compat_computes_in_the_precision_of_the_features(identifier, p):
     high = 0.02 if (identifier, p) == ("linear_predictivity", 150) else 1e-8
     for features, least, most in ((x, 1e-8, 0.02), (x.astype(np.float64), 0, high)):
         compat = load_metric(identifier, compat=True)(assembly(features), assembly(y))
-        difference = np.abs(compat.attrs["raw"].values[:, ::-1] - exact).max()
-        assert least <= difference < most
+        assert least <= np.abs(compat.attrs["raw"].values[:, ::-1] - exact).max() < most
 
 
 def test_scaled_does_not_heed_units_of_neuroids():

@@ -114,8 +114,7 @@ def test_stimuli_without_a_pattern_are_left_out_and_named():
     _, given = noisy()
     values = given.values.copy()
     values[3, :8] = 1.0
-    spoiled = given.copy(data=values)
-    score = load_metric("rsa_ceiling")(spoiled)
+    score = load_metric("rsa_ceiling")(given.copy(data=values))
     rest = load_metric("rsa_ceiling")(given.isel(presentation=[i for i in range(12) if i != 3]))
     assert score.attrs["undefined_stimuli"] == ["s03"]
     assert float(score) == pytest.approx(float(rest), abs=1e-12)

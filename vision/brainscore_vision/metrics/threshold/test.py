@@ -78,8 +78,7 @@ def test_presentations_of_a_stimulus_are_left_out_together():
     thrice = named[np.repeat(np.arange(240), 3)]
     errors = [threshold()(each, [30.0, 40.0]).attrs["error"] for each in (named, thrice)]
     assert errors[0] == pytest.approx(errors[1], rel=1e-4)
-    alone = threshold()(thrice.drop_vars("stimulus_id"), [30.0, 40.0])
-    assert alone.attrs["error"] < errors[0]
+    assert threshold()(thrice.drop_vars("stimulus_id"), [30.0, 40.0]).attrs["error"] < errors[0]
 
 
 def test_the_error_of_an_elevation_holds_both_conditions():
@@ -144,8 +143,7 @@ def test_models_without_threshold_score_zero_and_say_why():
     assert float(threshold()(text, [30.0])) == 0  # what is not needed is not read
     worse = model(0, None, shares=[0.95, 0.95, *[0.6] * 10])
     assert "worse for good" in threshold()(worse, [30.0]).attrs["failure"]
-    noise = model(0, None, shares=[0.7] * 12)
-    assert "variance" in threshold()(noise, [30.0]).attrs["failure"]
+    assert "variance" in threshold()(model(0, None, shares=[0.7] * 12), [30.0]).attrs["failure"]
     assert "not within" in threshold(threshold_accuracy=0.99)(model(0, 30.0), [30.0]).attrs["failure"]
     score = elevation()({"b": model(0, 30.0), "t": chance}, [1.5])
     assert float(score) == 0

@@ -48,8 +48,7 @@ def test_the_eye_can_move(stimuli):
     stimulus_set, pictures = stimuli
     model = load_model("pixels")
     model.start_recording("V1", time_bins=[(70, 170)])
-    still = model.look_at(stimulus_set)
-    assert still.dtype == np.uint8
+    assert model.look_at(stimulus_set).dtype == np.uint8
     moving = model.look_at(stimulus_set, number_of_trials=3, require_variance=True)
     of_a = moving.values[moving["stimulus_id"].values == "a"].reshape(3, 256, 256, 3)
     np.testing.assert_array_equal(of_a[0], pictures["a"])  # the first trial is where the eye looks

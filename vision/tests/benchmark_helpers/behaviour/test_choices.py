@@ -55,8 +55,7 @@ class Changed(RandomModel):
 
 
 def test_names_come_in_the_order_of_the_stimuli_with_their_columns(stimuli):
-    backwards = Changed(lambda answers: answers[:, ::-1])
-    named = named_choices(backwards, stimuli, TRUTH)
+    named = named_choices(Changed(lambda answers: answers[:, ::-1]), stimuli, TRUTH)
     straight = named_choices(RandomModel(), stimuli, TRUTH)
     assert named.dims == ("presentation",)
     assert named["stimulus_id"].values.tolist() == stimuli["stimulus_id"].tolist()

@@ -1,5 +1,3 @@
-"""Answers are compared with what stimuli show, and with those of people."""
-
 import numpy as np
 import pytest
 
@@ -98,8 +96,7 @@ def test_conditions_weigh_alike(stimuli):
 
 def test_the_error_is_over_units(stimuli):
     score = benchmark(stimuli, unit="origin")(Namer(ANSWERS))
-    shares = [3 / 4, 2 / 4]
-    assert score.attrs["error"] == pytest.approx(np.std(shares, ddof=1) / np.sqrt(2))
+    assert score.attrs["error"] == pytest.approx(np.std([3 / 4, 2 / 4], ddof=1) / np.sqrt(2))
     assert score.raw.attrs["error_over"] == ["origin"]
 
 
@@ -112,8 +109,7 @@ def test_answers_to_one_stimulus_are_averaged(stimuli):
 
 
 def test_answers_to_other_stimuli(stimuli, tmp_path):
-    other = draw_stimuli("Other2026", 8, folder=tmp_path)
-    answers = Namer(ANSWERS).look_at(other)
+    answers = Namer(ANSWERS).look_at(draw_stimuli("Other2026", 8, folder=tmp_path))
     with pytest.raises(AssemblyError, match=r"only in the target \('Named2026_0000'.*only in the source \('Other2026"):
         label_accuracy(answers, stimuli)
     with pytest.raises(AssemblyError, match="1 only in the target"):

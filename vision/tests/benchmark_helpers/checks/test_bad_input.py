@@ -1,5 +1,3 @@
-"""What is wrong with a model, a measurement or a ceiling is said as such, by whichever metric."""
-
 import numpy as np
 import pytest
 

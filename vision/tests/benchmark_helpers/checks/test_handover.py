@@ -1,5 +1,3 @@
-"""What a benchmark is made of, and what its metric and its model hand over, is checked where it changes hands."""
-
 from functools import partial
 
 import numpy as np

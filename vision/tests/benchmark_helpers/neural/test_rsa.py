@@ -31,8 +31,7 @@ def data(stimulus_set, make_recordings):
         object_name=("presentation", ["o"] * N),
         subject=("neuroid", [name for name in "abc" for _ in range(P)]),
     )
-    order = rng.permutation(N)
-    model = make_recordings(truth, stimulus_set=stimulus_set).isel(presentation=order)
+    model = make_recordings(truth, stimulus_set=stimulus_set).isel(presentation=rng.permutation(N))
     return truth, parts, recordings, PrecomputedFeatures(model, visual_degrees=8)
 
 

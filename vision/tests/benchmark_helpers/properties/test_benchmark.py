@@ -96,8 +96,7 @@ def test_what_is_found_by_one_experiments_gratings_is_not_given_to_another(world
         PropertiesBenchmark("x", recorded(world), median_rate, similarity, **settings, **more)
         for more in ({}, {"gratings": other})
     )
-    shared = SharedCandidate(world.V1())
-    for candidate in (world.V1(), shared):
+    for candidate in (world.V1(), SharedCandidate(world.V1())):
         usual(candidate)
         others(candidate)
     assert found[0] != found[1]  # other units say what a usual rate is

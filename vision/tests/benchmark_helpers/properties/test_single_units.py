@@ -52,8 +52,7 @@ def test_one_unit_keeps_its_dimension(world):
 
 
 def test_recording_leaves_the_models_answer_alone(world):
-    model = world.V1()
-    answer = record_from_model(model, "Marques2020_blank", 3)
+    answer = record_from_model(world.V1(), "Marques2020_blank", 3)
     assert "time_bin" not in answer.dims
     assert (answer.values[:, 0] < 0).all()  # rectified only where rates are computed
 

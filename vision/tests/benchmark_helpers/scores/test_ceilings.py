@@ -1,5 +1,3 @@
-"""One number for geometries and time courses: the true population reaches its ceiling, others do not."""
-
 import numpy as np
 import pytest
 
@@ -174,8 +172,7 @@ def test_errors_of_time_bins_follow_the_chain_rule(stimuli):
     mean = Influence.of_mean((tables[0] + tables[2]) / 2, np.arange(30), np.arange(12))
     assert ceiling.attrs["error"] == pytest.approx(mean.error)
     assert np.isfinite(explained_variance(found, ceiling).attrs["error"])
-    nothing = score(np.zeros(3))
-    assert "no slope" in nothing.attrs["error_nan_reason"]
+    assert "no slope" in score(np.zeros(3)).attrs["error_nan_reason"]
 
 
 def test_benchmark_divides_as_it_is_told(stimuli):

@@ -83,8 +83,7 @@ def test_files_are_made_once_and_again_when_they_are_gone_or_changed(stimuli):
     first = place_on_screen(stimuli, 16, 8)
     path = Path(first.get_stimulus("a"))
     made = path.stat().st_mtime_ns
-    again = place_on_screen(stimuli, 16, 8)
-    assert again.stimulus_paths == first.stimulus_paths
+    assert place_on_screen(stimuli, 16, 8).stimulus_paths == first.stimulus_paths
     assert path.stat().st_mtime_ns == made
     path.unlink()
     assert pixels_of(place_on_screen(stimuli, 16, 8), "a").shape == (12, 16, 3)
@@ -191,5 +190,4 @@ def test_files_without_an_ending_keep_their_format(stimuli, tmp_path):
     bare = tmp_path / "bare"
     stimuli.get_stimulus("a").rename(bare)
     stimuli.stimulus_paths["a"] = bare
-    placed = place_on_screen(stimuli, 16, 8)
-    assert Image.open(placed.get_stimulus("a")).format == "PNG"
+    assert Image.open(place_on_screen(stimuli, 16, 8).get_stimulus("a")).format == "PNG"

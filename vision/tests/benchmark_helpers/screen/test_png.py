@@ -1,5 +1,3 @@
-"""Pillow reads what is written, pixel by pixel."""
-
 import numpy as np
 import pytest
 from hypothesis import given

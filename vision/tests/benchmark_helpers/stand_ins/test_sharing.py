@@ -1,5 +1,3 @@
-"""A shared candidate answers what its model would answer, and the model is asked once."""
-
 import numpy as np
 import pytest
 

@@ -76,8 +76,7 @@ def test_stacks_rows_of_sources_that_differ_in_their_blocks():
 def test_a_memory_map_is_sliced_not_read(tmp_path):
     np.save(tmp_path / "features.npy", matrix())
     mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
-    block = next(iter(ColumnBlocks.of(mapped)))
-    assert np.shares_memory(block, mapped)
+    assert np.shares_memory(next(iter(ColumnBlocks.of(mapped))), mapped)
     np.testing.assert_array_equal(ColumnBlocks.of(mapped).to_array(), matrix())
 
 

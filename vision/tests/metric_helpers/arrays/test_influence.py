@@ -124,8 +124,7 @@ def tables(n_parts=3, n=12, q=6, seed=0):
     x = rng.standard_normal((20, q))
     y = x + rng.standard_normal((20, q))
     parts = [(y[row], x[row], row) for row in rows]
-    r = np.stack([correlation_influence(*part[:2])[0] for part in parts])
-    return parts, r
+    return parts, np.stack([correlation_influence(*part[:2])[0] for part in parts])
 
 
 def dense(found, n_stimuli, n_neuroids):

@@ -373,8 +373,7 @@ def test_apply_aggregate_keeps_the_first_raw():
     values = Score([1.0, 3.0], coords={"split": [0, 1]}, dims=["split"])
     mean = apply_aggregate(lambda scores: scores.mean("split"), values)
     assert mean.attrs["raw"].identical(values)
-    again = apply_aggregate(lambda scores: scores * 1, mean)
-    assert again.attrs["raw"].identical(values)
+    assert apply_aggregate(lambda scores: scores * 1, mean).attrs["raw"].identical(values)
 
 
 def test_a_score_that_nothing_was_reduced_of_does_not_hold_itself():
@@ -383,8 +382,7 @@ def test_a_score_that_nothing_was_reduced_of_does_not_hold_itself():
     assert same.identical(values) is False  # it says what it was
     assert same.attrs["raw"] is values
     assert "raw" not in values.attrs
-    mean = apply_aggregate(lambda scores: scores.mean("split"), same)
-    assert mean.attrs["raw"] is values
+    assert apply_aggregate(lambda scores: scores.mean("split"), same).attrs["raw"] is values
 
 
 def test_standard_error_by_hand():

@@ -273,8 +273,7 @@ def test_split_by_position_and_by_name_and_reversed():
 def test_split_leaves_out_neuroids_that_are_constant_in_either_part():
     parts = given_split()
     parts[2][:, 0], parts[3][:, 4] = 1.0, 2.0
-    score = metric(TrainTestSplitCorrelation)(*parts)
-    assert score.attrs["neuroids_left_out"] == ["0", "4"]
+    assert metric(TrainTestSplitCorrelation)(*parts).attrs["neuroids_left_out"] == ["0", "4"]
     for part in parts[2:]:
         part[:, [1, 2, 3, 5, 6, 7, 8, 9, 10, 11]] = 1.0
     with pytest.raises(AssemblyError, match="varies over both training and test stimuli"):

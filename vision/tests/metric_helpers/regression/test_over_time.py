@@ -195,8 +195,7 @@ def test_span_time_regression_shares_weights():
     source, target = timed(x, "u"), timed(y, "n")
     regression = SpanTimeRegression(XarrayRegression(LinearRegression()))
     regression.fit(source.isel(time_bin=[2, 0, 3, 1]), target)
-    test = source.isel(presentation=[5, 2], time_bin=[3, 1])
-    prediction = regression.predict(test)
+    prediction = regression.predict(source.isel(presentation=[5, 2], time_bin=[3, 1]))
     assert prediction.dims == ("time_bin", "presentation", "neuroid")
     np.testing.assert_allclose(prediction.values, y[[3, 1]][:, [5, 2]], atol=1e-9)
     assert prediction["time_bin_start"].values.tolist() == [100, 80]

@@ -1,5 +1,3 @@
-"""Give tests of how often intervals hold the scripts that measure it."""
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -30,8 +30,7 @@ def test_error_of_a_mean_is_the_textbook_one():
 
 
 def test_nan_does_not_count_and_too_little_is_nan():
-    numbers = Score([1.0, np.nan, 3.0], dims=["x"])
-    assert np.isfinite(bootstrap_error(numbers, ["x"]))
+    assert np.isfinite(bootstrap_error(Score([1.0, np.nan, 3.0], dims=["x"]), ["x"]))
     assert np.isnan(bootstrap_error(Score([np.nan, np.nan], dims=["x"]), ["x"]))
 
 

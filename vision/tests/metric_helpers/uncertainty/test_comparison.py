@@ -1,5 +1,3 @@
-"""Measure a few comparisons of models on simulated experiments, and check that the page shows the kept ones."""
-
 import json
 from pathlib import Path
 

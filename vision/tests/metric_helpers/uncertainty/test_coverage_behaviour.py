@@ -1,5 +1,3 @@
-"""Measure a few coverages of intervals of behavioural metrics, and check that the page shows the kept ones."""
-
 import dataclasses
 import json
 import sys

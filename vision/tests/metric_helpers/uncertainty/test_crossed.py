@@ -109,8 +109,7 @@ def test_interval_without_skewness_is_that_of_student():
 
 
 def test_interval_of_a_skewed_estimate_solves_the_transformation():
-    spread = Spread(0.5, 1e9, 0.4)
-    low, high = t_interval(2.0, spread)
+    low, high = t_interval(2.0, Spread(0.5, 1e9, 0.4))
     for end, expected in ((low, 1.96), (high, -1.96)):
         z, k = (2.0 - end) / 0.5, 0.4
         assert z + k / 3 * z**2 + k**2 / 27 * z**3 + k / 6 == pytest.approx(expected, abs=1e-4)

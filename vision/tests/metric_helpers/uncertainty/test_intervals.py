@@ -193,8 +193,7 @@ def test_a_metric_with_a_step_of_its_own_gets_an_error_on_request():
 
     source, target = simulated(1, n=100, m=8)
     metric = Own(ridge_regression(), pearsonr_correlation(), crossvalidation_kwargs={"splits": 2})
-    own = metric(source, target)
-    assert "half_sample_interval" in own.attrs["error_nan_reason"]
+    assert "half_sample_interval" in metric(source, target).attrs["error_nan_reason"]
     score = half_sample_interval(metric, source, target, n_resamples=6)
     assert "error_nan_reason" not in score.attrs
     known = load_metric("ridge", crossvalidation_kwargs={"splits": 2})(source, target)  # the same, with influences

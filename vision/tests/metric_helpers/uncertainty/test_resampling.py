@@ -23,8 +23,7 @@ def test_weighted_correlation_is_that_of_repeated_rows(seed):
     x, y = rng.normal(loc=1e4, size=(2, 9, 3))
     weights = rng.integers(0, 3, size=(4, 9))
     weights[:, :3] += 1
-    found = weighted_correlations(weights, x, y)
-    for row, weight in zip(found, weights, strict=True):
+    for row, weight in zip(weighted_correlations(weights, x, y), weights, strict=True):
         rows = np.repeat(np.arange(9), weight)
         expected = [np.corrcoef(x[rows, column], y[rows, column])[0, 1] for column in range(3)]
         np.testing.assert_allclose(row, expected, atol=1e-9)

@@ -1,5 +1,3 @@
-"""Batches: in order, prepared ahead by a thread that ends, halved when memory is short, and checked."""
-
 from __future__ import annotations
 
 import contextvars

@@ -1,5 +1,3 @@
-"""An extraction that stops at any moment loses at most the batch in work, and never leaves anything wrong."""
-
 import errno
 import logging
 import os
@@ -136,8 +134,7 @@ def test_stopped_at_any_moment_it_goes_on_after_the_last_batch(model, stimuli, m
         model.log.unlink(missing_ok=True)
 
         def work(moment=moment):
-            moments = Moments(monkeypatch, signal_number, moment)
-            model.before = moments.tick
+            model.before = Moments(monkeypatch, signal_number, moment).tick
             extractor(model)(stimuli, layers=LAYERS)
 
         ended = in_child(work)
@@ -145,8 +142,7 @@ def test_stopped_at_any_moment_it_goes_on_after_the_last_batch(model, stimuli, m
             break
         assert ended == (-signal.SIGKILL if signal_number == signal.SIGKILL else 130)
         before = len(model.computed())
-        activations = extractor(model)(stimuli, layers=LAYERS)
-        np.testing.assert_array_equal(activations.values, truth())
+        np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
         # Only the batch in work was lost.
         again = len(model.computed()) - len(BATCHES)
         assert again <= 1, (moment, model.computed())
@@ -168,8 +164,7 @@ def test_an_error_in_a_batch_keeps_those_before(model, stimuli):
     with pytest.raises(RuntimeError, match="the network broke"):
         extractor(model)(stimuli, layers=LAYERS)
     assert [(stored.state, stored.finished) for stored in stored_entries()] == [("partial", 6)]
-    activations = extractor(model)(stimuli, layers=LAYERS)
-    np.testing.assert_array_equal(activations.values, truth())
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
     assert [line.split()[1] for line in model.computed()] == ["0", "30", "60", "90"]
 
 

@@ -123,8 +123,7 @@ def test_transparency_is_ignored(tmp_path):
 
 
 def test_16_bit_grey_is_scaled_not_clipped(tmp_path):
-    grey = np.array([[0, 257, 25700, 65535]], dtype=np.uint16)
-    Image.fromarray(grey).save(tmp_path / "a.png")
+    Image.fromarray(np.array([[0, 257, 25700, 65535]], dtype=np.uint16)).save(tmp_path / "a.png")
     np.testing.assert_array_equal(np.asarray(load_image(tmp_path / "a.png"))[0, :, 0], [0, 1, 100, 255])
 
 

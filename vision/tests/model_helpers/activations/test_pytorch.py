@@ -73,8 +73,7 @@ def test_activations_are_those_computed_by_hand(stimuli):
     per_pixel = [np.repeat(layer, 4, axis=1) for layer in (conv, rectified)]  # channel first, 2 x 2 equal pixels
     np.testing.assert_allclose(result.values, np.concatenate([*per_pixel, readout], axis=1), atol=1e-5)
     assert result.dtype == np.float32
-    first_layer = result.sel(layer="features.conv")
-    assert first_layer["channel"].values.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert result.sel(layer="features.conv")["channel"].values.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
     assert result["neuroid_id"].values[-1] == "tiny.fc.2"
 
 

@@ -1,5 +1,3 @@
-"""The random numbers of Python, NumPy and PyTorch go on as before."""
-
 import random
 
 import numpy as np

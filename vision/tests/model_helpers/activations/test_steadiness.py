@@ -1,5 +1,3 @@
-"""Models that answer differently each time, and models that change while they are recorded, are found."""
-
 from __future__ import annotations
 
 from functools import partial

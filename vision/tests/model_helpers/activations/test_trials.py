@@ -1,5 +1,3 @@
-"""Trials: where the eye looks, how images move, and models that are random by intent."""
-
 import json
 import random
 import runpy
@@ -39,8 +37,7 @@ def test_the_first_trial_is_where_the_eye_looks_and_all_lie_on_the_disc():
 
 
 def test_whole_pixels_move_the_picture_and_repeat_the_border():
-    image = np.arange(12.0).reshape(1, 1, 3, 4)
-    right_up = shift_images(image, np.array([[1, -1]]))
+    right_up = shift_images(np.arange(12.0).reshape(1, 1, 3, 4), np.array([[1, -1]]))
     np.testing.assert_array_equal(right_up[0, 0], [[4, 4, 5, 6], [8, 8, 9, 10], [8, 8, 9, 10]])
 
 

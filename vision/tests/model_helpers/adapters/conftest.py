@@ -1,5 +1,3 @@
-"""A small network, pictures for it, and a home of its own for every test."""
-
 import numpy as np
 import pytest
 import torch

@@ -1,5 +1,3 @@
-"""Features that were computed elsewhere."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""Models that a function in somebody's file returns."""
-
 import sys
 
 import pytest

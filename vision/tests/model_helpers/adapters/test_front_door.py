@@ -1,5 +1,3 @@
-"""One front door: it finds out what it was given, and says what it needs."""
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Functions of pictures as models."""
-
 import numpy as np
 import pytest
 import torch

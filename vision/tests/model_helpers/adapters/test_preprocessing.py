@@ -1,5 +1,3 @@
-"""What people call preprocessing becomes a function from files to inputs, which the cache can tell apart."""
-
 import functools
 from types import SimpleNamespace
 

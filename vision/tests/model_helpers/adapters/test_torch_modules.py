@@ -1,5 +1,3 @@
-"""Modules of PyTorch: what is read out by default, and the readout."""
-
 import numpy as np
 import pytest
 import torch

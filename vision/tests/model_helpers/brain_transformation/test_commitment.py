@@ -1,5 +1,3 @@
-"""ModelCommitment as a whole: recordings, tasks, and switching between them."""
-
 from functools import partial
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Outputs of classifiers and their labels."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

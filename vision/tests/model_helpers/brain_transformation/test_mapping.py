@@ -1,5 +1,3 @@
-"""Regions and their layers."""
-
 import json
 from collections import OrderedDict
 

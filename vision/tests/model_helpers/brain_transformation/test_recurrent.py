@@ -1,5 +1,3 @@
-"""Steps of recurrent networks in the time of an experiment."""
-
 from collections import OrderedDict
 
 import numpy as np

@@ -36,8 +36,7 @@ def static(values):
 
 
 def in_time(values, bins):
-    spatial = static(values[..., 0])
-    timed = repeat_in_time(spatial, bins)
+    timed = repeat_in_time(static(values[..., 0]), bins)
     timed.values[:] = values
     return timed
 
@@ -59,8 +58,7 @@ def test_static_activity_is_repeated_in_every_bin():
 
 
 def test_a_single_bin_leaves_no_dimension():
-    answer = record(static([[1.0, 2.0]]), [(70, 170)])
-    assert answer.dims == ("presentation", "neuroid")
+    assert record(static([[1.0, 2.0]]), [(70, 170)]).dims == ("presentation", "neuroid")
     timed = in_time(np.array([[[1.0, 3.0]]]), [(0, 50), (50, 100)])
     aligned = record(timed, [(25, 100)])
     assert aligned.dims == ("presentation", "neuroid")

@@ -1,5 +1,3 @@
-"""Checks of models: real work on small pictures, and clear words for what is wrong."""
-
 import re
 import subprocess
 import sys

@@ -48,8 +48,7 @@ def trials(seed=0, n_images=12, k=4, n=900):
     truth = np.arange(n_images) % k
     image = rng.integers(n_images, size=n)
     distractor = (truth[image] + rng.integers(1, k, size=n)) % k
-    chosen = np.where(rng.random(n) < 0.7, truth[image], distractor)
-    return truth, image, chosen, distractor
+    return truth, image, np.where(rng.random(n) < 0.7, truth[image], distractor), distractor
 
 
 def test_choice_rates_count_trials():
@@ -61,8 +60,7 @@ def test_choice_rates_count_trials():
         own = (half[division] == part) & (image == i) & (distractor == c)
         assert rates[division, part, i, c] == pytest.approx((chosen[own] == c).mean())
     assert np.isnan(rates[..., np.arange(12), truth]).all()
-    whole = choice_rates(image, chosen, (truth[image], distractor), truth, 4)
-    assert whole.shape == (1, 12, 4)
+    assert choice_rates(image, chosen, (truth[image], distractor), truth, 4).shape == (1, 12, 4)
 
 
 def test_rates_are_not_known_where_an_object_was_never_offered():

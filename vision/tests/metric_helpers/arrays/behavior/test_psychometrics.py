@@ -60,8 +60,7 @@ PUBLISHED = {
 
 def data(seed):
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(5, 20))
-    x = np.sort(rng.uniform(0, 100, n)).round(1)
+    x = np.sort(rng.uniform(0, 100, int(rng.integers(5, 20)))).round(1)
     slope, mean, lapse = rng.uniform(0.02, 0.3), rng.uniform(10, 80), rng.uniform(0, 0.15)
     return x, rng.binomial(30, 0.5 + (0.5 - lapse) * norm.cdf(slope * (x - mean))) / 30
 

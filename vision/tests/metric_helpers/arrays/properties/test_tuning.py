@@ -27,8 +27,7 @@ def von_mises(preferred, sharpness=2.0, angles=ORIENTATION):
 def test_circular_variance():
     assert calc_circular_variance(np.ones(8), ORIENTATION) == pytest.approx(1)
     assert calc_circular_variance(np.eye(8)[3], ORIENTATION) == pytest.approx(0)
-    curves = np.stack([von_mises(30), von_mises(80) * 7])
-    values = calc_circular_variance(curves, ORIENTATION)
+    values = calc_circular_variance(np.stack([von_mises(30), von_mises(80) * 7]), ORIENTATION)
     assert values.shape == (2,)
     assert values[0] == pytest.approx(values[1], abs=1e-3)  # neither preference nor size matter
     assert np.isnan(calc_circular_variance(np.zeros(8), ORIENTATION))

@@ -25,8 +25,7 @@ def measured(counts, n_neuroids=3, noise=1.0, seed=0):
 
 def test_nested_reliability_is_that_of_the_f_statistic():
     values, stimulus, _ = measured([5] * 12)
-    groups = [values[stimulus == number] for number in range(12)]
-    expected = 1 - 1 / f_oneway(*groups).statistic
+    expected = 1 - 1 / f_oneway(*(values[stimulus == number] for number in range(12))).statistic
     np.testing.assert_allclose(variance_components(repeated_responses(values, stimulus)).reliability, expected)
 
 

@@ -1,5 +1,3 @@
-"""Activations of models of video: labels, bins after the end of a stimulus, and a cache that gives no wrong hit."""
-
 from pathlib import Path
 
 import numpy as np
@@ -132,8 +130,7 @@ def test_the_cache_knows_everything_that_changes_activations(stimuli, change, ch
 def test_the_length_of_the_longest_is_no_part_of_a_shorter_one_in_the_cache(stimuli):
     helper = extractor()
     helper(stimuli, layers=["conv"])
-    alone = helper([str(stimuli.get_stimulus("a-250"))], layers=["conv"])
-    assert alone.shape == (1, 4, 3)
+    assert helper([str(stimuli.get_stimulus("a-250"))], layers=["conv"]).shape == (1, 4, 3)
     assert helper(stimuli, layers=["conv"]).shape == (2, 4, 4)
 
 

@@ -1,5 +1,3 @@
-"""Clips, steps and time bins, with stimuli whose length is their name and models that can be computed by hand."""
-
 from pathlib import Path
 
 import numpy as np

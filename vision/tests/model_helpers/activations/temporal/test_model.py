@@ -1,5 +1,3 @@
-"""Models of video as published plugins bring them, with what these override."""
-
 from collections import OrderedDict
 from pathlib import Path
 
@@ -91,8 +89,7 @@ class Halving(PytorchWrapper):
     """A published wrapper that calls its module in another way."""
 
     def forward(self, inputs):
-        tensor = torch.stack(inputs).to(self._device)
-        return self._model(tensor / 2)
+        return self._model(torch.stack(inputs).to(self._device) / 2)
 
 
 class Stepwise(PytorchWrapper):

@@ -1,5 +1,3 @@
-"""A model of known layers, and benchmarks of regions that are mixtures of them."""
-
 import numpy as np
 import pytest
 

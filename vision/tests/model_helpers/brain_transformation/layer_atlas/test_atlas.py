@@ -1,5 +1,3 @@
-"""The atlas of a model whose layers are known."""
-
 import json
 
 import numpy as np
@@ -56,8 +54,7 @@ def test_all_layers_and_regions_take_one_pass(known, make_benchmark):
 
 def lambda_benchmark(benchmark):
     """A benchmark of which only the call is known."""
-    kind = type("Opaque", (), {"__call__": lambda self, model: benchmark(model)})
-    opaque = kind()
+    opaque = type("Opaque", (), {"__call__": lambda self, model: benchmark(model)})()
     opaque.region, opaque.ceiling, opaque.identifier = benchmark.region, benchmark.ceiling, "Opaque2026"
     return opaque
 
@@ -121,8 +118,7 @@ def test_the_nested_score_is_that_of_loops(known, make_benchmark):
         inner = {
             layer: np.mean([score(layer, without(i, j), plan.folds[j]) for j in range(5) if j != i]) for layer in LAYERS
         }
-        chosen = max(inner, key=inner.get)
-        expected.append(score(chosen, without(i), fold))
+        expected.append(score(max(inner, key=inner.get), without(i), fold))
     raw = np.mean(expected)
     assert atlas_of(model, {"IT": benchmark})["IT"].nested_score == pytest.approx(raw * abs(raw) / 0.9, rel=1e-6)
 
@@ -277,8 +273,7 @@ def test_with_few_stimuli_there_is_a_choice_but_no_nested_score(make_benchmark):
 def test_the_record_of_a_choice(known, make_benchmark):
     model, responses = known
     atlas = atlas_of(model, {"IT": make_benchmark(responses)})
-    content = json.loads(atlas.to_json())
-    assert content["regions"][0]["layer"] == "middle"
+    assert json.loads(atlas.to_json())["regions"][0]["layer"] == "middle"
     origin = atlas.region_layer_map.origin("IT")
     assert (origin["from"], origin["benchmark"]) == ("selection", "Known2026.IT-pls")
     assert origin["runner_up"] == atlas["IT"].runner_up

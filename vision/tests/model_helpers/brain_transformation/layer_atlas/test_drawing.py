@@ -1,5 +1,3 @@
-"""The figure of an atlas: its marks, its words, and what it says where something is missing."""
-
 import sys
 from xml.etree import ElementTree as ET
 

@@ -55,8 +55,7 @@ def layers_and_scores(seed, n_layers=8, n=60, n_neuroids=10):
     splits = nested_splits(folds)
     outer, inner = np.empty((n_layers, 5)), np.full((n_layers, 5, 5), np.nan)
     for layer in range(n_layers):
-        features = rng.normal(size=(n, 20))
-        predictions = ridge_split_fits(features, splits, 10.0).predict(responses)
+        predictions = ridge_split_fits(rng.normal(size=(n, 20)), splits, 10.0).predict(responses)
         medians = lambda test, prediction: np.median(pearson_columns(prediction, responses[test]))  # noqa: E731
         outer[layer] = [medians(splits[i][1], predictions[i]) for i in range(5)]
         for pair, (i, j) in enumerate(fold_pairs(5), start=5):

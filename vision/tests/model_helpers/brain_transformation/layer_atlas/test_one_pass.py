@@ -1,5 +1,3 @@
-"""What a model is shown, and that the answers are those it would have given."""
-
 import numpy as np
 import pytest
 
@@ -54,9 +52,7 @@ def test_stimuli_that_were_not_shown_are_shown_to_all_layers_and_remembered(net,
 
 def test_one_name_for_two_files_keeps_sets_apart(net, stimuli, write_stimuli, tmp_path):
     (tmp_path / "other").mkdir()
-    others = write_stimuli(pictures_of(2), folder=tmp_path / "other")
-    model = OnePass(net, ["a"])
-    model.show([stimuli, others])
+    OnePass(net, ["a"]).show([stimuli, write_stimuli(pictures_of(2), folder=tmp_path / "other")])
     assert [len(ids) for ids, _ in net.shown] == [9, 2]
 
 

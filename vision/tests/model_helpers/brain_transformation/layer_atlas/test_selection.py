@@ -1,5 +1,3 @@
-"""Maps that choose for themselves, and the benchmarks they choose on."""
-
 import logging
 
 import pytest
