@@ -14,15 +14,8 @@ import pytest
 import xarray as xr
 from PIL import Image
 
+from brainscore_core import errors
 from brainscore_core.benchmarks import score_benchmark
-from brainscore_core.errors import (
-    CandidateDiedError,
-    CandidateError,
-    CandidateTimeoutError,
-    InvalidAnswerError,
-    NotApplicableError,
-    ProtocolError,
-)
 from brainscore_core.scoring.isolation.wire import Connection, Message
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
@@ -242,7 +235,7 @@ def _peer(answer, tmp_path, **options):
     ours, theirs = socket.socketpair()
 
     def talk():
-        with suppress(OSError, ProtocolError):
+        with suppress(OSError, errors.ProtocolError):
             answer(Connection(theirs), theirs)
 
     thread = threading.Thread(target=talk, daemon=True)
@@ -311,21 +304,21 @@ _IDS = ["s.0", "s.1", "s.2", "s.4", "s.5", "s.6"]
 )
 def test_what_is_no_answer_is_refused_and_ends_the_conversation(stimuli, tmp_path, content, said):
     with _peer(_replying(content), tmp_path) as model:
-        with pytest.raises(InvalidAnswerError, match=said):
+        with pytest.raises(errors.InvalidAnswerError, match=said):
             model.look_at(stimuli)
         assert model.is_lost
-        with pytest.raises(InvalidAnswerError, match=said):
+        with pytest.raises(errors.InvalidAnswerError, match=said):
             model.start_recording("IT", [(70, 170)])
 
 
 @pytest.mark.parametrize("degrees", ["wide", math.nan, math.inf, -1.0, 0.0, None])
 def test_a_field_of_view_is_a_number_above_0(tmp_path, degrees):
-    with _peer(_replying(degrees), tmp_path) as model, pytest.raises(InvalidAnswerError):
+    with _peer(_replying(degrees), tmp_path) as model, pytest.raises(errors.InvalidAnswerError):
         model.visual_degrees()
 
 
 def test_an_answer_to_another_question_is_refused(tmp_path):
-    with _peer(_replying(8.0, shift=1), tmp_path) as model, pytest.raises(InvalidAnswerError):
+    with _peer(_replying(8.0, shift=1), tmp_path) as model, pytest.raises(errors.InvalidAnswerError):
         model.visual_degrees()
 
 
@@ -343,18 +336,20 @@ def test_an_answer_to_another_question_is_refused(tmp_path):
 )
 def test_an_error_has_the_name_of_the_nearest_class_that_is_known(tmp_path, content, name):
     with _peer(_replying(content, kind="error"), tmp_path) as model:
-        with pytest.raises(CandidateError) as raised:
+        with pytest.raises(errors.CandidateError) as raised:
             model.visual_degrees()
         assert type(raised.value).__name__ == name
 
 
-@pytest.mark.parametrize("kind", [NotApplicableError, NoLayerForRegionError, NoReadoutError, NotImplementedError])
+@pytest.mark.parametrize(
+    "kind", [errors.NotApplicableError, NoLayerForRegionError, NoReadoutError, NotImplementedError]
+)
 def test_what_a_model_cannot_do_is_told_as_that(tmp_path, kind):
     content = protocol.content_of_error(kind("no such region"))
     with _peer(_replying(content, kind="error"), tmp_path) as model:
-        with pytest.raises(NotImplementedError if kind is NotImplementedError else NotApplicableError) as raised:
+        with pytest.raises(NotImplementedError if kind is NotImplementedError else errors.NotApplicableError) as raised:
             model.start_recording("IT", [(70, 170)])
-        assert isinstance(raised.value, CandidateError)
+        assert isinstance(raised.value, errors.CandidateError)
 
 
 class _Declining(BrainModel):
@@ -365,7 +360,7 @@ class _Declining(BrainModel):
 
     def start_recording(self, recording_target, time_bins):
         if recording_target == "V1":
-            raise NotApplicableError("not for me")
+            raise errors.NotApplicableError("not for me")
 
     def look_at(self, stimuli, number_of_trials=1):
         raise NoReadoutError("not for me")
@@ -374,13 +369,13 @@ class _Declining(BrainModel):
 def test_who_has_seen_stimuli_can_no_longer_decline(remote, stimuli):
     """Averages leave out what is not applicable: a model could choose the benchmarks that it is good at."""
     model = remote(_Declining())
-    with pytest.raises(NotApplicableError):
+    with pytest.raises(errors.NotApplicableError):
         model.start_recording("V1", [(70, 170)])
     model.start_recording("IT", [(70, 170)])
     for ask in (lambda: model.look_at(stimuli), lambda: model.start_recording("V1", [(70, 170)])):
-        with pytest.raises(CandidateError, match="not for me") as raised:
+        with pytest.raises(errors.CandidateError, match="not for me") as raised:
             ask()
-        assert not isinstance(raised.value, NotApplicableError)
+        assert not isinstance(raised.value, errors.NotApplicableError)
 
 
 @pytest.mark.parametrize("declines", [lambda stimuli: True, lambda stimuli: len(stimuli) > 0, lambda stimuli: False])
@@ -391,7 +386,7 @@ def test_who_has_seen_training_stimuli_can_no_longer_decline(remote, stimuli, de
         def start_task(self, task, fitting_stimuli):
             self.asked.append(len(fitting_stimuli))
             if declines(fitting_stimuli):
-                raise NotApplicableError("not for me")
+                raise errors.NotApplicableError("not for me")
             if fitting_stimuli.empty:
                 raise ValueError("nothing to learn from")
 
@@ -406,23 +401,23 @@ def test_who_has_seen_training_stimuli_can_no_longer_decline(remote, stimuli, de
         start()
         assert learning.asked == [0, n, n]
         return
-    with pytest.raises(CandidateError, match="not for me") as raised:
+    with pytest.raises(errors.CandidateError, match="not for me") as raised:
         start()
-    assert isinstance(raised.value, NotApplicableError) == (learning.asked == [0])
+    assert isinstance(raised.value, errors.NotApplicableError) == (learning.asked == [0])
 
 
 def test_a_candidate_that_goes_is_silent_or_babbles_is_lost(tmp_path):
     with _peer(lambda connection, sock: sock.close(), tmp_path, why=lambda: " It fell.") as model:
-        with pytest.raises(CandidateDiedError, match=r"'load'\. It fell\."):
+        with pytest.raises(errors.CandidateDiedError, match=r"'load'\. It fell\."):
             model.load()
         assert model.is_lost
     stop = threading.Event()
     with _peer(lambda connection, sock: stop.wait(10), tmp_path, answer_s=0.1) as model:
-        with pytest.raises(CandidateTimeoutError, match=r"0\.1 s"):
+        with pytest.raises(errors.CandidateTimeoutError, match=r"0\.1 s"):
             model.load()
         stop.set()
     babbles = _peer(lambda connection, sock: sock.sendall(b"\0" * 100), tmp_path)
-    with babbles as model, pytest.raises(InvalidAnswerError):
+    with babbles as model, pytest.raises(errors.InvalidAnswerError):
         model.load()
 
 
@@ -441,12 +436,12 @@ def test_an_answer_that_is_announced_too_large_is_refused_before_it_comes(stimul
 
     with _peer(announces, tmp_path) as model:
         model.start_recording("IT", [(70, 170)] * bins)
-        with pytest.raises(InvalidAnswerError, match="MiB, the most for this answer"):
+        with pytest.raises(errors.InvalidAnswerError, match="MiB, the most for this answer"):
             model.look_at(stimuli)
 
 
 def test_an_answer_about_the_model_has_no_room_for_more(tmp_path):
-    with _peer(_replying(np.zeros(2**18)), tmp_path) as model, pytest.raises(InvalidAnswerError, match="1 MiB"):
+    with _peer(_replying(np.zeros(2**18)), tmp_path) as model, pytest.raises(errors.InvalidAnswerError, match="1 MiB"):
         model.visual_degrees()
 
 

@@ -7,14 +7,7 @@ import torch
 from torch import nn
 
 from brainscore_core.errors import ChecksumError, ConfigurationError, CorruptFileError, DownloadError
-from brainscore_vision.model_helpers.weights import (
-    CheckpointError,
-    PublishedWeights,
-    fetch_weights,
-    fit_weights,
-    load_weights,
-    read_checkpoint,
-)
+from brainscore_vision.model_helpers import weights
 
 URL = "https://weights.example.org/models/net-1.pth"
 
@@ -47,7 +40,7 @@ def publish(tmp_path, monkeypatch):
 
 
 def pinned(sha256, **options):
-    return PublishedWeights(url=URL, sha256=sha256, licence="MIT", **options)
+    return weights.PublishedWeights(url=URL, sha256=sha256, licence="MIT", **options)
 
 
 # --- the whole way ----------------------------------------------------------------------------------------------------
@@ -56,7 +49,7 @@ def pinned(sha256, **options):
 def test_a_network_gets_its_weights(publish, state, tmp_path):
     digest = publish(state)
     before = torch.random.get_rng_state()
-    network = load_weights(build, pinned(digest))
+    network = weights.load_weights(build, pinned(digest))
     assert torch.equal(torch.random.get_rng_state(), before)
     assert not network.training
     assert all(torch.equal(value, state[name]) for name, value in network.state_dict().items())
@@ -65,7 +58,7 @@ def test_a_network_gets_its_weights(publish, state, tmp_path):
 
 def test_weights_under_an_entry_with_a_prefix(publish, state):
     wrapped = {"epoch": 43, "state_dict": {f"module.{name}": value for name, value in state.items()}}
-    network = load_weights(build, pinned(publish(wrapped), entry="state_dict", prefix="module."))
+    network = weights.load_weights(build, pinned(publish(wrapped), entry="state_dict", prefix="module."))
     assert torch.equal(network[3].weight, state["3.weight"])
 
 
@@ -73,24 +66,24 @@ def test_other_weights_than_the_published_ones_are_refused(publish, state):
     digest = publish(state)
     publish({**state, "3.bias": state["3.bias"] + 1})
     with pytest.raises(ChecksumError, match=f"expected sha256 {digest}"):
-        load_weights(build, pinned(digest))
+        weights.load_weights(build, pinned(digest))
 
 
 def test_offline_says_where_to_put_them(publish):
     with pytest.raises(DownloadError, match=r"mirror/weights\.example\.org/models/other\.pth.*BRAINSCORE_OFFLINE=1"):
-        fetch_weights(URL.replace("net-1", "other"), "0" * 64)
+        weights.fetch_weights(URL.replace("net-1", "other"), "0" * 64)
 
 
 def test_files_of_one_name_do_not_meet(publish, tmp_path):
-    paths = [fetch_weights(URL, publish({"a": torch.zeros(n)})) for n in (1, 2)]
-    assert [len(read_checkpoint(path)["a"]) for path in paths] == [1, 2]
-    assert fetch_weights(URL, None, tmp_path / "own") == tmp_path / "own" / "net-1.pth"
+    paths = [weights.fetch_weights(URL, publish({"a": torch.zeros(n)})) for n in (1, 2)]
+    assert [len(weights.read_checkpoint(path)["a"]) for path in paths] == [1, 2]
+    assert weights.fetch_weights(URL, None, tmp_path / "own") == tmp_path / "own" / "net-1.pth"
 
 
 @pytest.mark.parametrize("url", ["https://example.org", "https://example.org/models/", "https://example.org/%2E%2E"])
 def test_an_address_without_a_file(url):
     with pytest.raises(ConfigurationError, match="names no file"):
-        fetch_weights(url, "0" * 64)
+        weights.fetch_weights(url, "0" * 64)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -104,8 +97,8 @@ def test_reading_runs_nothing(tmp_path):
             return os.mkdir, (str(trace),)
 
     torch.save({"weight": Harmful()}, tmp_path / "net.pth")
-    with pytest.raises(CheckpointError, match=r"no checkpoint of tensors and plain values alone.*mkdir"):
-        read_checkpoint(tmp_path / "net.pth")
+    with pytest.raises(weights.CheckpointError, match=r"no checkpoint of tensors and plain values alone.*mkdir"):
+        weights.read_checkpoint(tmp_path / "net.pth")
     assert not trace.exists()
 
 
@@ -114,13 +107,13 @@ def test_what_is_no_checkpoint(tmp_path, content):
     path = tmp_path / "net.pth"
     path.write_bytes(content)
     with pytest.raises(CorruptFileError, match=r"net\.pth is damaged or no checkpoint"):
-        read_checkpoint(path)
+        weights.read_checkpoint(path)
 
 
 def test_a_page_in_place_of_a_checkpoint(tmp_path):
     (tmp_path / "net.pth").write_bytes(b"<html>Please log in</html>")
-    with pytest.raises(CheckpointError, match=r"net\.pth is no checkpoint"):
-        read_checkpoint(tmp_path / "net.pth")
+    with pytest.raises(weights.CheckpointError, match=r"net\.pth is no checkpoint"):
+        weights.read_checkpoint(tmp_path / "net.pth")
 
 
 def test_a_checkpoint_that_was_cut(tmp_path, state):
@@ -128,12 +121,12 @@ def test_a_checkpoint_that_was_cut(tmp_path, state):
     torch.save(state, path)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(CorruptFileError, match="damaged"):
-        read_checkpoint(path)
+        weights.read_checkpoint(path)
 
 
 def test_an_older_format(tmp_path, state):
     torch.save(state, tmp_path / "net.pth", _use_new_zipfile_serialization=False)
-    assert set(read_checkpoint(tmp_path / "net.pth")) == set(state)
+    assert set(weights.read_checkpoint(tmp_path / "net.pth")) == set(state)
 
 
 @pytest.mark.parametrize(
@@ -146,13 +139,13 @@ def test_an_older_format(tmp_path, state):
 )
 def test_where_there_are_no_weights(tmp_path, content, entry, message):
     torch.save(content, tmp_path / "net.pth")
-    with pytest.raises(CheckpointError, match=message):
-        read_checkpoint(tmp_path / "net.pth", entry=entry)
+    with pytest.raises(weights.CheckpointError, match=message):
+        weights.read_checkpoint(tmp_path / "net.pth", entry=entry)
 
 
 def test_a_prefix_comes_off_only_where_all_have_it(tmp_path):
     torch.save({"module.a": torch.zeros(1), "b": torch.zeros(1)}, tmp_path / "net.pth")
-    assert set(read_checkpoint(tmp_path / "net.pth", prefix="module.")) == {"module.a", "b"}
+    assert set(weights.read_checkpoint(tmp_path / "net.pth", prefix="module.")) == {"module.a", "b"}
 
 
 # --- fitting ----------------------------------------------------------------------------------------------------------
@@ -163,8 +156,8 @@ def test_all_that_does_not_fit_is_listed_and_nothing_changes(state):
     before = {name: value.clone() for name, value in network.state_dict().items()}
     wrong = {**state, "3.weights": state["3.weight"], "0.bias": torch.zeros(7)}
     del wrong["3.weight"]
-    with pytest.raises(CheckpointError) as raised:
-        fit_weights(network, wrong, origin="net-1.pth")
+    with pytest.raises(weights.CheckpointError) as raised:
+        weights.fit_weights(network, wrong, origin="net-1.pth")
     assert str(raised.value) == textwrap.dedent("""\
         net-1.pth does not fit Sequential (9 weights):
         1 missing:
@@ -179,11 +172,11 @@ def test_all_that_does_not_fit_is_listed_and_nothing_changes(state):
 def test_counters_that_older_checkpoints_lack_are_zero(state):
     with torch.device("meta"):
         network = build()
-    fit_weights(network, {name: value for name, value in state.items() if "num_batches" not in name})
+    weights.fit_weights(network, {name: value for name, value in state.items() if "num_batches" not in name})
     assert network[1].num_batches_tracked.item() == 0
     assert str(network[1].num_batches_tracked.device) == "cpu"
 
 
 def test_half_precision_is_widened(state):
     halves = {name: value.half() if value.is_floating_point() else value for name, value in state.items()}
-    assert fit_weights(build(), halves)[0].weight.dtype == torch.float32
+    assert weights.fit_weights(build(), halves)[0].weight.dtype == torch.float32

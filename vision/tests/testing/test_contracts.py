@@ -8,19 +8,11 @@ from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.errors import CeilingError, PluginError, PrivateDataError
 from brainscore_core.metrics import Metric, Score
 from brainscore_core.testing.synthetic import make_neuroid_assembly, make_stimulus_set
+from brainscore_vision import testing
 from brainscore_vision.model_interface import BrainModel
-from brainscore_vision.testing import (
-    CONTRACTS,
-    BenchmarkContract,
-    DataContract,
-    MetricContract,
-    ModelContract,
-    RandomModel,
-    StimulusSetContract,
-)
 from brainscore_vision.testing.made_recordings import draw_stimuli
 
-REGISTRIES = {kind: getattr(brainscore_vision, f"{kind}_registry") for kind in CONTRACTS}
+REGISTRIES = {kind: getattr(brainscore_vision, f"{kind}_registry") for kind in testing.CONTRACTS}
 
 
 @pytest.fixture
@@ -28,7 +20,7 @@ def outcomes_of(tmp_path):
     """Run a contract on something that is registered for the moment; return test -> 'passed' or the message."""
 
     def run(contract, factory, **attributes):
-        kind = next(kind for kind, base in CONTRACTS.items() if issubclass(contract, base))
+        kind = next(kind for kind, base in testing.CONTRACTS.items() if issubclass(contract, base))
         derived = type("Derived", (contract,), {"identifier": "Contract2026-x", **attributes})
         REGISTRIES[kind]["Contract2026-x"] = factory
         outcomes = {}
@@ -56,8 +48,8 @@ def the_one_that_fails(outcomes):
 
 
 def test_every_kind_has_its_contract_with_the_name_that_messages_use():
-    assert list(CONTRACTS) == ["data", "stimulus_set", "metric", "benchmark", "model"]
-    for contract in CONTRACTS.values():
+    assert list(testing.CONTRACTS) == ["data", "stimulus_set", "metric", "benchmark", "model"]
+    for contract in testing.CONTRACTS.values():
         assert contract.base == contract.__name__
         assert contract.named_checks()
 
@@ -65,7 +57,7 @@ def test_every_kind_has_its_contract_with_the_name_that_messages_use():
 # -- models ------------------------------------------------------------------------------------------------------------
 
 
-class Model(RandomModel):
+class Model(testing.RandomModel):
     layers = ("one", "two")
     region_layer_map = {"V1": "one", "IT": ["one", "three"]}  # noqa: RUF012 - as models write it
     identifier = "Contract2026-x"
@@ -76,7 +68,7 @@ class Model(RandomModel):
 
 
 def test_a_good_model_passes(outcomes_of):
-    assert set(outcomes_of(ModelContract, Model).values()) == {"passed"}
+    assert set(outcomes_of(testing.ModelContract, Model).values()) == {"passed"}
 
 
 def broken_model(**attributes):
@@ -121,7 +113,7 @@ class OneLayer(Model):
     ],
 )
 def test_a_model_that_breaks_a_promise(outcomes_of, model, test, message):
-    name, said = the_one_that_fails(outcomes_of(ModelContract, model))
+    name, said = the_one_that_fails(outcomes_of(testing.ModelContract, model))
     assert name == test
     assert message in said
 
@@ -133,7 +125,7 @@ def test_layers_are_asked_for_one_by_one_where_that_is_possible(outcomes_of):
             self.activations_model = type("A", (), {"get_layer": staticmethod({"one": 1, "two": 2}.__getitem__)})
 
     with pytest.raises(KeyError, match="three"):
-        outcomes_of(ModelContract, WithLayers)
+        outcomes_of(testing.ModelContract, WithLayers)
 
 
 def test_a_model_that_only_does_tasks_passes_and_one_that_does_nothing_fails(outcomes_of):
@@ -144,20 +136,20 @@ def test_a_model_that_only_does_tasks_passes_and_one_that_does_nothing_fails(out
             return 8
 
         def start_task(self, task, fitting_stimuli):
-            self.random = RandomModel()
+            self.random = testing.RandomModel()
             self.random.start_task(task, fitting_stimuli)
 
         def look_at(self, stimuli, number_of_trials=1):
             return self.random.look_at(stimuli)
 
-    outcomes = outcomes_of(ModelContract, Behaves)
+    outcomes = outcomes_of(testing.ModelContract, Behaves)
     assert outcomes.pop("test_layers_exist") == "other: the model names no layers"
     assert set(outcomes.values()) == {"passed"}
 
     class Nothing(Behaves):
         start_task = BrainModel.start_task
 
-    said = outcomes_of(ModelContract, Nothing)["test_activations_are_finite"]
+    said = outcomes_of(testing.ModelContract, Nothing)["test_activations_are_finite"]
     assert "can neither be recorded from nor do a task (V1: NotImplementedError" in said
 
 
@@ -174,12 +166,12 @@ def test_what_is_no_model_is_told_what_it_lacks(outcomes_of):
         start_task = start_recording
 
     with pytest.raises(PluginError, match="made a NoModel; expected a model, which has a method look_at"):
-        outcomes_of(ModelContract, NoModel)
+        outcomes_of(testing.ModelContract, NoModel)
 
 
 def test_a_model_without_one_of_the_methods_is_told_which():
     looks = type("Looks", (), dict.fromkeys(("identifier", "look_at", "visual_degrees", "start_recording")))()
-    contract = type("Derived", (ModelContract,), {"identifier": "Contract2026-x", "loaded": looks})()
+    contract = type("Derived", (testing.ModelContract,), {"identifier": "Contract2026-x", "loaded": looks})()
     with pytest.raises(pytest.fail.Exception, match="is a Looks without start_task"):
         contract.test_loads()
 
@@ -188,7 +180,7 @@ def test_private_weights_skip_every_test(outcomes_of):
     def private():
         raise PrivateDataError("weights need credentials")
 
-    assert set(outcomes_of(ModelContract, private).values()) == {"private: weights need credentials"}
+    assert set(outcomes_of(testing.ModelContract, private).values()) == {"private: weights need credentials"}
 
 
 # -- benchmarks --------------------------------------------------------------------------------------------------------
@@ -205,13 +197,13 @@ class Experiment(BenchmarkBase):
 
 
 def test_a_good_benchmark_passes(outcomes_of):
-    assert set(outcomes_of(BenchmarkContract, Experiment).values()) == {"passed"}
+    assert set(outcomes_of(testing.BenchmarkContract, Experiment).values()) == {"passed"}
 
 
 def test_a_benchmark_may_say_why_a_model_has_no_score(outcomes_of):
     score = Score(np.nan)
     score.attrs["not_applicable"] = "The model does not change over time."
-    assert set(outcomes_of(BenchmarkContract, lambda: Experiment(score=score)).values()) == {"passed"}
+    assert set(outcomes_of(testing.BenchmarkContract, lambda: Experiment(score=score)).values()) == {"passed"}
 
 
 @pytest.mark.parametrize(
@@ -228,16 +220,16 @@ def test_a_benchmark_may_say_why_a_model_has_no_score(outcomes_of):
     ],
 )
 def test_a_benchmark_that_breaks_a_promise(outcomes_of, arguments, test, message):
-    name, said = the_one_that_fails(outcomes_of(BenchmarkContract, lambda: Experiment(**arguments)))
+    name, said = the_one_that_fails(outcomes_of(testing.BenchmarkContract, lambda: Experiment(**arguments)))
     assert name == test
     assert message in said
 
 
 def test_a_ceiling_above_one_is_told(outcomes_of):
     with pytest.raises(CeilingError, match=r"is 1\.2; expected at most 1"):
-        outcomes_of(BenchmarkContract, lambda: Experiment(ceiling=1.2))
+        outcomes_of(testing.BenchmarkContract, lambda: Experiment(ceiling=1.2))
     itself = type("Itself", (Experiment,), {"ceiling": 1.2})  # not through its base
-    name, said = the_one_that_fails(outcomes_of(BenchmarkContract, itself))
+    name, said = the_one_that_fails(outcomes_of(testing.BenchmarkContract, itself))
     assert name == "test_ceiling"
     assert "expected one number above 0 and at most 1" in said
 
@@ -254,7 +246,7 @@ def test_private_measurements_skip_what_needs_them(outcomes_of):
         def __call__(self, candidate):
             ceiling()
 
-    outcomes = outcomes_of(BenchmarkContract, Private)
+    outcomes = outcomes_of(testing.BenchmarkContract, Private)
     needing = ("test_ceiling", "test_scores_a_random_model", "test_who_never_looks_is_at_chance")
     assert {outcomes.pop(name) for name in needing} == {"private: no credentials"}
     assert set(outcomes.values()) == {"passed"}
@@ -270,8 +262,10 @@ def test_the_candidate_has_the_visual_degrees_of_the_benchmark(outcomes_of):
             seen.append(candidate.visual_degrees())
             return super().__call__(candidate)
 
-    outcomes_of(BenchmarkContract, Placed)
-    outcomes_of(BenchmarkContract, Experiment, candidate=lambda self: seen.append("own") or RandomModel())
+    outcomes_of(testing.BenchmarkContract, Placed)
+    outcomes_of(
+        testing.BenchmarkContract, Experiment, candidate=lambda self: seen.append("own") or testing.RandomModel()
+    )
     assert seen == [5.0, "own"]
 
 
@@ -289,11 +283,11 @@ class StoredOrder(Experiment):
 
 def test_a_benchmark_that_shows_its_stimuli_in_stored_order_is_found_without_a_line_of_its_own(outcomes_of, tmp_path):
     stimuli = draw_stimuli("x", 40, columns={"truth": ["cat"] * 20 + ["dog"] * 20}, size_px=4, folder=tmp_path / "x")
-    name, said = the_one_that_fails(outcomes_of(BenchmarkContract, lambda: StoredOrder(stimuli)))
+    name, said = the_one_that_fails(outcomes_of(testing.BenchmarkContract, lambda: StoredOrder(stimuli)))
     assert name == "test_who_never_looks_is_at_chance"
     assert "answer by: position in blocks (1.00)" in said
     drawn = stimuli.iloc[np.random.default_rng(0).permutation(40)].reset_index(drop=True)
-    assert set(outcomes_of(BenchmarkContract, lambda: StoredOrder(drawn)).values()) == {"passed"}
+    assert set(outcomes_of(testing.BenchmarkContract, lambda: StoredOrder(drawn)).values()) == {"passed"}
 
 
 # -- metrics -----------------------------------------------------------------------------------------------------------
@@ -325,7 +319,7 @@ def meddling(one, _other):
     ],
 )
 def test_metrics(outcomes_of, metric, failures):
-    outcomes = outcomes_of(MetricContract, metric)
+    outcomes = outcomes_of(testing.MetricContract, metric)
     for name, message in failures.items():
         assert message in outcomes.pop(name)
     assert set(outcomes.values()) == {"passed"}
@@ -340,10 +334,10 @@ def test_what_needs_arguments_or_other_assemblies_is_skipped_and_told_how(outcom
             _ = assembly1[self.coordinate]
             return super().__call__(assembly1, assembly2)
 
-    outcomes = outcomes_of(MetricContract, NeedsCoordinate)
+    outcomes = outcomes_of(testing.MetricContract, NeedsCoordinate)
     (said,) = set(outcomes.values())
     assert said.startswith("other: the registered factory needs coordinate; set arguments = {'coordinate': ...} in a")
-    outcomes = outcomes_of(MetricContract, NeedsCoordinate, arguments={"coordinate": "odd"})
+    outcomes = outcomes_of(testing.MetricContract, NeedsCoordinate, arguments={"coordinate": "odd"})
     assert outcomes.pop("test_loads") == "passed"
     assert all("takes none of the usual assemblies (KeyError" in said for said in outcomes.values())
 
@@ -351,7 +345,7 @@ def test_what_needs_arguments_or_other_assemblies_is_skipped_and_told_how(outcom
         pair = [make_neuroid_assembly(4, 3, seed=seed) for seed in (0, 1)]
         return [tuple(each.assign_coords(odd=("presentation", range(4))) for each in pair)]
 
-    outcomes = outcomes_of(MetricContract, NeedsCoordinate, arguments={"coordinate": "odd"}, inputs=inputs)
+    outcomes = outcomes_of(testing.MetricContract, NeedsCoordinate, arguments={"coordinate": "odd"}, inputs=inputs)
     assert set(outcomes.values()) == {"passed"}
 
 
@@ -369,12 +363,12 @@ def recordings(folder, n=4):
 
 
 def test_good_data_pass(outcomes_of, tmp_path):
-    assert set(outcomes_of(StimulusSetContract, lambda: stimuli(tmp_path / "s")).values()) == {"passed"}
-    assert set(outcomes_of(DataContract, lambda: recordings(tmp_path / "s")).values()) == {"passed"}
+    assert set(outcomes_of(testing.StimulusSetContract, lambda: stimuli(tmp_path / "s")).values()) == {"passed"}
+    assert set(outcomes_of(testing.DataContract, lambda: recordings(tmp_path / "s")).values()) == {"passed"}
 
 
 def test_another_identifier(outcomes_of, tmp_path):
-    name, said = the_one_that_fails(outcomes_of(StimulusSetContract, lambda: stimuli(tmp_path / "s", "y")))
+    name, said = the_one_that_fails(outcomes_of(testing.StimulusSetContract, lambda: stimuli(tmp_path / "s", "y")))
     assert name == "test_identifier_is_the_key"
     assert "calls itself 'y'" in said
 
@@ -385,14 +379,14 @@ def test_missing_files_and_double_stimuli(outcomes_of, tmp_path):
         made["stimulus_id"] = ["a", "a", "b", "c"]
         return made
 
-    name, said = the_one_that_fails(outcomes_of(StimulusSetContract, twice))
+    name, said = the_one_that_fails(outcomes_of(testing.StimulusSetContract, twice))
     assert name == "test_validates"
     assert "breaks the data standard" in said
     assert "nox -s validate -- Contract2026-x" in said
 
 
 def test_stimuli_that_are_not_in_the_set(outcomes_of, tmp_path):
-    name, said = the_one_that_fails(outcomes_of(DataContract, lambda: recordings(tmp_path / "s", n=5)))
+    name, said = the_one_that_fails(outcomes_of(testing.DataContract, lambda: recordings(tmp_path / "s", n=5)))
     assert name == "test_stimuli_align"
     assert "stimulus_004" in said
 
@@ -403,11 +397,11 @@ def test_missing_values_unless_they_are_expected(outcomes_of, tmp_path):
         made.values[0, 0, 0] = np.nan
         return made
 
-    name, _ = the_one_that_fails(outcomes_of(DataContract, with_nan))
+    name, _ = the_one_that_fails(outcomes_of(testing.DataContract, with_nan))
     assert name == "test_validates"
-    assert set(outcomes_of(DataContract, with_nan, nans_expected=True).values()) == {"passed"}
+    assert set(outcomes_of(testing.DataContract, with_nan, nans_expected=True).values()) == {"passed"}
 
 
 def test_data_that_are_no_assembly_are_left_to_their_own_tests(outcomes_of):
-    outcomes = outcomes_of(DataContract, lambda: {"a": 1})
+    outcomes = outcomes_of(testing.DataContract, lambda: {"a": 1})
     assert all(said.startswith("other: a dict is no assembly") for said in outcomes.values())

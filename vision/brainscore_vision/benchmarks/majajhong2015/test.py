@@ -3,14 +3,8 @@ import pytest
 
 from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
 from brainscore_vision import load_benchmark, load_ceiling, load_metric, load_model
-from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures, test_helper
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark
-from brainscore_vision.benchmark_helpers.test_helper import (
-    NumberOfTrialsTests,
-    PrecomputedTests,
-    StandardizedTests,
-    VisualDegreesTests,
-)
 from brainscore_vision.benchmarks.majajhong2015.benchmark import load_assembly
 from brainscore_vision.loading import find_plugin_directory, known_identifiers
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings, shuffled
@@ -152,7 +146,7 @@ def test_the_factory_of_the_tutorial_gives_the_same(stand_in, tmp_path):
     features["stimulus_path"] = "presentation", paths
     write_netcdf(features, tmp_path / "features.nc")
     expected = pytest.approx(float(score.raw), abs=1e-6)
-    PrecomputedTests().run_test("MajajHong2015public.IT-pls", tmp_path / "features.nc", expected)
+    test_helper.PrecomputedTests().run_test("MajajHong2015public.IT-pls", tmp_path / "features.nc", expected)
 
 
 def test_names_of_older_tutorials_are_public_benchmarks(stand_in):
@@ -175,7 +169,7 @@ def test_recordings_of_one_area_average_and_single(stand_in):
     ("identifier", "ceiling"), [("MajajHong2015.V4-pls", 0.89503), ("MajajHong2015.IT-pls", 0.821841)]
 )
 def test_published_ceilings(identifier, ceiling):
-    StandardizedTests().ceilings_test(identifier, pytest.approx(ceiling, abs=0.001))
+    test_helper.StandardizedTests().ceilings_test(identifier, pytest.approx(ceiling, abs=0.001))
 
 
 @pytest.mark.memory_intense
@@ -189,7 +183,7 @@ def test_published_ceilings(identifier, ceiling):
     ],
 )
 def test_published_regression_of_recordings_on_themselves(identifier, raw):
-    StandardizedTests().self_regression_test(identifier, 8, pytest.approx(raw, abs=0.001))
+    test_helper.StandardizedTests().self_regression_test(identifier, 8, pytest.approx(raw, abs=0.001))
 
 
 GREY = [
@@ -206,13 +200,15 @@ GREY = [
 )
 def test_published_amount_of_grey(identifier, stimulus_id, at_14, at_6):
     for degrees, expected in ((14, at_14), (6, at_6)):
-        VisualDegreesTests().amount_gray_test(identifier, degrees, stimulus_id, pytest.approx(expected, abs=0.0001))
+        test_helper.VisualDegreesTests().amount_gray_test(
+            identifier, degrees, stimulus_id, pytest.approx(expected, abs=0.0001)
+        )
 
 
 @pytest.mark.private_access
 @pytest.mark.parametrize("identifier", PUBLISHED)
 def test_models_are_shown_as_many_trials(identifier):
-    NumberOfTrialsTests().repetitions_test(identifier)
+    test_helper.NumberOfTrialsTests().repetitions_test(identifier)
 
 
 def test_registrations_of_the_tutorial():

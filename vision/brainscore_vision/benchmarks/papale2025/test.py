@@ -2,12 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_vision import load_benchmark, load_dataset, load_metric, load_model
-from brainscore_vision.benchmark_helpers import PrecomputedFeatures
-from brainscore_vision.benchmark_helpers.neural_common import (
-    TrainTestNeuralBenchmark,
-    average_repetition,
-    filter_reliable_neuroids,
-)
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures, neural_common
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings, shuffled
 from brainscore_vision.utils import LazyLoad
 
@@ -86,16 +81,16 @@ def test_what_sees_less_scores_less(truth):
 
 def assembly_as_in_the_tutorial(region, split, average_repetitions):
     assembly = load_dataset(f"Papale2025_{split}")
-    assembly = filter_reliable_neuroids(assembly, 0.3, "reliability")
+    assembly = neural_common.filter_reliable_neuroids(assembly, 0.3, "reliability")
     assembly = assembly.sel(region=region)
     assembly["region"] = "neuroid", [region] * assembly.sizes["neuroid"]
-    return average_repetition(assembly) if average_repetitions else assembly
+    return neural_common.average_repetition(assembly) if average_repetitions else assembly
 
 
 @pytest.mark.slow
 def test_the_factory_of_the_tutorial_runs(truth):
     load = assembly_as_in_the_tutorial
-    benchmark = TrainTestNeuralBenchmark(
+    benchmark = neural_common.TrainTestNeuralBenchmark(
         identifier="MyPapale2025.IT-ridge",
         version=2,
         train_assembly=LazyLoad(lambda: load("IT", split="train", average_repetitions=False)),

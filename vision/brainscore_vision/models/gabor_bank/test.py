@@ -5,16 +5,7 @@ import torch
 from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
-from brainscore_vision.models.gabor_bank import model
-from brainscore_vision.models.gabor_bank.v1 import (
-    FREQUENCY_COUNTS,
-    FREQUENCY_EDGES,
-    ORIENTATION_COUNTS,
-    SIZE_COUNTS,
-    SIZE_EDGES,
-    GaborBank,
-    draw_tuning,
-)
+from brainscore_vision.models.gabor_bank import model, v1
 from brainscore_vision.testing import ModelContract
 
 PX_PER_DEGREE = 28
@@ -26,7 +17,7 @@ class TestGaborBank(ModelContract):
 
 @pytest.fixture(scope="module")
 def bank():
-    return GaborBank(n_simple=128, n_complex=128, stride_px=112).eval()  # one position is the centre
+    return v1.GaborBank(n_simple=128, n_complex=128, stride_px=112).eval()  # one position is the centre
 
 
 def grating(frequency, theta, phase, colour, side_px=225):
@@ -112,16 +103,18 @@ def test_grey_is_silence(bank):
 
 
 def test_tuning_is_distributed_as_published():
-    tuning = draw_tuning(40_000, seed=1)
+    tuning = v1.draw_tuning(40_000, seed=1)
     degrees = np.rad2deg(tuning.theta)
     around = [
         np.mean(np.minimum(abs(degrees - centre), 180 - abs(degrees - centre)) < 22.5) for centre in (0, 45, 90, 135)
     ]
-    np.testing.assert_allclose(around, np.divide(ORIENTATION_COUNTS, sum(ORIENTATION_COUNTS)), atol=0.01)
-    frequencies, _ = np.histogram(tuning.frequency, FREQUENCY_EDGES)
-    np.testing.assert_allclose(frequencies / 40_000, np.divide(FREQUENCY_COUNTS, sum(FREQUENCY_COUNTS)), atol=0.01)
-    sizes, *_ = np.histogram2d(tuning.size_x, tuning.size_y, [SIZE_EDGES[:-1], SIZE_EDGES])
-    np.testing.assert_allclose(sizes / 40_000, np.divide(SIZE_COUNTS, np.sum(SIZE_COUNTS)), atol=0.01)
+    np.testing.assert_allclose(around, np.divide(v1.ORIENTATION_COUNTS, sum(v1.ORIENTATION_COUNTS)), atol=0.01)
+    frequencies, _ = np.histogram(tuning.frequency, v1.FREQUENCY_EDGES)
+    np.testing.assert_allclose(
+        frequencies / 40_000, np.divide(v1.FREQUENCY_COUNTS, sum(v1.FREQUENCY_COUNTS)), atol=0.01
+    )
+    sizes, *_ = np.histogram2d(tuning.size_x, tuning.size_y, [v1.SIZE_EDGES[:-1], v1.SIZE_EDGES])
+    np.testing.assert_allclose(sizes / 40_000, np.divide(v1.SIZE_COUNTS, np.sum(v1.SIZE_COUNTS)), atol=0.01)
     phases, _ = np.histogram(tuning.phase, np.linspace(0, 2 * np.pi, 5))
     np.testing.assert_allclose(phases / 40_000, 0.25, atol=0.01)
     np.testing.assert_allclose(np.bincount(tuning.colour) / 40_000, 1 / 3, atol=0.01)
@@ -131,7 +124,7 @@ def test_tuning_is_distributed_as_published():
 
 
 def test_the_same_seed_gives_the_same_bank():
-    banks = [GaborBank(n_simple=4, n_complex=4, seed=seed) for seed in (0, 0, 1)]
+    banks = [v1.GaborBank(n_simple=4, n_complex=4, seed=seed) for seed in (0, 0, 1)]
     assert torch.equal(banks[0].even, banks[1].even)
     assert not torch.equal(banks[0].even, banks[2].even)
 
@@ -139,8 +132,8 @@ def test_the_same_seed_gives_the_same_bank():
 def test_noise_is_off_and_with_a_seed_it_is_that_of_spikes():
     picture = 20 * torch.randn(1, 3, 65, 65, generator=torch.Generator().manual_seed(0))
     pictures = picture.repeat(400, 1, 1, 1)
-    quiet = GaborBank(n_simple=8, n_complex=8, stride_px=32)
-    noisy = GaborBank(n_simple=8, n_complex=8, stride_px=32, noise_seed=3)
+    quiet = v1.GaborBank(n_simple=8, n_complex=8, stride_px=32)
+    noisy = v1.GaborBank(n_simple=8, n_complex=8, stride_px=32, noise_seed=3)
     with torch.no_grad():
         assert torch.equal(quiet(pictures[:2]), quiet(pictures[:2]))
         mean, first, again = quiet(pictures[:1])[0], noisy(pictures), noisy(pictures)
@@ -170,7 +163,7 @@ def test_it_predicts_simulated_v1_better_than_pixels_do():
         return float(load_benchmark("SimulatedCortex2026.V1-pls")(brain))
 
     full = model.get_model("gabor_bank")
-    small = PytorchWrapper(GaborBank(n_simple=16, n_complex=16, stride_px=16), full._extractor.preprocess, "small")  # noqa: SLF001 - the same pictures
+    small = PytorchWrapper(v1.GaborBank(n_simple=16, n_complex=16, stride_px=16), full._extractor.preprocess, "small")  # noqa: SLF001 - the same pictures
     brain = ModelCommitment("small", small, layers=["output"], region_layer_map={"V1": "output"})
     assert scored(brain) > 3 * scored(load_model("pixels"))
 

@@ -5,12 +5,7 @@ from brainscore_core.errors import AssemblyError, CeilingError, StimulusError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import load_metric
-from brainscore_vision.benchmark_helpers.behaviour.choices import (
-    choice_labels,
-    learned_choices,
-    learned_probabilities,
-    named_choices,
-)
+from brainscore_vision.benchmark_helpers.behaviour import choices
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
 from brainscore_vision.model_helpers.brain_transformation.behavior import NoReadoutError
 from brainscore_vision.testing.coarse_pixels import coarse_pixels
@@ -55,8 +50,8 @@ class Changed(RandomModel):
 
 
 def test_names_come_in_the_order_of_the_stimuli_with_their_columns(stimuli):
-    named = named_choices(Changed(lambda answers: answers[:, ::-1]), stimuli, TRUTH)
-    straight = named_choices(RandomModel(), stimuli, TRUTH)
+    named = choices.named_choices(Changed(lambda answers: answers[:, ::-1]), stimuli, TRUTH)
+    straight = choices.named_choices(RandomModel(), stimuli, TRUTH)
     assert named.dims == ("presentation",)
     assert named["stimulus_id"].values.tolist() == stimuli["stimulus_id"].tolist()
     assert named["level"].values.tolist() == list(range(N))
@@ -72,8 +67,8 @@ def test_a_model_may_answer_each_time(stimuli):
         both = [*answers.values[0], *map(following.get, answers.values[0])]
         return BehavioralAssembly([both], coords=coords, dims=answers.dims)
 
-    once = named_choices(RandomModel(), stimuli, TRUTH)
-    named = named_choices(Changed(twice), stimuli, TRUTH, number_of_trials=2)
+    once = choices.named_choices(RandomModel(), stimuli, TRUTH)
+    named = choices.named_choices(Changed(twice), stimuli, TRUTH, number_of_trials=2)
     assert named["stimulus_id"].values.tolist() == stimuli["stimulus_id"].tolist() * 2
     assert named.values.tolist() == [*once.values, *map(following.get, once.values)]
 
@@ -82,27 +77,27 @@ def test_stimuli_are_shown_at_their_size(stimuli):
     model, shown = perfect(stimuli), []
     look_at = model.look_at
     model.look_at = lambda stimuli, **kwargs: shown.append(stimuli) or look_at(stimuli, **kwargs)
-    named_choices(model, stimuli, TRUTH, visual_degrees=4)
-    named_choices(model, stimuli, TRUTH)
+    choices.named_choices(model, stimuli, TRUTH, visual_degrees=4)
+    choices.named_choices(model, stimuli, TRUTH)
     assert shown[0].identifier == "choices-test--target8.00--source4.00"
     assert (shown[1].identifier, list(shown[1].columns)) == ("choices-test", ["stimulus_id"])
     with pytest.raises(StimulusError, match="positive numbers of degrees"):
-        named_choices(model, stimuli, TRUTH, visual_degrees=0)
+        choices.named_choices(model, stimuli, TRUTH, visual_degrees=0)
 
 
 def test_learned_labels_are_the_most_probable_ones(stimuli, fitting):
     model = perfect(stimuli)
-    learned = learned_choices(model, stimuli, fitting, visual_degrees=8)
+    learned = choices.learned_choices(model, stimuli, fitting, visual_degrees=8)
     assert learned.values.tolist() == TRUTH
     assert learned.dims == ("presentation",)
     assert model.labels == ["dog", "cat", "car"]
-    probabilities = learned_probabilities(RandomModel(), stimuli, fitting)
+    probabilities = choices.learned_probabilities(RandomModel(), stimuli, fitting)
     np.testing.assert_allclose(probabilities.sum("choice"), 1)
     assert probabilities["level"].values.tolist() == list(range(N))
 
 
 def test_a_network_learns_and_answers(stimuli, fitting):
-    probabilities = learned_probabilities(coarse_pixels(), stimuli, fitting, visual_degrees=8)
+    probabilities = choices.learned_probabilities(coarse_pixels(), stimuli, fitting, visual_degrees=8)
     assert probabilities.sizes == {"presentation": N, "choice": 3}
 
 
@@ -114,7 +109,7 @@ def test_several_answers_to_a_stimulus_are_averaged(stimuli, fitting):
         both = np.concatenate([certain.values, np.full((N, 3), 1 / 3)])
         return BehavioralAssembly(both, coords=coords, dims=["presentation", "choice"])
 
-    probabilities = learned_probabilities(Changed(twice), stimuli, fitting, number_of_trials=2)
+    probabilities = choices.learned_probabilities(Changed(twice), stimuli, fitting, number_of_trials=2)
     np.testing.assert_allclose(probabilities.values, (np.eye(3)[np.arange(N) % 3] + 1 / 3) / 2)
 
 
@@ -126,29 +121,29 @@ def test_answers_to_other_stimuli_are_refused_with_both_differences(stimuli, fit
         return BehavioralAssembly(answers.values, coords=coords, dims=answers.dims)
 
     with pytest.raises(AssemblyError, match=r"'choices-test_\d{4}'(.|\n)*'never-shown'"):
-        named_choices(Changed(renamed), stimuli, TRUTH)
+        choices.named_choices(Changed(renamed), stimuli, TRUTH)
     with pytest.raises(AssemblyError, match=r"'choices-test_\d{4}'"):
-        named_choices(Changed(lambda answers: answers[:, :-1]), stimuli, TRUTH)
+        choices.named_choices(Changed(lambda answers: answers[:, :-1]), stimuli, TRUTH)
     with pytest.raises(AssemblyError, match=r"not equally often|only in"):
-        learned_choices(Changed(lambda answers: answers[[0] * N]), stimuli, fitting)
+        choices.learned_choices(Changed(lambda answers: answers[[0] * N]), stimuli, fitting)
 
 
 def test_answers_of_other_dimensions_are_refused(stimuli, fitting):
     with pytest.raises(AssemblyError, match="one answer for each presentation"):
-        named_choices(Changed(lambda a: BehavioralAssembly(
+        choices.named_choices(Changed(lambda a: BehavioralAssembly(
             np.repeat(a.values, 2, axis=0),
             coords={"stimulus_id": ("presentation", a["stimulus_id"].values), "level": ("presentation", range(N))},
             dims=a.dims,
         )), stimuli, TRUTH)  # fmt: skip
     with pytest.raises(AssemblyError, match="expected an assembly with the dimension 'presentation'"):
-        named_choices(Changed(lambda answers: answers.values), stimuli, TRUTH)
+        choices.named_choices(Changed(lambda answers: answers.values), stimuli, TRUTH)
     with pytest.raises(AssemblyError, match=r"expected \('presentation', 'choice'\)"):
-        learned_choices(Changed(lambda answers: answers[:, 0]), stimuli, fitting)
+        choices.learned_choices(Changed(lambda answers: answers[:, 0]), stimuli, fitting)
 
 
 def test_answers_that_were_not_to_choose_from_are_refused(stimuli):
     with pytest.raises(AssemblyError, match="answered 'nan'; expected one of car, cat, dog"):
-        named_choices(Changed(lambda answers: answers.copy(data=np.full((1, N), np.nan))), stimuli, TRUTH)
+        choices.named_choices(Changed(lambda answers: answers.copy(data=np.full((1, N), np.nan))), stimuli, TRUTH)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -158,22 +153,22 @@ def test_probabilities_that_are_no_numbers_are_refused(stimuli, fitting, value):
         return answers
 
     with pytest.raises(AssemblyError, match="NaN or infinite for 1 of 24"):
-        learned_choices(Changed(broken), stimuli, fitting)
+        choices.learned_choices(Changed(broken), stimuli, fitting)
 
 
 def test_one_label_is_no_choice(stimuli, fitting):
     with pytest.raises(StimulusError, match="at least two"):
-        named_choices(RandomModel(), stimuli, ["cat"] * N)
+        choices.named_choices(RandomModel(), stimuli, ["cat"] * N)
     with pytest.raises(StimulusError, match="at least two"):
-        learned_choices(RandomModel(), stimuli, fitting[fitting["image_label"] == "cat"])
+        choices.learned_choices(RandomModel(), stimuli, fitting[fitting["image_label"] == "cat"])
     with pytest.raises(StimulusError, match="'image_label'"):
-        learned_choices(RandomModel(), stimuli, fitting[["stimulus_id"]])
-    assert choice_labels(["b", "a", "b"]) == ["a", "b"]
+        choices.learned_choices(RandomModel(), stimuli, fitting[["stimulus_id"]])
+    assert choices.choice_labels(["b", "a", "b"]) == ["a", "b"]
 
 
 def test_a_model_without_logits_says_so(stimuli):
     with pytest.raises(NoReadoutError, match="'logits'"):
-        named_choices(coarse_pixels(), stimuli, TRUTH)
+        choices.named_choices(coarse_pixels(), stimuli, TRUTH)
 
 
 def benchmark(people, ceiling=None, **options):

@@ -1,10 +1,7 @@
 import pytest
 
 from brainscore_vision import load_stimulus_set, stimulus_set_registry
-from brainscore_vision.benchmark_helpers.cache_contract import (
-    assert_stimulus_identifier_is_cacheable,
-    stimulus_identifier_is_cacheable,
-)
+from brainscore_vision.benchmark_helpers import cache_contract
 from brainscore_vision.benchmark_helpers.screen import place_on_screen
 
 REGISTERED = "SimulatedCortex2026"
@@ -12,29 +9,29 @@ REGISTERED = "SimulatedCortex2026"
 
 @pytest.mark.parametrize("identifier", [REGISTERED, f"{REGISTERED}--rdm-sub-01", f"{REGISTERED}--a--b"])
 def test_registered_sets_and_what_is_made_of_them(identifier):
-    assert stimulus_identifier_is_cacheable(identifier)
-    assert_stimulus_identifier_is_cacheable(identifier)
+    assert cache_contract.stimulus_identifier_is_cacheable(identifier)
+    cache_contract.assert_stimulus_identifier_is_cacheable(identifier)
 
 
 @pytest.mark.usefixtures("shared_caches")
 def test_what_is_placed_on_a_screen():
     placed = place_on_screen(load_stimulus_set(REGISTERED), target_visual_degrees=8, source_visual_degrees=4)
     assert placed.identifier != REGISTERED
-    assert_stimulus_identifier_is_cacheable(placed.identifier)
+    cache_contract.assert_stimulus_identifier_is_cacheable(placed.identifier)
 
 
 @pytest.mark.parametrize("identifier", ["", "NotRegistered--marker", f"{REGISTERED}_sub-01", f"a--{REGISTERED}"])
 def test_other_names(identifier):
-    assert not stimulus_identifier_is_cacheable(identifier)
+    assert not cache_contract.stimulus_identifier_is_cacheable(identifier)
     with pytest.raises(AssertionError, match="no data plugin registers"):
-        assert_stimulus_identifier_is_cacheable(identifier)
+        cache_contract.assert_stimulus_identifier_is_cacheable(identifier)
 
 
 def test_the_message_names_the_nearest():
     with pytest.raises(AssertionError, match=f"Did you mean '{REGISTERED}'"):
-        assert_stimulus_identifier_is_cacheable(REGISTERED[:-1])
+        cache_contract.assert_stimulus_identifier_is_cacheable(REGISTERED[:-1])
 
 
 def test_sets_that_were_registered_at_run_time_count(monkeypatch):
     monkeypatch.setitem(stimulus_set_registry, "made-here", lambda: None)
-    assert_stimulus_identifier_is_cacheable("made-here--half")
+    cache_contract.assert_stimulus_identifier_is_cacheable("made-here--half")

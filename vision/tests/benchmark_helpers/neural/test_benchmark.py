@@ -10,13 +10,7 @@ from brainscore_core.errors import AssemblyError, CeilingError
 from brainscore_core.metrics import Metric, Score
 from brainscore_core.supported_data_standards.brainio.assemblies import walk_coords
 from brainscore_vision import load_ceiling, load_metric
-from brainscore_vision.benchmark_helpers import PrecomputedFeatures
-from brainscore_vision.benchmark_helpers.neural_common import (
-    NeuralBenchmark,
-    TrainTestNeuralBenchmark,
-    average_repetition,
-    explained_variance,
-)
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures, neural_common
 from brainscore_vision.benchmark_helpers.recordings.recording import RecordingConditions, describe
 from brainscore_vision.benchmark_helpers.scores.ceilings import geometry_ceiling
 from brainscore_vision.model_interface import BrainModel
@@ -86,7 +80,7 @@ class Fixed(Metric):
 
 
 def make_benchmark(assembly, metric=None, ceiling=0.9, **kwargs):
-    return NeuralBenchmark(
+    return neural_common.NeuralBenchmark(
         identifier="Test2026.IT-fixed",
         version=1,
         assembly=assembly,
@@ -101,7 +95,7 @@ def make_benchmark(assembly, metric=None, ceiling=0.9, **kwargs):
 
 
 def test_call_records_shows_compares_and_normalises(stimulus_set, repeated):
-    assembly = average_repetition(repeated(stimulus_set, timebins=[(70, 170)]))
+    assembly = neural_common.average_repetition(repeated(stimulus_set, timebins=[(70, 170)]))
     model, metric = Witness(assembly), Fixed()
     score = make_benchmark(assembly, metric)(model)
     assert model.events == [("record", "IT", [(70, 170)]), ("look", "test-s", 50)]
@@ -132,7 +126,7 @@ def test_a_score_names_what_its_influences_are_of():
 
 
 def test_layers_come_from_the_model(stimulus_set, repeated):
-    assembly = average_repetition(repeated(stimulus_set))
+    assembly = neural_common.average_repetition(repeated(stimulus_set))
     model = Witness(assembly)
     model.layer_model = type("LayerModel", (), {"region_layer_map": {"V1": "conv1", "IT": "conv5"}})()
     assert make_benchmark(assembly)(model).attrs["layers"] == {"IT": "conv5"}
@@ -147,19 +141,19 @@ def test_tutorial_template_without_timebins(stimulus_set, repeated):
 
 
 def test_given_timebins_win(stimulus_set, repeated):
-    assembly = average_repetition(repeated(stimulus_set, timebins=[(70, 170)]))
+    assembly = neural_common.average_repetition(repeated(stimulus_set, timebins=[(70, 170)]))
     assert make_benchmark(assembly, timebins=[(0, 50)]).timebins == [(0, 50)]
 
 
 def test_several_timebins_are_kept(stimulus_set, repeated):
-    assembly = average_repetition(repeated(stimulus_set, timebins=[(70, 120), (120, 170)]))
+    assembly = neural_common.average_repetition(repeated(stimulus_set, timebins=[(70, 120), (120, 170)]))
     metric = Fixed()
     make_benchmark(assembly, metric)(Witness(assembly))
     assert [each.sizes["time_bin"] for each in metric.compared] == [2, 2]
 
 
 def test_images_are_placed_at_their_size(stimulus_set, repeated):
-    assembly = average_repetition(repeated(stimulus_set))
+    assembly = neural_common.average_repetition(repeated(stimulus_set))
     benchmark = make_benchmark(assembly)
     benchmark._visual_degrees = 4
     seen = {}
@@ -179,7 +173,7 @@ def test_data_is_loaded_when_needed(stimulus_set, repeated):
 
     def load():
         loads.append(1)
-        return average_repetition(repeated(stimulus_set))
+        return neural_common.average_repetition(repeated(stimulus_set))
 
     benchmark = make_benchmark(LazyLoad(load))
     assert not loads
@@ -189,7 +183,7 @@ def test_data_is_loaded_when_needed(stimulus_set, repeated):
 
 
 def test_lost_stimulus_set_is_explained(stimulus_set, repeated):
-    assembly = average_repetition(repeated(stimulus_set))
+    assembly = neural_common.average_repetition(repeated(stimulus_set))
     assembly.attrs.pop("stimulus_set")
     with pytest.raises(AssemblyError, match="stimulus_set_loader"):
         make_benchmark(assembly)(Witness(assembly))
@@ -219,15 +213,15 @@ def train_test(tmp_path, repeated, make_stimuli, per_neuroid):
         (tmp_path / "train").mkdir()
         (tmp_path / "test").mkdir()
         subjects = ["one", "one", "two", "two", "two"]
-        train = average_repetition(
+        train = neural_common.average_repetition(
             repeated(make_stimuli(tmp_path / "train", 10, "t"), timebins=[(70, 170)], subjects=subjects)
         )
-        test = average_repetition(
+        test = neural_common.average_repetition(
             repeated(make_stimuli(tmp_path / "test", 6, "u"), timebins=[(70, 170)], subjects=subjects, seed=1)
         )
         metric = CorrelateTest(per_neuroid)
         ceiling = per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], subjects=subjects)
-        benchmark = TrainTestNeuralBenchmark(
+        benchmark = neural_common.TrainTestNeuralBenchmark(
             identifier="Test2026.IT-split",
             version=2,
             train_assembly=LazyLoad(lambda: train),
@@ -327,7 +321,7 @@ def test_subjects_of_training_and_test_must_be_the_same(train_test):
 
 def test_train_and_test_must_be_of_one_region(tmp_path, train_test, repeated, make_stimuli):
     benchmark, _, _ = train_test()
-    benchmark._test_assembly = average_repetition(
+    benchmark._test_assembly = neural_common.average_repetition(
         repeated(make_stimuli(tmp_path, 6, "v"), region="V4", timebins=[(70, 170)])
     )
     with pytest.raises(AssemblyError, match=r"'IT'.*'V4'"):
@@ -345,9 +339,9 @@ def test_unlawful_pairs_are_refused_when_the_benchmark_is_built(metric, says):
     ceiling = LazyCeiling(reliability, fails_to_load) if says else lambda: reliability(fails_to_load())
     settings = {"version": 1, "visual_degrees": 8, "number_of_trials": 1, "parent": "IT", "ceiling_func": ceiling}
     with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
-        NeuralBenchmark("A2024.IT-x", LazyLoad(fails_to_load), load_metric(metric), **settings)
+        neural_common.NeuralBenchmark("A2024.IT-x", LazyLoad(fails_to_load), load_metric(metric), **settings)
     with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
-        TrainTestNeuralBenchmark(
+        neural_common.TrainTestNeuralBenchmark(
             "A2024.IT-x",
             train_assembly=LazyLoad(fails_to_load),
             test_assembly=LazyLoad(fails_to_load),
@@ -360,11 +354,13 @@ def test_lawful_pairs_are_built():
     rdm = load_metric("rdm")
     settings = {"version": 1, "visual_degrees": 8, "number_of_trials": 1, "parent": "IT"}
     for metric, ceiler, normalization in (
-        (load_metric("pls"), load_ceiling("internal_consistency"), explained_variance),
+        (load_metric("pls"), load_ceiling("internal_consistency"), neural_common.explained_variance),
         (rdm, partial(geometry_ceiling, rdm), ceil_score),
         (rdm, load_ceiling("rsa_ceiling"), ceil_score),
-        (rdm, load_ceiling("internal_consistency", consistency_metric=rdm), explained_variance),
+        (rdm, load_ceiling("internal_consistency", consistency_metric=rdm), neural_common.explained_variance),
     ):
         ceiling = LazyCeiling(ceiler, fails_to_load)
         assembly = LazyLoad(fails_to_load)
-        NeuralBenchmark("A2024.IT-x", assembly, metric, normalization=normalization, ceiling_func=ceiling, **settings)
+        neural_common.NeuralBenchmark(
+            "A2024.IT-x", assembly, metric, normalization=normalization, ceiling_func=ceiling, **settings
+        )

@@ -4,12 +4,8 @@ import pytest
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
+from brainscore_vision.benchmark_helpers import properties_common
 from brainscore_vision.benchmark_helpers.properties.single_units import GratingSets
-from brainscore_vision.benchmark_helpers.properties_common import (
-    PropertiesBenchmark,
-    _assert_grating_activations,
-    calc_circular_variance,
-)
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 
 
@@ -31,9 +27,9 @@ def circular_variance(model_identifier, responses, baseline):
     assert model_identifier == "v1"
     assert baseline.dims == responses.dims == ("neuroid", "presentation")
     assert baseline.shape == (len(responses), 1)
-    _assert_grating_activations(responses)
+    properties_common._assert_grating_activations(responses)
     curves = responses.values.reshape(len(responses), -1, 4, 2).mean(axis=(1, 3))
-    return calc_circular_variance(curves, np.arange(0, 180, 45.0))
+    return properties_common.calc_circular_variance(curves, np.arange(0, 180, 45.0))
 
 
 def test_benchmark(world):
@@ -46,7 +42,7 @@ def test_benchmark(world):
 
     target = recorded(world)
     model = world.V1()
-    benchmark = PropertiesBenchmark(
+    benchmark = properties_common.PropertiesBenchmark(
         "Test2020-circular_variance",
         assembly=target,
         neuronal_property=circular_variance,
@@ -71,7 +67,7 @@ def test_several_regions_are_refused(world):
     target = recorded(world)
     mixed = target.assign_coords(region=("neuroid", ["V1"] * 11 + ["V2"]))
     mixed.attrs.update(target.attrs)
-    benchmark = PropertiesBenchmark(
+    benchmark = properties_common.PropertiesBenchmark(
         "x", mixed, None, lambda *_: Score(1), [(70, 170)], ceiling_func=lambda _: 1, version=1
     )
     with pytest.raises(AssemblyError, match="V2"):
@@ -93,7 +89,7 @@ def test_what_is_found_by_one_experiments_gratings_is_not_given_to_another(world
 
     settings = {"timebins": [(70, 170)], "ceiling_func": lambda _: Score(1), "version": 1}
     usual, others = (
-        PropertiesBenchmark("x", recorded(world), median_rate, similarity, **settings, **more)
+        properties_common.PropertiesBenchmark("x", recorded(world), median_rate, similarity, **settings, **more)
         for more in ({}, {"gratings": other})
     )
     for candidate in (world.V1(), SharedCandidate(world.V1())):

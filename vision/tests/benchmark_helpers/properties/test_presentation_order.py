@@ -7,11 +7,8 @@ import pytest
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.benchmark_helpers import properties_common
 from brainscore_vision.benchmark_helpers.properties.single_units import record_from_model
-from brainscore_vision.benchmark_helpers.properties_common import (
-    _assert_grating_activations,
-    _assert_texture_activations,
-)
 
 
 def shown(world, stimuli):
@@ -20,13 +17,13 @@ def shown(world, stimuli):
 
 def test_order_of_gratings_is_required(world):
     good = shown(world, world.SETS["Marques2020_receptive_field"])
-    _assert_grating_activations(good)
+    properties_common._assert_grating_activations(good)
     order = list(range(good.sizes["presentation"]))
     order[0], order[1] = order[1], order[0]
     with pytest.raises(AssemblyError, match="'phase' is not in its place"):
-        _assert_grating_activations(good.isel(presentation=order))
+        properties_common._assert_grating_activations(good.isel(presentation=order))
     with pytest.raises(AssertionError, match="multiple of"):
-        _assert_grating_activations(good.isel(presentation=order[:-1]))
+        properties_common._assert_grating_activations(good.isel(presentation=order[:-1]))
 
 
 def test_conditions_beyond_the_product_may_come_in_cycles(world):
@@ -36,7 +33,7 @@ def test_conditions_beyond_the_product_may_come_in_cycles(world):
     both = StimulusSet(pd.concat(parts, ignore_index=True))
     both["stimulus_id"] = [f"s{i}" for i in range(len(both))]
     both.identifier = "both"
-    _assert_grating_activations(shown(world, both))
+    properties_common._assert_grating_activations(shown(world, both))
 
 
 def test_textures_are_required_once_in_any_order():
@@ -44,8 +41,8 @@ def test_textures_are_required_once_in_any_order():
     coords = {name: ("presentation", [row[i] for row in rows]) for i, name in enumerate(("type", "family", "sample"))}
     coords["neuroid_id"] = ("neuroid", [0, 1])
     given = NeuroidAssembly(np.zeros((2, 12)), coords=coords, dims=["neuroid", "presentation"])
-    _assert_texture_activations(given.isel(presentation=np.random.default_rng(0).permutation(12)))
+    properties_common._assert_texture_activations(given.isel(presentation=np.random.default_rng(0).permutation(12)))
     with pytest.raises(AssemblyError, match="11 presentations are not 12"):
-        _assert_texture_activations(given.isel(presentation=range(11)))
+        properties_common._assert_texture_activations(given.isel(presentation=range(11)))
     with pytest.raises(AssemblyError, match="not in its place"):
-        _assert_texture_activations(given.isel(presentation=[0, *range(11)]))
+        properties_common._assert_texture_activations(given.isel(presentation=[0, *range(11)]))

@@ -3,42 +3,33 @@ import pytest
 
 from brainscore_core.errors import AssemblyError, NotApplicableError
 from brainscore_vision.benchmark_helpers.properties import single_units
-from brainscore_vision.benchmark_helpers.properties.single_units import (
-    GratingSets,
-    centres_of,
-    firing_rate_scale,
-    firing_rates,
-    map_receptive_fields,
-    record_from_model,
-    stimulus_position,
-    units_near,
-)
 
 
 def test_receptive_fields_are_where_they_are(world):
     model = world.V1()
-    fields = map_receptive_fields(model)
+    fields = single_units.map_receptive_fields(model)
     assert np.isnan(fields.centres[0]).all()  # no response
     np.testing.assert_allclose(fields.centres[1:], model.centres[1:], atol=1e-6)
     assert fields.maps.shape == (30, 4, 4)
     assert (fields.position_y.tolist(), fields.position_x.tolist()) == (world.POSITIONS.tolist(),) * 2
     assert (fields.maps >= 0).all()
-    near = units_near(fields.centres, [0.5, 0.5])
+    near = single_units.units_near(fields.centres, [0.5, 0.5])
     assert near.tolist() == [i for i in range(1, 30) if (model.centres[i] == 0.5).all()]
 
 
 def test_centre_between_positions_is_weighted_by_responses(world):
     maps = np.zeros((1, 4, 4))
     maps[0, 1, 2], maps[0, 2, 2], maps[0, 0, 0] = 3.0, 1.0, 0.1  # the last is below 5 % of the peak
-    np.testing.assert_allclose(centres_of(maps, world.POSITIONS, world.POSITIONS * 2), [[0.125, 1.0]])
+    np.testing.assert_allclose(single_units.centres_of(maps, world.POSITIONS, world.POSITIONS * 2), [[0.125, 1.0]])
 
 
 def test_firing_rates_have_the_medians_of_recordings(world):
     model = world.V1()
-    centres = map_receptive_fields(model).centres
-    near, scale = units_near(centres, [0.5, 0.5]), firing_rate_scale(model, "V1", centres)
+    centres = single_units.map_receptive_fields(model).centres
+    near, scale = single_units.units_near(centres, [0.5, 0.5]), single_units.firing_rate_scale(model, "V1", centres)
     rates, blank = (
-        firing_rates(model, name, 20, near, scale) for name in ("Marques2020_orientation", "Marques2020_blank")
+        single_units.firing_rates(model, name, 20, near, scale)
+        for name in ("Marques2020_orientation", "Marques2020_blank")
     )
     best = rates.values.reshape(len(near), -1, 2).mean(axis=2).max(axis=1)
     assert np.median(best) == pytest.approx(33.8)
@@ -47,36 +38,38 @@ def test_firing_rates_have_the_medians_of_recordings(world):
 
 
 def test_one_unit_keeps_its_dimension(world):
-    rates = firing_rates(world.V1(), "Marques2020_blank", 2, np.array(4), (1.0, 0.0))
+    rates = single_units.firing_rates(world.V1(), "Marques2020_blank", 2, np.array(4), (1.0, 0.0))
     assert rates.sizes["neuroid"] == 1
 
 
 def test_recording_leaves_the_models_answer_alone(world):
-    answer = record_from_model(world.V1(), "Marques2020_blank", 3)
+    answer = single_units.record_from_model(world.V1(), "Marques2020_blank", 3)
     assert "time_bin" not in answer.dims
     assert (answer.values[:, 0] < 0).all()  # rectified only where rates are computed
 
 
 def test_a_model_that_sees_nothing_there_is_told(world):
     with pytest.raises(NotApplicableError, match="None of 30 units"):
-        units_near(map_receptive_fields(world.V1(far=True)).centres, [0.5, 0.5])
+        single_units.units_near(single_units.map_receptive_fields(world.V1(far=True)).centres, [0.5, 0.5])
     with pytest.raises(AssemblyError, match="known for V1, not for region 'V4'"):
-        firing_rate_scale(world.V1(), "V4", np.zeros((30, 2)))
+        single_units.firing_rate_scale(world.V1(), "V4", np.zeros((30, 2)))
 
 
 def test_stimuli_at_several_places_are_refused(world):
-    assert stimulus_position(world.SETS["Marques2020_blank"]).tolist() == [0.5, 0.5]
+    assert single_units.stimulus_position(world.SETS["Marques2020_blank"]).tolist() == [0.5, 0.5]
     with pytest.raises(AssemblyError, match="one place"):
-        stimulus_position(world.SETS["Marques2020_receptive_field"])
+        single_units.stimulus_position(world.SETS["Marques2020_receptive_field"])
 
 
 def test_an_experiment_can_have_gratings_of_its_own(world, monkeypatch):
     own = {f"Own-{name.removeprefix('Marques2020_')}": each for name, each in world.SETS.items()}
     asked = []
     monkeypatch.setattr(single_units, "load_stimulus_set", lambda name: asked.append(name) or own[name])
-    gratings = GratingSets("Own-blank", "Own-receptive_field", "Own-orientation")
-    centres = map_receptive_fields(world.V1(), gratings).centres
-    scale = firing_rate_scale(world.V1(), "V1", centres, gratings)
+    gratings = single_units.GratingSets("Own-blank", "Own-receptive_field", "Own-orientation")
+    centres = single_units.map_receptive_fields(world.V1(), gratings).centres
+    scale = single_units.firing_rate_scale(world.V1(), "V1", centres, gratings)
     assert asked == ["Own-blank", "Own-receptive_field", "Own-blank", "Own-orientation"]
     monkeypatch.setattr(single_units, "load_stimulus_set", world.SETS.__getitem__)
-    assert scale == firing_rate_scale(world.V1(), "V1", map_receptive_fields(world.V1()).centres)
+    assert scale == single_units.firing_rate_scale(
+        world.V1(), "V1", single_units.map_receptive_fields(world.V1()).centres
+    )

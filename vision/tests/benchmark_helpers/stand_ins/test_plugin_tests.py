@@ -5,13 +5,8 @@ from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
 from brainscore_vision import benchmark_registry
+from brainscore_vision.benchmark_helpers import test_helper
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark
-from brainscore_vision.benchmark_helpers.test_helper import (
-    NumberOfTrialsTests,
-    PrecomputedTests,
-    StandardizedTests,
-    VisualDegreesTests,
-)
 
 IDS = ["a", "b", "c", "d"]
 
@@ -63,30 +58,30 @@ def identifier(recordings):
 
 
 def test_ceiling(identifier):
-    StandardizedTests().ceilings_test(identifier, pytest.approx(0.8))
+    test_helper.StandardizedTests().ceilings_test(identifier, pytest.approx(0.8))
     with pytest.raises(AssertionError, match=r"ceiling of 'Helped2026"):
-        StandardizedTests().ceilings_test(identifier, pytest.approx(0.7))
+        test_helper.StandardizedTests().ceilings_test(identifier, pytest.approx(0.7))
 
 
 @pytest.mark.parametrize("name", ["self_regression_test", "self_rdm_test"])
 def test_self(identifier, name):
-    check = getattr(StandardizedTests(), name)
+    check = getattr(test_helper.StandardizedTests(), name)
     check(identifier, visual_degrees=4, expected=pytest.approx(1))
     with pytest.raises(AssertionError, match="against themselves"):
         check(identifier, visual_degrees=4, expected=pytest.approx(0.5))
 
 
 def test_trials(identifier):
-    NumberOfTrialsTests().repetitions_test(identifier)
+    test_helper.NumberOfTrialsTests().repetitions_test(identifier)
     with pytest.raises(AssertionError, match="1 time"):
-        NumberOfTrialsTests().repetitions_test("Helped2026.V1-once")
+        test_helper.NumberOfTrialsTests().repetitions_test("Helped2026.V1-once")
 
 
 def test_amount_of_gray(identifier):
     # 10 px at 4 degrees on a screen of 8 degrees: 20 x 20 px, 300 of 400 are gray; divided by 3 channels.
-    VisualDegreesTests().amount_gray_test(identifier, 8, "a", pytest.approx(300 / 1200))
+    test_helper.VisualDegreesTests().amount_gray_test(identifier, 8, "a", pytest.approx(300 / 1200))
     with pytest.raises(AssertionError, match="share of gray"):
-        VisualDegreesTests().amount_gray_test(identifier, 4, "a", pytest.approx(0.25))
+        test_helper.VisualDegreesTests().amount_gray_test(identifier, 4, "a", pytest.approx(0.25))
 
 
 @pytest.mark.parametrize(("changed", "expected"), [(0, 1.0), (1, 7 / 8)])
@@ -106,4 +101,4 @@ def test_stored_features(identifier, recordings, tmp_path, changed, expected):
     )
     path = tmp_path / "features.nc"
     write_netcdf(features, path)
-    PrecomputedTests().run_test(identifier, path, pytest.approx(expected))
+    test_helper.PrecomputedTests().run_test(identifier, path, pytest.approx(expected))

@@ -4,14 +4,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brainscore_vision.metric_helpers.arrays import column_blocks
-from brainscore_vision.metric_helpers.arrays.correlation import (
-    constant_columns,
-    correlate_parts,
-    pearson_columns,
-    ranks,
-    spearman,
-)
+from brainscore_vision.metric_helpers.arrays import column_blocks, correlation
 
 numbers = st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=30)
 
@@ -20,48 +13,48 @@ def test_pearson_equals_scipy():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(20, 6)) + 100, rng.normal(size=(20, 6))
     expected = [scipy.stats.pearsonr(x[:, i], y[:, i])[0] for i in range(6)]
-    np.testing.assert_allclose(pearson_columns(x, y), expected, atol=1e-12)
+    np.testing.assert_allclose(correlation.pearson_columns(x, y), expected, atol=1e-12)
 
 
 def test_pearson_by_hand():
     # x centred (-1, 0, 1), y centred (-1, 1, 0): 1 / sqrt(2 * 2)
-    np.testing.assert_allclose(pearson_columns([[1.0], [2.0], [3.0]], [[1.0], [3.0], [2.0]]), [0.5])
+    np.testing.assert_allclose(correlation.pearson_columns([[1.0], [2.0], [3.0]], [[1.0], [3.0], [2.0]]), [0.5])
 
 
 def test_undefined_correlations_are_nan():
     x = np.array([[0.1, 1.0, np.nan], [0.1, 2.0, 1.0], [0.1, 3.0, 2.0]])
     y = np.array([[1.0, 5.0, 1.0], [2.0, 5.0, 2.0], [4.0, 5.0, 4.0]])
-    assert np.isnan(pearson_columns(x, y)).all()
-    assert np.isnan(pearson_columns(x[:1], y[:1])).all()
-    assert np.isnan(pearson_columns(x[:0], y[:0])).all()
+    assert np.isnan(correlation.pearson_columns(x, y)).all()
+    assert np.isnan(correlation.pearson_columns(x[:1], y[:1])).all()
+    assert np.isnan(correlation.pearson_columns(x[:0], y[:0])).all()
 
 
 def test_pearson_keeps_precision_at_extreme_scales():
     x = np.arange(5.0)[:, None]
-    np.testing.assert_allclose(pearson_columns(1e-160 * x, 1e150 * x), [1.0])
+    np.testing.assert_allclose(correlation.pearson_columns(1e-160 * x, 1e150 * x), [1.0])
 
 
 def test_shapes_must_agree():
     with pytest.raises(ValueError, match="equal shapes"):
-        pearson_columns(np.zeros((3, 1)), np.zeros((3, 2)))
+        correlation.pearson_columns(np.zeros((3, 1)), np.zeros((3, 2)))
 
 
 def test_constant_columns():
     values = np.array([[0.1, 1.0, np.nan, 0.0], [0.1, 2.0, np.nan, 0.0]])
-    assert constant_columns(values).tolist() == [True, False, False, True]
+    assert correlation.constant_columns(values).tolist() == [True, False, False, True]
 
 
 @settings(max_examples=100)
 @given(values=numbers, seed=st.integers(0, 1000))
 def test_ranks_and_spearman_equal_scipy(values, seed):
     other = np.random.default_rng(seed).normal(size=len(values)).round(1)
-    np.testing.assert_array_equal(ranks(values), scipy.stats.rankdata(values))
+    np.testing.assert_array_equal(correlation.ranks(values), scipy.stats.rankdata(values))
     expected = (
         scipy.stats.pearsonr(scipy.stats.rankdata(values), scipy.stats.rankdata(other))[0]
         if (len(set(values)) > 1 and len(set(other)) > 1)
         else np.nan
     )
-    np.testing.assert_allclose(spearman(values, other), expected, atol=1e-10)
+    np.testing.assert_allclose(correlation.spearman(values, other), expected, atol=1e-10)
 
 
 @settings(max_examples=50)
@@ -69,19 +62,19 @@ def test_ranks_and_spearman_equal_scipy(values, seed):
 def test_pearson_is_affine_invariant_symmetric_and_bounded(seed, scale, shift):
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(12, 3)), rng.normal(size=(12, 3))
-    r = pearson_columns(x, y)
+    r = correlation.pearson_columns(x, y)
     assert (np.abs(r) <= 1).all()
-    np.testing.assert_allclose(pearson_columns(scale * x + shift, y), r, atol=1e-9)
-    np.testing.assert_allclose(pearson_columns(y, x), r, atol=1e-12)
-    np.testing.assert_allclose(pearson_columns(-x, y), -r, atol=1e-12)
+    np.testing.assert_allclose(correlation.pearson_columns(scale * x + shift, y), r, atol=1e-9)
+    np.testing.assert_allclose(correlation.pearson_columns(y, x), r, atol=1e-12)
+    np.testing.assert_allclose(correlation.pearson_columns(-x, y), -r, atol=1e-12)
 
 
 def test_spearman_ignores_increasing_transformations_and_knows_nan():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=30), rng.normal(size=30)
-    assert spearman(np.exp(x), y) == pytest.approx(spearman(x, y), abs=1e-12)
-    assert np.isnan(spearman([1.0, np.nan], [1.0, 2.0]))
-    assert np.isnan(spearman([1.0, 1.0], [1.0, 2.0]))
+    assert correlation.spearman(np.exp(x), y) == pytest.approx(correlation.spearman(x, y), abs=1e-12)
+    assert np.isnan(correlation.spearman([1.0, np.nan], [1.0, 2.0]))
+    assert np.isnan(correlation.spearman([1.0, 1.0], [1.0, 2.0]))
 
 
 @pytest.mark.parametrize("order", ["by block", "by split"])
@@ -94,6 +87,6 @@ def test_parts_are_correlated_in_either_order(order, monkeypatch):
     parts = [(i, slice(j, min(8, j + 3)), predictions[i][:, j : j + 3]) for i in range(2) for j in (0, 3, 6)]
     if order == "by block":
         parts.sort(key=lambda part: part[1].start)
-    r = correlate_parts(parts, target, tests)
+    r = correlation.correlate_parts(parts, target, tests)
     for row, test, prediction in zip(r, tests, predictions, strict=True):
-        np.testing.assert_allclose(row, pearson_columns(target[test], prediction), atol=1e-12)
+        np.testing.assert_allclose(row, correlation.pearson_columns(target[test], prediction), atol=1e-12)

@@ -5,25 +5,19 @@ from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.testing.synthetic import assembly_of
-from brainscore_vision.metric_helpers.labelled.alignment import (
-    coordinate,
-    matching_order,
-    matrix,
-    squeeze_time_bin,
-    usable_neuroids,
-)
+from brainscore_vision.metric_helpers.labelled import alignment
 
 
 @given(values=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=20), seed=st.integers(0, 1000))
 def test_matching_order_puts_values_in_the_order_of_the_reference(values, seed):
     shuffled = np.random.default_rng(seed).permutation(values)
-    order = matching_order(values, shuffled)
+    order = alignment.matching_order(values, shuffled)
     assert shuffled[order].tolist() == values
     assert sorted(order.tolist()) == list(range(len(values)))
 
 
 def test_repeated_values_pair_in_their_order():
-    assert matching_order(["a", "b", "a"], ["b", "a", "a"]).tolist() == [1, 0, 2]
+    assert alignment.matching_order(["a", "b", "a"], ["b", "a", "a"]).tolist() == [1, 0, 2]
 
 
 @pytest.mark.parametrize(
@@ -36,37 +30,37 @@ def test_repeated_values_pair_in_their_order():
 )
 def test_mismatch_is_named(source, named):
     with pytest.raises(AssemblyError, match="do not hold the same stimulus_id") as error:
-        matching_order(["a", "b", "c"], source)
+        alignment.matching_order(["a", "b", "c"], source)
     assert all(part in str(error.value) for part in named)
 
 
 def test_object_and_string_identifiers_match():
-    assert matching_order(np.array(["b", "a"], dtype=object), np.array(["a", "b"])).tolist() == [1, 0]
+    assert alignment.matching_order(np.array(["b", "a"], dtype=object), np.array(["a", "b"])).tolist() == [1, 0]
 
 
 def test_time_bin_of_length_one_is_dropped_and_others_are_refused():
     bins = {"time_bin_start": ("time_bin", [70]), "time_bin_end": ("time_bin", [170])}
     single = assembly_of(np.ones((3, 2, 1)), **bins)
-    assert squeeze_time_bin(single).dims == ("presentation", "neuroid")
+    assert alignment.squeeze_time_bin(single).dims == ("presentation", "neuroid")
     two = assembly_of(np.ones((3, 2, 2)), time_bin_start=("time_bin", [70, 80]), time_bin_end=("time_bin", [80, 90]))
-    assert squeeze_time_bin(two) is two
+    assert alignment.squeeze_time_bin(two) is two
     with pytest.raises(AssemblyError, match="time_bin"):
-        matrix(two, ["presentation", "neuroid"], role="target")
+        alignment.matrix(two, ["presentation", "neuroid"], role="target")
 
 
 def test_missing_coordinate_is_named_with_the_nearest():
     with pytest.raises(AssemblyError, match=r"'stimulus_idd'.*Did you mean 'stimulus_id'"):
-        coordinate(assembly_of([[1, 2]]), "stimulus_idd")
+        alignment.coordinate(assembly_of([[1, 2]]), "stimulus_idd")
     with pytest.raises(
         AssemblyError, match=r"no coordinate 'repetition'.* Give the repetitions, not their mean"
     ) as error:
-        coordinate(assembly_of([[1, 2]]), "repetition")
+        alignment.coordinate(assembly_of([[1, 2]]), "repetition")
     assert "Did you mean" not in str(error.value)
 
 
 def test_constant_and_empty_neuroids_are_left_out_and_named():
     values = np.array([[1.0, 5.0, np.nan, 2.0], [2.0, 5.0, np.nan, 1.0]])
-    neuroids = usable_neuroids(values, np.array(["a", "b", "c", "d"]))
+    neuroids = alignment.usable_neuroids(values, np.array(["a", "b", "c", "d"]))
     assert neuroids.used.tolist() == [True, False, False, True]
     assert neuroids.attrs == {"n_neuroids": 2, "n_neuroids_left_out": 2, "neuroids_left_out": ["b", "c"]}
 
@@ -74,9 +68,9 @@ def test_constant_and_empty_neuroids_are_left_out_and_named():
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_partly_missing_neuroids_raise(bad):
     with pytest.raises(AssemblyError, match=r"1 of 2 neuroids of the target .*'b'"):
-        usable_neuroids(np.array([[1.0, bad], [2.0, 1.0]]), np.array(["a", "b"]))
+        alignment.usable_neuroids(np.array([[1.0, bad], [2.0, 1.0]]), np.array(["a", "b"]))
 
 
 def test_nothing_left_raises():
     with pytest.raises(AssemblyError, match=r"No neuroid .* varies"):
-        usable_neuroids(np.ones((3, 2)), np.array(["a", "b"]))
+        alignment.usable_neuroids(np.ones((3, 2)), np.array(["a", "b"]))

@@ -3,13 +3,7 @@ import pytest
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-from brainscore_vision.metric_helpers.labelled.judgements import (
-    labels_of,
-    most_probable,
-    read_judgements,
-    read_model_judgements,
-    same_label,
-)
+from brainscore_vision.metric_helpers.labelled import judgements
 
 
 def trials(values, **coords):
@@ -27,19 +21,19 @@ PEOPLE = trials(
 
 
 def test_counts_by_subject_and_stimulus():
-    people = read_judgements(PEOPLE)
+    people = judgements.read_judgements(PEOPLE)
     assert people.subjects.tolist() == ["x", "y"]
     assert people.stimuli.tolist() == ["s1", "s2"]
     assert people.conditions == [()]
     assert people.judged.tolist() == [[[1, 2], [1, 1]]]
     assert people.right.tolist() == [[[0, 1], [0, 1]]]
-    assert read_judgements(PEOPLE, omitted=["NaN"]).judged.tolist() == [[[1, 2], [0, 1]]]
+    assert judgements.read_judgements(PEOPLE, omitted=["NaN"]).judged.tolist() == [[[1, 2], [0, 1]]]
     with pytest.raises(AssemblyError, match=r"more than once .*'s2' by 'x'"):
-        read_judgements(PEOPLE, single=True)
+        judgements.read_judgements(PEOPLE, single=True)
 
 
 def test_conditions_are_the_combinations_that_occur():
-    people = read_judgements(
+    people = judgements.read_judgements(
         trials(
             list("aaaa"),
             stimulus_id=list("1234"),
@@ -56,50 +50,50 @@ def test_conditions_are_the_combinations_that_occur():
 
 
 def test_the_share_of_a_model_that_answers_repeatedly():
-    people = read_judgements(PEOPLE)
+    people = judgements.read_judgements(PEOPLE)
     source = trials(list("aba"), stimulus_id=["s1", "s1", "s2"], trial=[0, 1, 2])
-    share, answered = read_model_judgements(source, people)
+    share, answered = judgements.read_model_judgements(source, people)
     assert share.tolist() == [[0.5, 1.0]]
     assert answered.all()
     with pytest.raises(AssemblyError, match="repeated"):
-        read_model_judgements(source, people, single=True)
-    share, answered = read_model_judgements(source, people, omitted=["b"])
+        judgements.read_model_judgements(source, people, single=True)
+    share, answered = judgements.read_model_judgements(source, people, omitted=["b"])
     assert share.tolist() == [[1.0, 1.0]]
 
 
 def test_the_truth_of_the_model_counts_if_it_has_one():
     source = trials(list("bb"), stimulus_id=["s1", "s2"], truth=["b", "a"])
-    assert read_model_judgements(source, read_judgements(PEOPLE))[0].tolist() == [[1.0, 0.0]]
+    assert judgements.read_model_judgements(source, judgements.read_judgements(PEOPLE))[0].tolist() == [[1.0, 0.0]]
 
 
 def test_labels_compare_as_numbers_or_as_text():
-    assert same_label(np.array([1.0, 2.0]), np.array([1, 3])).tolist() == [True, False]
-    assert same_label(np.array(["1", "2"]), np.array([1, 3])).tolist() == [True, False]
-    assert same_label(np.array(["a"], dtype=object), np.array(["a"])).tolist() == [True]
+    assert judgements.same_label(np.array([1.0, 2.0]), np.array([1, 3])).tolist() == [True, False]
+    assert judgements.same_label(np.array(["1", "2"]), np.array([1, 3])).tolist() == [True, False]
+    assert judgements.same_label(np.array(["a"], dtype=object), np.array(["a"])).tolist() == [True]
 
 
 def test_labels_of_square_assemblies():
     square = BehavioralAssembly(
         [list("ab")], coords={"stimulus_id": ("presentation", list("12"))}, dims=["choice", "presentation"]
     )
-    assert labels_of(square).tolist() == ["a", "b"]
+    assert judgements.labels_of(square).tolist() == ["a", "b"]
     with pytest.raises(AssemblyError, match="argmax"):
-        labels_of(BehavioralAssembly([list("ab"), list("ab")], dims=["choice", "presentation"]))
+        judgements.labels_of(BehavioralAssembly([list("ab"), list("ab")], dims=["choice", "presentation"]))
 
 
 def test_most_probable_choice():
     values = np.array([[0.2, 0.8], [0.5, 0.5]])
     coords = {"stimulus_id": ("presentation", list("12")), "choice": ("choice", ["no", "yes"])}
     assembly = BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
-    assert most_probable(assembly).tolist() == ["yes", "no"]
-    assert most_probable(assembly.transpose("choice", "presentation")).tolist() == ["yes", "no"]
+    assert judgements.most_probable(assembly).tolist() == ["yes", "no"]
+    assert judgements.most_probable(assembly.transpose("choice", "presentation")).tolist() == ["yes", "no"]
     values[1, 0] = np.nan
     with pytest.raises(AssemblyError, match="NaN for 1 of 2"):
-        most_probable(BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"]))
+        judgements.most_probable(BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"]))
     with pytest.raises(AssemblyError, match="presentation"):
-        most_probable(PEOPLE)
+        judgements.most_probable(PEOPLE)
 
 
 def test_nobody_raises():
     with pytest.raises(AssemblyError, match="no presentations"):
-        read_judgements(PEOPLE.isel(presentation=slice(0)))
+        judgements.read_judgements(PEOPLE.isel(presentation=slice(0)))

@@ -8,14 +8,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.testing.synthetic import assembly_of
-from brainscore_vision.metric_helpers.labelled.slices import (
-    PerNeuroid,
-    PerOps,
-    PerPresentation,
-    PerTime,
-    SpanOps,
-    SpanTime,
-)
+from brainscore_vision.metric_helpers.labelled import slices
 
 
 def timed(n=4, q=3, bins=2, seed=0):
@@ -36,7 +29,7 @@ def test_per_time_calls_once_per_bin_and_stacks():
         seen.append(part.dims)
         return part * 2
 
-    result = PerTime(double)(assembly.isel(time_bin=[2, 0, 1]))
+    result = slices.PerTime(double)(assembly.isel(time_bin=[2, 0, 1]))
     assert seen == [("presentation", "neuroid")] * 3
     assert result.dims == ("time_bin", "presentation", "neuroid")
     np.testing.assert_array_equal(result.values, 2 * assembly.transpose("time_bin", "presentation", "neuroid").values)
@@ -49,27 +42,27 @@ def test_per_time_calls_once_per_bin_and_stacks():
 def test_assemblies_are_brought_to_the_same_order():
     one = timed(bins=3)
     two = one.isel(time_bin=[1, 2, 0])
-    difference = PerTime(lambda a, b: Score(float(np.abs(a.values - b.values).max())))(one, two)
+    difference = slices.PerTime(lambda a, b: Score(float(np.abs(a.values - b.values).max())))(one, two)
     assert difference.dims == ("time_bin",)
     np.testing.assert_array_equal(difference.values, 0)
     shuffled = one.isel(presentation=[2, 0, 3, 1], neuroid=[1, 2, 0])
-    same = PerPresentation(lambda a, b: Score(float((a.values - b.isel(neuroid=[2, 0, 1]).values).sum())))(
+    same = slices.PerPresentation(lambda a, b: Score(float((a.values - b.isel(neuroid=[2, 0, 1]).values).sum())))(
         one, shuffled
     )
     np.testing.assert_array_equal(same.values, 0)
     assert same["stimulus_id"].values.tolist() == ["s0", "s1", "s2", "s3"]
-    means = PerNeuroid(lambda part: float(part.mean()))(shuffled)
+    means = slices.PerNeuroid(lambda part: float(part.mean()))(shuffled)
     np.testing.assert_allclose(means.values, one.values.mean(axis=(0, 2)))
     assert means["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
 
 
 def test_several_dimensions_in_order():
     assembly = timed()
-    result = PerOps(lambda part: Score(part.values.sum()), ["neuroid", "time_bin"])(assembly)
+    result = slices.PerOps(lambda part: Score(part.values.sum()), ["neuroid", "time_bin"])(assembly)
     assert result.dims == ("neuroid", "time_bin")
     np.testing.assert_allclose(result.values, assembly.values.sum(axis=0))
     assert result["region"].values.tolist() == ["IT"] * 3
-    assert PerOps(lambda part: None, ["neuroid"])(assembly) is None
+    assert slices.PerOps(lambda part: None, ["neuroid"])(assembly) is None
 
 
 def test_attrs_are_stacked_with_the_values():
@@ -80,7 +73,7 @@ def test_attrs_are_stacked_with_the_values():
         return score
 
     assembly = timed(seed=1)
-    result = PerTime(scored)(assembly)
+    result = slices.PerTime(scored)(assembly)
     assert result.attrs["raw"].dims == ("time_bin", "neuroid")
     np.testing.assert_allclose(result.attrs["raw"].values, assembly.values.mean(axis=0).T)
     assert result.attrs["raw"]["time_bin_start"].values.tolist() == [0, 10]
@@ -97,7 +90,7 @@ def test_results_with_other_neuroids_are_joined():
         return Score(part.values[0, where], coords={"neuroid_id": ("neuroid", names)}, dims=["neuroid"])
 
     assembly = timed()
-    result = PerTime(some)(assembly)
+    result = slices.PerTime(some)(assembly)
     expected = assembly.values[0].T.copy()
     expected[0, 2] = expected[1, 0] = np.nan
     np.testing.assert_array_equal(result.values, expected)
@@ -106,13 +99,13 @@ def test_results_with_other_neuroids_are_joined():
 def test_faults_raise():
     assembly = timed()
     with pytest.raises(AssemblyError, match="'time_bin' along which PerTime"):
-        PerTime(lambda part: part)(assembly.isel(time_bin=0, drop=True))
+        slices.PerTime(lambda part: part)(assembly.isel(time_bin=0, drop=True))
     with pytest.raises(AssemblyError, match="time_bin_start"):
-        PerTime(lambda a, b: a)(assembly, timed(bins=3))
+        slices.PerTime(lambda a, b: a)(assembly, timed(bins=3))
     with pytest.raises(AssemblyError, match="size along 'time_bin'"):
-        PerOps(lambda a, b: a, ["time_bin"])(assembly, timed(bins=3))
+        slices.PerOps(lambda a, b: a, ["time_bin"])(assembly, timed(bins=3))
     with pytest.raises(AssemblyError, match="to stack into 'presentation'"):
-        SpanTime(lambda part: part)(assembly.isel(time_bin=0, drop=True))
+        slices.SpanTime(lambda part: part)(assembly.isel(time_bin=0, drop=True))
 
 
 @settings(max_examples=20)
@@ -120,7 +113,7 @@ def test_faults_raise():
 def test_span_time_equals_concatenation(n, q, bins):
     assembly = timed(n, q, bins)
     before = assembly.values.copy()
-    stacked = SpanTime(lambda part: part)(assembly)
+    stacked = slices.SpanTime(lambda part: part)(assembly)
     assert stacked.dims == ("presentation", "neuroid")
     np.testing.assert_array_equal(stacked.values, np.concatenate(np.moveaxis(before, 2, 0)))
     assert stacked["stimulus_id"].values.tolist() == [f"s{i}" for i in range(n)] * bins
@@ -132,18 +125,18 @@ def test_span_time_equals_concatenation(n, q, bins):
 
 def test_resampling_is_seeded_and_the_same_for_all_assemblies():
     assembly = timed(6, 2, 4)
-    both = SpanTime(lambda a, b: (a, b), resample=True)(assembly, assembly * 2)
+    both = slices.SpanTime(lambda a, b: (a, b), resample=True)(assembly, assembly * 2)
     assert both[0].sizes["presentation"] == 6
     np.testing.assert_array_equal(2 * both[0].values, both[1].values)
-    again = SpanTime(lambda a: a, resample=True)(assembly)
+    again = slices.SpanTime(lambda a: a, resample=True)(assembly)
     np.testing.assert_array_equal(again.values, both[0].values)
-    other = SpanTime(lambda a: a, resample=True, seed=1)(assembly)
+    other = slices.SpanTime(lambda a: a, resample=True, seed=1)(assembly)
     assert not np.array_equal(other.values, again.values)
 
 
 def test_span_of_other_dimensions():
     plain = xr.DataArray(np.arange(24).reshape(2, 3, 4), dims=["a", "b", "c"], coords={"a": [5, 6]})
-    stacked = SpanOps(lambda part: part, ["c", "a"], "ca")(plain)
+    stacked = slices.SpanOps(lambda part: part, ["c", "a"], "ca")(plain)
     assert stacked.dims == ("ca", "b")
     np.testing.assert_array_equal(stacked.values, plain.values.transpose(2, 0, 1).reshape(8, 3))
     assert stacked["a"].values.tolist() == [5, 6] * 4

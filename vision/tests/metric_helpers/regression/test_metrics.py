@@ -16,12 +16,8 @@ from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays import column_blocks
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
-from brainscore_vision.metric_helpers.regression import sides
+from brainscore_vision.metric_helpers.regression import fixed_split, sides
 from brainscore_vision.metric_helpers.regression.estimators import PLS, LeastSquares, OneToOne, PearsonR, Ridge, RidgeCV
-from brainscore_vision.metric_helpers.regression.fixed_split import (
-    ReverseTrainTestSplitCorrelation,
-    TrainTestSplitCorrelation,
-)
 from brainscore_vision.metric_helpers.regression.metrics import (
     CrossRegressedCorrelation,
     ReverseCrossRegressedCorrelation,
@@ -82,7 +78,7 @@ class SlowReverse(StepByStep, ReverseCrossRegressedCorrelation):
     pass
 
 
-class SlowSplit(StepByStep, TrainTestSplitCorrelation):
+class SlowSplit(StepByStep, fixed_split.TrainTestSplitCorrelation):
     pass
 
 
@@ -236,11 +232,11 @@ def given_split(make=assembly, source_rows=(TRAIN, TEST)):
 
 @pytest.mark.parametrize("regression", REGRESSIONS)
 def test_split_gives_the_score_of_a_fit(regression, small_blocks):
-    together = metric(TrainTestSplitCorrelation, regression)(*given_split())
+    together = metric(fixed_split.TrainTestSplitCorrelation, regression)(*given_split())
     alone = metric(SlowSplit, regression)(*given_split())
     np.testing.assert_allclose(together.attrs["raw"].values, alone.attrs["raw"].values, atol=1e-9)
     moved = given_split(stream, (TRAIN[::-1], np.roll(TEST, 3)))
-    streamed = metric(TrainTestSplitCorrelation, regression)(*moved)
+    streamed = metric(fixed_split.TrainTestSplitCorrelation, regression)(*moved)
     np.testing.assert_allclose(streamed.attrs["raw"].values, alone.attrs["raw"].values, atol=1e-9)
     for score in (together, alone, streamed):
         assert score.attrs["raw"].dims == ("neuroid",)
@@ -253,7 +249,7 @@ def test_split_gives_the_score_of_a_fit(regression, small_blocks):
 def test_split_tells_the_penalty_and_keeps_no_state():
     features, responses = arrays()
     regression = RidgeCV([0.1, 1.0, 10.0, 100.0])
-    score = metric(TrainTestSplitCorrelation, regression)(*given_split())
+    score = metric(fixed_split.TrainTestSplitCorrelation, regression)(*given_split())
     assert score.attrs["alpha"] == ScikitRidgeCV([0.1, 1.0, 10.0, 100.0]).fit(features[TRAIN], responses[TRAIN]).alpha_
     assert regression.alpha_ is None
 
@@ -261,7 +257,7 @@ def test_split_tells_the_penalty_and_keeps_no_state():
 def test_split_by_position_and_by_name_and_reversed():
     source_train, source_test, target_train, target_test = given_split()
     expected = metric(SlowSplit, PLSRegression(5, scale=False))(target_train, target_test, source_train, source_test)
-    reverse = metric(ReverseTrainTestSplitCorrelation)
+    reverse = metric(fixed_split.ReverseTrainTestSplitCorrelation)
     named = reverse(
         source_train=source_train, source_test=source_test, target_train=target_train, target_test=target_test
     )
@@ -273,26 +269,26 @@ def test_split_by_position_and_by_name_and_reversed():
 def test_split_leaves_out_neuroids_that_are_constant_in_either_part():
     parts = given_split()
     parts[2][:, 0], parts[3][:, 4] = 1.0, 2.0
-    assert metric(TrainTestSplitCorrelation)(*parts).attrs["neuroids_left_out"] == ["0", "4"]
+    assert metric(fixed_split.TrainTestSplitCorrelation)(*parts).attrs["neuroids_left_out"] == ["0", "4"]
     for part in parts[2:]:
         part[:, [1, 2, 3, 5, 6, 7, 8, 9, 10, 11]] = 1.0
     with pytest.raises(AssemblyError, match="varies over both training and test stimuli"):
-        metric(TrainTestSplitCorrelation)(*parts)
+        metric(fixed_split.TrainTestSplitCorrelation)(*parts)
 
 
 def test_split_refuses_other_features_for_testing():
     source_train, source_test, target_train, target_test = given_split()
     for other in (source_test.isel(neuroid=np.arange(P)[::-1]), source_test.isel(neuroid=np.arange(P - 1))):
         with pytest.raises(AssemblyError, match=r"training and testing have 300 and (300|299) neuroids that differ"):
-            metric(TrainTestSplitCorrelation)(source_train, other, target_train, target_test)
+            metric(fixed_split.TrainTestSplitCorrelation)(source_train, other, target_train, target_test)
     with pytest.raises(AssemblyError, match=f"{len(TEST)} of {len(TEST)} test stimuli are in the training data too"):
-        metric(TrainTestSplitCorrelation)(source_test, source_test, target_test, target_test)
+        metric(fixed_split.TrainTestSplitCorrelation)(source_test, source_test, target_test, target_test)
 
 
 def test_split_with_one_neuroid_has_no_error_and_says_why():
     source_train, source_test, target_train, target_test = given_split()
     one = [target.isel(neuroid=[0]) for target in (target_train, target_test)]
-    score = metric(TrainTestSplitCorrelation)(source_train, source_test, *one)
+    score = metric(fixed_split.TrainTestSplitCorrelation)(source_train, source_test, *one)
     assert np.isnan(score.attrs["error"])
     assert score.attrs["error_nan_reason"].startswith("a single neuroid:")
     assert score.attrs["stimulus_error"] > 0

@@ -10,21 +10,12 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.metric_helpers import temporal
+from brainscore_vision.metric_helpers.regression import metrics, over_time
 from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR, Ridge
-from brainscore_vision.metric_helpers.regression.metrics import (
-    CrossRegressedCorrelation,
-    PerTimeCrossRegressedCorrelation,
-    SpanTimeCrossRegressedCorrelation,
-)
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
-from brainscore_vision.metric_helpers.regression.over_time import (
-    PerTimeRegression,
-    SpanTimeRegression,
-    average_over_presentation,
-)
 
 FEW = {"splits": 2, "train_size": 0.8}
-BOTH = [SpanTimeCrossRegressedCorrelation, PerTimeCrossRegressedCorrelation]
+BOTH = [metrics.SpanTimeCrossRegressedCorrelation, metrics.PerTimeCrossRegressedCorrelation]
 
 
 def timed(values, prefix, seed=0):
@@ -69,7 +60,7 @@ def splits_of(n):
 def test_span_time_by_scikit_learn(estimator, oracle):
     x, y = data()
     source, target = timed(x, "u"), timed(y, "n")
-    score = make(SpanTimeCrossRegressedCorrelation, estimator)(source, target)
+    score = make(metrics.SpanTimeCrossRegressedCorrelation, estimator)(source, target)
     raw = np.empty((10, 4, 3))
     for split, (train, test) in enumerate(splits_of(40)):
         oracle.fit(np.concatenate(x[:, train]), np.concatenate(y[:, train]))
@@ -93,8 +84,8 @@ def test_span_time_by_scikit_learn(estimator, oracle):
 @pytest.mark.parametrize("estimator", [Ridge(0.5), PLS(4)])
 def test_per_time_equals_the_plain_metric_in_every_bin(estimator):
     source, target = pair(p=20, n=45)
-    score = make(PerTimeCrossRegressedCorrelation, estimator)(source, target)
-    plain = make(CrossRegressedCorrelation, estimator)
+    score = make(metrics.PerTimeCrossRegressedCorrelation, estimator)(source, target)
+    plain = make(metrics.CrossRegressedCorrelation, estimator)
     for time in range(4):
         one = plain(source.isel(time_bin=time, drop=True), target.isel(time_bin=time, drop=True))
         assert score.values[time] == pytest.approx(float(one), abs=1e-12)
@@ -108,7 +99,7 @@ def test_per_time_equals_the_plain_metric_in_every_bin(estimator):
 @pytest.mark.parametrize("with_time", [True, False])
 def test_a_single_time_bin_equals_the_plain_metric(kind, with_time):
     source, target = pair(bins=1)
-    plain = make(CrossRegressedCorrelation)(source, target)
+    plain = make(metrics.CrossRegressedCorrelation)(source, target)
     if not with_time:
         source, target = source.isel(time_bin=0, drop=True), target.isel(time_bin=0, drop=True)
     score = make(kind)(source, target)
@@ -120,10 +111,10 @@ def test_a_single_time_bin_equals_the_plain_metric(kind, with_time):
 def test_equal_bins_have_equal_scores_and_the_shared_weights_of_one():
     x, y = data(bins=1)
     source, target = timed(np.repeat(x, 3, axis=0), "u"), timed(np.repeat(y, 3, axis=0), "n")
-    per_bin = make(PerTimeCrossRegressedCorrelation)(source, target)
+    per_bin = make(metrics.PerTimeCrossRegressedCorrelation)(source, target)
     assert np.ptp(per_bin.values) == pytest.approx(0, abs=1e-12)
     # Three copies of every observation with three times the penalty are one with the penalty.
-    spanned = make(SpanTimeCrossRegressedCorrelation, Ridge(3.0))(source, target)
+    spanned = make(metrics.SpanTimeCrossRegressedCorrelation, Ridge(3.0))(source, target)
     np.testing.assert_allclose(spanned.attrs["raw"].values, per_bin.attrs["raw"].values, atol=1e-9)
 
 
@@ -146,10 +137,10 @@ def test_silent_bins():
     y[0] = 0.0
     y[1, :, 2] = 5.0
     source, target = timed(x, "u"), timed(y, "n")
-    per_bin = make(PerTimeCrossRegressedCorrelation)(source, target)
+    per_bin = make(metrics.PerTimeCrossRegressedCorrelation)(source, target)
     assert np.isnan(per_bin.values).tolist() == [True, False, False, False]
     assert np.isnan(per_bin.attrs["raw"].values[:, 1]).sum() == 10
-    spanned = make(SpanTimeCrossRegressedCorrelation)(source, target)
+    spanned = make(metrics.SpanTimeCrossRegressedCorrelation)(source, target)
     assert np.isnan(spanned.values).tolist() == [True, False, False, False]
     assert spanned.attrs["n_neuroids"] == 4
     y[:] = 1.0
@@ -193,7 +184,7 @@ def test_overriding_one_step_is_respected(kind):
 def test_span_time_regression_shares_weights():
     x, y = data(noise=0.0)
     source, target = timed(x, "u"), timed(y, "n")
-    regression = SpanTimeRegression(XarrayRegression(LinearRegression()))
+    regression = over_time.SpanTimeRegression(XarrayRegression(LinearRegression()))
     regression.fit(source.isel(time_bin=[2, 0, 3, 1]), target)
     prediction = regression.predict(source.isel(presentation=[5, 2], time_bin=[3, 1]))
     assert prediction.dims == ("time_bin", "presentation", "neuroid")
@@ -208,7 +199,7 @@ def test_per_time_regression_has_weights_for_each_bin():
     x = rng.normal(size=(3, 20, 4))
     y = np.einsum("tnp,tpq->tnq", x, rng.normal(size=(3, 4, 2)))
     inner = XarrayRegression(LinearRegression())
-    regression = PerTimeRegression(inner)
+    regression = over_time.PerTimeRegression(inner)
     with pytest.raises(RuntimeError, match="fitted"):
         regression.predict(timed(x, "u"))
     regression.fit(timed(x, "u"), timed(y, "n"))
@@ -223,7 +214,7 @@ def test_per_time_regression_has_weights_for_each_bin():
 
 def test_average_over_presentation():
     score = Score(np.arange(6.0).reshape(2, 3), dims=["presentation", "time_bin"])
-    average = average_over_presentation(score)
+    average = over_time.average_over_presentation(score)
     np.testing.assert_array_equal(average.values, [1.5, 2.5, 3.5])
     assert average.attrs["raw"] is score
 
@@ -240,12 +231,12 @@ def test_held_out_predictions(kind):
 def test_composition_of_the_parts_equals_the_metric():
     """Plugins written elsewhere put the temporal metrics together from their parts."""
     source, target = pair()
-    composed = CrossRegressedCorrelation(
-        SpanTimeRegression(XarrayRegression(Ridge(1.0))),
+    composed = metrics.CrossRegressedCorrelation(
+        over_time.SpanTimeRegression(XarrayRegression(Ridge(1.0))),
         temporal.PerTime(XarrayCorrelation(PearsonR())),
         {"compat": True},
     )
-    own = make(SpanTimeCrossRegressedCorrelation)
+    own = make(metrics.SpanTimeCrossRegressedCorrelation)
     np.testing.assert_allclose(composed(source, target).values, own(source, target).values, atol=1e-10)
     silent = target.copy(data=np.where(np.arange(target.sizes["neuroid"])[None, :, None] == 1, 2.0, target.values))
     assert composed(source, silent).attrs["neuroids_left_out"] == own(source, silent).attrs["neuroids_left_out"]
@@ -259,7 +250,7 @@ def test_small_test_sets_are_correlated_together(kind):
     x, y = (side.transpose("time_bin", "presentation", "neuroid").values for side in (source, target))
     predicted, measured = [], []
     for train, test in splits_of(len(source)):
-        if kind is SpanTimeCrossRegressedCorrelation:
+        if kind is metrics.SpanTimeCrossRegressedCorrelation:
             flat = [side[:, train].reshape(-1, side.shape[2]) for side in (x, y)]
             fitted = [ScikitRidge(0.5).fit(*flat)] * len(x)
         else:

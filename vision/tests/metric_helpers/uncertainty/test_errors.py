@@ -7,16 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import sem
 
 from brainscore_core.metrics import Score
-from brainscore_vision.metric_helpers.uncertainty.errors import (
-    attach_split_error,
-    attach_standard_error,
-    jackknife_error,
-    note_error,
-    shaped_like,
-    standard_error,
-    standard_error_of_median,
-    standard_errors,
-)
+from brainscore_vision.metric_helpers.uncertainty import errors
 
 SAMPLES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20)
 
@@ -25,53 +16,55 @@ SAMPLES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20)
 def test_jackknife_of_a_mean_is_its_standard_error(values):
     x = np.array(values)
     left_out = (x.sum() - x) / (len(x) - 1)
-    assert standard_error(x) == pytest.approx(sem(x), rel=1e-9, abs=1e-12)
-    assert jackknife_error(left_out) == pytest.approx(sem(x), rel=1e-6, abs=1e-9)
+    assert errors.standard_error(x) == pytest.approx(sem(x), rel=1e-9, abs=1e-12)
+    assert errors.jackknife_error(left_out) == pytest.approx(sem(x), rel=1e-6, abs=1e-9)
 
 
 def test_unknown_values_do_not_count_and_one_value_has_no_error():
-    assert standard_error([1.0, np.nan, 3.0]) == pytest.approx(1.0)
-    assert np.isnan(standard_error([1.0]))
-    assert np.isnan(standard_error([]))
-    assert np.isnan(jackknife_error([1.0]))
-    assert np.isnan(jackknife_error([1.0, np.nan, 2.0]))
+    assert errors.standard_error([1.0, np.nan, 3.0]) == pytest.approx(1.0)
+    assert np.isnan(errors.standard_error([1.0]))
+    assert np.isnan(errors.standard_error([]))
+    assert np.isnan(errors.jackknife_error([1.0]))
+    assert np.isnan(errors.jackknife_error([1.0, np.nan, 2.0]))
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [4.0, -1.0, 0.5, 9.0, 9.0]])
 def test_error_of_median_equals_all_resamples(values):
     medians = [np.median(drawn) for drawn in itertools.product(values, repeat=len(values))]
-    assert standard_error_of_median(values) == pytest.approx(np.std(medians), abs=1e-12)
+    assert errors.standard_error_of_median(values) == pytest.approx(np.std(medians), abs=1e-12)
 
 
 def test_even_numbers_are_close_to_drawing():
     rng = np.random.default_rng(0)
     values = rng.normal(size=60)
     drawn = np.median(values[rng.integers(0, 60, size=(20_000, 60))], axis=1).std()
-    assert standard_error_of_median(values) == pytest.approx(drawn, rel=0.05)
+    assert errors.standard_error_of_median(values) == pytest.approx(drawn, rel=0.05)
 
 
 def test_nan_does_not_count_and_one_value_has_no_error():
-    assert standard_error_of_median([1.0, np.nan, 2.0, 3.0]) == standard_error_of_median([3.0, 1.0, 2.0])
-    assert np.isnan(standard_error_of_median([1.0, np.nan]))
-    assert np.isnan(standard_error_of_median([]))
-    assert standard_error_of_median([2.0, 2.0, 2.0]) == 0.0
+    assert errors.standard_error_of_median([1.0, np.nan, 2.0, 3.0]) == errors.standard_error_of_median([3.0, 1.0, 2.0])
+    assert np.isnan(errors.standard_error_of_median([1.0, np.nan]))
+    assert np.isnan(errors.standard_error_of_median([]))
+    assert errors.standard_error_of_median([2.0, 2.0, 2.0]) == 0.0
 
 
 @given(values=st.lists(SAMPLES.map(lambda drawn: (drawn + [0.0] * 20)[:20]), min_size=1, max_size=4))
 def test_errors_along_an_axis_are_those_of_single_columns(values):
     table = np.array(values)
-    np.testing.assert_allclose(standard_errors(table, axis=1), sem(table, axis=1), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(standard_errors(table.T), [standard_error(row) for row in table], rtol=1e-12)
+    np.testing.assert_allclose(errors.standard_errors(table, axis=1), sem(table, axis=1), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        errors.standard_errors(table.T), [errors.standard_error(row) for row in table], rtol=1e-12
+    )
 
 
 def test_error_of_a_score_is_that_of_its_mean_by_hand():
-    score = attach_standard_error(Score(2.0), [1.0, 2.0, 3.0], over="split")
+    score = errors.attach_standard_error(Score(2.0), [1.0, 2.0, 3.0], over="split")
     assert score.attrs == {"error": pytest.approx(1 / np.sqrt(3)), "error_over": ["split"]}  # variance 2 / (3 - 1)
 
 
 def test_errors_of_a_score_with_dimensions_have_its_labels():
     score = Score([2.0, np.nan], coords={"time_bin": [50, 70]}, dims=["time_bin"], attrs={"raw": 1})
-    error = attach_standard_error(score, [[1.0, 1.0], [3.0, 2.0]], over="split").attrs["error"]
+    error = errors.attach_standard_error(score, [[1.0, 1.0], [3.0, 2.0]], over="split").attrs["error"]
     np.testing.assert_array_equal(error.values, [1.0, np.nan])
     assert error["time_bin"].values.tolist() == [50, 70]
     assert error.attrs == {}
@@ -82,22 +75,25 @@ def test_errors_of_a_score_with_dimensions_have_its_labels():
     [([1.0], "fewer than two splits"), ([1.0, np.nan], "undefined for the 2 splits"), ([], "fewer than two splits")],
 )
 def test_where_there_is_no_error_the_reason_is_said(values, reason):
-    score = attach_standard_error(Score(1.0), values, over="split")
+    score = errors.attach_standard_error(Score(1.0), values, over="split")
     assert np.isnan(score.attrs["error"])
     assert reason in score.attrs["error_nan_reason"]
 
 
 def test_an_undefined_score_has_no_error():
-    score = note_error(Score(np.nan), 0.5, over="subject", n=3)
+    score = errors.note_error(Score(np.nan), 0.5, over="subject", n=3)
     assert np.isnan(score.attrs["error"])
     assert "3 subjects" in score.attrs["error_nan_reason"]
 
 
 def test_what_belongs_to_a_score_is_labelled_as_the_score_is_and_shares_nothing_else():
-    assert shaped_like(Score(1.0), np.array(0.5)) == 0.5
+    assert errors.shaped_like(Score(1.0), np.array(0.5)) == 0.5
     score = Score([1.0, np.nan], coords={"time_bin": [50, 70]}, dims=["time_bin"])
     score.attrs["quantity"] = "correlation"
-    for shaped in (shaped_like(score, [0.1, 0.2]), attach_split_error(score, [[1.0, 0], [3, 4]]).attrs["split_error"]):
+    for shaped in (
+        errors.shaped_like(score, [0.1, 0.2]),
+        errors.attach_split_error(score, [[1.0, 0], [3, 4]]).attrs["split_error"],
+    ):
         assert type(shaped) is Score
         assert shaped["time_bin"].values.tolist() == [50, 70]
         assert shaped.attrs == {}

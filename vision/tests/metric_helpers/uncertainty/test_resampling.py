@@ -3,15 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_vision.metric_helpers.uncertainty.intervals import (
-    bootstrap_weights,
-    medians_of_draws,
-    weighted_correlations,
-)
+from brainscore_vision.metric_helpers.uncertainty import intervals
 
 
 def test_weights_count_draws():
-    weights = bootstrap_weights(np.random.default_rng(0), 7, 500)
+    weights = intervals.bootstrap_weights(np.random.default_rng(0), 7, 500)
     assert weights.shape == (500, 7)
     np.testing.assert_array_equal(weights.sum(axis=1), 7)
     np.testing.assert_allclose(weights.mean(axis=0), 1, atol=0.2)
@@ -23,7 +19,7 @@ def test_weighted_correlation_is_that_of_repeated_rows(seed):
     x, y = rng.normal(loc=1e4, size=(2, 9, 3))
     weights = rng.integers(0, 3, size=(4, 9))
     weights[:, :3] += 1
-    for row, weight in zip(weighted_correlations(weights, x, y), weights, strict=True):
+    for row, weight in zip(intervals.weighted_correlations(weights, x, y), weights, strict=True):
         rows = np.repeat(np.arange(9), weight)
         expected = [np.corrcoef(x[rows, column], y[rows, column])[0, 1] for column in range(3)]
         np.testing.assert_allclose(row, expected, atol=1e-9)
@@ -31,7 +27,7 @@ def test_weighted_correlation_is_that_of_repeated_rows(seed):
 
 def test_constant_under_the_weights_is_undefined():
     x = np.array([[1.0], [1.0], [2.0]])
-    found = weighted_correlations([[1, 1, 0], [1, 1, 1], [0, 0, 0]], x, x)[:, 0]
+    found = intervals.weighted_correlations([[1, 1, 0], [1, 1, 1], [0, 0, 0]], x, x)[:, 0]
     np.testing.assert_array_equal(np.isnan(found), [True, False, True])
     assert found[1] == pytest.approx(1)
 
@@ -43,8 +39,8 @@ def test_medians_of_draws(missing):
     values[rng.random(values.shape) < missing] = np.nan
     draws = rng.integers(11, size=(30, 11))
     expected = np.stack([np.nanmedian(values[:, draw], axis=1) for draw in draws])
-    np.testing.assert_allclose(medians_of_draws(np.broadcast_to(values, (30, 4, 11)), draws), expected)
+    np.testing.assert_allclose(intervals.medians_of_draws(np.broadcast_to(values, (30, 4, 11)), draws), expected)
 
 
 def test_nothing_drawn_but_nan():
-    assert np.isnan(medians_of_draws(np.full((1, 2, 3), np.nan), np.array([[0, 1, 2]]))).all()
+    assert np.isnan(intervals.medians_of_draws(np.full((1, 2, 3), np.nan), np.array([[0, 1, 2]]))).all()

@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from brainscore_core import errors
 from brainscore_core.config import settings
-from brainscore_core.errors import (
-    ConfigurationError,
-    LayerNotFoundError,
-    MissingStimulusError,
-    StimulusError,
-)
 from brainscore_vision.model_helpers.activations.cache import without_cache
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
@@ -38,7 +33,7 @@ class Model:
         layers = {"double": inputs[:, None] * self.weight, "both": np.stack([inputs, -inputs], axis=1)}
         unknown = [name for name in layer_names if name not in layers]
         if unknown:
-            raise LayerNotFoundError(f"no layer {unknown}")
+            raise errors.LayerNotFoundError(f"no layer {unknown}")
         return OrderedDict((name, layers[name]) for name in layer_names)
 
 
@@ -115,7 +110,7 @@ def test_layers_none_is_the_readout_and_an_empty_list_an_error(stimuli):
 
 def test_nothing_sticks_between_calls(model, stimuli):
     helper = extractor(model)
-    with pytest.raises(ConfigurationError, match="set_visual_degrees"):
+    with pytest.raises(errors.ConfigurationError, match="set_visual_degrees"):
         helper(stimuli, layers=["double"], number_of_trials=7, require_variance=True)
     many = helper(stimuli, layers=["double"], number_of_trials=7)
     once = helper(stimuli, layers=["double"])
@@ -131,7 +126,7 @@ def test_extra_layers_of_a_model_are_left_out(stimuli):
 
 
 def test_a_layer_that_gave_nothing_is_named(stimuli):
-    with pytest.raises(LayerNotFoundError, match=r"'doubel'.*Did you mean 'double'"):
+    with pytest.raises(errors.LayerNotFoundError, match=r"'doubel'.*Did you mean 'double'"):
         extractor(lambda inputs, _names: OrderedDict(double=inputs[:, None]))(stimuli, layers=["doubel"])
 
 
@@ -157,7 +152,7 @@ def test_steps_stand_for_a_layer_that_is_given_step_by_step(stimuli):
 
 
 def test_steps_of_another_layer_are_not_taken(stimuli):
-    with pytest.raises(LayerNotFoundError, match=r"for \['both'\]; it gave \['double-t1'\]"):
+    with pytest.raises(errors.LayerNotFoundError, match=r"for \['both'\]; it gave \['double-t1'\]"):
         extractor(lambda inputs, _names: {"double-t1": inputs[:, None]})(stimuli, layers=["both"])
 
 
@@ -189,21 +184,21 @@ def test_a_batch_that_does_not_fit_is_halved_for_good(stimuli, caplog):
 def test_a_broken_image_is_named_with_its_stimulus(model, stimuli):
     broken = stimuli.get_stimulus("s3")
     broken.write_bytes(broken.read_bytes()[:50])
-    with pytest.raises(StimulusError, match=r"'s3'.*s3\.png"):
+    with pytest.raises(errors.StimulusError, match=r"'s3'.*s3\.png"):
         extractor(model)(stimuli, layers=["double"])
-    with pytest.raises(StimulusError, match=r"s3\.png"):
+    with pytest.raises(errors.StimulusError, match=r"s3\.png"):
         extractor(model)(list(stimuli.stimulus_paths.values()), layers=["double"])
 
 
 def test_a_missing_file_is_named_before_anything_is_computed(model, stimuli):
     stimuli.get_stimulus("s4").unlink()
-    with pytest.raises(MissingStimulusError, match=r"'s4'.*s4\.png"):
+    with pytest.raises(errors.MissingStimulusError, match=r"'s4'.*s4\.png"):
         extractor(model)(stimuli, layers=["double"])
     assert model.seen == []
 
 
 def test_no_stimuli_are_an_error(model):
-    with pytest.raises(StimulusError, match="no stimuli"):
+    with pytest.raises(errors.StimulusError, match="no stimuli"):
         extractor(model)([], layers=["double"])
 
 
@@ -468,14 +463,14 @@ class TestWrongPreprocessing:
         ],
     )
     def test_a_wrong_number_of_inputs(self, model, stimuli, preprocessing, message):
-        with pytest.raises(StimulusError, match=message):
+        with pytest.raises(errors.StimulusError, match=message):
             extractor(model, preprocessing)(stimuli, layers=["double"])
 
     def test_values_that_are_not_finite_name_the_stimulus(self, model, stimuli):
         def divide(paths):
             return brightness(paths) / np.asarray([0 if path.endswith("s3.png") else 1 for path in paths])
 
-        with pytest.raises(StimulusError, match=r"'s3'.*not finite.*s3\.png"), np.errstate(divide="ignore"):
+        with pytest.raises(errors.StimulusError, match=r"'s3'.*not finite.*s3\.png"), np.errstate(divide="ignore"):
             extractor(model, divide)(stimuli, layers=["double"])
 
     def test_any_error_names_the_stimulus(self, model, stimuli):

@@ -12,18 +12,14 @@ from torch import nn
 
 from brainscore_core.config import settings
 from brainscore_core.errors import LayerNotFoundError
+from brainscore_vision.model_helpers.activations import pytorch
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.activations.pytorch import (
-    PytorchWrapper,
-    disable_activation_caching,
-    load_preprocess_images,
-)
 from brainscore_vision.model_helpers.activations.wrappers.outputs import to_numpy
 
 MEAN = np.array([0.485, 0.456, 0.406])
 STD = np.array([0.229, 0.224, 0.225])
 COLOURS = np.array([[255, 0, 0], [0, 128, 64]])
-PREPROCESSING = partial(load_preprocess_images, image_size=2)
+PREPROCESSING = partial(pytorch.load_preprocess_images, image_size=2)
 
 
 class Tiny(nn.Module):
@@ -62,7 +58,7 @@ def by_hand():
 
 def wrap(model=None, check_steady=False, **options):
     """Wrap a model that is shown nothing twice, so that its calls can be counted."""
-    return PytorchWrapper(
+    return pytorch.PytorchWrapper(
         identifier="tiny", model=model or Tiny(), preprocessing=PREPROCESSING, check_steady=check_steady, **options
     )
 
@@ -107,7 +103,7 @@ class TestWhatIsLeftBehind:
         assert random.getstate() == states[2]
 
     def test_no_hooks_when_a_hook_cannot_be_registered(self):
-        class Refuses(PytorchWrapper):
+        class Refuses(pytorch.PytorchWrapper):
             def register_hook(self, layer, layer_name, target_dict):
                 if layer_name == "fc":
                     raise ValueError("not this one")
@@ -164,12 +160,12 @@ class TestWhatIsRecorded:
 
     @pytest.mark.parametrize("place", ["_tensor_to_numpy", "register_hook"])
     def test_also_where_a_plugin_keeps_views(self, place):
-        class Views(PytorchWrapper):
+        class Views(pytorch.PytorchWrapper):
             @staticmethod
             def _tensor_to_numpy(output):
                 return output.cpu().data.numpy()
 
-        class Hooks(PytorchWrapper):
+        class Hooks(pytorch.PytorchWrapper):
             def register_hook(self, layer, layer_name, target_dict):
                 def keep(_layer, _inputs, output, name=layer_name):
                     target_dict[name] = output.cpu().data.numpy()
@@ -192,7 +188,7 @@ class TestWhatIsRecorded:
             def forward(self, x):
                 return self.relu(-self.relu(x))
 
-        recorded = PytorchWrapper(Twice(), PREPROCESSING).get_activations(np.full((1, 3, 2, 2), -1.0), ["relu"])
+        recorded = pytorch.PytorchWrapper(Twice(), PREPROCESSING).get_activations(np.full((1, 3, 2, 2), -1.0), ["relu"])
         assert np.abs(recorded["relu"]).max() == 0
 
 
@@ -250,15 +246,15 @@ class TestParts:
         ],
     )
     def test_the_first_or_the_one_in_brackets(self, make, layer, size):
-        recorded = PytorchWrapper(Parts(make), PREPROCESSING).get_activations(np.ones((2, 3, 2, 2)), [layer])
+        recorded = pytorch.PytorchWrapper(Parts(make), PREPROCESSING).get_activations(np.ones((2, 3, 2, 2)), [layer])
         assert recorded[layer].shape == ((2,) if size is None else (2, size))
 
     def test_several_parts_of_one_layer(self, stimuli):
-        wrapper = PytorchWrapper(Parts(lambda a, b, c: (a, b)), PREPROCESSING)
+        wrapper = pytorch.PytorchWrapper(Parts(lambda a, b, c: (a, b)), PREPROCESSING)
         assert wrapper(stimuli, layers=["many[0]", "many[1]", "inner"]).shape == (2, 1 + 2 + 12)
 
     def test_a_missing_part_is_named_beside_those_that_there_are(self):
-        wrapper = PytorchWrapper(Parts(lambda a, b, c: {"x": a, "y": (b, c)}), PREPROCESSING)
+        wrapper = pytorch.PytorchWrapper(Parts(lambda a, b, c: {"x": a, "y": (b, c)}), PREPROCESSING)
         with pytest.raises(LayerNotFoundError, match=r"'many\[z\]'.*\[x\] \(2, 1\), \[y\]\[0\] \(2, 2\)"):
             wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many[z]"])
         with pytest.raises(LayerNotFoundError, match=r"no part 'inner\[0\]'.*the whole"):
@@ -267,7 +263,7 @@ class TestParts:
             wrapper.get_activations(np.ones((2, 3, 2, 2)), ["mayn[1]"])
 
     def test_other_tensors_are_mentioned_once(self, caplog):
-        wrapper = PytorchWrapper(Parts(lambda a, b, c: (a, b)), PREPROCESSING)
+        wrapper = pytorch.PytorchWrapper(Parts(lambda a, b, c: (a, b)), PREPROCESSING)
         with caplog.at_level("INFO"):
             for _ in range(2):
                 wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many"])
@@ -276,7 +272,7 @@ class TestParts:
         ]
 
     def test_no_tensor_at_all(self):
-        wrapper = PytorchWrapper(Parts(lambda a, b, c: "nothing"), PREPROCESSING, identifier="r")
+        wrapper = pytorch.PytorchWrapper(Parts(lambda a, b, c: "nothing"), PREPROCESSING, identifier="r")
         with pytest.raises(TypeError, match=r"'many' of model 'r' returns a str.*_tensor_to_numpy"):
             wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many"])
 
@@ -417,7 +413,7 @@ def test_channels_are_last_in_memory_unless_the_network_needs_them_first(flatten
             return getattr(self.conv(x), flatten)(len(x), -1)
 
     network, batch = Network(), torch.rand(2, 3, 6, 6)
-    wrapper = PytorchWrapper(network, None)
+    wrapper = pytorch.PytorchWrapper(network, None)
     for _ in range(2):
         recorded = wrapper.get_activations(batch, ["conv"])["conv"]
         np.testing.assert_allclose(recorded, network.conv(batch).detach(), rtol=1e-5, atol=1e-6)
@@ -475,7 +471,7 @@ class TestOverrides:
     """What existing plugins override."""
 
     def test_tensor_to_numpy(self, stimuli):
-        class Last(PytorchWrapper):
+        class Last(pytorch.PytorchWrapper):
             @staticmethod
             def _tensor_to_numpy(output):
                 return output[0].numpy() if isinstance(output, tuple) else output.numpy() * 0
@@ -492,7 +488,7 @@ class TestOverrides:
         assert wrapper(stimuli, layers=["rnn"]).shape == (2, 6)
 
     def test_register_hook_and_get_layer_with_time_steps(self, stimuli):
-        class Steps(PytorchWrapper):
+        class Steps(pytorch.PytorchWrapper):
             def get_layer(self, layer_name):
                 return super().get_layer(layer_name.split("-t")[0])
 
@@ -506,7 +502,7 @@ class TestOverrides:
                     return self._handles[name]
 
                 def keep(_layer, _inputs, output):
-                    target_dict[f"{name}-t{self._count}"] = PytorchWrapper._tensor_to_numpy(output)
+                    target_dict[f"{name}-t{self._count}"] = pytorch.PytorchWrapper._tensor_to_numpy(output)
                     self._count += 1
 
                 self._handles[name] = layer.register_forward_hook(keep)
@@ -532,7 +528,7 @@ class TestOverrides:
         class Mine(ActivationsExtractorHelper):
             pass
 
-        class Wrapper(PytorchWrapper):
+        class Wrapper(pytorch.PytorchWrapper):
             def _build_extractor(self, *args, **kwargs):
                 return Mine(*args, **kwargs)
 
@@ -544,7 +540,7 @@ class TestOverrides:
         assert wrapper._model.calls == 2
 
     def test_call(self, stimuli):
-        class WithoutBackground(PytorchWrapper):
+        class WithoutBackground(pytorch.PytorchWrapper):
             def __call__(self, *args, **kwargs):
                 return super().__call__(*args, **kwargs).isel(neuroid=slice(1, None))
 
@@ -553,7 +549,7 @@ class TestOverrides:
 
 
 def test_the_identifier_is_that_of_the_extractor(stimuli):
-    assert PytorchWrapper(model=Tiny(), preprocessing=PREPROCESSING).identifier == "Tiny"
+    assert pytorch.PytorchWrapper(model=Tiny(), preprocessing=PREPROCESSING).identifier == "Tiny"
     wrapper = wrap()
     wrapper.identifier = "renamed"
     assert wrapper._extractor.identifier == "renamed"
@@ -591,7 +587,7 @@ def test_retrained_models_are_never_served_from_the_cache(stimuli):
 
 
 def test_caching_can_be_switched_off_for_one_wrapper(stimuli):
-    wrapper = disable_activation_caching(wrap())
+    wrapper = pytorch.disable_activation_caching(wrap())
     wrapper(stimuli, layers=["fc"])
     assert n_entries() == 0
     wrapper.identifier = "renamed"

@@ -14,37 +14,31 @@ from hypothesis.extra import numpy as npst
 from PIL import Image
 
 from brainscore_core.errors import AssemblyError, ConfigurationError, StimulusError
+from brainscore_vision.model_helpers.activations import trials
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.activations.trials import (
-    EXTENT_DEGREES,
-    TRIAL_COORDS,
-    microsaccades,
-    seeded,
-    shift_images,
-)
 
 # -- microsaccades -----------------------------------------------------------------------------------------------------
 
 
 def test_the_first_trial_is_where_the_eye_looks_and_all_lie_on_the_disc():
-    shifts = microsaccades(400)
+    shifts = trials.microsaccades(400)
     assert shifts[0].tolist() == [0, 0]
     distances = np.hypot(*shifts.T)
-    assert (distances < EXTENT_DEGREES).all()
+    assert (distances < trials.EXTENT_DEGREES).all()
     # As many trials on the inner half of the area as on the outer one.
-    assert (distances <= EXTENT_DEGREES * np.sqrt(0.5)).sum() in (200, 201)
-    np.testing.assert_allclose(microsaccades(4)[1], [EXTENT_DEGREES / 2 * np.cos(np.pi), 0], atol=1e-12)
+    assert (distances <= trials.EXTENT_DEGREES * np.sqrt(0.5)).sum() in (200, 201)
+    np.testing.assert_allclose(trials.microsaccades(4)[1], [trials.EXTENT_DEGREES / 2 * np.cos(np.pi), 0], atol=1e-12)
 
 
 def test_whole_pixels_move_the_picture_and_repeat_the_border():
-    right_up = shift_images(np.arange(12.0).reshape(1, 1, 3, 4), np.array([[1, -1]]))
+    right_up = trials.shift_images(np.arange(12.0).reshape(1, 1, 3, 4), np.array([[1, -1]]))
     np.testing.assert_array_equal(right_up[0, 0], [[4, 4, 5, 6], [8, 8, 9, 10], [8, 8, 9, 10]])
 
 
 def test_parts_of_pixels_are_linear_between_four():
     image = np.array([[[[0, 10], [100, 110]]]], dtype=np.float32)
     # The pixel at the lower right gets the value of a quarter of a pixel to the left and half a pixel above it.
-    moved = shift_images(image, np.array([[0.25, 0.5]]))
+    moved = trials.shift_images(image, np.array([[0.25, 0.5]]))
     assert moved.dtype == np.float32
     np.testing.assert_allclose(
         moved[0, 0, 1, 1], 0.25 * 0.5 * 0 + 0.75 * 0.5 * 10 + 0.25 * 0.5 * 100 + 0.75 * 0.5 * 110
@@ -57,10 +51,10 @@ def test_parts_of_pixels_are_linear_between_four():
     npst.arrays(np.float64, (2, 2), elements=st.floats(-7, 7)),
 )
 def test_values_stay_between_the_smallest_and_the_largest(images, shifts):
-    moved = shift_images(images, shifts)
+    moved = trials.shift_images(images, shifts)
     assert moved.min() >= images.min() - 1e-9
     assert moved.max() <= images.max() + 1e-9
-    np.testing.assert_array_equal(shift_images(images, np.zeros((2, 2))), images)
+    np.testing.assert_array_equal(trials.shift_images(images, np.zeros((2, 2))), images)
 
 
 # -- through the extractor ---------------------------------------------------------------------------------------------
@@ -98,7 +92,7 @@ def test_every_presentation_has_the_shift_that_its_labels_say(stimuli):
     assert result["repetition"].values.tolist() == [0, 1, 2, 3, 4] * 2
     level = np.repeat([50, 10], 5)
     np.testing.assert_allclose(result.values[:, 0], level + 4 - result["microsaccade_shift_x_pixels"].values)
-    np.testing.assert_allclose(result["microsaccade_shift_x_degrees"].values[:5], microsaccades(5)[:, 0])
+    np.testing.assert_allclose(result["microsaccade_shift_x_degrees"].values[:5], trials.microsaccades(5)[:, 0])
     np.testing.assert_allclose(
         result["microsaccade_shift_y_pixels"].values, 8 * result["microsaccade_shift_y_degrees"].values
     )
@@ -110,7 +104,7 @@ def test_trials_do_not_stick(stimuli):
     helper(stimuli, layers=["m"], number_of_trials=3, require_variance=True)
     again = helper(stimuli, layers=["m"], number_of_trials=7)
     assert before.equals(again)
-    assert not set(TRIAL_COORDS) & set(again.coords)
+    assert not set(trials.TRIAL_COORDS) & set(again.coords)
 
 
 @pytest.mark.parametrize("change", ["number", "degrees", "variance"])
@@ -214,16 +208,16 @@ def test_random_numbers_go_on_as_if_nothing_had_been_drawn():
     def draw():
         return random.random(), np.random.rand(), torch.rand(1).item()  # noqa: NPY002, S311 - the global ones
 
-    with seeded(0):
+    with trials.seeded(0):
         first = draw()
         expected = draw()
-    with seeded(0):
+    with trials.seeded(0):
         assert draw() == first
-        with seeded((1, 2)):
+        with trials.seeded((1, 2)):
             assert draw() not in (first, expected)
         assert draw() == expected
     before = random.getstate()
-    with pytest.raises(ZeroDivisionError), seeded(0):
+    with pytest.raises(ZeroDivisionError), trials.seeded(0):
         _ = random.random() / 0  # noqa: S311 - the global one
     assert random.getstate() == before
 

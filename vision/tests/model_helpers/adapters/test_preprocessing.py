@@ -8,12 +8,7 @@ from PIL import Image
 from brainscore_core.errors import ConfigurationError
 from brainscore_vision.identity.preprocessing import preprocessing_digest
 from brainscore_vision.model_helpers.activations.images import load_preprocess_images, preprocess_images
-from brainscore_vision.model_helpers.adapters.preprocessing import (
-    EachPicture,
-    ImageProcessor,
-    of_each_picture,
-    preprocessing_from,
-)
+from brainscore_vision.model_helpers.adapters import preprocessing
 
 
 @pytest.fixture
@@ -36,13 +31,13 @@ def resized(size, gain=1.0):
 )
 def test_names_are_the_published_pipelines(paths, name, kind, size):
     expected = load_preprocess_images(paths, image_size=size, preprocess_type=kind)
-    np.testing.assert_array_equal(preprocessing_from(name)(paths), expected)
+    np.testing.assert_array_equal(preprocessing.preprocessing_from(name)(paths), expected)
 
 
 @pytest.mark.parametrize("wrong", ["imagenet", "imagenet-", "imagenet-0", "Imagenet-224", "resnet-224", ""])
 def test_other_names_are_answered_with_the_known_ones(wrong):
     with pytest.raises(ConfigurationError, match=r"expected 'imagenet-224' .*'inception-299'"):
-        preprocessing_from(wrong)
+        preprocessing.preprocessing_from(wrong)
 
 
 def test_a_function_sees_one_rgb_image_after_the_other(paths):
@@ -52,13 +47,13 @@ def test_a_function_sees_one_rgb_image_after_the_other(paths):
         seen.append((image.mode, image.size))
         return resized(8)(image)
 
-    assert preprocessing_from(transform)(paths).shape == (2, 3, 8, 8)
+    assert preprocessing.preprocessing_from(transform)(paths).shape == (2, 3, 8, 8)
     assert seen == [("RGB", (30, 20)), ("RGB", (40, 50))]
 
 
 def test_functions_of_paths_are_known_by_name(paths):
     partial = functools.partial(load_preprocess_images, image_size=8)
-    assert preprocessing_from(partial) is partial
+    assert preprocessing.preprocessing_from(partial) is partial
 
 
 class Weights:
@@ -71,7 +66,7 @@ class Weights:
 
 
 def test_weights_bring_their_transforms(paths):
-    assert preprocessing_from(Weights())(paths).shape == (2, 3, 8, 8)
+    assert preprocessing.preprocessing_from(Weights())(paths).shape == (2, 3, 8, 8)
 
 
 class OfWeights:
@@ -96,10 +91,10 @@ class OfWeights:
 
 def test_our_loader_does_what_gives_the_same_pixels(paths):
     same, other = OfWeights(), OfWeights(1 + 1e-6)
-    reduced = of_each_picture(same)
+    reduced = preprocessing.of_each_picture(same)
     assert (reduced.func, reduced.keywords["short_side"]) == (load_preprocess_images, 20)
-    np.testing.assert_array_equal(reduced(paths), EachPicture(same)(paths))
-    assert isinstance(of_each_picture(other), EachPicture)
+    np.testing.assert_array_equal(reduced(paths), preprocessing.EachPicture(same)(paths))
+    assert isinstance(preprocessing.of_each_picture(other), preprocessing.EachPicture)
 
 
 def test_image_processors_get_all_images_at_once(paths):
@@ -107,13 +102,13 @@ def test_image_processors_get_all_images_at_once(paths):
         assert [image.mode for image in images] == ["RGB", "RGB"]
         return {"pixel_values": [resized(8)(image) for image in images]}
 
-    assert ImageProcessor(processor)(paths).shape == (2, 3, 8, 8)
+    assert preprocessing.ImageProcessor(processor)(paths).shape == (2, 3, 8, 8)
 
 
-@pytest.mark.parametrize("wrong", [3, object(), EachPicture])
+@pytest.mark.parametrize("wrong", [3, object(), preprocessing.EachPicture])
 def test_what_is_no_preprocessing(wrong):
     with pytest.raises(ConfigurationError, match="expected a name"):
-        preprocessing_from(wrong)
+        preprocessing.preprocessing_from(wrong)
 
 
 @pytest.mark.parametrize(
@@ -127,11 +122,13 @@ def test_what_is_no_preprocessing(wrong):
 )
 def test_what_a_function_returns_is_checked(paths, transform, message):
     with pytest.raises(ConfigurationError, match=message):
-        preprocessing_from(transform)(paths)
+        preprocessing.preprocessing_from(transform)(paths)
 
 
 def test_the_cache_tells_preprocessing_apart():
     made = [resized(8), resized(9), resized(8, gain=2), lambda image: resized(8)(image) + 1]
-    digests = [preprocessing_digest(preprocessing_from(each)) for each in ("imagenet-8", "imagenet-9", *made)]
+    digests = [
+        preprocessing_digest(preprocessing.preprocessing_from(each)) for each in ("imagenet-8", "imagenet-9", *made)
+    ]
     assert len(set(digests)) == len(digests)
-    assert digests[2] == preprocessing_digest(preprocessing_from(resized(8)))
+    assert digests[2] == preprocessing_digest(preprocessing.preprocessing_from(resized(8)))

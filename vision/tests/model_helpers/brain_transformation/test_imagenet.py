@@ -5,12 +5,7 @@ import re
 import pytest
 
 from brainscore_core.errors import UnknownIdentifierError
-from brainscore_vision.model_helpers.brain_transformation.imagenet import (
-    category_indices,
-    class_names,
-    known_categories,
-    synsets,
-)
+from brainscore_vision.model_helpers.brain_transformation import imagenet
 
 SIXTEEN = [
     "airplane", "bear", "bicycle", "bird", "boat", "bottle", "car", "cat",
@@ -19,10 +14,10 @@ SIXTEEN = [
 
 
 def test_there_are_1000_classes_in_the_order_of_their_wordnet_ids():
-    assert len(set(synsets())) == 1000
-    assert synsets() == sorted(synsets())  # the order in which networks are trained
-    assert all(re.fullmatch(r"n\d{8}", synset) for synset in synsets())
-    assert len(class_names()) == 1000
+    assert len(set(imagenet.synsets())) == 1000
+    assert imagenet.synsets() == sorted(imagenet.synsets())  # the order in which networks are trained
+    assert all(re.fullmatch(r"n\d{8}", synset) for synset in imagenet.synsets())
+    assert len(imagenet.class_names()) == 1000
 
 
 @pytest.mark.parametrize(
@@ -37,12 +32,12 @@ def test_there_are_1000_classes_in_the_order_of_their_wordnet_ids():
     ],
 )
 def test_known_classes(index, synset, name):
-    assert (synsets()[index], class_names()[index]) == (synset, name)
+    assert (imagenet.synsets()[index], imagenet.class_names()[index]) == (synset, name)
 
 
 def test_the_16_categories_have_the_published_members():
     # Geirhos et al. (2018) define them by these WordNet ids; dogs and birds are counted.
-    names = [[class_names()[index] for index in indices] for indices in category_indices(SIXTEEN)]
+    names = [[imagenet.class_names()[index] for index in indices] for indices in imagenet.category_indices(SIXTEEN)]
     members = dict(zip(SIXTEEN, names, strict=True))
     assert members["bear"] == ["brown bear", "American black bear", "ice bear", "sloth bear"]
     assert members["elephant"] == ["Indian elephant", "African elephant"]
@@ -54,21 +49,21 @@ def test_the_16_categories_have_the_published_members():
 
 
 def test_the_rest_completes_its_experiment():
-    rest = set(category_indices(["kato2026_others"])[0])
+    rest = set(imagenet.category_indices(["kato2026_others"])[0])
     named = {
         index
-        for label in known_categories()
+        for label in imagenet.known_categories()
         if label.startswith("kato2026_") and label != "kato2026_others"
-        for index in category_indices([label])[0]
+        for index in imagenet.category_indices([label])[0]
     }
     assert rest | named == set(range(1000))
     assert not rest & named
 
 
 def test_spelling_is_forgiving():
-    assert category_indices(["Sewing Machine"]) == category_indices(["sewingmachine"])
+    assert imagenet.category_indices(["Sewing Machine"]) == imagenet.category_indices(["sewingmachine"])
 
 
 def test_all_unknown_labels_are_in_one_message_with_near_names():
     with pytest.raises(UnknownIdentifierError, match=r"'elefant', 'unicorn'.*'elefant': 'elephant'"):
-        category_indices(["bear", "elefant", "unicorn"])
+        imagenet.category_indices(["bear", "elefant", "unicorn"])

@@ -6,12 +6,7 @@ import pytest
 
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.brain_transformation import ModelCommitment, neural
-from brainscore_vision.model_helpers.brain_transformation.mapping import (
-    LayerMap,
-    LayerMappedModel,
-    find_region_layer_map,
-)
+from brainscore_vision.model_helpers.brain_transformation import ModelCommitment, mapping, neural
 
 
 def get_activations(paths, layer_names):
@@ -32,7 +27,9 @@ def stimuli(write_stimuli):
 
 
 def test_a_region_is_its_layers(activations_model, stimuli):
-    model = LayerMappedModel("net", activations_model, {"V1": "early", "IT": ["middle", "late"]}, visual_degrees=8)
+    model = mapping.LayerMappedModel(
+        "net", activations_model, {"V1": "early", "IT": ["middle", "late"]}, visual_degrees=8
+    )
     model.start_recording("V1")
     activity = model.look_at(stimuli, number_of_trials=5)
     assert (activity["region"].values.tolist(), activity["layer"].values.tolist()) == (["V1"] * 3, ["early"] * 3)
@@ -44,7 +41,7 @@ def test_a_region_is_its_layers(activations_model, stimuli):
 
 
 def test_a_region_without_a_layer_is_an_error_that_teaches(activations_model, stimuli):
-    model = LayerMappedModel("net", activations_model, {"V1": "early"})
+    model = mapping.LayerMappedModel("net", activations_model, {"V1": "early"})
     with pytest.raises(KeyError) as caught:
         model.start_recording("V4")
     assert "no layer for region 'V4'; it has V1" in str(caught.value)
@@ -64,13 +61,13 @@ def test_a_region_without_a_layer_is_an_error_that_teaches(activations_model, st
 
 
 def test_the_nearest_region_is_named(activations_model):
-    model = LayerMappedModel("net", activations_model, {"early_visual": "early"})
+    model = mapping.LayerMappedModel("net", activations_model, {"early_visual": "early"})
     with pytest.raises(UnknownIdentifierError, match="Did you mean 'early_visual'"):
         model.start_recording("early_visuel")
 
 
 def test_two_recorded_regions_cannot_claim_one_layer(activations_model, stimuli):
-    model = LayerMappedModel("net", activations_model, {"V4": ["early", "middle"], "IT": ["middle", "late"]})
+    model = mapping.LayerMappedModel("net", activations_model, {"V4": ["early", "middle"], "IT": ["middle", "late"]})
     model.recorded_regions = ["V4", "IT"]
     with pytest.raises(AssertionError, match=r"'middle' of model 'net' is claimed by two regions.*'V4' and 'IT'"):
         model.look_at(stimuli)
@@ -80,7 +77,7 @@ def test_two_recorded_regions_cannot_claim_one_layer(activations_model, stimuli)
 
 def test_the_map_of_a_model_is_its_own_and_may_be_changed(activations_model):
     given = {"IT": "late"}
-    model = LayerMappedModel("net", activations_model, given)
+    model = mapping.LayerMappedModel("net", activations_model, given)
     model.region_layer_map["IT"] = "middle"
     assert given == {"IT": "late"}
     model.region_layer_map = {"V1": "early"}
@@ -88,7 +85,7 @@ def test_the_map_of_a_model_is_its_own_and_may_be_changed(activations_model):
 
 
 def test_origins_belong_to_layers():
-    layers = LayerMap({"V1": "early"}, {"V1": {"from": "file", "file": "net.json"}})
+    layers = mapping.LayerMap({"V1": "early"}, {"V1": {"from": "file", "file": "net.json"}})
     layers.commit("IT", "late", {"from": "selection"})
     assert [layers.origin(region)["from"] for region in ("V1", "IT", "V4")] == ["file", "selection", "explicit"]
     layers["IT"] = "middle"
@@ -96,7 +93,7 @@ def test_origins_belong_to_layers():
 
 
 def test_published_names():
-    assert neural.LayerMappedModel is LayerMappedModel
+    assert neural.LayerMappedModel is mapping.LayerMappedModel
 
 
 @pytest.fixture
@@ -120,7 +117,7 @@ def test_the_map_is_found_beside_the_plugin_when_it_is_needed(plugin, activation
     assert model.look_at(stimuli).shape == (2, 3)
     assert model.region_layer_map == {"V1": "early", "IT": ["middle", "late"]}
     assert model.region_layer_map.origin("IT") == {"from": "file", "file": "region_layer_map/net.json"}
-    assert find_region_layer_map("another-model") is None
+    assert mapping.find_region_layer_map("another-model") is None
 
 
 def test_an_explicit_map_comes_first(plugin, activations_model):
@@ -134,4 +131,4 @@ def test_an_explicit_map_comes_first(plugin, activations_model):
 def test_a_file_that_is_no_map_is_named(plugin, text):
     plugin(text)
     with pytest.raises(ConfigurationError, match=r"net\.json"):
-        find_region_layer_map("net")
+        mapping.find_region_layer_map("net")

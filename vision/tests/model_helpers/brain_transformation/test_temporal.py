@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision.model_helpers.brain_transformation import temporal
 from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMappedModel
-from brainscore_vision.model_helpers.brain_transformation.temporal import (
-    TemporalAligned,
-    align_bins,
-    assembly_time_align,
-    check_bins,
-    fix_timebin_naming,
-    in_time_bins,
-    repeat_in_time,
-)
 
 
 def static(values):
@@ -36,13 +28,13 @@ def static(values):
 
 
 def in_time(values, bins):
-    timed = repeat_in_time(static(values[..., 0]), bins)
+    timed = temporal.repeat_in_time(static(values[..., 0]), bins)
     timed.values[:] = values
     return timed
 
 
 def record(answer, bins):
-    return in_time_bins(answer, check_bins(bins))
+    return temporal.in_time_bins(answer, temporal.check_bins(bins))
 
 
 def test_static_activity_is_repeated_in_every_bin():
@@ -68,7 +60,7 @@ def test_a_single_bin_leaves_no_dimension():
 @pytest.mark.parametrize("bins", [[], [(70,)], [(170, 70)], [(70, 70)]])
 def test_bins_without_meaning_are_refused(bins):
     with pytest.raises(ValueError, match="time_bins"):
-        check_bins(bins)
+        temporal.check_bins(bins)
 
 
 edges = st.lists(st.integers(0, 60), min_size=2, max_size=7, unique=True).map(sorted)
@@ -84,25 +76,25 @@ def test_portions_equal_integration_over_milliseconds(points, data):
     end = data.draw(st.integers(start + 1, points[-1]))
     per_ms = np.concatenate([[value] * (stop - begin) for value, (begin, stop) in zip(values, source, strict=True)])
     expected = per_ms[start - points[0] : end - points[0]].mean()
-    np.testing.assert_allclose(align_bins(values[None], source, [(start, end)]), [[expected]], atol=1e-12)
+    np.testing.assert_allclose(temporal.align_bins(values[None], source, [(start, end)]), [[expected]], atol=1e-12)
 
 
 def test_the_middle_chooses_one_bin():
     values = np.array([[1.0, 2.0, 3.0]])
     bins = [(0, 10), (10, 20), (20, 30)]
-    np.testing.assert_array_equal(align_bins(values, bins, [(0, 30), (5, 35)], "center"), [[2, 3]])
+    np.testing.assert_array_equal(temporal.align_bins(values, bins, [(0, 30), (5, 35)], "center"), [[2, 3]])
     with pytest.raises(ValueError, match="centre"):
-        align_bins(values, bins, [(0, 30)], "centre")
+        temporal.align_bins(values, bins, [(0, 30)], "centre")
 
 
 def test_bins_that_are_not_touched_do_not_count():
-    assert align_bins(np.array([np.nan, 2.0]), [(0, 10), (10, 20)], [(10, 15)]).tolist() == [2.0]
+    assert temporal.align_bins(np.array([np.nan, 2.0]), [(0, 10), (10, 20)], [(10, 15)]).tolist() == [2.0]
 
 
 def test_assemblies_keep_labels_dims_and_dtype():
     timed = in_time(np.array([[[2.0, 4.0], [6.0, 8.0]]], dtype=np.float32), [(0, 10), (10, 20)])
     timed.attrs["note"] = "dropped"
-    aligned = assembly_time_align(timed.transpose("time_bin", ...), [(5, 15), (0, 10), (0, 20)])
+    aligned = temporal.assembly_time_align(timed.transpose("time_bin", ...), [(5, 15), (0, 10), (0, 20)])
     assert type(aligned) is NeuroidAssembly
     assert (aligned.dims, aligned.dtype) == (("time_bin", "presentation", "neuroid"), np.float32)
     np.testing.assert_allclose(aligned.values[:, 0], [[3, 7], [2, 6], [3, 7]])
@@ -115,7 +107,7 @@ def test_assemblies_keep_labels_dims_and_dtype():
 def test_bins_outside_of_the_recording_are_listed(target):
     timed = in_time(np.zeros((1, 1, 2)), [(0, 10), (20, 30)])
     with pytest.raises(AssemblyError, match="not fully covered") as caught:
-        assembly_time_align(timed, [(0, 10), target])
+        temporal.assembly_time_align(timed, [(0, 10), target])
     assert str(target) in str(caught.value)
     assert isinstance(caught.value, AssertionError)
 
@@ -131,7 +123,7 @@ def test_old_names_of_levels_are_replaced():
         },
         dims=["presentation", "neuroid", "time_bin"],
     )
-    new = fix_timebin_naming(old)
+    new = temporal.fix_timebin_naming(old)
     assert (new["time_bin_start"].values.tolist(), new["time_bin_end"].values.tolist()) == ([0, 10], [10, 20])
     assert "time_bin_level_0" not in new.coords
 
@@ -160,7 +152,7 @@ class Recorded:
 
 def test_a_model_of_regions_is_brought_into_time_bins():
     own = Recorded(static([[1.0, 2.0], [3.0, 4.0]]))
-    model = TemporalAligned(own)
+    model = temporal.TemporalAligned(own)
     assert (model.identifier, model.visual_degrees()) == ("own", 8)
     assert model.activations_model is own.activations_model
     model.start_recording("IT", time_bins=[(70, 90), (90, 110)])
@@ -173,7 +165,7 @@ def test_a_model_of_regions_is_brought_into_time_bins():
 
 
 def test_a_model_with_time_of_its_own_is_averaged():
-    model = TemporalAligned(Recorded(in_time(np.array([[[1.0, 3.0]]]), [(0, 50), (50, 100)])))
+    model = temporal.TemporalAligned(Recorded(in_time(np.array([[[1.0, 3.0]]]), [(0, 50), (50, 100)])))
     model.start_recording("IT", time_bins=[(25, 75)])
     assert model.look_at(None).values.tolist() == [[2.0]]
 
@@ -181,13 +173,13 @@ def test_a_model_with_time_of_its_own_is_averaged():
 def test_bins_without_meaning_change_nothing():
     own = Recorded(static([[1.0]]))
     with pytest.raises(ValueError, match="time_bins"):
-        TemporalAligned(own).start_recording("IT", [(170, 70)])
+        temporal.TemporalAligned(own).start_recording("IT", [(170, 70)])
     assert own.recorded is None
 
 
 def test_changes_of_the_map_reach_the_layers():
     own = LayerMappedModel("net", print, {"IT": "late"})
-    model = TemporalAligned(own)
+    model = temporal.TemporalAligned(own)
     model.region_layer_map["IT"] = "early"
     assert own.region_layer_map == {"IT": "early"}
     model.region_layer_map = {"V1": "late"}

@@ -2,14 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from brainscore_vision.metric_helpers.arrays.behavior import influence
 from brainscore_vision.metric_helpers.arrays.behavior.agreement import accuracy_closeness
-from brainscore_vision.metric_helpers.arrays.behavior.influence import (
-    closeness_influences,
-    kappa_influences,
-    leave_one_out_influences,
-    pair_influences,
-    subject_influences,
-)
 
 RNG = np.random.default_rng(0)
 
@@ -18,17 +12,17 @@ def test_kappa_moves_as_leaving_stimuli_out_says():
     one, two = RNG.random((2, 30)) < 0.7
     counted = np.arange(30) < 25
     without = np.array([cohen_kappa_score(*(np.delete(side[:25], i) for side in (one, two))) for i in range(25)])
-    influences = kappa_influences(one, two, counted)
+    influences = influence.kappa_influences(one, two, counted)
     np.testing.assert_allclose(influences[:25], 24 / 25 * (without.mean() - without), atol=1e-12)
     assert (influences[25:] == 0).all()
     assert influences.sum() == pytest.approx(0, abs=1e-12)
 
 
 def test_undefined_kappas_do_not_move():
-    assert (kappa_influences(np.ones(5), np.ones(5)) == 0).all()
-    assert (kappa_influences([True, False], [True, False], [False, False]) == 0).all()
+    assert (influence.kappa_influences(np.ones(5), np.ones(5)) == 0).all()
+    assert (influence.kappa_influences([True, False], [True, False], [False, False]) == 0).all()
     # Without the third, both are always right.
-    assert kappa_influences([True, True, False], [True, True, False])[2] == 0
+    assert influence.kappa_influences([True, True, False], [True, True, False])[2] == 0
 
 
 @pytest.mark.parametrize(("given", "wanted"), [(0.8, 0.6), (0.4, 0.6), (0.7, 0.3), (0.1, 0.3)])
@@ -42,19 +36,19 @@ def test_closeness_moves_as_a_small_weight_does(given, wanted):
 
     step = 1e-6
     moved = [(closeness(counted * (1 + step * row)) - closeness(counted)) / step for row in np.eye(12)]
-    np.testing.assert_allclose(closeness_influences(source, target, counted), moved, atol=1e-5)
-    assert (closeness_influences(source, target, np.zeros(12)) == 0).all()
+    np.testing.assert_allclose(influence.closeness_influences(source, target, counted), moved, atol=1e-5)
+    assert (influence.closeness_influences(source, target, np.zeros(12)) == 0).all()
 
 
 def test_a_mean_over_subjects_moves_with_them_and_with_stimuli():
     table = RNG.normal(size=(4, 6))  # the value of a subject is the mean of a row
     values = table.mean(axis=1)
     by_stimulus = (table - values[:, None]) / 6
-    influences = subject_influences(values, by_stimulus, np.ones(table.shape))
+    influences = influence.subject_influences(values, by_stimulus, np.ones(table.shape))
     np.testing.assert_allclose(influences, (table - table.mean()) / 24)
     np.testing.assert_allclose(influences.sum(axis=1), (values - values.mean()) / 4)
     unknown = np.append(values, np.nan)
-    longer = subject_influences(unknown, np.vstack([by_stimulus, np.ones(6)]), np.ones((5, 6)))
+    longer = influence.subject_influences(unknown, np.vstack([by_stimulus, np.ones(6)]), np.ones((5, 6)))
     np.testing.assert_allclose(longer, np.vstack([influences, np.zeros(6)]), atol=1e-15)
 
 
@@ -64,7 +58,7 @@ def test_a_mean_over_pairs_moves_as_leaving_subjects_or_stimuli_out_says():
     table = values.mean(axis=2)
     off = ~np.eye(5, dtype=bool)
     by_stimulus = np.stack([(values[s] - table[s][:, None])[off[s]].mean(axis=0) / 8 for s in range(5)])
-    influences = pair_influences(table, by_stimulus, np.ones((5, 8)))
+    influences = influence.pair_influences(table, by_stimulus, np.ones((5, 8)))
     assert influences.sum() == pytest.approx(0, abs=1e-12)
     stimuli = (values[off].mean(axis=0) - table[off].mean()) / 8
     np.testing.assert_allclose(influences.sum(axis=0), stimuli, atol=1e-12)
@@ -73,7 +67,7 @@ def test_a_mean_over_pairs_moves_as_leaving_subjects_or_stimuli_out_says():
 
 
 def test_a_single_pair_says_nothing():
-    assert np.isnan(pair_influences(np.ones((2, 2)), np.zeros((2, 3)), np.ones((2, 3)))).all()
+    assert np.isnan(influence.pair_influences(np.ones((2, 2)), np.zeros((2, 3)), np.ones((2, 3)))).all()
 
 
 def weighted_correlation(x, y, weight):
@@ -98,7 +92,7 @@ def test_correlations_between_subjects_move_as_the_weight_of_a_stimulus_of_a_sub
         return np.average(values, weights=(weight.sum(axis=1) / present.sum(axis=1)))
 
     step = 1e-6
-    influences = leave_one_out_influences(table, present, itself=itself)
+    influences = influence.leave_one_out_influences(table, present, itself=itself)
     for s, i in np.ndindex(table.shape):
         weight = np.ones(table.shape)
         weight[s, i] += step
@@ -107,4 +101,4 @@ def test_correlations_between_subjects_move_as_the_weight_of_a_stimulus_of_a_sub
 
 
 def test_constant_subjects_have_no_influence():
-    assert (leave_one_out_influences(np.ones((3, 5)), np.ones((3, 5))) == 0).all()
+    assert (influence.leave_one_out_influences(np.ones((3, 5)), np.ones((3, 5))) == 0).all()

@@ -7,28 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
-from brainscore_vision.metric_helpers.arrays.geometry.rdm import (
-    correlation_distances,
-    rdm_similarity,
-    rdm_similarity_draws,
-    rsa_bounds,
-    squared_distances,
-    upper_triangle,
-)
+from brainscore_vision.metric_helpers.arrays.geometry import rdm
 
 
 def test_distances_equal_scipy():
     responses = np.random.default_rng(0).normal(size=(15, 7)) + 4
-    distances = correlation_distances(responses)
-    np.testing.assert_allclose(upper_triangle(distances), pdist(responses, "correlation"), atol=1e-12)
+    distances = rdm.correlation_distances(responses)
+    np.testing.assert_allclose(rdm.upper_triangle(distances), pdist(responses, "correlation"), atol=1e-12)
     np.testing.assert_array_equal(np.diag(distances), 0)
     np.testing.assert_array_equal(distances, distances.T)
 
 
 def test_upper_triangle_by_hand():
-    assert upper_triangle([[0, 1, 2], [9, 0, 3], [9, 9, 0]]).tolist() == [1, 2, 3]
+    assert rdm.upper_triangle([[0, 1, 2], [9, 0, 3], [9, 9, 0]]).tolist() == [1, 2, 3]
     with pytest.raises(ValueError, match="square"):
-        upper_triangle(np.zeros((2, 3)))
+        rdm.upper_triangle(np.zeros((2, 3)))
 
 
 @settings(max_examples=30)
@@ -40,20 +33,20 @@ def test_ties_do_not_depend_on_rounding(seed, factor, shift):
     varies = (one.std(axis=1) > 0) & (two.std(axis=1) > 0)
     one, two = one[varies].astype(float), two[varies].astype(float)
     others = one[:, rng.permutation(8)] * factor + shift, two[:, rng.permutation(12)]
-    for distances in (correlation_distances, squared_distances):
+    for distances in (rdm.correlation_distances, rdm.squared_distances):
         first, second = ([distances(side) for side in sides] for sides in ((one, two), others))
-        assert rdm_similarity(*first) == pytest.approx(rdm_similarity(*second), abs=1e-12)
+        assert rdm.rdm_similarity(*first) == pytest.approx(rdm.rdm_similarity(*second), abs=1e-12)
         draws = [rng.integers(len(one), size=len(one))]
-        of_draws = [rdm_similarity_draws(*each, draws)[0] for each in (first, second)]
+        of_draws = [rdm.rdm_similarity_draws(*each, draws)[0] for each in (first, second)]
         assert of_draws[0] == pytest.approx(of_draws[1], abs=1e-12)
-        bounds = [rsa_bounds([upper_triangle(each) for each in some]) for some in (first, second)]
+        bounds = [rdm.rsa_bounds([rdm.upper_triangle(each) for each in some]) for some in (first, second)]
         np.testing.assert_allclose(bounds[0], bounds[1], atol=1e-12)
 
 
 def test_constant_patterns_are_undefined():
     responses = np.random.default_rng(0).normal(size=(4, 5))
     responses[2] = 0.3
-    undefined = np.isnan(correlation_distances(responses))
+    undefined = np.isnan(rdm.correlation_distances(responses))
     assert undefined[2].all()
     assert undefined[:, 2].all()
     assert undefined.sum() == 7
@@ -61,7 +54,7 @@ def test_constant_patterns_are_undefined():
 
 def test_different_numbers_of_stimuli_are_refused():
     with pytest.raises(ValueError, match="4 and 3"):
-        rdm_similarity(np.zeros((4, 4)), np.zeros((3, 3)))
+        rdm.rdm_similarity(np.zeros((4, 4)), np.zeros((3, 3)))
 
 
 @settings(max_examples=30)
@@ -69,18 +62,18 @@ def test_different_numbers_of_stimuli_are_refused():
 def test_invariances(seed):
     rng = np.random.default_rng(seed)
     responses = rng.normal(size=(10, 6))
-    distances = correlation_distances(responses)
+    distances = rdm.correlation_distances(responses)
     assert ((distances >= 0) & (distances <= 2)).all()
     patterns_scaled = responses * rng.uniform(0.1, 10, size=(10, 1)) + rng.normal(size=(10, 1))
-    np.testing.assert_allclose(correlation_distances(patterns_scaled), distances, atol=1e-10)
-    np.testing.assert_allclose(correlation_distances(responses[:, rng.permutation(6)]), distances, atol=1e-10)
-    np.testing.assert_allclose(correlation_distances(np.hstack([responses, responses])), distances, atol=1e-10)
+    np.testing.assert_allclose(rdm.correlation_distances(patterns_scaled), distances, atol=1e-10)
+    np.testing.assert_allclose(rdm.correlation_distances(responses[:, rng.permutation(6)]), distances, atol=1e-10)
+    np.testing.assert_allclose(rdm.correlation_distances(np.hstack([responses, responses])), distances, atol=1e-10)
     order = rng.permutation(10)
-    np.testing.assert_allclose(correlation_distances(responses[order]), distances[np.ix_(order, order)], atol=1e-10)
-    other = correlation_distances(rng.normal(size=(10, 6)))
-    permuted = rdm_similarity(distances[np.ix_(order, order)], other[np.ix_(order, order)])
-    assert permuted == pytest.approx(rdm_similarity(distances, other), abs=1e-12)
-    assert rdm_similarity(distances, distances) == pytest.approx(1.0)
+    np.testing.assert_allclose(rdm.correlation_distances(responses[order]), distances[np.ix_(order, order)], atol=1e-10)
+    other = rdm.correlation_distances(rng.normal(size=(10, 6)))
+    permuted = rdm.rdm_similarity(distances[np.ix_(order, order)], other[np.ix_(order, order)])
+    assert permuted == pytest.approx(rdm.rdm_similarity(distances, other), abs=1e-12)
+    assert rdm.rdm_similarity(distances, distances) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -90,9 +83,9 @@ def test_labels_leave_pairs_out(ties):
     labels = np.array([0, 0, 1, 2, 2, 2, 3, 4, 5, 6])
     pairs = [(i, j) for i in range(10) for j in range(i + 1, 10) if labels[i] != labels[j]]
     expected = scipy.stats.spearmanr([one[pair] for pair in pairs], [two[pair] for pair in pairs])[0]
-    assert rdm_similarity(one, two, labels=labels) == pytest.approx(expected, abs=1e-12)
+    assert rdm.rdm_similarity(one, two, labels=labels) == pytest.approx(expected, abs=1e-12)
     with pytest.raises(ValueError, match="10 stimuli, got 9"):
-        rdm_similarity(one, two, labels=labels[:9])
+        rdm.rdm_similarity(one, two, labels=labels[:9])
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -100,8 +93,8 @@ def test_draws_equal_drawn_matrices_without_copies(ties):
     rng = np.random.default_rng(2)
     one, two = (squareform(rng.integers(0, 9, size=66) if ties else rng.random(66)) for _ in range(2))
     draws = [*rng.integers(0, 12, size=(20, 12)), np.arange(7), [3, 1, 2]]
-    expected = [rdm_similarity(one[np.ix_(d, d)], two[np.ix_(d, d)], labels=d) for d in draws]
-    np.testing.assert_allclose(rdm_similarity_draws(one, two, draws), expected, atol=1e-12)
+    expected = [rdm.rdm_similarity(one[np.ix_(d, d)], two[np.ix_(d, d)], labels=d) for d in draws]
+    np.testing.assert_allclose(rdm.rdm_similarity_draws(one, two, draws), expected, atol=1e-12)
 
 
 def test_copies_would_raise_the_similarity():
@@ -109,36 +102,36 @@ def test_copies_would_raise_the_similarity():
     rng = np.random.default_rng(3)
     one, two = (squareform(rng.random(435)) for _ in range(2))
     draws = rng.integers(0, 30, size=(200, 30))
-    naive = [rdm_similarity(one[np.ix_(d, d)], two[np.ix_(d, d)]) for d in draws]
-    whole = rdm_similarity(one, two)
+    naive = [rdm.rdm_similarity(one[np.ix_(d, d)], two[np.ix_(d, d)]) for d in draws]
+    whole = rdm.rdm_similarity(one, two)
     assert np.mean(naive) - whole > 0.05
-    assert abs(rdm_similarity_draws(one, two, draws).mean() - whole) < 0.02
+    assert abs(rdm.rdm_similarity_draws(one, two, draws).mean() - whole) < 0.02
 
 
 def test_draws_of_undefined_or_too_few_stimuli_are_nan():
     rng = np.random.default_rng(4)
     one, two = (squareform(rng.random(10)) for _ in range(2))
     one[2] = one[:, 2] = np.nan
-    values = rdm_similarity_draws(one, two, [[0, 1, 3, 4], [0, 1, 2, 3], [1, 1, 1], [0, 1], [0, 0, 1, 1]])
+    values = rdm.rdm_similarity_draws(one, two, [[0, 1, 3, 4], [0, 1, 2, 3], [1, 1, 1], [0, 1], [0, 0, 1, 1]])
     assert np.isfinite(values).tolist() == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_too_few_stimuli_are_nan(n):
     square = squareform(np.arange(1, n)) if n > 1 else np.zeros((1, 1))
-    assert np.isnan(rdm_similarity(square, square))
+    assert np.isnan(rdm.rdm_similarity(square, square))
 
 
 def test_squared_distances_equal_scipy_also_far_from_zero():
     responses = np.random.default_rng(0).normal(size=(9, 4))
     expected = squareform(pdist(responses, "sqeuclidean")) / 4
-    np.testing.assert_allclose(squared_distances(responses), expected, atol=1e-12)
-    np.testing.assert_allclose(squared_distances(responses + 1e6), expected, atol=1e-8)
+    np.testing.assert_allclose(rdm.squared_distances(responses), expected, atol=1e-12)
+    np.testing.assert_allclose(rdm.squared_distances(responses + 1e6), expected, atol=1e-8)
 
 
 def test_bounds_by_hand():
     """Two subjects with the orders 1 2 3 and 1 3 2: mean ranks 1 2.5 2.5."""
-    upper, lower = rsa_bounds([[1.0, 2.0, 3.0], [10.0, 30.0, 20.0]])
+    upper, lower = rdm.rsa_bounds([[1.0, 2.0, 3.0], [10.0, 30.0, 20.0]])
     np.testing.assert_allclose(upper, np.sqrt(3) / 2)
     np.testing.assert_allclose(lower, 0.5)
 
@@ -152,13 +145,13 @@ def test_no_model_exceeds_the_upper_bound(seed):
         np.mean([scipy.stats.spearmanr(order, subject)[0] for subject in subjects])
         for order in itertools.permutations(range(5))
     )
-    assert rsa_bounds(subjects)[0].mean() >= best - 1e-12
+    assert rdm.rsa_bounds(subjects)[0].mean() >= best - 1e-12
 
 
 def test_published_bound_can_be_exceeded():
     """One subject with large dissimilarities decides their mean; the order of the other two is the better model."""
     subjects = np.array([[9.0, 3.0, 2.0, 0.0], [0.0, 0.1, 0.2, 0.3], [0.0, 0.1, 0.2, 0.3]])
-    np.testing.assert_allclose(rsa_bounds(subjects, compat=True)[0], [1, -1, -1])
-    np.testing.assert_allclose(rsa_bounds(subjects)[0], [-1, 1, 1])
+    np.testing.assert_allclose(rdm.rsa_bounds(subjects, compat=True)[0], [1, -1, -1])
+    np.testing.assert_allclose(rdm.rsa_bounds(subjects)[0], [-1, 1, 1])
     with pytest.raises(ValueError, match="two subjects"):
-        rsa_bounds(subjects[:1])
+        rdm.rsa_bounds(subjects[:1])

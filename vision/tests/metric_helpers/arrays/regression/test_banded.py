@@ -9,12 +9,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut, ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression.banded import (
-    band_weights,
-    banded_fit,
-    banded_predict_splits,
-    variance_by_band,
-)
+from brainscore_vision.metric_helpers.arrays.regression import banded
 from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import ridge_cv_predict_splits
 
 HIMALAYA = Path(__file__).parents[2] / "fixtures" / "himalaya_banded.py"
@@ -56,7 +51,7 @@ def by_scikit_learn(x, bands, y, train, test):
 @pytest.mark.parametrize("sizes", [(20, 6), (5, 6)])
 def test_equals_ridge_regression_of_scaled_features(sizes):
     x, bands, y = data(30, sizes)
-    found = banded_predict_splits(x, bands, y, splits(30), weights=WEIGHTS, alphas=ALPHAS)
+    found = banded.banded_predict_splits(x, bands, y, splits(30), weights=WEIGHTS, alphas=ALPHAS)
     for prediction, (train, test) in zip(found, splits(30), strict=True):
         np.testing.assert_allclose(prediction.total, by_scikit_learn(x, bands, y, train, test), atol=1e-8)
 
@@ -66,10 +61,10 @@ def test_equals_himalaya():
     x, bands, y = module.data()
     stored = json.loads(module.STORED.read_text())
     split = [(np.arange(45), np.arange(45, 60))]
-    (found,) = banded_predict_splits(x, bands, y, split, weights=module.WEIGHTS, alphas=module.ALPHAS)
+    (found,) = banded.banded_predict_splits(x, bands, y, split, weights=module.WEIGHTS, alphas=module.ALPHAS)
     np.testing.assert_allclose(found.alpha, stored["alpha"])
     np.testing.assert_allclose(found.total, stored["prediction"], atol=1e-10)
-    np.testing.assert_allclose(variance_by_band(found.parts, y[45:]), stored["variance_by_band"], atol=1e-10)
+    np.testing.assert_allclose(banded.variance_by_band(found.parts, y[45:]), stored["variance_by_band"], atol=1e-10)
     assert len(np.unique(found.weights, axis=1).T) > 3
 
 
@@ -77,7 +72,7 @@ def test_a_single_band_is_ridge_regression_with_a_penalty_for_each_neuroid():
     x, _, y = data()
     (train, test), *_ = splits()
     size = ((x[train] - x[train].mean(axis=0)) ** 2).sum() / len(train)
-    (found,) = banded_predict_splits(x, np.zeros(26, int), y, [(train, test)], alphas=ALPHAS)
+    (found,) = banded.banded_predict_splits(x, np.zeros(26, int), y, [(train, test)], alphas=ALPHAS)
     (expected,) = ridge_cv_predict_splits(x, y, [(train, test)], ALPHAS * size, alpha_per_target=True)
     np.testing.assert_allclose(found.total, expected, atol=1e-9)
 
@@ -86,7 +81,9 @@ def test_unit_and_origin_of_a_band_do_not_matter():
     x, bands, y = data()
     changed = x * np.where(bands == 0, 1e-6, 1e5) + 7
     for one, other in zip(
-        banded_predict_splits(x, bands, y, splits()), banded_predict_splits(changed, bands, y, splits()), strict=True
+        banded.banded_predict_splits(x, bands, y, splits()),
+        banded.banded_predict_splits(changed, bands, y, splits()),
+        strict=True,
     ):
         np.testing.assert_allclose(one.total, other.total, atol=1e-6)
 
@@ -96,8 +93,8 @@ def test_features_of_a_band_may_lie_anywhere_and_come_in_blocks():
     order = np.random.default_rng(0).permutation(26)
     blocks = ColumnBlocks(lambda: (x[:, order][:, i : i + 4] for i in range(0, 26, 4)), x.shape)
     for one, other in zip(
-        banded_predict_splits(x, bands, y, splits()),
-        banded_predict_splits(blocks, bands[order], y, splits()),
+        banded.banded_predict_splits(x, bands, y, splits()),
+        banded.banded_predict_splits(blocks, bands[order], y, splits()),
         strict=True,
     ):
         np.testing.assert_allclose(one.total, other.total, atol=1e-8)
@@ -106,8 +103,8 @@ def test_features_of_a_band_may_lie_anywhere_and_come_in_blocks():
 def test_fit_and_splits_agree():
     x, bands, y = data()
     (train, test), *_ = splits()
-    (expected,) = banded_predict_splits(x, bands, y, [(train, test)])
-    fitted, weights, alpha = banded_fit(x[train], bands, y[train])
+    (expected,) = banded.banded_predict_splits(x, bands, y, [(train, test)])
+    fitted, weights, alpha = banded.banded_fit(x[train], bands, y[train])
     np.testing.assert_allclose(fitted.predict(x[test]), expected.total, atol=1e-8)
     np.testing.assert_array_equal(weights, expected.weights)
     np.testing.assert_array_equal(alpha, expected.alpha)
@@ -116,28 +113,28 @@ def test_fit_and_splits_agree():
 def test_a_band_that_does_not_vary_adds_nothing():
     x, bands, y = data()
     x[:, bands == 1] = 2.0
-    for prediction in banded_predict_splits(x, bands, y, splits()):
+    for prediction in banded.banded_predict_splits(x, bands, y, splits()):
         np.testing.assert_array_equal(prediction.parts[1], 0.0)
         assert np.isfinite(prediction.total).all()
 
 
 def test_candidates():
-    weights = band_weights(3, 4)
+    weights = banded.band_weights(3, 4)
     assert weights.shape == (8, 3)
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     np.testing.assert_allclose(weights[:4], [[1 / 3] * 3, *np.eye(3)])
-    np.testing.assert_array_equal(weights, band_weights(3, 4))
-    assert not np.array_equal(weights[4:], band_weights(3, 4, seed=1)[4:])
-    assert band_weights(1, 4).tolist() == [[1.0]]
+    np.testing.assert_array_equal(weights, banded.band_weights(3, 4))
+    assert not np.array_equal(weights[4:], banded.band_weights(3, 4, seed=1)[4:])
+    assert banded.band_weights(1, 4).tolist() == [[1.0]]
 
 
 def test_wrong_arguments_are_told():
     x, bands, y = data()
     for wrong in (bands[:5], np.where(bands == 1, 2, 0)):
         with pytest.raises(ValueError, match="belongs to a band"):
-            banded_predict_splits(x, wrong, y, splits())
+            banded.banded_predict_splits(x, wrong, y, splits())
     for wrong in (-WEIGHTS, WEIGHTS[:, :1], WEIGHTS[:0]):
         with pytest.raises(ValueError, match="Candidates for the weights of 2 bands"):
-            banded_predict_splits(x, bands, y, splits(), weights=wrong)
+            banded.banded_predict_splits(x, bands, y, splits(), weights=wrong)
     with pytest.raises(ValueError, match="penalties"):
-        banded_predict_splits(x, bands, y, splits(), alphas=[0.0])
+        banded.banded_predict_splits(x, bands, y, splits(), alphas=[0.0])

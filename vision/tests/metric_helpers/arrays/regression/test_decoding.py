@@ -7,12 +7,7 @@ from scipy.optimize import brentq
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from brainscore_vision.metric_helpers.arrays.regression.decoding import (
-    PENALTY,
-    briefly_decoded_probabilities,
-    decoded_probabilities,
-    solution_times,
-)
+from brainscore_vision.metric_helpers.arrays.regression import decoding
 
 
 def data(bins=3, n=40, m=15, p=6, classes=3, seed=0):
@@ -34,18 +29,18 @@ def by_scikit_learn(train, labels, test, penalty):
     return np.array(result)
 
 
-@pytest.mark.parametrize("penalty", [PENALTY, 0.01])
+@pytest.mark.parametrize("penalty", [decoding.PENALTY, 0.01])
 @pytest.mark.parametrize(("p", "classes"), [(6, 3), (1, 4), (200, 5)])
 def test_decoder_equals_scikit_learn(p, classes, penalty):
     train, labels, test = data(p=p, classes=classes)
-    decoded = decoded_probabilities(train, labels, test, classes, penalty)
+    decoded = decoding.decoded_probabilities(train, labels, test, classes, penalty)
     np.testing.assert_allclose(decoded, by_scikit_learn(train, labels, test, penalty), atol=2e-6)
     np.testing.assert_allclose(decoded.sum(axis=2), 1)
 
 
 def test_bins_do_not_depend_on_each_other():
     train, labels, test = data(bins=4)
-    for decode in (decoded_probabilities, briefly_decoded_probabilities):
+    for decode in (decoding.decoded_probabilities, decoding.briefly_decoded_probabilities):
         together = decode(train, labels, test, 3)
         alone = np.concatenate([decode(train[[i]], labels, test[[i]], 3) for i in range(4)])
         np.testing.assert_allclose(together, alone, atol=1e-6)
@@ -55,21 +50,21 @@ def test_bins_do_not_depend_on_each_other():
 @given(seed=st.integers(0, 1000))
 def test_shift_and_scale_of_neuroids_and_order_of_stimuli_do_not_matter(seed):
     train, labels, test = data(seed=seed)
-    base = decoded_probabilities(train, labels, test, 3)
+    base = decoding.decoded_probabilities(train, labels, test, 3)
     rng = np.random.default_rng(seed)
     scale, shift, order = rng.uniform(0.1, 9, size=6), rng.normal(size=6), rng.permutation(40)
-    moved = decoded_probabilities((train * scale + shift)[:, order], labels[order], test * scale + shift, 3)
+    moved = decoding.decoded_probabilities((train * scale + shift)[:, order], labels[order], test * scale + shift, 3)
     np.testing.assert_allclose(moved, base, atol=1e-6)
 
 
 def test_constant_neuroids_and_absent_classes():
     train, labels, test = data()
     constant = [np.concatenate([part, np.full((*part.shape[:2], 1), 0.1)], axis=2) for part in (train, test)]
-    for decode in (decoded_probabilities, briefly_decoded_probabilities):
+    for decode in (decoding.decoded_probabilities, decoding.briefly_decoded_probabilities):
         assert np.isfinite(decode(constant[0], labels, constant[1], 3)).all()
-    same = decoded_probabilities(constant[0], labels, constant[1], 3)
-    np.testing.assert_allclose(same, decoded_probabilities(train, labels, test, 3), atol=1e-6)
-    absent = decoded_probabilities(train, labels, test, 4)
+    same = decoding.decoded_probabilities(constant[0], labels, constant[1], 3)
+    np.testing.assert_allclose(same, decoding.decoded_probabilities(train, labels, test, 3), atol=1e-6)
+    absent = decoding.decoded_probabilities(train, labels, test, 4)
     assert absent.shape == (3, 15, 4)
     assert (absent[..., 3] < absent.max(axis=2)).all()
 
@@ -78,24 +73,24 @@ def test_equal_stimuli_do_not_break_the_dual_solution():
     train, labels, test = data(p=300, n=20)
     train[:, 10:] = train[:, :10]
     labels[10:] = labels[:10]
-    decoded = decoded_probabilities(train, labels, test, 3)
-    np.testing.assert_allclose(decoded, by_scikit_learn(train, labels, test, PENALTY), atol=1e-5)
+    decoded = decoding.decoded_probabilities(train, labels, test, 3)
+    np.testing.assert_allclose(decoded, by_scikit_learn(train, labels, test, decoding.PENALTY), atol=1e-5)
 
 
 def test_brief_training_approaches_the_minimum_and_repeats():
     train, labels, test = data(p=400, n=60)
-    minimum = decoded_probabilities(train, labels, test, 3)
-    brief = briefly_decoded_probabilities(train, labels, test, 3)
+    minimum = decoding.decoded_probabilities(train, labels, test, 3)
+    brief = decoding.briefly_decoded_probabilities(train, labels, test, 3)
     assert np.mean(brief.argmax(axis=2) == minimum.argmax(axis=2)) > 0.8
-    assert brief.tobytes() == briefly_decoded_probabilities(train, labels, test, 3).tobytes()
-    assert not np.allclose(brief, briefly_decoded_probabilities(train, labels, test, 3, seed=1))
+    assert brief.tobytes() == decoding.briefly_decoded_probabilities(train, labels, test, 3).tobytes()
+    assert not np.allclose(brief, decoding.briefly_decoded_probabilities(train, labels, test, 3, seed=1))
 
 
 def test_brief_training_ends_when_nothing_is_left_to_learn():
     rng = np.random.default_rng(0)
     labels = np.arange(64) % 2
     easy = (2.0 * labels[:, None] - 1) * np.ones((64, 40_000)) + 0.01 * rng.normal(size=(64, 40_000))
-    decoded = briefly_decoded_probabilities(easy[None], labels, easy[None, :4], 2)
+    decoded = decoding.briefly_decoded_probabilities(easy[None], labels, easy[None, :4], 2)
     # Cross-entropy below 1e-4 ends training; the penalty would else have pulled weights back by then.
     assert -np.log(decoded[0, np.arange(4), labels[:4]]).mean() < 1e-4
 
@@ -105,8 +100,8 @@ def test_solution_times_by_hand():
     # b: reached at once; c: never; d: between the best bin before, the first, and the third; e: NaN is below, and no
     # bin to interpolate with; f: two equal bins before, the earlier counts.
     expected = [85.0, 70.0, np.nan, 80.0, 80.0, 86.0]
-    np.testing.assert_allclose(solution_times(accuracy, [70, 80, 90], [1.0] * 6), expected)
-    assert np.isnan(solution_times([[1.0]], [70], [np.nan])).all()
+    np.testing.assert_allclose(decoding.solution_times(accuracy, [70, 80, 90], [1.0] * 6), expected)
+    assert np.isnan(decoding.solution_times([[1.0]], [70], [np.nan])).all()
 
 
 @settings(max_examples=30)
@@ -116,7 +111,7 @@ def test_solution_times_by_root_finding(seed, bins):
     times = np.cumsum(rng.uniform(5, 20, size=bins))
     accuracy, threshold = rng.normal(size=(bins, 7)), rng.normal(size=7)
     for column, (values, goal, found) in enumerate(
-        zip(accuracy.T, threshold, solution_times(accuracy, times, threshold), strict=True)
+        zip(accuracy.T, threshold, decoding.solution_times(accuracy, times, threshold), strict=True)
     ):
         hits = np.flatnonzero(values >= goal)
         if not len(hits):

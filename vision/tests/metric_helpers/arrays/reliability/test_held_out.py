@@ -2,12 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
-from brainscore_vision.metric_helpers.arrays.reliability.held_out import (
-    pooled_correlation,
-    r2_er,
-    signal_products,
-    within_folds,
-)
+from brainscore_vision.metric_helpers.arrays.reliability import held_out
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import distinct_halves
 from brainscore_vision.metric_helpers.regression.estimators import LeastSquares
 
@@ -26,7 +21,7 @@ def made(seed=0):
 
 def test_one_fold_is_pearsons_correlation():
     f, y, _ = made()
-    r, _ = pooled_correlation(f, y, [np.arange(N)])
+    r, _ = held_out.pooled_correlation(f, y, [np.arange(N)])
     np.testing.assert_allclose(r, pearson_columns(f, y), atol=1e-14)
 
 
@@ -36,8 +31,8 @@ def test_folds_are_the_groups_of_a_partial_correlation():
     for number, fold in enumerate(folds):
         dummies[fold, number] = 1
     left = [values - dummies @ np.linalg.lstsq(dummies, values, rcond=None)[0] for values in (f, y)]
-    np.testing.assert_allclose(within_folds(f, folds), left[0], atol=1e-13)
-    np.testing.assert_allclose(pooled_correlation(f, y, folds)[0], pearson_columns(*left), atol=1e-13)
+    np.testing.assert_allclose(held_out.within_folds(f, folds), left[0], atol=1e-13)
+    np.testing.assert_allclose(held_out.pooled_correlation(f, y, folds)[0], pearson_columns(*left), atol=1e-13)
 
 
 @pytest.mark.slow
@@ -53,8 +48,8 @@ def test_pooling_without_the_folds_means_is_biased_and_products_within_folds_are
         for fold, part in zip(folds, LeastSquares().predict_splits(x, y, splits), strict=True):
             predicted[fold] = part
         plain.append(pearson_columns(predicted, y)[0])
-        within.append(pooled_correlation(predicted, y, folds)[0][0])
-        products.append((within_folds(predicted, folds) * y).sum())
+        within.append(held_out.pooled_correlation(predicted, y, folds)[0][0])
+        products.append((held_out.within_folds(predicted, folds) * y).sum())
     assert abs(np.mean(products)) < 2 * np.std(products) / np.sqrt(200)
     assert np.mean(plain) < np.mean(within) - 0.05
     assert np.mean(within) < -0.05  # products are smaller where they are positive: their ratio is not unbiased
@@ -72,14 +67,14 @@ def test_influence_is_the_derivative_by_the_weight_of_a_stimulus(of):
     def value(chosen):
         one = [np.arange(len(chosen))]
         if of == "correlation":
-            return pooled_correlation(f[chosen], y[chosen], one)[0][0]
-        total, _ = r2_er(f[chosen], y[chosen], noise[chosen], one)
+            return held_out.pooled_correlation(f[chosen], y[chosen], one)[0][0]
+        total, _ = held_out.r2_er(f[chosen], y[chosen], noise[chosen], one)
         return total.explained[0] / total.signal[0]
 
     if of == "correlation":
-        influence = pooled_correlation(f, y, whole)[1][:, 0]
+        influence = held_out.pooled_correlation(f, y, whole)[1][:, 0]
     else:
-        total, parts = r2_er(f, y, noise, whole)
+        total, parts = held_out.r2_er(f, y, noise, whole)
         share = total.explained[0] / total.signal[0]
         influence = (parts.explained - share * parts.signal)[:, 0] / total.signal[0]
     moved = [value(np.append(np.arange(400), again)) - value(np.arange(400)) for again in range(50)]
@@ -89,8 +84,8 @@ def test_influence_is_the_derivative_by_the_weight_of_a_stimulus(of):
 def test_constant_predictions_have_no_correlation():
     _, y, folds = made()
     constant = np.full((N, Q), 0.1)
-    assert np.isnan(pooled_correlation(constant, y, folds)[0]).all()
-    assert np.isnan(r2_er(constant, y, np.zeros((N, Q)), folds)[0].explained).all()
+    assert np.isnan(held_out.pooled_correlation(constant, y, folds)[0]).all()
+    assert np.isnan(held_out.r2_er(constant, y, np.zeros((N, Q)), folds)[0].explained).all()
 
 
 def published_r2_er(predicted, trials):
@@ -106,7 +101,7 @@ def test_equals_the_published_formula_for_equal_noise():
     rng = np.random.default_rng(0)
     trials = rng.normal(size=(4, N, Q)) + (signal := rng.normal(size=(N, Q)))
     noise = np.broadcast_to(trials.var(axis=0, ddof=1).mean(axis=0) / 4, (N, Q))
-    total, _ = r2_er(signal, trials.mean(axis=0), noise, [np.arange(N)])
+    total, _ = held_out.r2_er(signal, trials.mean(axis=0), noise, [np.arange(N)])
     expected = [published_r2_er(signal[:, j], trials[:, :, j]) for j in range(Q)]
     np.testing.assert_allclose(total.explained / total.signal, expected, rtol=1e-12)
 
@@ -116,14 +111,14 @@ def test_r2_er_is_unbiased_where_the_squared_correlation_is_not():
     rng = np.random.default_rng(0)
     signal, other = rng.normal(size=(2, 50, 1))
     folds = folds_of(50, 5)
-    true = pooled_correlation(signal + other, signal, folds)[0][0] ** 2
+    true = held_out.pooled_correlation(signal + other, signal, folds)[0][0] ** 2
     found, plain = [], []
     for _ in range(400):
         spread = 0.5 + rng.random(size=(50, 1))
         means = signal + spread * rng.normal(size=(50, 1))
-        total, _ = r2_er(signal + other, means, spread**2, folds)
+        total, _ = held_out.r2_er(signal + other, means, spread**2, folds)
         found.append([total.explained[0], total.signal[0]])
-        plain.append(pooled_correlation(signal + other, means, folds)[0][0] ** 2)
+        plain.append(held_out.pooled_correlation(signal + other, means, folds)[0][0] ** 2)
     explained, whole = np.mean(found, axis=0)
     assert explained / whole == pytest.approx(true, abs=0.03)
     assert np.mean(plain) < true - 0.1
@@ -141,8 +136,8 @@ def test_no_noise_meets_itself_in_the_products():
         predictions, responses = (
             [mean + 2 * rng.normal(size=(N, 1)) for _ in range(2)] for mean in (systematic, signal)
         )
-        sums.append([part.sum() for part in signal_products(tuple(predictions), tuple(responses), folds)])
-    s, g = within_folds(signal, folds), within_folds(systematic, folds)
+        sums.append([part.sum() for part in held_out.signal_products(tuple(predictions), tuple(responses), folds)])
+    s, g = held_out.within_folds(signal, folds), held_out.within_folds(systematic, folds)
     expected = [(s**2).sum() - ((s - g) ** 2).sum(), (s**2).sum()]
     np.testing.assert_allclose(np.mean(sums, axis=0), expected, atol=3.5 * np.std(sums, axis=0).max() / np.sqrt(3000))
 

@@ -3,20 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brainscore_core.errors import (
-    AssemblyError,
-    ConfigurationError,
-    LayerNotFoundError,
-    MissingStimulusError,
-    StimulusError,
-)
-from brainscore_vision.model_helpers.activations.temporal.core import (
-    ActivationsExtractor,
-    BlockInferencer,
-    CausalInferencer,
-    Inferencer,
-    TemporalInferencer,
-)
+from brainscore_core import errors
+from brainscore_vision.model_helpers.activations.temporal import core
 from brainscore_vision.model_helpers.activations.temporal.inputs import Image, Video
 
 FORMATS = {"conv": "CTHW", "tokens": "TK", "fc": "C"}
@@ -41,7 +29,7 @@ class Model:
         return {name: layer[name] for name in layers}
 
 
-class Named(TemporalInferencer):
+class Named(core.TemporalInferencer):
     """Show a picture for as long as the name of its file says: ``<anything>-<ms>.png``."""
 
     def load_video(self, path):
@@ -57,7 +45,7 @@ def stimuli(write_stimuli):
 def extractor(model=None, cls=Named, preprocessing=brightness, **options):
     model = model or Model()
     options = {"fps": 10, "layer_activation_format": FORMATS, "dtype": np.float32, **options}
-    return ActivationsExtractor(
+    return core.ActivationsExtractor(
         cls(model, preprocessing, **options), "net", model_digest=lambda: f"model {model.weight}"
     )
 
@@ -111,9 +99,9 @@ def other_brightness(clip):
         ("alignment", {"time_alignment": "estimate_layer_fps"}),
         ("axes", {"layer_activation_format": {"conv": "CTWH"}}),
         ("size", {"max_spatial_size": 1}),
-        ("inferencer", {"cls": CausalInferencer, "img_duration": 400}),
-        ("blocks", {"cls": BlockInferencer, "img_duration": 400, "num_frames": 2}),
-        ("duration", {"cls": TemporalInferencer, "img_duration": 300}),
+        ("inferencer", {"cls": core.CausalInferencer, "img_duration": 400}),
+        ("blocks", {"cls": core.BlockInferencer, "img_duration": 400, "num_frames": 2}),
+        ("duration", {"cls": core.TemporalInferencer, "img_duration": 300}),
     ],
 )
 def test_the_cache_knows_everything_that_changes_activations(stimuli, change, changes):
@@ -135,10 +123,10 @@ def test_the_length_of_the_longest_is_no_part_of_a_shorter_one_in_the_cache(stim
 
 
 def test_models_of_pictures_have_no_time(stimuli):
-    inferencer = Inferencer(
+    inferencer = core.Inferencer(
         lambda inputs, layers: {"map": np.stack(inputs)}, lambda image: image.to_numpy() / 10.0, {"map": "HWC"}, Image
     )
-    result = ActivationsExtractor(inferencer, "net")(stimuli, layers=["map"])
+    result = core.ActivationsExtractor(inferencer, "net")(stimuli, layers=["map"])
     assert result.dims == ("presentation", "neuroid")
     np.testing.assert_array_equal(result.values, np.repeat([[2.0], [1.0]], 12, axis=1))
 
@@ -148,7 +136,7 @@ def test_a_model_that_is_random_by_intent(stimuli):
         return {"fc": np.random.rand(len(inputs), 1)}  # noqa: NPY002 - such a model
 
     inferencer = Named(noisy, brightness, fps=10, layer_activation_format=FORMATS)
-    helper = ActivationsExtractor(inferencer, "net", stochastic=True)
+    helper = core.ActivationsExtractor(inferencer, "net", stochastic=True)
     result = helper(stimuli, layers=["fc"], number_of_trials=3)
     assert result["repetition"].values.tolist() == [0, 1, 2] * 2
     assert len(set(result.values[:, 0, 0].tolist())) == 6
@@ -156,20 +144,22 @@ def test_a_model_that_is_random_by_intent(stimuli):
 
 
 def test_what_is_wrong(stimuli):
-    with pytest.raises(ConfigurationError, match="takes videos"):
+    with pytest.raises(errors.ConfigurationError, match="takes videos"):
         extractor()(stimuli, layers=["fc"], require_variance=True)
-    with pytest.raises(LayerNotFoundError, match="has no layer 'logits'"):
+    with pytest.raises(errors.LayerNotFoundError, match="has no layer 'logits'"):
         extractor()(stimuli, layers=None)
-    with pytest.raises(StimulusError, match=r"a-250.png' lasts 250 ms and .*b-400.png' 400 ms"):
+    with pytest.raises(errors.StimulusError, match=r"a-250.png' lasts 250 ms and .*b-400.png' 400 ms"):
         extractor(time_alignment="ignore_time")(stimuli, layers=["conv"])
     stimuli.stimulus_paths["a-250"].unlink()
-    with pytest.raises(MissingStimulusError, match="a-250"):
+    with pytest.raises(errors.MissingStimulusError, match="a-250"):
         extractor()(stimuli, layers=["fc"])
 
 
 @pytest.mark.filterwarnings("error")
 def test_values_that_exceed_the_type_are_refused(stimuli):
-    with pytest.raises(AssemblyError, match=r"'fc' gave values that are not finite .* stimulus '.*b-400.png'.*65,504"):
+    with pytest.raises(
+        errors.AssemblyError, match=r"'fc' gave values that are not finite .* stimulus '.*b-400.png'.*65,504"
+    ):
         extractor(Model(1000.0), dtype=np.float16)(stimuli, layers=["fc"])
 
 

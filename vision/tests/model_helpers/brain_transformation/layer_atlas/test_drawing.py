@@ -6,34 +6,29 @@ import pytest
 from PIL import Image
 
 from brainscore_core.errors import ConfigurationError, RequirementsError
-from brainscore_vision.model_helpers.brain_transformation.layer_atlas import draw_atlas, save_atlas
-from brainscore_vision.model_helpers.brain_transformation.layer_atlas.records import (
-    LayerAtlas,
-    LayerScore,
-    RegionChoice,
-)
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas import draw_atlas, records, save_atlas
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def choice(region, **changes):
     scores = [
-        LayerScore(layer="conv1", score=0.2, error=0.02, interval=(0.16, 0.24)),
-        LayerScore(layer="conv2 & more", score=0.5, error=0.02, interval=(0.46, 0.54)),
-        LayerScore(layer="head", score=None, note="too few units"),
+        records.LayerScore(layer="conv1", score=0.2, error=0.02, interval=(0.16, 0.24)),
+        records.LayerScore(layer="conv2 & more", score=0.5, error=0.02, interval=(0.46, 0.54)),
+        records.LayerScore(layer="head", score=None, note="too few units"),
     ]
     given = {
         "benchmark": f"Some2026.{region}-pls", "simulated": False, "scores": scores, "layer": "conv2 & more",
         "runner_up": "conv1", "margin": 0.3, "margin_interval": (0.2, 0.4), "nested_score": 0.45, "fold_score": 0.47,
         "nested_error": 0.02, "n_folds": 5, "n_same": 5, "seed": 0,
     }  # fmt: skip
-    return RegionChoice(region=region, **{**given, **changes})
+    return records.RegionChoice(region=region, **{**given, **changes})
 
 
 @pytest.fixture
 def atlas():
     regions = [choice("V1"), choice("IT", simulated=True, margin_interval=(-0.1, 0.4))]
-    return LayerAtlas(model="some <net>", layers=["conv1", "conv2 & more", "head"], regions=regions)
+    return records.LayerAtlas(model="some <net>", layers=["conv1", "conv2 & more", "head"], regions=regions)
 
 
 def test_every_number_has_a_mark_at_its_place(atlas):
@@ -70,16 +65,16 @@ def test_the_png_is_a_picture_that_grows_with_layers_and_regions(atlas, tmp_path
     with Image.open(save_atlas(atlas, tmp_path / "small.PNG")) as small:
         sizes = small.size
     layers = [f"layer{index}" for index in range(30)]
-    scores = [LayerScore(layer=layer, score=0.5) for layer in layers]
+    scores = [records.LayerScore(layer=layer, score=0.5) for layer in layers]
     many = [choice(region, scores=scores, layer="layer3") for region in ("V1", "V2", "V4", "IT")]
-    large = LayerAtlas(model="large", layers=layers, regions=many)
+    large = records.LayerAtlas(model="large", layers=layers, regions=many)
     with Image.open(save_atlas(large, tmp_path / "large.png")) as picture:
         assert picture.size[0] > 1.5 * sizes[0]
         assert picture.size[1] > 2 * sizes[1]
 
 
 def test_without_a_nested_score_there_is_no_diamond(atlas):
-    alone = LayerAtlas(
+    alone = records.LayerAtlas(
         model="net",
         layers=atlas.layers,
         regions=[choice("V1", nested_score=None, margin_interval=None), choice("IT", runner_up=None)],
