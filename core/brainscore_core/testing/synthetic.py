@@ -19,6 +19,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 __all__ = [
+    "answers_of",
     "assembly_of",
     "make_behavioral_assembly",
     "make_images",
@@ -161,12 +162,36 @@ def assembly_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coo
         "region": ("neuroid", ["IT"] * n_neuroids),
         **coords,
     }
-    placed = {
+    dims = ["presentation", "neuroid", "time_bin"][: array.ndim]
+    return NeuroidAssembly(array, coords=_placed(entries), dims=dims)
+
+
+def answers_of(values: npt.ArrayLike, **coords: Any) -> BehavioralAssembly:  # coordinates hold anything
+    """Label answers computed by a test.
+
+    Parameters
+    ----------
+    values : array-like, shape (n_presentations,), (1, n_presentations) or (n_presentations, n_choices)
+        The last shape needs a coordinate ``choice``.
+    **coords
+        Coordinates as of `assembly_of`, which are all that there are.
+
+    Examples
+    --------
+    >>> answers_of([[0.2, 0.8]], stimulus_id=["a"], choice=("choice", ["cat", "dog"])).dims
+    ('presentation', 'choice')
+    """
+    array = np.asarray(values)
+    dims = ["choice", "presentation"] if array.ndim > 1 and "choice" not in coords else ["presentation", "choice"]
+    return BehavioralAssembly(array, coords=_placed(coords), dims=dims[: array.ndim])
+
+
+def _placed(entries: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {
         name: entry if isinstance(entry, tuple) else ("presentation", entry)
         for name, entry in entries.items()
         if entry is not None
     }
-    return NeuroidAssembly(array, coords=placed, dims=["presentation", "neuroid", "time_bin"][: array.ndim])
 
 
 def make_behavioral_assembly(

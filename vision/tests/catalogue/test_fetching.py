@@ -6,7 +6,7 @@ import pytest
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.command_line import NOT_AVAILABLE, WRONG_USAGE, run_app
 from brainscore_core.errors import DownloadError, UnknownIdentifierError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import benchmark_registry, load_dataset, load_stimulus_set
 from brainscore_vision.benchmark_helpers.neural.averaged import MultiSubjectNeuralBenchmark
 from brainscore_vision.catalogue.commands import app
@@ -122,8 +122,8 @@ def stand_in_images(stand_ins):
 
 
 def stand_in_people(stand_ins):
-    coords = {"stimulus_id": ("presentation", list("ab")), "task": ("presentation", ["control", "clutter_light"])}
-    stand_ins.data("Maniquet2024", BehavioralAssembly(np.ones(2), coords=coords, dims=["presentation"]))
+    answers = answers_of(np.ones(2), stimulus_id=list("ab"), task=["control", "clutter_light"])
+    stand_ins.data("Maniquet2024", answers)
 
 
 def test_sizes_first_then_the_files(stand_ins, capsys, monkeypatch):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_dataset, load_model
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 
@@ -38,10 +38,8 @@ def test_known_answers(stand_ins, name, known):
     stimuli.stimulus_paths = {each: folder / "stimuli" / f"{each}.png" for each in stimuli["stimulus_id"]}
     stimuli.identifier = identifier
     # `truth` comes with the stimuli: the loader joins their columns.
-    coords = {
-        column: ("presentation", trials[column].to_numpy()) for column in ("stimulus_id", "subject", "trial", "rt")
-    }
-    choices = BehavioralAssembly(trials["choice"].to_numpy(dtype=str), coords=coords, dims=["presentation"])
+    columns = {column: trials[column].to_numpy() for column in ("stimulus_id", "subject", "trial", "rt")}
+    choices = answers_of(trials["choice"].to_numpy(dtype=str), **columns)
     stand_ins.data(identifier, choices, stimuli)
 
     assembly = load_dataset(identifier)

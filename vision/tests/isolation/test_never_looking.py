@@ -16,7 +16,7 @@ import pytest
 
 import brainscore_vision
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, load_metric
 from brainscore_vision.benchmark_helpers.behaviour import choices, odd_one_out
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
@@ -58,17 +58,16 @@ def trials(stimuli):
     rows, truth, other = rows[apart], truth[apart], other[apart]
     right = generator.random(len(rows)) < np.repeat(generator.uniform(0.5, 1, N), 1)[rows]
     choice = np.where(right, truth, other)
-    columns = {"stimulus_id": stimuli["stimulus_id"].to_numpy()[rows], "truth": truth, "sample_obj": truth,
-               "dist_obj": other, "choice": choice}  # fmt: skip
-    coords = {name: ("presentation", values) for name, values in columns.items()}
-    return BehavioralAssembly(choice, coords=coords, dims=["presentation"], attrs={"stimulus_set": stimuli})
+    ids = stimuli["stimulus_id"].to_numpy()[rows]
+    trials = answers_of(choice, stimulus_id=ids, truth=truth, sample_obj=truth, dist_obj=other, choice=choice)
+    return trials.assign_attrs(stimulus_set=stimuli)
 
 
 def triplets(stimuli):
     """People take the third, as in the published file."""
     ids = np.array([np.random.default_rng(seed).permutation(stimuli["stimulus_id"])[:3] for seed in range(600)])
-    coords = {f"image_{place + 1}": ("presentation", ids[:, place]) for place in range(3)}
-    return BehavioralAssembly(ids[:, 2], coords=coords, dims=["presentation"], attrs={"stimulus_set": stimuli})
+    trials = answers_of(ids[:, 2], **{f"image_{place + 1}": ids[:, place] for place in range(3)})
+    return trials.assign_attrs(stimulus_set=stimuli)
 
 
 def people(stimuli):

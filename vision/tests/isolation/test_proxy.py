@@ -17,8 +17,9 @@ from PIL import Image
 from brainscore_core import errors
 from brainscore_core.benchmarks import score_benchmark
 from brainscore_core.scoring.isolation.wire import Connection, Message
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.isolation import protocol
@@ -111,18 +112,12 @@ class _Labels(BrainModel):
 
     def look_at(self, stimuli, number_of_trials=1, require_variance=False):
         shown = type(stimuli)(stimuli.loc[stimuli.index.repeat(number_of_trials)])
-        columns = {name: ("presentation", shown[name].to_numpy()) for name in shown}
-        columns["repetition"] = ("presentation", np.tile(np.arange(number_of_trials), len(stimuli)))
+        columns = {name: shown[name].to_numpy() for name in shown}
+        columns["repetition"] = np.tile(np.arange(number_of_trials), len(stimuli))
         chosen = self.labels[np.arange(len(shown)) % len(self.labels)]
-        answer = BehavioralAssembly(
-            [chosen], coords={**columns, "label": ("presentation", chosen)}, dims=["choice", "presentation"]
-        )
-        answer.attrs["probabilities"] = BehavioralAssembly(
-            np.full((len(shown), len(self.labels)), 1 / len(self.labels)),
-            coords={**columns, "choice": ("choice", self.labels)},
-            dims=["presentation", "choice"],
-        )
-        return answer
+        even = np.full((len(shown), len(self.labels)), 1 / len(self.labels))
+        probabilities = answers_of(even, **columns, choice=("choice", self.labels))
+        return answers_of([chosen], **columns, label=chosen).assign_attrs(probabilities=probabilities)
 
 
 @pytest.mark.parametrize("labels", [["dog", "cat"], np.array(["dog", "cat", "tree"])], ids=["list", "array"])

@@ -12,14 +12,14 @@ from PIL import Image
 from brainscore_core.errors import AssemblyError, UnknownIdentifierError
 from brainscore_core.supported_data_standards.brainio import s3
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import data_registry, load_dataset, load_stimulus_set, stimulus_set_registry
 from brainscore_vision.testing.stand_ins import draw_stimuli, of_stimuli, recordings, shuffled, standing_in
 
 
 def choices_for(stimuli):
-    coords = {"stimulus_id": stimuli["stimulus_id"], "subject": ["a", "b"] * 4}
-    on_presentation = {name: ("presentation", values) for name, values in coords.items()}
-    return BehavioralAssembly(["cat"] * 8, on_presentation, ["presentation"], attrs={"stimulus_set": stimuli})
+    choices = answers_of(["cat"] * 8, stimulus_id=stimuli["stimulus_id"], subject=["a", "b"] * 4)
+    return choices.assign_attrs(stimulus_set=stimuli)
 
 
 def test_pictures_are_the_same_for_the_same_arguments(tmp_path):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark
 from brainscore_vision.testing.people import KnownAnswers
 from brainscore_vision.testing.random_model import RandomModel
@@ -30,13 +31,10 @@ def stand_in(stand_ins):
         stimuli = draw_stimuli(f"Baker2022_{orientation}_distortion", len(rows), columns=columns, size_px=10)
         chance = np.array([SHARES[kind] for kind in kinds])
         right = np.random.default_rng(3).random((N_SUBJECTS, len(rows))) < chance
-        coords = {
-            "stimulus_id": ("presentation", np.tile(stimuli["stimulus_id"], N_SUBJECTS)),
-            "truth": ("presentation", np.tile(animals, N_SUBJECTS)),
-            "subject": ("presentation", np.repeat(np.arange(1, N_SUBJECTS + 1), len(rows))),
-            "correct": ("presentation", right.ravel().astype(int)),
-        }
-        assembly = BehavioralAssembly(right.ravel().astype(int), coords=coords, dims=["presentation"])
+        answers = right.ravel().astype(int)
+        ids, truth = (np.tile(column, N_SUBJECTS) for column in (stimuli["stimulus_id"], animals))
+        people = np.repeat(np.arange(1, N_SUBJECTS + 1), len(rows))
+        assembly = answers_of(answers, stimulus_id=ids, truth=truth, subject=people, correct=answers)
         stand_ins.data(f"Baker2022_{orientation}_distortion", assembly, stimuli)
         by_type = {kind: right[:, np.array(kinds) == kind].mean() for kind in types}
         made[orientation] = stimuli, by_type

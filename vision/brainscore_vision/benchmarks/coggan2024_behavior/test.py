@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.testing.coarse_pixels import coarse_pixels
 from brainscore_vision.testing.people import KnownAnswers
@@ -36,9 +36,8 @@ def stand_in(stand_ins):
     named = np.where(
         stimuli["human_accuracy"] == 1, stimuli["object_class"], np.roll(CLASSES, 1)[stimuli.index % 4]
     ).astype(str)
-    coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "trial": ("presentation", stimuli.index)}
-    assembly = BehavioralAssembly(named, coords=coords, dims=["presentation"])
-    stand_ins.data("Coggan2024_behavior", assembly, stimuli)
+    people = answers_of(named, stimulus_id=stimuli["stimulus_id"], trial=stimuli.index)
+    stand_ins.data("Coggan2024_behavior", people, stimuli)
     labels = {"image_label": CLASSES * 5, "object_class": CLASSES * 5}
     fitting = draw_stimuli("Coggan2024_behavior_fitting", 20, columns=labels, size_px=8, seed=1)
     stand_ins.stimuli("Coggan2024_behavior_fitting", fitting)
@@ -102,8 +101,8 @@ def test_accuracies_by_hand_and_what_is_missing():
         ("b", "x", "k", 0.5, 0), ("b", "y", "k", 0.5, 1),
     ]  # fmt: skip
     names = ("subject", "occluder_type", "occluder_color", "visibility", "right")
-    coords = {name: ("presentation", list(column)) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-    assembly = BehavioralAssembly(np.zeros(6), coords=coords, dims=["presentation"])
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    assembly = answers_of(np.zeros(6), **columns)
     subjects, shares = accuracies(assembly, assembly["right"].values)
     assert subjects.tolist() == ["a", "b"]
     assert shares.tolist() == [[0.5, 1], [0, 1]]

@@ -3,6 +3,7 @@ import pytest
 
 from brainscore_core.errors import AssemblyError, UnknownIdentifierError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.testing.coarse_pixels import coarse_pixels
@@ -81,17 +82,16 @@ def stand_in(stand_ins, experiment):
     share, lapse_rate = shares_of(stimuli)[rows], EXPERIMENTS[experiment].lapse_rate
     right = generator.random(len(rows)) < (1 - lapse_rate) * share + lapse_rate / 2
     is_odd = stimuli["image_number"].to_numpy()[rows] % 2 == 0
-    coords = {
-        "stimulus_id": stimuli["stimulus_id"].to_numpy()[rows],
-        "participant_id": np.repeat([f"p{number:02d}" for number in range(N_SUBJECTS)], 48 * N_ROUNDS),
-        "distractor_nums": n_distractors(stimuli["image_number"])[rows].astype(str),
-        "trial_type": np.full(len(rows), "normal"),
-        "keypress_response": np.where(is_odd == right, "f", "j"),
-        "target_present": is_odd,
-        "correct": right,
-    }
-    coords = {name: ("presentation", values) for name, values in coords.items()}
-    people = BehavioralAssembly(right.astype(int), coords=coords, dims=["presentation"])
+    people = answers_of(
+        right.astype(int),
+        stimulus_id=stimuli["stimulus_id"].to_numpy()[rows],
+        participant_id=np.repeat([f"p{number:02d}" for number in range(N_SUBJECTS)], 48 * N_ROUNDS),
+        distractor_nums=n_distractors(stimuli["image_number"])[rows].astype(str),
+        trial_type=np.full(len(rows), "normal"),
+        keypress_response=np.where(is_odd == right, "f", "j"),
+        target_present=is_odd,
+        correct=right,
+    )
     stand_ins.data(f"Ferguson2024_{experiment}", people, stimuli)
     return stimuli
 

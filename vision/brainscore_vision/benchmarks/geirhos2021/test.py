@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, stimulus_set_registry
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.testing.people import draw_choices
@@ -50,14 +51,8 @@ class AlwaysCat(BrainModel):
         self.task, self.labels = task, fitting_stimuli
 
     def look_at(self, stimuli, number_of_trials=1):
-        from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-
-        ids = stimuli["stimulus_id"].to_numpy()
-        return BehavioralAssembly(
-            [["cat"] * len(ids)],
-            coords={"stimulus_id": ("presentation", ids), "trial": ("presentation", range(len(ids)))},
-            dims=["choice", "presentation"],
-        )
+        n = len(stimuli)
+        return answers_of([["cat"] * n], stimulus_id=stimuli["stimulus_id"].to_numpy(), trial=range(n))
 
 
 @pytest.mark.parametrize(

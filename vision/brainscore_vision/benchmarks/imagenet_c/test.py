@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, load_stimulus_set
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.testing.stand_ins import draw_stimuli
@@ -39,8 +39,7 @@ def stimuli(module_stand_ins):
 
 
 def observer(stimuli, answers):
-    coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "label": ("presentation", answers)}
-    return PrecomputedFeatures(BehavioralAssembly([answers], coords=coords, dims=["choice", "presentation"]), 8)
+    return PrecomputedFeatures(answers_of([answers], stimulus_id=stimuli["stimulus_id"], label=answers), 8)
 
 
 def test_every_corruption_weighs_alike(stimuli):

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, PropertyAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, load_metric
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.testing.random_model import RandomModel
@@ -88,9 +89,8 @@ class Observer(BrainModel):
         chance = 0.5 + 0.46 * norm.cdf((offset - threshold) / (threshold / 3) + norm.ppf(0.25 / 0.46))
         right = np.random.default_rng(0).random(len(chance)) < chance
         left = (side == "left") == right
-        coords = {"stimulus_id": ("presentation", ids), "choice": ("choice", ["left", "right"])}
         shares = np.stack([np.where(left, 0.8, 0.2), np.where(left, 0.2, 0.8)], axis=1)
-        return BehavioralAssembly(shares, coords=coords, dims=["presentation", "choice"])
+        return answers_of(shares, stimulus_id=ids, choice=("choice", ["left", "right"]))
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.testing.stand_ins import draw_stimuli
@@ -67,15 +67,14 @@ def stand_in(stand_ins):
     stand_ins.stimuli("Maniquet2024-test", test)
     truth, task = generator.integers(len(OBJECTS), size=N_TRIALS), generator.integers(len(names), size=N_TRIALS)
     answer = drawn_answers(truth, task, generator)
-    columns = {
-        "stimulus_id": [f"shown{number}" for number in range(N_TRIALS)],
-        "image_label": OBJECTS[truth],
-        "prediction": OBJECTS[answer],
-        "task": names[task],
-        "subject_id": generator.integers(20, size=N_TRIALS),
-    }
-    coords = {name: ("presentation", values) for name, values in columns.items()}
-    people = BehavioralAssembly((truth == answer).astype(float), coords=coords, dims=["presentation"])
+    people = answers_of(
+        (truth == answer).astype(float),
+        stimulus_id=[f"shown{number}" for number in range(N_TRIALS)],
+        image_label=OBJECTS[truth],
+        prediction=OBJECTS[answer],
+        task=names[task],
+        subject_id=generator.integers(20, size=N_TRIALS),
+    )
     stand_ins.data("Maniquet2024", people)
     return test
 
@@ -91,10 +90,8 @@ class Answering(PrecomputedFeatures):
     def __init__(self, stimuli, answers, visual_degrees=8):
         probabilities = np.full((len(answers), len(OBJECTS)), 0.1)
         probabilities[np.arange(len(answers)), answers] = 0.6
-        coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "choice": ("choice", OBJECTS)}
-        coords["n"] = "presentation", range(len(answers))
-        dims = ["presentation", "choice"]
-        super().__init__(BehavioralAssembly(probabilities, coords=coords, dims=dims), visual_degrees)
+        coords = {"stimulus_id": stimuli["stimulus_id"], "choice": ("choice", OBJECTS), "n": range(len(answers))}
+        super().__init__(answers_of(probabilities, **coords), visual_degrees)
 
     def start_task(self, task, fitting_stimuli):
         self.task, self.learned_from = task, fitting_stimuli

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.benchmark_helpers.test_helper import NumberOfTrialsTests, VisualDegreesTests
 from brainscore_vision.benchmarks.rajalingham2018 import DicarloRajalingham2018I2n
@@ -38,8 +38,7 @@ def trials_of(stimuli, probabilities, n_each=24, seed=0):
     chosen = np.where(rng.random(len(rows)) < other / (own + other), OBJECTS[columns], truth[rows])
     columns = {"stimulus_id": stimuli["stimulus_id"].to_numpy()[rows], "sample_obj": truth[rows], "truth": truth[rows],
                "dist_obj": OBJECTS[columns], "choice": chosen}  # fmt: skip
-    coords = {name: ("presentation", values) for name, values in columns.items()}
-    return BehavioralAssembly(chosen, coords=coords, dims=["presentation"], attrs={"stimulus_set": stimuli})
+    return answers_of(chosen, **columns).assign_attrs(stimulus_set=stimuli)
 
 
 class Believer(BrainModel):
@@ -62,11 +61,7 @@ class Believer(BrainModel):
         assert number_of_trials == 2
         self.shown.append(set(stimuli["stimulus_id"]))
         ids = stimuli["stimulus_id"].to_numpy()
-        return BehavioralAssembly(
-            [self.probabilities[each] for each in ids],
-            coords={"stimulus_id": ("presentation", ids), "choice": ("choice", OBJECTS)},
-            dims=["presentation", "choice"],
-        )
+        return answers_of([self.probabilities[each] for each in ids], stimulus_id=ids, choice=("choice", OBJECTS))
 
 
 def stand_in(stand_ins):

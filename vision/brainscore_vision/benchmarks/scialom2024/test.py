@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.testing.stand_ins import draw_stimuli
@@ -41,9 +41,9 @@ def stand_in(stand_ins, name):
         "condition": shown,
         "percentage_elements": np.asarray(columns["percentage_elements"]).astype(str),
     }
-    coords = {key: ("presentation", np.tile(values, N_SUBJECTS)) for key, values in each.items()}
-    coords["subject"] = "presentation", np.repeat([f"s{number:02d}" for number in range(N_SUBJECTS)], N_STIMULI)
-    assembly = BehavioralAssembly(np.concatenate(given), coords=coords, dims=["presentation"])
+    coords = {name: np.tile(values, N_SUBJECTS) for name, values in each.items()}
+    people = np.repeat([f"s{number:02d}" for number in range(N_SUBJECTS)], N_STIMULI)
+    assembly = answers_of(np.concatenate(given), subject=people, **coords)
     stand_ins.data(f"Scialom2024_{name}", assembly, stimuli)
     return stimuli, difficulty
 
@@ -54,11 +54,8 @@ def difficulties(module_stand_ins):
 
 
 def namer(stimuli, labels):
-    coords = {
-        "stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy()),
-        "truth": ("presentation", stimuli["truth"].to_numpy()),
-    }
-    return PrecomputedFeatures(BehavioralAssembly([labels], coords=coords, dims=["choice", "presentation"]), 8)
+    columns = {name: stimuli[name].to_numpy() for name in ("stimulus_id", "truth")}
+    return PrecomputedFeatures(answers_of([labels], **columns), 8)
 
 
 def brain(stimuli, difficulty, seed):

@@ -2,16 +2,12 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 
 
-def choices(labels, ids="1234", dims=("presentation",)):
-    return BehavioralAssembly(
-        labels,
-        coords={"stimulus_id": ("presentation", list(ids)), "trial": ("presentation", np.arange(len(ids)))},
-        dims=dims,
-    )
+def choices(labels, ids="1234"):
+    return answers_of(labels, stimulus_id=list(ids), trial=np.arange(len(ids)))
 
 
 def test_by_hand():
@@ -25,8 +21,7 @@ def test_by_hand():
 
 
 def test_choice_dimension_of_length_one_is_fine():
-    source = choices([list("abcd")], dims=("choice", "presentation"))
-    assert load_metric("accuracy")(source, choices(list("abdd"))) == pytest.approx(0.75)
+    assert load_metric("accuracy")(choices([list("abcd")]), choices(list("abdd"))) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("container", [list, tuple, np.array])

@@ -3,21 +3,15 @@ import pytest
 from scipy.stats import sem
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
-
-
-def trials(values, **coords):
-    return BehavioralAssembly(
-        values, coords={name: ("presentation", entries) for name, entries in coords.items()}, dims=["presentation"]
-    )
 
 
 def people():
     """Three people, right about 5, 3 and 9 of 9 stimuli."""
     answers = ["dog cat chair cat dog dog dog dog chair", "cat cat chair cat dog cat chair cat cat"]
     answers.append(" ".join(["dog cat chair"] * 3))
-    return trials(
+    return answers_of(
         np.array(" ".join(answers).split()),
         stimulus_id=np.tile([f"s{i}" for i in range(9)], 3),
         truth=np.resize(["dog", "cat", "chair"], 27),
@@ -89,4 +83,4 @@ def test_mismatches_raise():
     with pytest.raises(AssemblyError, match="two subjects"):
         metric.ceiling(only("A"))
     with pytest.raises(AssemblyError, match="'subject'"):
-        metric(only("A"), trials(list("ab"), stimulus_id=list("12"), truth=list("ab")))
+        metric(only("A"), answers_of(list("ab"), stimulus_id=list("12"), truth=list("ab")))

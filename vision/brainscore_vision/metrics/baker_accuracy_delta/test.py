@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 
 TYPES = ["w", "f"]
@@ -10,13 +10,11 @@ CEILINGS = [(0, 0.9441089133826565, 0.9413347445584921), (1, 0.9685157421289353,
 
 
 def source_of(labels, types, animals):
-    coords = {"image_type": ("presentation", types), "animal": ("presentation", animals)}
-    return BehavioralAssembly([labels], coords=coords, dims=["choice", "presentation"])
+    return answers_of([labels], image_type=types, animal=animals)
 
 
 def target_of(right, subjects, types):
-    coords = {"subject": ("presentation", subjects), "image_type": ("presentation", types)}
-    return BehavioralAssembly(right, coords=coords, dims=["presentation"])
+    return answers_of(right, subject=subjects, image_type=types)
 
 
 def experiment(seed=0, n_subjects=9, n_animals=5, n_images=40):

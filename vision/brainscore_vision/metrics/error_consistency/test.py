@@ -4,14 +4,8 @@ from scipy.stats import sem
 from sklearn.metrics import cohen_kappa_score
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
-
-
-def trials(values, **coords):
-    return BehavioralAssembly(
-        values, coords={name: ("presentation", entries) for name, entries in coords.items()}, dims=["presentation"]
-    )
 
 
 def experiment(n=60, subjects=4, conditions=None, seed=0):
@@ -25,7 +19,7 @@ def experiment(n=60, subjects=4, conditions=None, seed=0):
 
     answers = [answer() for _ in range(subjects)]
     extra = {} if conditions is None else {"condition": np.array([f"c{i % conditions}" for i in range(n)])}
-    people = trials(
+    people = answers_of(
         np.concatenate(answers),
         stimulus_id=np.tile(ids, subjects),
         truth=np.tile(truth, subjects),
@@ -33,7 +27,12 @@ def experiment(n=60, subjects=4, conditions=None, seed=0):
         **{name: np.tile(values, subjects) for name, values in extra.items()},
     )
     model = answer()
-    return trials(model, stimulus_id=ids, truth=truth, **extra), people, model == truth, [a == truth for a in answers]
+    return (
+        answers_of(model, stimulus_id=ids, truth=truth, **extra),
+        people,
+        model == truth,
+        [a == truth for a in answers],
+    )
 
 
 def test_equals_scikit_learn():
@@ -50,7 +49,7 @@ def test_equals_scikit_learn():
 
 def test_compat_gives_the_published_aggregate():
     source, target, model, people = experiment(conditions=2)
-    contrary = trials(
+    contrary = answers_of(
         np.where(model, "na", source["truth"].values),
         **{n: source[n].values for n in ("stimulus_id", "truth", "condition")},
     )
@@ -70,7 +69,7 @@ def test_one_person_has_no_error_and_two_have_none_for_their_ceiling():
 def test_error_is_that_of_new_people_and_new_stimuli():
     """Two people who agree with the model equally well: what is uncertain is which stimuli there are."""
     source, target, model, people = experiment(subjects=2)
-    same = trials(
+    same = answers_of(
         np.tile(target.values[:60], 2), **{name: target[name].values for name in ("stimulus_id", "truth", "subject")}
     )
     kappa = cohen_kappa_score(model, people[0])
@@ -96,14 +95,10 @@ def test_order_choice_coordinate_and_choice_dimension_do_not_matter():
     rng = np.random.default_rng(0)
     shuffled = target.isel(presentation=rng.permutation(240))
     coords = {name: shuffled[name].values for name in ("stimulus_id", "truth", "subject")}
-    numeric = trials(np.zeros(240), choice=shuffled.values, **coords)
+    numeric = answers_of(np.zeros(240), choice=shuffled.values, **coords)
     assert float(metric(source.isel(presentation=rng.permutation(60)), shuffled)) == pytest.approx(base)
     assert float(metric(source, numeric)) == pytest.approx(base)
-    square = BehavioralAssembly(
-        source.values[None],
-        coords={name: ("presentation", source[name].values) for name in ("stimulus_id", "truth")},
-        dims=["choice", "presentation"],
-    )
+    square = answers_of(source.values[None], **{name: source[name].values for name in ("stimulus_id", "truth")})
     assert float(metric(square, target)) == pytest.approx(base)
 
 
@@ -119,13 +114,13 @@ def test_people_who_saw_a_part_are_compared_on_it():
 
 def test_undefined_kappas_are_left_out_and_counted():
     ids, truth = [f"s{i}" for i in range(4)], np.array(["a", "a", "b", "b"])
-    target = trials(
+    target = answers_of(
         np.concatenate([truth, ["a", "a", "a", "b"]]),
         stimulus_id=ids * 2,
         truth=np.tile(truth, 2),
         subject=np.repeat(["perfect", "good"], 4),
     )
-    score = load_metric("error_consistency")(trials(truth, stimulus_id=ids, truth=truth), target)
+    score = load_metric("error_consistency")(answers_of(truth, stimulus_id=ids, truth=truth), target)
     assert score.attrs["n_undefined"] == 1
     assert float(score) == pytest.approx(0)  # a model without errors and a person with one
 
@@ -152,4 +147,4 @@ def test_mismatches_raise():
     with pytest.raises(AssemblyError, match="two subjects"):
         metric.ceiling(target.isel(presentation=slice(60)))
     with pytest.raises(AssemblyError, match="'truth'"):
-        metric(source, trials(target.values, **{n: target[n].values for n in ("stimulus_id", "subject")}))
+        metric(source, answers_of(target.values, **{n: target[n].values for n in ("stimulus_id", "subject")}))

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 from brainscore_vision.metrics.i1i2 import metric as plugin
 
@@ -36,19 +36,11 @@ def experiment(seed=0, n_images=12, n_objects=4, n_trials=4000):
 
 
 def probabilities(values, ids, objects):
-    coords = {
-        "stimulus_id": ("presentation", ids),
-        "position": ("presentation", np.arange(len(ids))),
-        "choice": ("choice", objects),
-    }
-    return BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
+    return answers_of(values, stimulus_id=ids, position=np.arange(len(ids)), choice=("choice", objects))
 
 
-def trials(chosen, ids, truth, distractor, names=("sample_obj", "dist_obj"), **coords):
-    columns = {"stimulus_id": ids, "truth": truth, names[0]: truth, names[1]: distractor, **coords}
-    return BehavioralAssembly(
-        chosen, coords={name: ("presentation", values) for name, values in columns.items()}, dims=["presentation"]
-    )
+def trials(chosen, ids, truth, distractor):
+    return answers_of(chosen, stimulus_id=ids, truth=truth, sample_obj=truth, dist_obj=distractor)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -208,10 +200,7 @@ def test_bad_input_raises():
     double = trials(target.values, columns["stimulus_id"], columns["truth"], columns["dist_obj"])
     with pytest.raises(AssemblyError, match="more than one true object"):
         metric(source, double)
-    lacking = BehavioralAssembly(
-        target.values, coords={"stimulus_id": ("presentation", columns["stimulus_id"])}, dims=["presentation"]
-    )
     with pytest.raises(AssemblyError, match="'sample_obj'"):
-        metric.ceiling(lacking)
+        metric.ceiling(answers_of(target.values, stimulus_id=columns["stimulus_id"]))
     with pytest.raises(ValueError, match="at least once"):
         load_metric("i1", repetitions=0)

@@ -1,20 +1,13 @@
 import numpy as np
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 
 
 def trials(answers, subjects, n):
-    return BehavioralAssembly(
-        answers,
-        coords={
-            "stimulus_id": ("presentation", np.resize([f"s{i}" for i in range(n)], len(answers))),
-            "truth": ("presentation", ["a"] * len(answers)),
-            "subject": ("presentation", subjects),
-        },
-        dims=["presentation"],
-    )
+    ids = np.resize([f"s{i}" for i in range(n)], len(answers))
+    return answers_of(answers, stimulus_id=ids, truth=["a"] * len(answers), subject=subjects)
 
 
 PEOPLE = trials([*"aabb", "", "NaN", *"aa"], ["x"] * 4 + ["y"] * 4, 4)

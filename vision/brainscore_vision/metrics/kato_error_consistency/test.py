@@ -2,14 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
-
-
-def trials(values, **coords):
-    return BehavioralAssembly(
-        values, coords={name: ("presentation", entries) for name, entries in coords.items()}, dims=["presentation"]
-    )
 
 
 def experiment():
@@ -20,8 +14,8 @@ def experiment():
     answers[rng.random(answers.shape) < 0.2] = "NaN"
     answers[0, 0] = ""
     ids = [f"s{i:02d}" for i in range(n)]
-    source = trials(answers[0], stimulus_id=ids, truth=truth, condition=["c"] * n)
-    target = trials(
+    source = answers_of(answers[0], stimulus_id=ids, truth=truth, condition=["c"] * n)
+    target = answers_of(
         answers[1:].ravel(),
         stimulus_id=np.tile(ids, subjects),
         truth=np.tile(truth, subjects),

@@ -4,20 +4,15 @@ import pytest
 from brainscore_core.benchmarks import ceil_score, explained_variance
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-from brainscore_core.testing.synthetic import assembly_of
+from brainscore_core.testing.synthetic import answers_of, assembly_of
 from brainscore_vision import load_ceiling
 
 
 def people(table, present=None):
     """Label a table, shape (n_subjects, n_stimuli), as one presentation for each entry."""
     subjects, stimuli = np.nonzero(np.ones(table.shape) if present is None else present)
-    coords = {
-        "stimulus_id": ("presentation", [f"s{number:04d}" for number in stimuli]),
-        "truth": ("presentation", ["yes"] * len(stimuli)),
-        "subject": ("presentation", [f"subject{number}" for number in subjects]),
-    }
-    return BehavioralAssembly(table[subjects, stimuli], coords=coords, dims=["presentation"])
+    ids, names = [f"s{number:04d}" for number in stimuli], [f"subject{number}" for number in subjects]
+    return answers_of(table[subjects, stimuli], stimulus_id=ids, truth=["yes"] * len(stimuli), subject=names)
 
 
 def simulated(seed=0, n_subjects=6, n_stimuli=4000, noise=1.5):

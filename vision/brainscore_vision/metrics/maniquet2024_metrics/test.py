@@ -4,7 +4,7 @@ from scipy.stats import pearsonr
 from sklearn.metrics import confusion_matrix
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 from brainscore_vision.metrics.maniquet2024_metrics.metric import condition_of_task
 
@@ -27,14 +27,14 @@ def model(seed=0, n=320):
     values = rng.normal(size=(n, 4))
     values[np.arange(n), truth] += np.linspace(2, 0.3, 8)[task]
     conditions = list(TASKS.values())
-    coords = {
-        "stimulus_id": ("presentation", [f"s{i}" for i in range(n)]),
-        "image_label": ("presentation", OBJECTS[truth]),
-        "manipulation": ("presentation", [conditions[i][0] for i in task]),
-        "manipulation_details": ("presentation", [conditions[i][1] for i in task]),
-        "choice": ("choice", OBJECTS),
-    }
-    return BehavioralAssembly(np.exp(values), coords=coords, dims=["presentation", "choice"])
+    return answers_of(
+        np.exp(values),
+        stimulus_id=[f"s{i}" for i in range(n)],
+        image_label=OBJECTS[truth],
+        manipulation=[conditions[i][0] for i in task],
+        manipulation_details=[conditions[i][1] for i in task],
+        choice=("choice", OBJECTS),
+    )
 
 
 def people(seed=0, n=2000, subjects=10):
@@ -42,18 +42,12 @@ def people(seed=0, n=2000, subjects=10):
     truth, task = rng.integers(4, size=n), rng.integers(8, size=n)
     right = rng.random(n) < np.linspace(0.95, 0.5, 8)[task]
     wrong = (truth + 1 + rng.choice(3, p=[0.6, 0.3, 0.1], size=n)) % 4
-    coords = {
-        "image_label": OBJECTS[truth],
-        "prediction": OBJECTS[np.where(right, truth, wrong)],
-        "task": np.array(list(TASKS))[task],
-        "subject_id": [f"p{i % subjects}" for i in range(n)],
-    }
-    return assemble(right.astype(float), coords)
-
-
-def assemble(values, coords):
-    return BehavioralAssembly(
-        values, coords={name: ("presentation", entries) for name, entries in coords.items()}, dims=["presentation"]
+    return answers_of(
+        right.astype(float),
+        image_label=OBJECTS[truth],
+        prediction=OBJECTS[np.where(right, truth, wrong)],
+        task=np.array(list(TASKS))[task],
+        subject_id=[f"p{i % subjects}" for i in range(n)],
     )
 
 
@@ -153,14 +147,8 @@ def test_halves_of_trials_by_hand():
     """Two trials of each task: one in each half."""
     tasks = list(TASKS)[:3]
     answers = {"control": "face face", "clutter_heavy": "car car", "clutter_light": "face car"}
-    target = assemble(
-        np.zeros(6),
-        {
-            "image_label": ["face"] * 6,
-            "prediction": " ".join(answers[task] for task in tasks).split(),
-            "task": np.repeat(tasks, 2),
-        },
-    )
+    chosen = " ".join(answers[task] for task in tasks).split()
+    target = answers_of(np.zeros(6), image_label=["face"] * 6, prediction=chosen, task=np.repeat(tasks, 2))
     raw = load_metric("tasks_consistency").ceiling(target).raw.values
     # Right in one half of clutter_light only: patterns (1, 0, 1) and (1, 0, 0), or the other way round.
     np.testing.assert_allclose(raw, np.corrcoef([1, 0, 1], [1, 0, 0])[0, 1])
@@ -168,7 +156,7 @@ def test_halves_of_trials_by_hand():
 
 def test_without_names_of_people_there_is_no_error():
     target = people()
-    nameless = assemble(target.values, columns(target, "subject_id"))
+    nameless = answers_of(target.values, **columns(target, "subject_id"))
     for identifier in ("confusion_similarity", "tasks_consistency"):
         score = load_metric(identifier)(model(), nameless)
         assert float(score) == pytest.approx(float(load_metric(identifier)(model(), target)))
@@ -181,7 +169,7 @@ def test_answers_that_are_no_label_do_not_count():
     target = people()
     coords = columns(target)
     coords["prediction"] = np.where(np.arange(2000) < 100, "none", coords["prediction"])
-    score = load_metric("confusion_similarity")(model(), assemble(target.values, coords))
+    score = load_metric("confusion_similarity")(model(), answers_of(target.values, **coords))
     assert score.attrs["n_trials"] == 1900
 
 
@@ -202,4 +190,4 @@ def test_bad_input_raises():
     with pytest.raises(AssemblyError, match="single trial"):
         load_metric("tasks_consistency").ceiling(target.isel(presentation=np.setdiff1d(np.arange(2000), single)))
     with pytest.raises(AssemblyError, match="'task'"):
-        load_metric("tasks_consistency")(source, assemble(target.values, columns(target, "task")))
+        load_metric("tasks_consistency")(source, answers_of(target.values, **columns(target, "task")))

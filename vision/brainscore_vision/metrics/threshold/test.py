@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm, sem
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, PropertyAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 
 
@@ -25,8 +26,7 @@ def model(seed, mean, n_levels=12, n_each=60, lapse=0.05, shares=None):
     label = np.where(rng.random(len(x)) < 0.5, "left", "right")
     left = (label == "left") == right
     values = np.column_stack([np.where(left, 0.8, 0.2), np.where(left, 0.2, 0.8)])
-    coords = {"x": ("presentation", x), "image_label": ("presentation", label), "choice": ("choice", ["left", "right"])}
-    return BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
+    return answers_of(values, x=x, image_label=label, choice=("choice", ["left", "right"]))
 
 
 def people(seed, n):

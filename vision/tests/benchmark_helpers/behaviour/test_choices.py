@@ -3,7 +3,7 @@ import pytest
 
 from brainscore_core.errors import AssemblyError, CeilingError, StimulusError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 from brainscore_vision.benchmark_helpers.behaviour import choices
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
@@ -63,9 +63,8 @@ def test_a_model_may_answer_each_time(stimuli):
     following = {"car": "cat", "cat": "dog", "dog": "car"}
 
     def twice(answers):
-        coords = {"stimulus_id": ("presentation", np.tile(answers["stimulus_id"].values, 2))}
         both = [*answers.values[0], *map(following.get, answers.values[0])]
-        return BehavioralAssembly([both], coords=coords, dims=answers.dims)
+        return answers_of([both], stimulus_id=np.tile(answers["stimulus_id"].values, 2))
 
     once = choices.named_choices(RandomModel(), stimuli, TRUTH)
     named = choices.named_choices(Changed(twice), stimuli, TRUTH, number_of_trials=2)
@@ -105,9 +104,8 @@ def test_several_answers_to_a_stimulus_are_averaged(stimuli, fitting):
     def twice(answers):
         ids = answers["stimulus_id"].values
         certain = answers.copy(data=np.eye(3)[[int(name[-4:]) % 3 for name in ids]])
-        coords = {"stimulus_id": ("presentation", np.tile(ids, 2)), "choice": ("choice", answers["choice"].values)}
         both = np.concatenate([certain.values, np.full((N, 3), 1 / 3)])
-        return BehavioralAssembly(both, coords=coords, dims=["presentation", "choice"])
+        return answers_of(both, stimulus_id=np.tile(ids, 2), choice=("choice", answers["choice"].values))
 
     probabilities = choices.learned_probabilities(Changed(twice), stimuli, fitting, number_of_trials=2)
     np.testing.assert_allclose(probabilities.values, (np.eye(3)[np.arange(N) % 3] + 1 / 3) / 2)
@@ -117,8 +115,7 @@ def test_answers_to_other_stimuli_are_refused_with_both_differences(stimuli, fit
     def renamed(answers):
         ids = answers["stimulus_id"].values.astype(object)
         ids[0] = "never-shown"
-        coords = {"stimulus_id": ("presentation", ids)}
-        return BehavioralAssembly(answers.values, coords=coords, dims=answers.dims)
+        return answers_of(answers.values, stimulus_id=ids)
 
     with pytest.raises(AssemblyError, match=r"'choices-test_\d{4}'(.|\n)*'never-shown'"):
         choices.named_choices(Changed(renamed), stimuli, TRUTH)
@@ -129,12 +126,12 @@ def test_answers_to_other_stimuli_are_refused_with_both_differences(stimuli, fit
 
 
 def test_answers_of_other_dimensions_are_refused(stimuli, fitting):
+    def two_each(answers):
+        ids = answers["stimulus_id"].values
+        return answers_of(np.repeat(answers.values, 2, axis=0), stimulus_id=ids, level=range(N))
+
     with pytest.raises(AssemblyError, match="one answer for each presentation"):
-        choices.named_choices(Changed(lambda a: BehavioralAssembly(
-            np.repeat(a.values, 2, axis=0),
-            coords={"stimulus_id": ("presentation", a["stimulus_id"].values), "level": ("presentation", range(N))},
-            dims=a.dims,
-        )), stimuli, TRUTH)  # fmt: skip
+        choices.named_choices(Changed(two_each), stimuli, TRUTH)
     with pytest.raises(AssemblyError, match="expected an assembly with the dimension 'presentation'"):
         choices.named_choices(Changed(lambda answers: answers.values), stimuli, TRUTH)
     with pytest.raises(AssemblyError, match=r"expected \('presentation', 'choice'\)"):

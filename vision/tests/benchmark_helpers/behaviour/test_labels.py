@@ -3,7 +3,7 @@ import pytest
 
 from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.records.record import ScoreRecord
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy, label_accuracy
 from brainscore_vision.model_interface import BrainModel
@@ -42,8 +42,7 @@ class Namer(BrainModel):
         ids = np.sort(stimuli["stimulus_id"].to_numpy().astype(str))[: len(self.answers)]  # as they are stored
         given, ids = np.tile(self.answers, self.repeats), np.tile(ids, self.repeats)
         order = slice(None, None, -1) if self.reverse else slice(None)
-        coords = {"stimulus_id": ("presentation", ids[order]), "n": ("presentation", range(len(ids)))}
-        return BehavioralAssembly([given[order]], coords=coords, dims=["choice", "presentation"])
+        return answers_of([given[order]], stimulus_id=ids[order], n=range(len(ids)))
 
 
 ANSWERS = ["dog", "cat", "cat", "dog", "dog", "dog", "dog", "cat"]  # right: 1 1 0 0 1 0 1 1
@@ -146,14 +145,9 @@ def people(stimuli):
     wrong = {"A": [0, 1, 2], "B": [1, 2, 3], "C": [2, 5, 6]}
     other = {"dog": "cat", "cat": "dog"}
     answers = [other[label] if i in wrong[name] else label for name in wrong for i, label in enumerate(TRUTH)]
-    coords = {
-        "stimulus_id": ("presentation", np.tile(stimuli["stimulus_id"], 3)),
-        "truth": ("presentation", np.tile(TRUTH, 3)),
-        "subject": ("presentation", np.repeat(list(wrong), 8)),
-    }
-    assembly = BehavioralAssembly(answers, coords=coords, dims=["presentation"])
-    assembly.attrs["stimulus_set"] = stimuli
-    return assembly
+    ids, truth = (np.tile(column, 3) for column in (stimuli["stimulus_id"], TRUTH))
+    people = answers_of(answers, stimulus_id=ids, truth=truth, subject=np.repeat(list(wrong), 8))
+    return people.assign_attrs(stimulus_set=stimuli)
 
 
 def agreement(people, metric="error_consistency", **options):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import CeilingError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision.benchmark_helpers.behaviour.odd_one_out import OddOneOutBenchmark, highest_agreement
 from brainscore_vision.testing.people import KnownAnswers
 from brainscore_vision.testing.stand_ins import draw_stimuli
@@ -12,8 +12,7 @@ from brainscore_vision.testing.stand_ins import draw_stimuli
 
 def judged(*rows):
     images = np.array([list(row) for row in rows])
-    coords = {f"image_{number + 1}": ("presentation", images[:, number]) for number in range(3)}
-    return BehavioralAssembly(images[:, 2], coords=coords, dims=["presentation"])
+    return answers_of(images[:, 2], **{f"image_{number + 1}": images[:, number] for number in range(3)})
 
 
 def test_by_hand():

@@ -2,17 +2,10 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision.metric_helpers.labelled import judgements
 
-
-def trials(values, **coords):
-    return BehavioralAssembly(
-        values, coords={name: ("presentation", entries) for name, entries in coords.items()}, dims=["presentation"]
-    )
-
-
-PEOPLE = trials(
+PEOPLE = answers_of(
     ["a", "b", "a", "NaN", "b"],
     stimulus_id=["s2", "s1", "s2", "s1", "s2"],
     truth=["a", "a", "a", "a", "a"],
@@ -34,7 +27,7 @@ def test_counts_by_subject_and_stimulus():
 
 def test_conditions_are_the_combinations_that_occur():
     people = judgements.read_judgements(
-        trials(
+        answers_of(
             list("aaaa"),
             stimulus_id=list("1234"),
             truth=list("aaba"),
@@ -51,7 +44,7 @@ def test_conditions_are_the_combinations_that_occur():
 
 def test_the_share_of_a_model_that_answers_repeatedly():
     people = judgements.read_judgements(PEOPLE)
-    source = trials(list("aba"), stimulus_id=["s1", "s1", "s2"], trial=[0, 1, 2])
+    source = answers_of(list("aba"), stimulus_id=["s1", "s1", "s2"], trial=[0, 1, 2])
     share, answered = judgements.read_model_judgements(source, people)
     assert share.tolist() == [[0.5, 1.0]]
     assert answered.all()
@@ -62,7 +55,7 @@ def test_the_share_of_a_model_that_answers_repeatedly():
 
 
 def test_the_truth_of_the_model_counts_if_it_has_one():
-    source = trials(list("bb"), stimulus_id=["s1", "s2"], truth=["b", "a"])
+    source = answers_of(list("bb"), stimulus_id=["s1", "s2"], truth=["b", "a"])
     assert judgements.read_model_judgements(source, judgements.read_judgements(PEOPLE))[0].tolist() == [[1.0, 0.0]]
 
 
@@ -73,23 +66,19 @@ def test_labels_compare_as_numbers_or_as_text():
 
 
 def test_labels_of_square_assemblies():
-    square = BehavioralAssembly(
-        [list("ab")], coords={"stimulus_id": ("presentation", list("12"))}, dims=["choice", "presentation"]
-    )
-    assert judgements.labels_of(square).tolist() == ["a", "b"]
+    assert judgements.labels_of(answers_of([list("ab")], stimulus_id=list("12"))).tolist() == ["a", "b"]
     with pytest.raises(AssemblyError, match="argmax"):
-        judgements.labels_of(BehavioralAssembly([list("ab"), list("ab")], dims=["choice", "presentation"]))
+        judgements.labels_of(answers_of([list("ab"), list("ab")]))
 
 
 def test_most_probable_choice():
     values = np.array([[0.2, 0.8], [0.5, 0.5]])
-    coords = {"stimulus_id": ("presentation", list("12")), "choice": ("choice", ["no", "yes"])}
-    assembly = BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
+    assembly = answers_of(values, stimulus_id=list("12"), choice=("choice", ["no", "yes"]))
     assert judgements.most_probable(assembly).tolist() == ["yes", "no"]
     assert judgements.most_probable(assembly.transpose("choice", "presentation")).tolist() == ["yes", "no"]
     values[1, 0] = np.nan
     with pytest.raises(AssemblyError, match="NaN for 1 of 2"):
-        judgements.most_probable(BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"]))
+        judgements.most_probable(assembly.copy(data=values))
     with pytest.raises(AssemblyError, match="presentation"):
         judgements.most_probable(PEOPLE)
 
