@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.benchmark_helpers.properties import single_units
 from brainscore_vision.model_interface import BrainModel
 
@@ -19,24 +19,16 @@ def make_recordings():
         values = np.asarray(values)
         if time_bins and values.ndim == 2:
             values = np.stack([values] * len(time_bins), axis=-1)
-        n_stimuli, n_neuroids = values.shape[:2]
+        n_stimuli = len(values)
         ids = stimulus_ids if stimulus_set is None else stimulus_set["stimulus_id"].tolist()
         ids = [f"s{i}" for i in range(n_stimuli)] if ids is None else list(ids)
+        if time_bins:
+            starts, ends = map(list, zip(*time_bins, strict=True))
+            coords = {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", ends), **coords}
+        coords = {"object_name": [["x", "y"][i % 2] for i in range(n_stimuli)], **coords}
         known = {} if stimulus_set is None else {"stimulus_set": stimulus_set}
-        return NeuroidAssembly(
-            values,
-            coords={
-                "stimulus_id": ("presentation", ids * (n_stimuli // len(ids))),
-                "object_name": ("presentation", [["x", "y"][i % 2] for i in range(n_stimuli)]),
-                "neuroid_id": ("neuroid", [f"n{i}" for i in range(n_neuroids)]),
-                "region": ("neuroid", ["IT"] * n_neuroids),
-                **({"time_bin_start": ("time_bin", [start for start, _ in time_bins])} if time_bins else {}),
-                **({"time_bin_end": ("time_bin", [end for _, end in time_bins])} if time_bins else {}),
-                **coords,
-            },
-            dims=["presentation", "neuroid", "time_bin"][: values.ndim],
-            attrs={**known, **(attrs or {})},
-        )
+        recorded = assembly_of(values, stimulus_id=ids * (n_stimuli // len(ids)), **coords)
+        return recorded.assign_attrs({**known, **(attrs or {})})
 
     return make
 
@@ -146,11 +138,9 @@ class V1(BrainModel):
         angle = np.deg2rad(stimuli["orientation"].to_numpy()[:, None] - self.preferred)
         drive = np.exp(-((distance / 0.2) ** 2)) * (1 + np.cos(2 * angle)) * stimuli["contrast"].to_numpy()[:, None]
         values = self.gain * (drive + 0.05) - 1e-9
-        coords = {name: ("presentation", stimuli[name].to_numpy()) for name in stimuli.columns}
-        n = values.shape[1]
-        coords.update(neuroid_id=("neuroid", np.arange(n)), region=("neuroid", ["V1"] * n))
-        coords.update(time_bin_start=("time_bin", [70]), time_bin_end=("time_bin", [170]))
-        return NeuroidAssembly(values[:, :, None], coords=coords, dims=["presentation", "neuroid", "time_bin"])
+        coords = {name: stimuli[name].to_numpy() for name in stimuli.columns}
+        coords |= {"time_bin_start": ("time_bin", [70]), "time_bin_end": ("time_bin", [170])}
+        return assembly_of(values[:, :, None], **coords, region=("neuroid", ["V1"] * values.shape[1]))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
     package_stimulus_set_locally,
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.data_helpers import Bucket
 from brainscore_vision.registries import data_registry, stimulus_set_registry
 
@@ -28,8 +29,7 @@ def packages(tmp_path, monkeypatch):
     stimuli.stimulus_paths = {name: tmp_path / f"{name}.png" for name in IDS}
     for number, path in enumerate(stimuli.stimulus_paths.values()):
         Image.new("RGB", (4, 4), (number, 0, 0)).save(path)
-    coords = {"stimulus_id": ("presentation", IDS), "neuroid_id": ("neuroid", [0, 1])}
-    responses = NeuroidAssembly(np.arange(6.0).reshape(3, 2), coords=coords, dims=["presentation", "neuroid"])
+    responses = assembly_of(np.arange(6.0).reshape(3, 2), stimulus_id=IDS)
     packed = package_stimulus_set_locally(stimuli, "Made2026.shown", downloads_path=tmp_path)
     measured = package_data_assembly_locally(responses, "lab.Made2026", "Made2026.shown", downloads_path=tmp_path)
     digests = {name: packed[name] for name in ("csv_sha1", "zip_sha1")}

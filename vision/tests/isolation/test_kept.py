@@ -12,8 +12,8 @@ from brainscore_core.errors import StateChangedError
 from brainscore_core.processes import run_bounded
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.__main__ import main
 from brainscore_vision.isolation import kept as kept_answers
 from brainscore_vision.isolation.kept import KeptAnswers, answers_folder, remove_answers, stored_answers
@@ -47,15 +47,9 @@ class Drawing(BrainModel):
 
     def look_at(self, stimuli, number_of_trials=1):
         self.n_looks += 1
-        return NeuroidAssembly(
-            np.random.default_rng().random((len(stimuli), 4)),
-            coords={
-                "stimulus_id": ("presentation", stimuli["stimulus_id"].tolist()),
-                "neuroid_id": ("neuroid", [f"{self.region}{number}" for number in range(4)]),
-                "layer": ("neuroid", ["l"] * 4),
-            },
-            dims=["presentation", "neuroid"],
-        )
+        names = ("neuroid", [f"{self.region}{number}" for number in range(4)])
+        values = np.random.default_rng().random((len(stimuli), 4))
+        return assembly_of(values, stimulus_id=stimuli["stimulus_id"].tolist(), neuroid_id=names)
 
 
 def _pictures(folder, seed=0, names="abc", **columns):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_benchmark, load_dataset
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures, check_standard_format
 from brainscore_vision.benchmark_helpers.test_helper import StandardizedTests, VisualDegreesTests
@@ -57,14 +57,9 @@ def test_masks_find_where_neurons_look(truth):
     basis = np.linalg.svd(truth.values - truth.values.mean(axis=0), full_matrices=False)[0][:, :4] * np.sqrt(n)
     channel, place = np.indices((4, 2)).reshape(2, -1)
     maps = np.stack([basis, np.random.default_rng(0).normal(size=basis.shape)], axis=2).reshape(n, -1)
-    coords = {
-        "stimulus_id": ("presentation", truth["stimulus_id"].values),
-        "neuroid_id": ("neuroid", np.arange(8)),
-        "channel": ("neuroid", channel),
-        "channel_x": ("neuroid", place),
-        "channel_y": ("neuroid", np.zeros(8, dtype=int)),
-    }
-    layer = NeuroidAssembly(maps, coords=coords, dims=["presentation", "neuroid"])
+    places = {"channel": channel, "channel_x": place, "channel_y": np.zeros(8, dtype=int)}
+    coords = {name: ("neuroid", values) for name, values in places.items()}
+    layer = assembly_of(maps, stimulus_id=truth["stimulus_id"].values, **coords)
     benchmark = load_benchmark("Cadena2017-mask")
     assert (benchmark.identifier, benchmark.version, benchmark.parent) == ("Cadena2017-mask", 2, "V1")
     score = benchmark(PrecomputedFeatures(layer, visual_degrees=2))

@@ -4,7 +4,7 @@ from sklearn.linear_model import RidgeClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_benchmark, load_model, load_stimulus_set
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.benchmark_helpers.test_helper import StandardizedTests
@@ -84,11 +84,7 @@ def test_backgrounds_do_not_train_and_test(truth):
 
 
 def features_of(stimuli, values):
-    coords = {
-        "stimulus_id": ("presentation", stimuli["stimulus_id"]),
-        "neuroid_id": ("neuroid", range(values.shape[1])),
-    }
-    return PrecomputedFeatures(NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"]), 8)
+    return PrecomputedFeatures(assembly_of(values, stimulus_id=stimuli["stimulus_id"]), 8)
 
 
 def test_objects_are_read_out_where_they_are_to_be_found(stimuli, truth):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import StimulusError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_benchmark
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.testing.coarse_pixels import coarse_pixels
@@ -73,11 +73,9 @@ def population(stimuli, factor, *, seed=0, share=1.0):
     noise = generator.standard_normal((len(stimuli), N_UNITS))
     values = np.sqrt(share) * codes[levels] + np.sqrt(1 - share) * noise
     order = generator.permutation(len(stimuli))
-    coords = {name: ("presentation", stimuli[name].to_numpy()[order]) for name in ("stimulus_id", "shape", "texture")}
-    coords |= {"neuroid_id": ("neuroid", np.arange(N_UNITS)), "layer": ("neuroid", ["one"] * N_UNITS)}
+    coords = {name: stimuli[name].to_numpy()[order] for name in ("stimulus_id", "shape", "texture")}
     coords |= {"time_bin_start": ("time_bin", [70]), "time_bin_end": ("time_bin", [170])}
-    features = NeuroidAssembly(values[order][:, :, None], coords=coords, dims=["presentation", "neuroid", "time_bin"])
-    return PrecomputedFeatures(features, visual_degrees=8)
+    return PrecomputedFeatures(assembly_of(values[order][:, :, None], **coords), visual_degrees=8)
 
 
 @pytest.mark.parametrize("factor", ["shape", "texture"])
@@ -117,8 +115,6 @@ def test_published_scores(factor, region, expected):
     download_file_if_not_exists(file, "brain-score-tests", f"tests/test_benchmarks/{name}")
     stored = DataAssembly.from_files(file_path=file)
     ids = [path.rpartition("/")[2][:-4] for path in stored["stimulus_path"].values]
-    coords = {"stimulus_id": ("presentation", ids), "row": ("presentation", range(len(ids)))}
-    coords |= {"neuroid_id": ("neuroid", range(stored.shape[0])), "layer": ("neuroid", ["fc"] * stored.shape[0])}
-    features = NeuroidAssembly(np.asarray(stored.values).T, coords=coords, dims=["presentation", "neuroid"])
+    features = assembly_of(np.asarray(stored.values).T, stimulus_id=ids)
     score = load_benchmark(f"Islam2021-{factor}_{region}_dimensionality")(PrecomputedFeatures(features, 8))
     assert float(score) == pytest.approx(expected, abs=0.001)

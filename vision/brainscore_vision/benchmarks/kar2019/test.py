@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.benchmark_helpers.test_helper import NumberOfTrialsTests, VisualDegreesTests
@@ -46,11 +47,9 @@ def solution_times(stimuli, times):
 
 
 def recorded(stimuli, values):
-    coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy()),
-              "neuroid_id": ("neuroid", np.arange(values.shape[1])), "region": ("neuroid", ["IT"] * values.shape[1]),
-              "time_bin_start": ("time_bin", [start for start, _ in TIME_BINS]),
-              "time_bin_end": ("time_bin", [end for _, end in TIME_BINS])}  # fmt: skip
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
+    starts, ends = map(list, zip(*TIME_BINS, strict=True))
+    bins = {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", ends)}
+    return assembly_of(values, stimulus_id=stimuli["stimulus_id"].to_numpy(), **bins)
 
 
 class Watched(PrecomputedFeatures):

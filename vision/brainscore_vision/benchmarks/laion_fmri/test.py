@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from brainscore_core.errors import RequirementsError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_benchmark, load_dataset, load_metric, load_model
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.benchmark_helpers.validate_error import assert_valid_uncertainty
@@ -102,20 +102,18 @@ def as_published(assembly, subject, *, trials):
     reliable = np.arange(n) // 4 % 3 > 0
     values = np.where(reliable, assembly.values, rng.normal(size=assembly.shape)).astype(np.float32)
     rows = assembly.sizes["presentation"]
-    of_trials = {name: ("presentation", np.arange(rows) // size) for name, size in {"session": 40, "run": 10}.items()}
-    return NeuroidAssembly(
+    of_trials = {"session": np.arange(rows) // 40, "run": np.arange(rows) // 10}
+    return assembly_of(
         values,
-        coords={
-            "stimulus_id": ("presentation", assembly["stimulus_id"].values),
-            "repetition": ("presentation", assembly["repetition"].values),
-            **(of_trials if trials else {"subject_id_pres": ("presentation", [subject] * rows)}),
-            "subject_id": ("neuroid", [subject] * n),
-            "region": ("neuroid", np.resize(REGIONS, n)),
-            "roi": ("neuroid", np.resize(["V1v", "V2d", "hV4", "laionventral"], n)),
-            "voxel_index_in_brain_mask": ("neuroid", np.arange(n) + 1000),
-            **{f"nc_{name}rep": ("neuroid", np.where(reliable, 95.0, 30.0)) for name in ("4", "12", "all")},
-        },
-        dims=["presentation", "neuroid"],
+        **{name: assembly[name].values for name in ("stimulus_id", "repetition")},
+        **(of_trials if trials else {"subject_id_pres": [subject] * rows}),
+        object_name=None,
+        neuroid_id=None,
+        subject_id=("neuroid", [subject] * n),
+        region=("neuroid", np.resize(REGIONS, n)),
+        roi=("neuroid", np.resize(["V1v", "V2d", "hV4", "laionventral"], n)),
+        voxel_index_in_brain_mask=("neuroid", np.arange(n) + 1000),
+        **{f"nc_{name}rep": ("neuroid", np.where(reliable, 95.0, 30.0)) for name in ("4", "12", "all")},
     )
 
 

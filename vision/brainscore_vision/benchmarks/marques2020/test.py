@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, PropertyAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import (
     benchmark_registry,
     data_registry,
@@ -168,10 +169,8 @@ class Neurons(BrainModel):
         values = self.rates(stimuli)
         if self.mixed_up and "receptive_field" not in stimuli.identifier:
             values = np.random.default_rng(0).permutation(values, axis=0)
-        coords = {name: ("presentation", stimuli[name].to_numpy()) for name in stimuli.columns}
-        n = values.shape[1]
-        coords |= {"neuroid_id": ("neuroid", np.arange(n)), "region": ("neuroid", ["V1"] * n)}
-        return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+        coords = {name: stimuli[name].to_numpy() for name in stimuli.columns}
+        return assembly_of(values, **coords, region=("neuroid", ["V1"] * values.shape[1]))
 
 
 def measured(experiment, neurons, stimuli, blank, best):
@@ -306,10 +305,7 @@ def test_published_numbers_are_one_argument_away(drawn):
 
 
 def rates(values, **columns):
-    n = len(values)
-    coords = {name: ("presentation", column) for name, column in columns.items()}
-    coords |= {"neuroid_id": ("neuroid", range(n)), "region": ("neuroid", ["V1"] * n)}
-    return NeuroidAssembly(np.asarray(values, float), coords=coords, dims=["neuroid", "presentation"])
+    return assembly_of(np.transpose(values).astype(float), stimulus_id=None, object_name=None, **columns).transpose()
 
 
 def test_texture_responses_below_the_blank_count_as_none():

@@ -4,7 +4,7 @@ from PIL import Image
 
 from brainscore_core.errors import NotApplicableError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_benchmark, load_ceiling, load_dataset, load_metric, load_model
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
@@ -179,10 +179,7 @@ class Learner(ProbabilitiesMapping):
 
 
 def labelled(values, stimuli):
-    n = values.shape[1]
-    coords = {str(name): ("presentation", stimuli[name].to_numpy()) for name in stimuli.columns}
-    coords |= {"neuroid_id": ("neuroid", np.arange(n)), "region": ("neuroid", ["IT"] * n)}
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    return assembly_of(values, **{str(name): stimuli[name].to_numpy() for name in stimuli.columns})
 
 
 def population(region):

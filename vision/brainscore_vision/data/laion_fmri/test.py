@@ -3,8 +3,8 @@ import pytest
 from PIL import Image
 
 from brainscore_core.errors import MissingStimulusError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_dataset, load_stimulus_set
 from brainscore_vision.data.laion_fmri import loading
 
@@ -48,20 +48,18 @@ def test_absent_images_are_explained(tmp_path, monkeypatch):
 
 
 def test_repetitions_belong_together_without_the_numbers_of_trials():
-    assembly = NeuroidAssembly(
+    assembly = assembly_of(
         np.arange(8.0).reshape(4, 2),
-        coords={
-            "stimulus_id": ("presentation", ["a", "b", "a", "b"]),
-            "repetition": ("presentation", [0, 0, 1, 1]),
-            "session": ("presentation", ["ses-01", "ses-01", "ses-02", "ses-02"]),
-            "run": ("presentation", [1, 2, 3, 4]),
-            "beta_index": ("presentation", range(4)),
-            "nc_12rep": ("neuroid", [50.0, 60.0]),
-            "region": ("neuroid", ["V1", "V2"]),
-        },
-        dims=["presentation", "neuroid"],
-        attrs={"kept": 1},
-    )
+        stimulus_id=["a", "b", "a", "b"],
+        object_name=None,
+        repetition=[0, 0, 1, 1],
+        session=["ses-01", "ses-01", "ses-02", "ses-02"],
+        run=[1, 2, 3, 4],
+        beta_index=range(4),
+        neuroid_id=None,
+        nc_12rep=("neuroid", [50.0, 60.0]),
+        region=("neuroid", ["V1", "V2"]),
+    ).assign_attrs(kept=1)
     without = loading.without_trials(assembly, "sub-03")
     assert without.attrs == {"kept": 1}
     assert set(without["subject_id_pres"].values) == {"sub-03"}

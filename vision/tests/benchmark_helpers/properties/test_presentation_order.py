@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.benchmark_helpers import properties_common
 from brainscore_vision.benchmark_helpers.properties.single_units import record_from_model
 
@@ -38,9 +38,8 @@ def test_conditions_beyond_the_product_may_come_in_cycles(world):
 
 def test_textures_are_required_once_in_any_order():
     rows = list(itertools.product(["noise", "texture"], [1, 2, 3], [10, 20]))
-    coords = {name: ("presentation", [row[i] for row in rows]) for i, name in enumerate(("type", "family", "sample"))}
-    coords["neuroid_id"] = ("neuroid", [0, 1])
-    given = NeuroidAssembly(np.zeros((2, 12)), coords=coords, dims=["neuroid", "presentation"])
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(("type", "family", "sample"))}
+    given = assembly_of(np.zeros((12, 2)), **columns).transpose()
     properties_common._assert_texture_activations(given.isel(presentation=np.random.default_rng(0).permutation(12)))
     with pytest.raises(AssemblyError, match="11 presentations are not 12"):
         properties_common._assert_texture_activations(given.isel(presentation=range(11)))

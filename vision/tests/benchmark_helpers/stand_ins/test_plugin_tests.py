@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import benchmark_registry
 from brainscore_vision.benchmark_helpers import test_helper
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark
@@ -89,16 +89,8 @@ def test_stored_features(identifier, recordings, tmp_path, changed, expected):
     order = [2, 0, 3, 1]  # stored in another order than shown
     values = recordings.values[order].copy()
     values[0, 0] += changed
-    features = NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_path": ("presentation", [f"/elsewhere/{IDS[i]}.png" for i in order]),
-            "number": ("presentation", order),
-            "neuroid_id": ("neuroid", ["p", "q"]),
-            "layer": ("neuroid", ["conv", "conv"]),
-        },
-        dims=["presentation", "neuroid"],
-    )
+    paths = [f"/elsewhere/{IDS[i]}.png" for i in order]
+    features = assembly_of(values, stimulus_id=None, stimulus_path=paths, layer=("neuroid", ["conv", "conv"]))
     path = tmp_path / "features.nc"
     write_netcdf(features, path)
     test_helper.PrecomputedTests().run_test(identifier, path, pytest.approx(expected))

@@ -9,7 +9,8 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShu
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.metric_helpers.labelled.cross_validation import (
     Alignment,
     CartesianProduct,
@@ -27,11 +28,10 @@ from brainscore_vision.metric_helpers.labelled.splits import Split, extract_coor
 def assembly(n=40, neuroids=3, *, order=None, objects=4, repetitions=1, seed=0):
     rng = np.random.default_rng(seed)
     ids = np.tile([f"s{i:02d}" for i in range(n)], repetitions)
-    coords = {"stimulus_id": ("presentation", ids), "repetition": ("presentation", np.repeat(range(repetitions), n))}
-    if objects:
-        coords["object_name"] = ("presentation", np.tile([f"o{i % objects}" for i in range(n)], repetitions))
-    coords |= {"neuroid_id": ("neuroid", np.arange(neuroids)), "region": ("neuroid", ["V4", "IT", "IT"][:neuroids])}
-    result = NeuroidAssembly(rng.normal(size=(len(ids), neuroids)), coords=coords, dims=["presentation", "neuroid"])
+    names = np.tile([f"o{i % objects}" for i in range(n)], repetitions) if objects else None
+    coords = {"neuroid_id": ("neuroid", np.arange(neuroids)), "region": ("neuroid", ["V4", "IT", "IT"][:neuroids])}
+    coords |= {"stimulus_id": ids, "repetition": np.repeat(range(repetitions), n), "object_name": names}
+    result = assembly_of(rng.normal(size=(len(ids), neuroids)), **coords)
     return result if order is None else result.isel(presentation=order)
 
 

@@ -9,8 +9,9 @@ from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize
 
 from brainscore_core.errors import AssemblyError, LayerNotFoundError, StimulusError, UnknownIdentifierError
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.model_helpers.brain_transformation.behavior import (
     BehaviorArbiter,
     LabelBehavior,
@@ -36,18 +37,9 @@ class Lookup:
     def __call__(self, stimuli, layers, number_of_trials=1, require_variance=False):
         self.shown.append(len(stimuli))
         order = slice(None, None, -1) if self.shuffle else slice(None)
-        columns = {name: ("presentation", stimuli[name].to_numpy()[order]) for name in stimuli.columns}
-        values = np.asarray([self.features[stimulus_id] for stimulus_id in columns["stimulus_id"][1]])
-        n_units = values.shape[1]
-        return NeuroidAssembly(
-            values,
-            coords={
-                **columns,
-                "neuroid_id": ("neuroid", np.arange(n_units)),
-                "layer": ("neuroid", np.repeat(layers[0], n_units)),
-            },
-            dims=["presentation", "neuroid"],
-        )
+        columns = {"object_name": None, **{name: stimuli[name].to_numpy()[order] for name in stimuli.columns}}
+        values = np.asarray([self.features[stimulus_id] for stimulus_id in columns["stimulus_id"]])
+        return assembly_of(values, **columns, region=None, layer=("neuroid", np.repeat(layers[0], values.shape[1])))
 
 
 def stimulus_set(ids, **columns):

@@ -4,23 +4,15 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.model_helpers.brain_transformation.choices import ProbabilitiesClassifier
 
 N_STIMULI = 30
 
 
 def assembly(features):
-    return NeuroidAssembly(
-        features,
-        coords={
-            "stimulus_id": ("presentation", [f"s{row}" for row in range(len(features))]),
-            "region": ("presentation", ["IT"] * len(features)),
-            "neuroid_id": ("neuroid", np.arange(features.shape[1])),
-            "layer": ("neuroid", ["pixels"] * features.shape[1]),
-        },
-        dims=["presentation", "neuroid"],
-    )
+    layer = ("neuroid", ["pixels"] * features.shape[1])
+    return assembly_of(features, region=["IT"] * len(features), layer=layer)
 
 
 def draw(n_features, n_labels, dtype=np.float64):

@@ -9,22 +9,13 @@ from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.model_helpers.brain_transformation import temporal
 from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMappedModel
 
 
 def static(values):
-    values = np.asarray(values)
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", [f"s{index}" for index in range(values.shape[0])]),
-            "object_name": ("presentation", ["x"] * values.shape[0]),
-            "neuroid_id": ("neuroid", list(range(values.shape[1]))),
-            "region": ("neuroid", ["IT"] * values.shape[1]),
-        },
-        dims=["presentation", "neuroid"],
-    )
+    return assembly_of(values, stimulus_id=[f"s{index}" for index in range(len(values))])
 
 
 def in_time(values, bins):
@@ -113,16 +104,8 @@ def test_bins_outside_of_the_recording_are_listed(target):
 
 
 def test_old_names_of_levels_are_replaced():
-    old = NeuroidAssembly(
-        np.zeros((1, 1, 2)),
-        coords={
-            "stimulus_id": ("presentation", ["a"]),
-            "neuroid_id": ("neuroid", [0]),
-            "time_bin_level_0": ("time_bin", [0, 10]),
-            "time_bin_level_1": ("time_bin", [10, 20]),
-        },
-        dims=["presentation", "neuroid", "time_bin"],
-    )
+    levels = {"time_bin_level_0": ("time_bin", [0, 10]), "time_bin_level_1": ("time_bin", [10, 20])}
+    old = assembly_of(np.zeros((1, 1, 2)), **levels)
     new = temporal.fix_timebin_naming(old)
     assert (new["time_bin_start"].values.tolist(), new["time_bin_end"].values.tolist()) == ([0, 10], [10, 20])
     assert "time_bin_level_0" not in new.coords

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
 from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR
 from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
@@ -43,16 +43,7 @@ def make_benchmark(write_stimuli):
             stimuli[max(rows)] = write_stimuli(pictures_of(max(rows) + 1), f"known-{max(rows)}")
         ids = [f"s{row}" for row in rows]
         table = stimuli[max(rows)]
-        assembly = NeuroidAssembly(
-            responses,
-            coords={
-                "stimulus_id": ("presentation", ids),
-                "object_name": ("presentation", ["object"] * len(ids)),
-                "neuroid_id": ("neuroid", [f"n{index}" for index in range(responses.shape[1])]),
-                "region": ("neuroid", [region] * responses.shape[1]),
-            },
-            dims=["presentation", "neuroid"],
-        )
+        assembly = assembly_of(responses, stimulus_id=ids, region=("neuroid", [region] * responses.shape[1]))
         assembly.attrs["stimulus_set"] = table[table["stimulus_id"].isin(ids)]
         return NeuralBenchmark(
             identifier=f"Known2026.{region}-pls",
