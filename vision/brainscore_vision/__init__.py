@@ -1,7 +1,6 @@
 """Score how brain-like models of vision are: load models, benchmarks, metrics and data by their identifiers.
 
-Scoring and classes of the core are imported on first use, to keep this import fast; a plugin can import the package
-while it is being imported itself.
+Scoring and classes of the core are imported on first use, to keep this import fast.
 """
 
 from __future__ import annotations

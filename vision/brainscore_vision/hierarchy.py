@@ -1,6 +1,6 @@
 """The tree of the leaderboard; inner nodes average over their children.
 
-``hierarchy.toml`` has a line for each inner node, with the node above it. A benchmark is a leaf below its ``parent``.
+``hierarchy.toml`` gives the node above each inner node. A benchmark is a leaf below its ``parent``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Load data, metrics, benchmarks and models by their identifiers.
 
 Each function finds the plugin that registers the identifier, installs its requirements if requested
-(``BS_INSTALL_DEPENDENCIES``), imports it and calls the registered factory. Every call builds a new object.
+(``BS_INSTALL_DEPENDENCIES``), imports it and calls the registered factory.
 
 All raise `UnknownIdentifierError` if no plugin of its kind registers the identifier, and `PluginError` if the plugin
-cannot be imported. The plugin system is imported at the first load.
+cannot be imported.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class BrainModel:
     def visual_degrees(self) -> float:
         """Return the width of the model's field of view.
 
-        In degrees of visual angle, above 0. Stimuli are placed on a screen of this size before the model sees them.
+        In degrees of visual angle, above 0. Stimuli are placed on a screen of this size.
         """
         raise NotImplementedError(_missing(self, "visual_degrees"))
 

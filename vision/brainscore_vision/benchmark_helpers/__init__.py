@@ -11,7 +11,7 @@
 `checks`     checks of recordings, answers, metrics and scores
 ============ ==========================================================================================================
 
-All designs have in common, unless they say otherwise:
+Unless a design says otherwise:
 
 - `identifier` is unique and equal to the registry key, ``<AuthorYear>.<region>-<metric>``; `version`, `parent` and
   `bibtex` are those of `BenchmarkBase`.
@@ -25,8 +25,6 @@ All designs have in common, unless they say otherwise:
 - They raise `ContractError` if the metric cannot be called with assemblies, `CeilingError` if the ceiling is unusable
   or does not fit metric and normalisation, `AssemblyError` for invalid data or answers, and `StimulusError` for stimuli
   without required columns.
-
-The other modules are doors for published plugins.
 """
 
 from brainscore_vision.benchmark_helpers.checks.standard_format import check_standard_format

@@ -1,7 +1,4 @@
-"""Offer the contracts of benchmarks and hold one plugin folder for each family of benchmarks.
-
-Plugin folders are found by `brainscore_vision.load_benchmark` and never imported from here.
-"""
+"""Offer the contracts of benchmarks; each folder is the plugin of a family of benchmarks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Facts about models and benchmarks for the leaderboard, besides scores.
 
-Plain JSON in the format of `brainscore_web.leaderboard.catalogue`, which finds this module by an entry point of the
-group ``brainscore.catalogues``.
+Plain JSON in the format of `brainscore_web.leaderboard.catalogue`.
 """
 
 from __future__ import annotations

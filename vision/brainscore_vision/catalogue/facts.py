@@ -1,6 +1,6 @@
 """Region, kind, access, metric and data of each benchmark, cached until its plugin or the library changes.
 
-A benchmark is built once without data (see `needs`). Nothing is installed: data may be unknown.
+A benchmark is built once without data (see `needs`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read from source the S3 files that a data plugin's registrations name.
 
-Anything but methods of a `Bucket`, literals, constants, loops over tables of them, f-strings, and functions that pass
-their arguments on stays unknown.
+It follows methods of a `Bucket`, literals, constants, loops over tables of them, f-strings, and functions that pass
+their arguments on.
 """
 
 from __future__ import annotations

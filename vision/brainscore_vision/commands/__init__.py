@@ -1,7 +1,7 @@
 """The commands of ``brainscore``, one module each, combined in `app`.
 
-A command is a function that returns the exit code. Its body is in the room ``work``, imported when it runs, to keep
-help and completion fast.
+A command returns the exit code. Its body is in the room ``work``, imported when it runs, to keep help and completion
+fast.
 """
 
 from __future__ import annotations

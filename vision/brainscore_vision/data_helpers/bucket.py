@@ -21,8 +21,8 @@ Prepare = Callable[[Any], Any]  # plugins annotate their own functions more narr
 class Bucket:
     """A folder in S3 with packaged stimuli and assemblies.
 
-    Both methods return a function for a registry, and fetch nothing. Write digests and versions as literals, or in a
-    table over which a loop registers: ``brainscore data list`` reads them from the source.
+    Both methods return a function for a registry. Write digests and versions as literals, or in a table over which a
+    loop registers: ``brainscore data list`` reads them from the source.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Read the citation that another plugin states, so that each is written once."""
+"""Read the citation that another plugin states."""
 
 from __future__ import annotations
 

@@ -26,8 +26,7 @@ def from_image_folder(
 ) -> Callable[[], StimulusSet]:
     """Return the function, for a registry, that loads images from the user's folder, see `load_image_folder`.
 
-    Without such a folder, `otherwise` loads the images, for instance from `Bucket.stimuli`. Its `DownloadError` then
-    also names the place for the user's images.
+    Without such a folder, `otherwise` loads the images; its `DownloadError` also names the place for the user's images.
     """
 
     def load() -> StimulusSet:

@@ -1,7 +1,6 @@
 """Store candidates' answers, so that a new metric or benchmark on the same stimuli needs no candidate.
 
-The judge computes keys from everything that the candidate sees and nothing that it says, and trusts stored answers no
-more than the candidate.
+The judge computes keys from everything that the candidate sees and nothing that it says.
 
 Answers of processes that may have other weights are never mixed: each answer belongs to a *state*, the digest of
 weights that the candidate reports, or its process if it reports none.

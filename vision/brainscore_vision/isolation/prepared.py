@@ -1,6 +1,6 @@
 """Prepare a candidate before any question: its environment, and its own home with its weights.
 
-This phase has the network and no private data. Afterwards there is no network, and the home is read-only.
+This phase has the network and no private data; afterwards the home is read-only.
 """
 
 from __future__ import annotations

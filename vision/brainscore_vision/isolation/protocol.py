@@ -1,7 +1,6 @@
 """Define the content of messages between judge and candidate: questions, stimuli, answers, errors.
 
-The judge asks, the candidate answers or reports an error; `brainscore_core.scoring.isolation.wire` defines the
-transport. Only values are taken from the candidate.
+`brainscore_core.scoring.isolation.wire` defines the transport. Only values are taken from the candidate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Offer the contracts of metrics and hold one plugin folder for each family of metrics.
+"""State the contract of metrics; each folder is the plugin of a family of metrics.
 
 Unless a metric's module or class says otherwise:
 
@@ -12,11 +12,10 @@ Unless a metric's module or class says otherwise:
 - `AssemblyError` is raised if stimuli differ or are too few, a dimension or coordinate is missing, or values are NaN or
   infinite otherwise.
 - `crossvalidation_kwargs` are the arguments of `CrossValidation`: by default 10 splits with 90 % training stimuli,
-  stratified by `object_name`. `backend` is where to compute, such as ``'torch:cuda'``; None: as the settings say.
+  stratified by `object_name`. `backend` is where to compute, such as ``'torch:cuda'``; None: the setting.
   `repetition_coord` names the coordinate that numbers repetitions.
-- ``compat=True`` gives the published number where ours differs on purpose, as the module's docstring says.
-
-plugins are found by `brainscore_vision.load_metric`.
+- ``compat=True`` gives the published number where ours differs on purpose;
+  ``docs/explanation/published_differences.md`` says where and why.
 """
 
 from __future__ import annotations

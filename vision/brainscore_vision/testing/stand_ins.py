@@ -83,8 +83,8 @@ _of_module: list[StandIns] = []
 class StandIns:
     """Replace registered data by data of a test, until the test ends; made by `standing_in`.
 
-    If the registration names files in S3, its own code loads the stand-in: only the files differ. Otherwise, and for
-    unregistered identifiers, the registration is replaced.
+    If the registration names files in S3, its own code loads the stand-in. Otherwise, and for unregistered identifiers,
+    the registration is replaced.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, before: Mapping[str, str | None]) -> None:
@@ -250,7 +250,7 @@ def _references(kind: str, identifier: str) -> list[Reference]:
 
 
 def _hasten_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make one session, and one client of each kind, for all transfers: making them takes longer than the transfers."""
+    """Make one session, and one client of each kind, for all transfers."""
     import boto3.session  # only for tests with stand-ins
 
     make_session = boto3.session.Session
@@ -325,7 +325,7 @@ def serve_s3() -> Iterator[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def drawn_pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Draw pictures below pytest's temporary folder, which removes those of earlier runs, also of runs cut short."""
+    """Draw pictures below pytest's temporary folder, which removes those of earlier runs."""
     folder = tmp_path_factory.mktemp("pictures")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(made_recordings, "stimuli_folder", lambda: folder)

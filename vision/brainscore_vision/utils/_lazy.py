@@ -14,8 +14,8 @@ Content = Any  # any object
 class LazyLoad:
     """A stand-in that loads its content on first use.
 
-    Reading or setting an attribute, indexing, calling, iterating, `len`, `isinstance` and operators all act on the
-    loaded content. `type(lazy)` remains `LazyLoad`, and hashing goes by identity.
+    Attributes, indexing, calls, iteration, `len`, `isinstance` and operators act on the loaded content. `type(lazy)`
+    remains `LazyLoad`, and hashing goes by identity.
 
     Attributes
     ----------

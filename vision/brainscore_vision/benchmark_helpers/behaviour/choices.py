@@ -67,9 +67,8 @@ def named_choices(
 ) -> BehavioralAssembly:
     """Let a model name stimuli with given labels, at least two: the task ``label``.
 
-    Return each stimulus's label, dims (presentation), in the order of `stimuli` and with their columns; trial
-    after trial if the model answers each presentation. `AssemblyError` if it answers to other stimuli, unequally often,
-    or with other labels.
+    Return each stimulus's label, dims (presentation), in the order of `stimuli` and with their columns; trial after
+    trial if the model answers each presentation.
     """
     names = choice_labels(labels)
     candidate.start_task(BrainModel.Task.label, names)
@@ -96,7 +95,7 @@ def learned_probabilities(
     """Let a model learn ``image_label`` from some stimuli and apply it to others: the task ``probabilities``.
 
     Return dims (presentation, choice), in the order of `stimuli`, with their columns; answers to the same stimulus are
-    averaged. `AssemblyError` if it answers to other stimuli, in other dimensions, or with non-finite numbers.
+    averaged.
     """
     if "image_label" not in fitting_stimuli.columns:
         raise StimulusError(

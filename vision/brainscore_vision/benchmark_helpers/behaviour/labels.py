@@ -47,8 +47,8 @@ class LabelAccuracy(BenchmarkBase):
     load_fitting_stimuli
         As for `AgreementWithPeople`.
     chance
-        Accuracy of guessing, 1 / n with n equally frequent labels: the score is then 0 at chance, see `ceil_score`.
-        Published benchmarks use 0, so guessing among two labels scores .5.
+        Accuracy of guessing, 1 / n with n equally frequent labels: the score is then 0 at chance. Published benchmarks
+        use 0.
     """
 
     def __init__(
@@ -115,8 +115,8 @@ def label_accuracy(
 ) -> Score:
     """Compare a model's labels with the correct ones; several answers to a stimulus are averaged.
 
-    Answers have dims (presentation) or (choice, presentation) with one choice, in any order; stimuli, listed once, have
-    the columns `truth`, `conditions` and `unit`, see `LabelAccuracy`.
+    Answers have dims (presentation) or (choice, presentation) with one choice, in any order; for columns of the stimuli
+    see `LabelAccuracy`.
 
     Returns
     -------

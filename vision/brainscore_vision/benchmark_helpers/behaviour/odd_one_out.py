@@ -36,7 +36,7 @@ class OddOneOutBenchmark(BenchmarkBase):
 
     .. math:: s = (p - 1/3) / (c - 1/3)
 
-    A model sees the three in a seeded order: as stored, people chose the third.
+    A model sees the three in a seeded order: stored are those that people chose last.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _check(answers: NDArray[Any], triplets: NDArray[np.str_], candidate: BrainMo
 
 
 def _rows(stimuli: StimulusSet, triplets: NDArray[np.str_]) -> StimulusSet:
-    """Return the stimuli of all triplets one after the other, without other columns, as there are many rows."""
+    """Return the stimuli of all triplets one after the other, without other columns."""
     row_of = {str(stimulus_id): row for row, stimulus_id in enumerate(stimuli["stimulus_id"])}
     missing = sorted({name for name in np.unique(triplets).tolist() if name not in row_of})
     if missing:

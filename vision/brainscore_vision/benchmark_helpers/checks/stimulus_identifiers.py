@@ -1,7 +1,7 @@
 """Identifiers of stimulus sets that let the published system cache activations, which it does by identifier.
 
-Derived stimulus sets are named ``<registered identifier>--<anything>``; under other names nothing is cached, because
-the revision is unknown. Tests of plugins that run in both systems call this check.
+Derived stimulus sets are named ``<registered identifier>--<anything>``; under other names nothing is cached. Tests of
+plugins that run in both systems call this check.
 """
 
 from __future__ import annotations

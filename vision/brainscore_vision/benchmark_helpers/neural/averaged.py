@@ -1,6 +1,6 @@
 """Average benchmarks over subjects or folds, built in turn.
 
-A child exists only while scored, so memory holds one subject or fold at a time.
+A child exists only while scored.
 """
 
 from __future__ import annotations

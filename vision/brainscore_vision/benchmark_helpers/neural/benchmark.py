@@ -160,7 +160,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         Called with the keywords ``source_train``, ``target_train``, ``source_test``, ``target_test``.
     alpha_coord
         Coordinate of neuroid, such as ``'subject'``: fit and normalise each value separately, then average. Stimuli
-        with NaN for all neuroids of a value are excluded there: subjects may have seen different ones.
+        with NaN for all neuroids of a value are excluded there.
     per_voxel_ceilings
         Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`), not all by one.
     """

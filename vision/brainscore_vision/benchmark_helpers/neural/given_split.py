@@ -115,8 +115,8 @@ def of_region(assembly: Array, region: str, *, above: tuple[str, float] | None =
 def all_stimuli(train: NeuroidAssembly, test: NeuroidAssembly, identifier: str) -> NeuroidAssembly:
     """Join training and test stimuli, for benchmarks that fit nothing.
 
-    Repetitions are averaged, and the assemblies, which are not changed, have the same neuroids and the attribute
-    ``stimulus_set``. Training stimuli come first; neuroids are as in `train`, coordinates those of both.
+    Repetitions are averaged; both have the same neuroids and the attribute ``stimulus_set``. Training stimuli come
+    first; neuroids are as in `train`.
     """
     names = [_names(assembly) for assembly in (train, test)]
     test = test[{"neuroid": matching_order(*names, what="neuroid")}]

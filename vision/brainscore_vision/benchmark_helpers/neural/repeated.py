@@ -54,8 +54,6 @@ def benchmark_of_repetitions(
     ``takes_repetitions``          none: 1                                             `ceil_score`
     =============================  ==================================================  ====================
 
-    Those that take repetitions, such as ``ridgecv_signal``, account for their noise.
-
     Parameters
     ----------
     load

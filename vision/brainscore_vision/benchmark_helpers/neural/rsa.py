@@ -41,7 +41,7 @@ __all__ = ["RSABenchmark"]
 class RSABenchmark(BenchmarkBase):
     """Compare a model's dissimilarities with each subject's, and divide by a ceiling.
 
-    Score: ``mean_s similarity(rdm(model), rdm(subject s)) / ceiling``. Nothing is fitted, so pass all stimuli.
+    Score: ``mean_s similarity(rdm(model), rdm(subject s)) / ceiling``.
 
     Parameters
     ----------

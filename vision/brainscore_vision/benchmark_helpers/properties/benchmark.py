@@ -1,8 +1,7 @@
 """The design of benchmarks on single-neuron properties.
 
 Receptive fields are mapped, units at the stimuli selected, and their activations turned into firing rates (see
-`single_units`). A property is computed from responses to the experiment's stimuli, and its distribution over units
-compared with the published one over neurons.
+`single_units`); the distribution of a property over units is compared with the published one.
 
 References
 ----------

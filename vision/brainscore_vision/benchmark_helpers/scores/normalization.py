@@ -44,7 +44,7 @@ _ERRORS: dict[Callable[..., Any], Callable[..., float]] = {
 def bound_score(score: Score) -> None:
     """Clip the values of a score to [0, 1] in place; NaN stays NaN.
 
-    Attributes stay: ``raw`` keeps the value before normalisation, ``error`` and ``interval`` those before clipping.
+    Attributes stay: ``error`` and ``interval`` are those before clipping.
     """
     score.data = np.clip(np.asarray(score.data), 0, 1)
 

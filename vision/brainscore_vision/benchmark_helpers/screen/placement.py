@@ -33,8 +33,7 @@ def place_on_screen(
 ) -> StimulusSet:
     """Crop stimuli, or pad them with grey, to their visual size in a model's field of view.
 
-    The canvas is target / source times the stimulus, unscaled. The target is ``candidate.visual_degrees()``, the source
-    the width of all stimuli, None: the column ``degrees``.
+    The canvas is target / source times the stimulus, unscaled. A source of None is the column ``degrees``.
 
     Returns
     -------

@@ -1,7 +1,6 @@
-"""Write PNG files faster than Pillow and about as small, from several threads at once.
+"""Write PNG files faster than Pillow, about as small, and without the GIL.
 
 Rows are stored as differences from the row above (filter 2) and compressed by ISA-L, four to six times as fast as zlib.
-Unlike Pillow, ISA-L and NumPy release the GIL.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def write_png(image: Image.Image, path: Path) -> None:
 
 
 def _scratch(shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """Return memory reused by this thread: new pages for each image would take longer."""
+    """Return memory reused by this thread."""
     size = shape[0] * shape[1]
     memory: npt.NDArray[np.uint8] | None = getattr(_of_thread, "memory", None)
     if memory is None or memory.size < size:

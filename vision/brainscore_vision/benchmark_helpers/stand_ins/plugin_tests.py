@@ -1,7 +1,4 @@
-"""Ready-made tests of benchmark plugins: ceilings, scores, trials and visual degrees.
-
-A plugin's ``test.py`` creates one and calls its methods with a registered benchmark and the expected number.
-"""
+"""Ready-made tests of benchmark plugins: ceilings, scores, trials and visual degrees."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class PrecomputedFeatures(BrainModel):
     """A model that answers every `look_at` with stored features, in the order of the stimuli.
 
     Features have dims (presentation, ...) and ``stimulus_id``; or are such assemblies by stimulus set identifier. For a
-    repeated stimulus, its first presentation is returned. The field of view is only reported.
+    repeated stimulus, its first presentation is returned.
     """
 
     def __init__(self, features: DataAssembly | Mapping[str, DataAssembly], visual_degrees: float) -> None:

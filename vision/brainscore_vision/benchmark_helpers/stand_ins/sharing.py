@@ -1,7 +1,4 @@
-"""Share one model among several benchmarks, without asking it anything twice.
-
-Answers, and results computed from them (see `once`), are stored while they fit the memory.
-"""
+"""Share one model among several benchmarks, without asking it anything twice."""
 
 from __future__ import annotations
 
@@ -129,7 +126,7 @@ def once(candidate: BrainModel, step: Hashable, compute: Callable[[], Result], *
     """Return the result of a step for a model as prepared; for a `SharedCandidate`, compute it once.
 
     The name of the `step`, or its function, `shown` and the model's last preparation must determine the result, which
-    must not be changed. If something shown has no digest, nothing is shared.
+    must not be changed.
     """
     if isinstance(candidate, SharedCandidate):
         return candidate.once(step, compute, *shown)

@@ -1,7 +1,7 @@
 """Compare the cost of disturbing the configuration of animal silhouettes, for a model and for people.
 
-Baker & Elder (2022) rotated one half of a silhouette (Frankenstein) or moved the halves apart (fragmented): local shape
-stays, the configuration changes. People then recognise fewer of nine animals, networks about as many.
+Baker & Elder (2022) rotated one half of a silhouette (Frankenstein) or moved the halves apart (fragmented): people then
+recognise fewer of nine animals, networks about as many.
 """
 
 import numpy as np
@@ -16,10 +16,7 @@ VISUAL_DEGREES = 8.8
 
 
 def accuracy_delta(kind: str, orientation: str, disturbed: str, *, published: bool = False) -> AgreementWithPeople:
-    """Compare the cost in accuracy of a model with that of people; the disturbance is Frankenstein or fragmented.
-
-    With `published`, the published halves of people, and the published ceiling.
-    """
+    """Compare the cost in accuracy of a model with that of people; the disturbance is Frankenstein or fragmented."""
     return AgreementWithPeople(
         f"Baker2022{kind}-accuracy_delta",
         load_metric("baker_accuracy_delta", image_types=["w", disturbed], compat=published),

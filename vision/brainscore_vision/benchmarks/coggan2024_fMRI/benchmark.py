@@ -2,7 +2,7 @@
 
 Like voxels, units of a model are selected by a large mean response and standardised over the 24 conditions; the
 correlations of their patterns are correlated (Pearson) with those of each person. The mean is divided by the highest
-value that any model can reach. ``published=True`` gives the published number, a squared ratio.
+value that any model can reach.
 """
 
 import numpy as np

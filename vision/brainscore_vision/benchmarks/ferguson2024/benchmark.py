@@ -6,8 +6,7 @@ With the accuracies ``p_n`` for ``n`` others, the asymmetry is the area between 
     ``a = integral from 1 to 11 of (p_n(second) - p_n(first)) dn``
 
 by the trapezoidal rule, and the raw score ``exp(-0.75 |a_model - a_people|)``. Accuracies of people are corrected for a
-share ``l`` of guesses without attention: ``(p - l / 2) / (1 - l)`` (Wichmann & Hill, 2001, doi:10.3758/BF03194544). A
-model learns from other displays.
+share ``l`` of guesses without attention: ``(p - l / 2) / (1 - l)`` (Wichmann & Hill, 2001, doi:10.3758/BF03194544).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Record a region of a model while it sees pairs of images that share shape or texture (Islam et al., 2021).
 
-Each image is the first of one pair: the second shows the same picture in another texture, or another shape in the same
-texture. The metric is ``factor_dimensionality``, the ceiling 1.
+Each image is the first of one pair; the second has the same shape or the same texture. The metric is
+``factor_dimensionality``, the ceiling 1.
 """
 
 import random

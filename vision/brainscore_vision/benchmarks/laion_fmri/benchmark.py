@@ -6,8 +6,7 @@ images, or non-photographs such as shapes and illusions. ``Zerbe2026_fmri_persub
 noise ceiling of 30 % or less are excluded.
 
 Correlations are divided by the reliability of the test images over their actual repetitions, geometries by the best
-that one geometry reaches for all subjects; ``docs/explanation/published_differences.md`` lists the published ceilings
-and window.
+that one geometry reaches for all subjects.
 """
 
 from __future__ import annotations

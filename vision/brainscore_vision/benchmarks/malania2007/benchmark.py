@@ -117,8 +117,7 @@ class Malania2007VernierAcuity(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Return the mean closeness to people, divided by that between people; conditions without threshold are 0.
 
-        ``raw`` keeps the closeness in each condition (``attrs['raw']``) and, as ``failures``, why there is no
-        threshold.
+        ``raw`` keeps the closeness in each condition (``attrs['raw']``) and ``failures``.
         """
         scores = {
             condition: self._metric(

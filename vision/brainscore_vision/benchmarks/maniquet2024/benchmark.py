@@ -23,7 +23,7 @@ BIBTEX = cite_data("maniquet2024")
 
 VISUAL_DEGREES = 8
 PUBLISHED_CEILINGS = {"confusion_similarity": 0.53526, "tasks_consistency": 0.99810}
-"""Computed once and written down; mean correlations of halves, which a model of all the data can exceed."""
+"""Mean correlations of halves, which a model can exceed."""
 
 
 class _Maniquet2024(BenchmarkBase):

@@ -1,7 +1,7 @@
 """Predict the features of a model from macaque V4 and IT, instead of the reverse (Muzellec and Kar 2025).
 
-Features that no neuron predicts lower the score. Recordings are the public ones of Majaj, Hong et al. (2015). A score
-is divided by the split-half reliability of single neurons, as published; it may exceed 1.
+Recordings are the public ones of Majaj, Hong et al. (2015). A score is divided by the split-half reliability of single
+neurons, as published; it may exceed 1.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly

@@ -72,10 +72,7 @@ def SimulatedCortex2026Temporal(metric: str) -> NeuralBenchmark:
 
 
 def SimulatedCortex2026Choices() -> MatchToSampleBenchmark:
-    """Ask for the photograph of a patch, and compare the confusions of a model and people, patch by patch.
-
-    A model learns the photographs from 250 patches and gives their probabilities for 250 others.
-    """
+    """Ask for the photograph of a patch, and compare the confusions of a model and people, patch by patch."""
     return MatchToSampleBenchmark(
         "SimulatedCortex2026-i2n",
         load_metric("i2n"),

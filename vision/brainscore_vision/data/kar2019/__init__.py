@@ -1,8 +1,7 @@
 """Register object solution times: when IT distinguishes the object in an image from others (Kar et al. 2019).
 
 Dims (decoder, presentation), ms after the onset of the image, for each image and each of two decoders (``svm`` and
-``logistic``); NaN if the object is never distinguished. ``i1`` is the d' of monkeys. Two images that the table lists
-twice are in the set once.
+``logistic``); NaN if the object is never distinguished. ``i1`` is the d' of monkeys.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -1,7 +1,7 @@
 """Let simulated people choose the photograph of a patch, by the responses of their IT.
 
-Models and people (by logistic regression on the expected responses of IT) learn from every second patch; the others
-are tested. Each trial offers the right photograph and another, chosen in proportion to their probabilities.
+Models and people (by logistic regression on the expected responses of IT) learn from every second patch; the others are
+tested.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def offer(
 
 
 def _is_tested(n_patches: int) -> np.ndarray:
-    """Select every second patch; each photograph has an even number of them."""
+    """Select every second patch."""
     return np.arange(n_patches) % 2 == 1
 
 

@@ -1,6 +1,6 @@
 """Make the simulated data set from the photographs once, store it, and load it as labelled data.
 
-The storage key covers the bytes of every photograph, all parameters and the source code of this plugin.
+The storage key covers photographs, parameters and the source code of this plugin.
 """
 
 from __future__ import annotations

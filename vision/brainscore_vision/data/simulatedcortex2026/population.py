@@ -2,7 +2,7 @@
 
 Image -> Gabor quadrature energy -> divisive normalisation gives the V1-like population; random sparse subunits on the
 normalised maps -> threshold -> spatial pooling -> normalisation -> sparse mixture -> threshold gives the deeper,
-IT-like one. Spike counts are Poisson. Nothing is fitted to recordings, and no parameter depends on a model's score.
+IT-like one. Spike counts are Poisson. Nothing is fitted to recordings.
 """
 
 from __future__ import annotations
@@ -213,8 +213,7 @@ def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.n
 def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndarray:
     """Turn the pattern of responses from an early to a late one, at equal strides.
 
-    Expected spikes in the window, shape (n_images, n_neuroids), become those in each bin, the last axis: as many, so
-    that bins are as reliable as the window.
+    Expected spikes in the window, shape (n_images, n_neuroids), become as many in each bin, the last axis.
     """
     share = np.linspace(0, 1, n_bins)
     return early[..., np.newaxis] * (1 - share) + late[..., np.newaxis] * share
@@ -223,7 +222,7 @@ def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndar
 def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Generator) -> np.ndarray:
     """Draw independent Poisson counts by inverting the distribution function; shape (repetitions, *expected.shape).
 
-    Exactly one random number per count: another BLAS cannot shift later draws. Expected counts are below about 700.
+    One random number per count, so that rounding cannot shift later draws. Expected counts are below about 700.
 
     References
     ----------

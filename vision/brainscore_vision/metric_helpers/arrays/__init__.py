@@ -9,8 +9,7 @@
 `matching`    single neuroids of two sides, paired
 ============= ==================================================================================================
 
-All use `correlation` and `ranking`, `column_blocks` (matrices larger than memory), `backend` (NumPy or torch) and
-`seeds`. A docstring describes a parameter only where it differs from these conventions:
+Docstrings describe a parameter only where it differs from these conventions:
 
 source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
     Finite features of a model, or other predictors. Read block by block.

@@ -1,7 +1,6 @@
 """Run heavy parts of kernels on NumPy or torch, in float64.
 
-Intermediate arrays belong to the backend, so that ``@``, ``.T``, indexing and arithmetic work. The backend is an
-argument of each call, by default the setting ``BRAINSCORE_ARRAY_BACKEND``.
+Intermediate arrays belong to the backend, so that ``@``, ``.T``, indexing and arithmetic work.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Backend(Protocol):
 
     @property
     def xp(self) -> Any:
-        """NumPy or torch, for functions that both have, such as ``amax``, ``where`` and ``linalg.eigh``."""
+        """NumPy or torch, for functions that both have, such as ``linalg.eigh``."""
         ...
 
     def asarray(self, values: ArrayLike) -> Array:
@@ -122,7 +121,7 @@ class NumpyBackend:
 
 
 class TorchBackend:
-    """Operations of torch, which is heavy to import, on one device."""
+    """Operations of torch on one device."""
 
     def __init__(self, torch: Any, device: str) -> None:
         self.name = f"torch:{device}"

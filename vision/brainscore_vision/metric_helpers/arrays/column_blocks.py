@@ -21,8 +21,6 @@ _PIECE_BYTES = 64 * 2**20  # rows of larger ones are read in such pieces
 class ColumnBlocks:
     """A matrix whose columns come in blocks, with only one block in memory at a time.
 
-    Every pass over the matrix requests the blocks again.
-
     Parameters
     ----------
     blocks
@@ -165,7 +163,7 @@ class ColumnBlocks:
 def _read_in_pieces(block: NDArray[Any]) -> NDArray[Any]:
     """Copy columns of a read-only memory map some rows at a time; return other blocks unchanged.
 
-    To read a few columns the system maps up to 2 MiB around each: for all rows perhaps the whole file.
+    The system maps up to 2 MiB around each read: for all rows perhaps the whole file.
     """
     if not _can_be_released(block):
         return block
@@ -183,7 +181,7 @@ def is_mapped(array: object) -> bool:
 
 
 def release_pages(array: NDArray[Any]) -> None:
-    """Release the memory of a read-only memory map, which can be read again; do nothing for other arrays.
+    """Release the memory of a read-only memory map; do nothing for other arrays.
 
     Pages that were read count as memory of the process until the system needs them.
     """

@@ -37,8 +37,8 @@ def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
     """Correlate each column of one array, shape (n_stimuli, n_columns), with the same column of another.
 
     ``r = sum((x - mean x)(y - mean y)) / sqrt(sum((x - mean x)^2) sum((y - mean y)^2))`` (Pearson 1895,
-    doi:10.1098/rspl.1895.0041), in [-1, 1]; NaN where either column is constant or holds NaN. Invariant to adding a
-    constant to a column or multiplying it by a positive number.
+    doi:10.1098/rspl.1895.0041), in [-1, 1]; NaN where either column is constant or holds NaN. Invariant to shifts and
+    positive scaling of a column.
 
     Examples
     --------
@@ -92,8 +92,8 @@ def correlate_parts(
 ) -> Floats:
     """Correlate predictions that arrive in parts with the responses, shape (n_splits, n_neuroids).
 
-    Parts come from a `BlockPredictor`, for blocks of `target`; this is read once if parts come block by block,
-    otherwise once per split. `tests` are positions of the test stimuli of each split.
+    Parts come from a `BlockPredictor`; `target` is read once if they come block by block, otherwise once per split.
+    `tests` are positions of the test stimuli of each split.
     """
     blocks = ColumnBlocks.of(target)
     rows = [np.asarray(test, dtype=np.intp) for test in tests]

@@ -1,4 +1,4 @@
-"""Compute how single stimuli and neuroids move correlations, medians over neuroids, and means over splits.
+"""Compute how stimuli and neuroids move correlations, medians over neuroids, and means over splits.
 
 The influence of an observation is the derivative of a statistic by its weight (Hampel 1974,
 doi:10.1080/01621459.1974.10482962). For a Pearson correlation of standardised columns it is :math:`z_x z_y - r (z_x^2 +
@@ -50,7 +50,7 @@ def order_weights(n: int) -> Floats:
 def left_out_influences(left_out: Floats) -> Floats:
     """Scale values without each unit, shape (n_units,), so that squares sum to the jackknife variance.
 
-    The result is positive for units that raise the value.
+    Positive for units that raise the value.
     """
     n = len(left_out)
     scaled: Floats = np.sqrt((n - 1) / n) * (left_out.mean() - left_out)
@@ -98,8 +98,8 @@ def mean_influence(values: Floats) -> Floats:
 def median_freedom(n: int) -> float:
     """Return the degrees of freedom of the variance that `median_influence` gives to the median of n values.
 
-    They depend on the density near the median, estimated from about sqrt(n) values. Fitted to simulations of n from 2
-    to 200 normal and beta values: intervals cover the median of normal values in 94 to 97 %.
+    Fitted to simulations of n from 2 to 200 normal and beta values: intervals cover the median of normal values in 94
+    to 97 %.
     """
     return min(n - 1.0, 0.7 + 0.92 * float(np.sqrt(n)))
 

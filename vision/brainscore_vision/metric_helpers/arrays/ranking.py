@@ -21,9 +21,8 @@ _SIGN = np.uint64(1 << 63)
 def sort_order(values: ArrayLike) -> Indices:
     """Return the positions of numbers, shape (n,) without NaN, from the smallest to the largest, exactly.
 
-    Faster than sorting positions: up to a million numbers are sorted by their leading 32 bits, 16 at a time; more by
-    64-bit keys that hold leading bits and position. Numbers with equal leading bits are then put right.
-    Equal numbers have a reproducible order.
+    Up to a million numbers are sorted by their leading 32 bits, 16 at a time; more by 64-bit keys that hold leading
+    bits and position. Numbers with equal leading bits are then put right. Equal numbers have a reproducible order.
     """
     array = np.ascontiguousarray(values, dtype=np.float64)
     if len(array) < _SMALL:

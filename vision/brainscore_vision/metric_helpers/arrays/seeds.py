@@ -1,8 +1,8 @@
 """Derive random generators from one seed and the name of the draw.
 
-The path of ``generator(seed, *path)`` names the draw, such as ``generator(0, "interval", "presentation")``. Draws with
-different paths are independent. Generators of the published system stay: the splits of `Split` (``random_state = 1``),
-the repetitions of `SplitHalfPredictorConsistency`, and the draws of `bootstrap_error` (``seed=0``).
+Draws with different paths are independent. Generators of the published system stay: the splits of `Split`
+(``random_state = 1``), the repetitions of `SplitHalfPredictorConsistency`, and the draws of `bootstrap_error`
+(``seed=0``).
 """
 
 from __future__ import annotations

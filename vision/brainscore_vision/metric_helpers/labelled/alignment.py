@@ -96,8 +96,7 @@ def coords_along(assembly: xr.DataArray, dim: str) -> Coords:
 def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stimulus_id") -> Indices:
     """Find where each reference value occurs: ``values[result] == reference``.
 
-    Both hold the same values equally often, in any order, such as the `stimulus_id` of target and source. Repeated
-    values are matched in order of occurrence.
+    Both hold the same values equally often. Repeated values are matched in order of occurrence.
     """
     target_values = _comparable(reference)
     source_values = _comparable(values)
@@ -150,7 +149,7 @@ class Neuroids:
 
 
 def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *, role: str = "target") -> Neuroids:
-    """Determine which columns are usable: not constant and not NaN throughout. Values are read block by block.
+    """Determine which columns are usable: not constant and not NaN throughout.
 
     Some NaN or infinite values, or no usable neuroid, raise AssemblyError.
     """

@@ -50,7 +50,7 @@ Assembly = TypeVar("Assembly", bound="xr.DataArray")
 def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
     """Reduce scores by a function such as ``lambda scores: scores.median('neuroid')`` and keep the originals as `raw`.
 
-    Unless the result has an ``attrs['raw']`` already, that is the `raw` of `values`, or `values` itself.
+    A `raw` of the result or of `values` stays.
     """
     score = aggregate_fnc(values)
     if score is values:  # nothing was reduced; a score must not hold itself
@@ -63,7 +63,7 @@ def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
 class Transformation:
     """Apply a function to parts of assemblies; subclasses define parts and how to gather results.
 
-    They override `parts`, or the generator `pipe` as published code does.
+    They override `parts` or, as published code does, `pipe`.
     """
 
     def __call__(
@@ -71,8 +71,7 @@ class Transformation:
     ) -> Score:  # Any: for `apply`
         """Apply to every part; the stacked results are in ``attrs['raw']`` of the returned Score.
 
-        `apply` takes the parts and returns a Score, an assembly or a number. `aggregate` reduces the stacked results
-        before the transformation reduces its own dimension.
+        `apply` takes the parts and returns a Score, an assembly or a number.
         """
         steps = self.pipe(*args)
         for parts in steps:
@@ -197,7 +196,7 @@ class CrossValidation(Transformation):
         return self._split.folds(target, n_folds, random_state)
 
     def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:
-        """Yield source and target for training, then for testing, for every split."""
+        """Yield training and test parts of both, for every split."""
         *sources, target = args
         coord = self._split.split_coord
         for source in sources:

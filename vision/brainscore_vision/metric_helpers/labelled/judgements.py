@@ -86,8 +86,8 @@ def read_judgements(
 ) -> Judgements:
     """Count the answers of people: one presentation for each trial, with the coordinates of conditions.
 
-    Omitted answers, such as an empty one, count as none; others that are not right count as wrong. With `single`,
-    several answers of a subject to a stimulus in a condition are refused.
+    Omitted answers, such as an empty one, do not count. With `single`, several answers of a subject to a stimulus in a
+    condition are refused.
     """
     coords = tuple(condition_coords)
     answers, truth = labels_of(assembly, role="target"), coordinate(assembly, "truth")

@@ -3,7 +3,7 @@
 A *square assembly* holds ready-made dissimilarities, as fMRI data often do: two dimensions of the same stimuli,
 ``(presentation, presentation_other)``, with `stimulus_id` on the first. `stimulus_id_other` may state another order of
 the second. `RDM` returns square assemblies. Published assemblies with the dimension presentation twice are read too.
-The diagonal is zero (or NaN); larger entries are less alike.
+The diagonal is zero or NaN.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def read_responses(
 ) -> Responses:
     """Read the response patterns of an assembly.
 
-    They have the type `dtype`; if that is None, the assembly's, without a copy. If `scaled`, responses of extreme size
-    are divided by a power of two (see `arrays.scale.ordinary`), for unit-free results.
+    With `dtype` None they keep their type, without a copy. If `scaled`, responses of extreme size are divided by a
+    power of two (see `arrays.scale.ordinary`), for unit-free results.
     """
     assembly = squeeze_time_bin(assembly)
     dim = _stimulus_dim(assembly, neuroid_dim)

@@ -107,7 +107,7 @@ def _numbered(given: Labels, expected: Labels | None) -> tuple[Labels, Indices]:
 def divide_repetitions(n_repetitions: int, *, most: int, seed: int) -> NDArray[np.bool_]:
     """Divide repetitions into two halves, True for the first; the second is larger by one if the number is odd.
 
-    These are all divisions if there are at most `most`, otherwise random ones.
+    All divisions if there are at most `most`, otherwise random ones.
     """
     size = n_repetitions // 2
     number = math.comb(n_repetitions, size) // (2 if n_repetitions % 2 == 0 else 1)

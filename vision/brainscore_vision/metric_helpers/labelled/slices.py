@@ -1,4 +1,4 @@
-"""Apply a callable to every slice of assemblies along some dimensions, or once to several of them stacked into one."""
+"""Apply a callable to every slice of assemblies along some dimensions, or once to stacked dimensions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ Applied = Callable[..., Any]  # Any: results of any type
 class PerOps:
     """Apply a callable to every slice of its assemblies along some dimensions and stack the results.
 
-    ``callable(*slices)`` takes one slice of each assembly, without these dimensions, and returns an assembly, a Score
-    or a number; or None for every slice. Coordinates of `check_coords` sort the assemblies, which must hold the same
-    values.
+    ``callable(*slices)`` takes one slice of each assembly and returns an assembly, a Score or a number; or None for
+    every slice. Coordinates of `check_coords` sort the assemblies, which must hold the same values.
     """
 
     def __init__(self, callable: Applied, dims: Sequence[str], check_coords: Sequence[str] = ()) -> None:  # noqa: A002 -- the documented name
@@ -171,10 +170,7 @@ class SpanOps:
 
 
 class SpanTime(SpanOps):
-    """Stack time bins into presentations and apply a callable once; see `SpanOps`.
-
-    All presentations of the first bin come first, then those of the second.
-    """
+    """Stack time bins into presentations and apply a callable once; see `SpanOps`."""
 
     def __init__(
         self,

@@ -58,10 +58,7 @@ class SplitPlan:
         return min(len(test) for _, test in self.splits)
 
     def presentations(self, assembly: xr.DataArray) -> list[tuple[Indices, Indices]]:
-        """Return the positions in an assembly that train and test; all presentations of a value stay together.
-
-        They follow the order of values in the split, then that of the rows.
-        """
+        """Return the positions in an assembly that train and test; all presentations of a value stay together."""
         (coord,) = self.values.coords
         present, divided = coordinate(assembly, str(coord)), self.values.values
         if np.array_equal(present, divided):

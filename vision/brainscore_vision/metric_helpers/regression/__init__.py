@@ -1,7 +1,6 @@
 """Predict responses by regressions on training stimuli and score the predictions for test stimuli.
 
 Metrics compare a source with a target: assemblies (presentation, neuroid), read as float, of the same stimuli in any
-order. Usually the source holds a model's features (or is `StreamedFeatures`), the target measurements. Target neuroids
-that are constant or NaN throughout do not count. Other stimuli or dimensions, and any other NaN, raise AssemblyError.
-Arrays follow the conventions of `arrays`.
+order. The source may be `StreamedFeatures`. Target neuroids that are constant or NaN throughout do not count. Other
+stimuli or dimensions, and any other NaN, raise AssemblyError.
 """

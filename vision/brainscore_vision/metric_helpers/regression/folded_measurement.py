@@ -30,8 +30,7 @@ Halves = tuple["Floats", "Floats"]
 class FoldedMeasurement:
     """Features, responses and folds; source rows are `stimuli`, response rows presentations, `row` their stimuli.
 
-    The source holds the features, or others with the same inner products; `constant` says whether all stimuli have the
-    same ones. Responses are those of usable neuroids.
+    The source holds the features, or others with the same inner products. Responses are those of usable neuroids.
     """
 
     source: Matrix

@@ -1,7 +1,4 @@
-"""Predict responses by a regression on training stimuli, correlate on others, and summarise.
-
-These metrics split the stimuli themselves; those of `fixed_split` take the split as given.
-"""
+"""Predict responses by a regression on training stimuli, correlate on others, and summarise."""
 
 from __future__ import annotations
 
@@ -106,8 +103,6 @@ class RegressedCorrelation(Metric):
 
 class CrossRegressedCorrelation(RegressedCorrelation):
     """Cross-validated regression, then correlation per neuroid.
-
-    Override `apply` (one split) or `aggregate` (over neuroids) for other metrics.
 
     If a test set has fewer than ten stimuli, predictions of all test sets are correlated together (see
     `RegressionProblem.is_pooled`), unless splits are `compat`, predictions have no common unit (``neuron_to_neuron``)
@@ -269,7 +264,7 @@ class _OverTime(CrossRegressedCorrelation):
         Score, dims (time_bin)
             In [-1, 1], sorted by `time_bin_start`. Attrs as for `CrossRegressedCorrelation`, with ``raw`` (Score, dims
             (split, time_bin, neuroid)), ``error``, ``split_error`` (Scores, dims (time_bin)) and ``influence`` (one for
-            each bin). Target neuroids that are constant or NaN throughout all bins do not count.
+            each bin).
         """
         source, target = _without_single_bin(source), _without_single_bin(target)
         if "time_bin" not in target.dims and "time_bin" not in source.dims:
@@ -289,8 +284,7 @@ class _OverTime(CrossRegressedCorrelation):
 class SpanTimeCrossRegressedCorrelation(_OverTime):
     """Cross-validated regression with weights shared by all time bins, then correlation per neuroid and bin.
 
-    Each split fits one regression to all training stimuli in all bins: a presentation in a bin is one observation; a
-    stimulus trains in all bins or in none.
+    A presentation in a bin is one observation; a stimulus trains in all bins or in none.
     """
 
     extension = SpanTimeRegression
@@ -300,7 +294,6 @@ class PerTimeCrossRegressedCorrelation(_OverTime):
     """Cross-validated regression with separate weights for every time bin, then correlation per neuroid and bin.
 
     The score of a bin equals that of `CrossRegressedCorrelation` for that bin alone, with the same splits in all bins.
-    Neuroids that are constant or NaN throughout a bin do not count in it; a bin without others is NaN.
     """
 
     extension = PerTimeRegression

@@ -46,9 +46,9 @@ class Regression(Protocol):
 class XarrayRegression:
     """Fit a regression from one assembly to another and label its predictions.
 
-    The regression has ``fit(x, y)`` and ``predict(x)``, as in scikit-learn. A `SplitPredictor` gets arrays. Others get
-    assemblies, as in the published system, sorted by stimulus for `fit`; scikit-learn accepts these too. The first of
-    the expected dimensions is that of stimuli, which `stimulus_coord` aligns.
+    The regression has ``fit(x, y)`` and ``predict(x)``, as in scikit-learn. A `SplitPredictor` gets arrays, others
+    assemblies, as in the published system, sorted by stimulus for `fit`. The first of the expected dimensions is that
+    of stimuli.
     """
 
     def __init__(

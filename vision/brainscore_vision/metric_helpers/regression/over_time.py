@@ -1,8 +1,7 @@
 """Extend regressions on assemblies to several time bins: one common fit, or one for each.
 
-The regression has ``fit(source, target)`` and ``predict(source)`` on assemblies without time bins, such as
-`XarrayRegression`. Extended ones take assemblies with dims (presentation, neuroid, time_bin), in any order, and
-predict ones with dims (time_bin, presentation, neuroid).
+The regression, such as `XarrayRegression`, takes assemblies without time bins. Extended ones take dims (presentation,
+neuroid, time_bin), in any order, and predict dims (time_bin, presentation, neuroid).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""State a regression problem on arrays, and solve it for all splits at once.
-
-Time bins, if any, are the first axis of source and target: one fit serves them all, or each has its own.
-"""
+"""State a regression problem on arrays, and solve it for all splits at once."""
 
 from __future__ import annotations
 

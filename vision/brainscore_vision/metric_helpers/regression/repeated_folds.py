@@ -275,8 +275,8 @@ class ExplainedR2ER(_OfRepetitions):
         Returns
         -------
         Score
-            0-d: the median over neuroids with sufficient reliability of their own; others are NaN in ``raw``. Noise in
-            training responses lowers it, noise in test responses does not.
+            0-d: the median over sufficiently reliable neuroids; others are NaN in ``raw``. Noise in training responses
+            lowers it, noise in test responses does not.
         """
         measurement = self._measured(source, target)
         measured = repeated_responses(measurement.responses, measurement.row, measurement.repetition)

@@ -56,7 +56,7 @@ class StreamedFeatures:
     Parameters
     ----------
     features : ColumnBlocks, memory map or array, shape (n_stimuli, n_features)
-        Finite. A memory map is read block by block; `ColumnBlocks` can also compute blocks.
+        Finite.
     coords
         Further coordinates of the stimuli, name -> values, such as `object_name`, which stratify the splits of reverse
         metrics.
@@ -105,7 +105,7 @@ WIDE_BYTES = 512 * 2**20  # largest target held in memory as a whole, with its p
 class Side:
     """Source or target: values, shape ([n_bins,] n_presentations, n_neuroids), in their own type, with labels.
 
-    A memory map is not read. Labels hold the coordinates; they are the assembly itself unless it is a stream.
+    Labels hold the coordinates.
     """
 
     values: Matrix

@@ -110,8 +110,7 @@ class _Agreement(Metric):
 class ErrorConsistency(_Agreement):
     """Mean Cohen's kappa between a model and single people, on which stimuli are answered correctly.
 
-    With `compat`, the score is the absolute value of the mean over conditions, then subjects, as published, with the
-    standard deviation over all of them as ``error``.
+    With `compat`, the score is the absolute value of the mean over conditions, then subjects, as published.
     """
 
     quantity: ClassVar[Quantity | None] = "kappa"
@@ -168,8 +167,8 @@ class AccuracyDistance(_Agreement):
     Parameters
     ----------
     symmetric
-        For `ceiling`: either subject of a pair replaces the model in turn, so that names do not matter. Otherwise the
-        first one by name does, as published.
+        For `ceiling`: either subject of a pair replaces the model in turn. Otherwise the first one by name does, as
+        published.
     """
 
     def __init__(

@@ -23,8 +23,7 @@ __all__ = ["OnParts"]
 class OnParts(Metric, ABC):
     """Mean of a comparison over subsets of the stimuli, by default ten times 90 % of them.
 
-    The error is that of the metric on all stimuli. Subsets are the test parts of `CrossValidation`; with `compat`,
-    drawn as published (see `Split`).
+    Subsets are the test parts of `CrossValidation`; with `compat`, drawn as published (see `Split`).
     """
 
     def __init__(

@@ -65,8 +65,7 @@ def attach_error(
 ) -> Score:
     """Write the bootstrap standard error into a score's attributes; parameters as for `bootstrap_error`.
 
-    These are ``error``, ``error_over`` (list of dimensions), ``n_bootstrap``, and ``raw`` (the values) unless it has
-    one.
+    These are ``error``, ``error_over``, ``n_bootstrap``, and ``raw`` (the values) unless it has one.
     """
     score.attrs["error"] = bootstrap_error(values, over, aggregate, n_bootstrap, seed)
     score.attrs["error_over"] = list(over)

@@ -57,7 +57,7 @@ class Spread(NamedTuple):
 def spread_of_units(influences: ArrayLike) -> Spread:
     """Estimate the standard error over one kind of units from their influences, ``(value - mean) / n`` for a mean.
 
-    For a mean the standard error with n - 1 degrees of freedom; NaN for fewer than two units.
+    NaN for fewer than two units.
     """
     x = np.asarray(influences, dtype=np.float64)
     n = len(x)
@@ -186,7 +186,7 @@ def proportion_interval(value: float, spread: Spread, n: int, *, level: float = 
 
     .. math:: \frac{p + t^2/2n \pm t \sqrt{p(1-p)/n + t^2/4n^2}}{1 + t^2/n}, \qquad n = p (1 - p) / V
 
-    The number `n` of independent units is used for shares of 0 or 1, which have no spread.
+    `n`, the number of independent units, is used for shares of 0 or 1, which have no spread.
     """
     enough = 0 < value < 1 and spread.error > 0
     number = value * (1 - value) / spread.error**2 if enough else float(n)

@@ -102,7 +102,7 @@ def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
 def attach_split_error(score: Score, values: ArrayLike) -> Score:
     """Write the standard error of a mean over splits of one data set into the score's attributes, as ``split_error``.
 
-    It measures dependence on the draw of splits, much smaller than the score's error, since splits share data.
+    It is much smaller than the score's error, since splits share data.
     """
     errors = np.where(np.isnan(score.values), np.nan, standard_errors(values))
     score.attrs["split_error"] = shaped_like(score, errors)

@@ -87,8 +87,7 @@ def half_sample_interval(
         ``statistic(source, target, *others)`` returns a number or a 0-d Score, such as a ceiled score: ``lambda source,
         target, repetitions: explained_variance(metric(source, target), ceiling(repetitions))``.
     source, target, *others : DataAssembly
-        Model features, whose stimuli are drawn, and measurements. A stimulus or neuroid omitted from `target` is
-        omitted from all.
+        A stimulus or neuroid omitted from `target` is omitted from all.
     over
         Units that a new experiment would sample: ``'presentation'`` (stimuli), ``'neuroid'`` (of measurements), or a
         coordinate of the target such as ``'subject'``, of at least four values (otherwise AssemblyError). None:

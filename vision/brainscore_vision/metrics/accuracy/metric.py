@@ -6,9 +6,9 @@
 - Output: Score in [0, 1]; ``raw`` says for each presentation, in the order of `target`, whether it is right.
 - Invariances: order of stimuli; renaming of labels on both sides.
 - Error: over stimuli, whose presentations stay together, and over people where `subject` tells several apart; for
-  single answers ``sqrt(p (1 - p) / (n - 1))``. The interval is Wilson's with as many answers as would have this error,
-  defined also where all are right. `compat=True` gives the standard deviation of single answers.
-- When: whenever there is one right answer. For agreement beyond that, see `error_consistency`.
+  single answers ``sqrt(p (1 - p) / (n - 1))``. The interval is Wilson's, defined also where all are right.
+  `compat=True` gives the standard deviation of single answers. - When: there is one right answer. For agreement beyond
+  that, see `error_consistency`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Accuracy(Metric):
         self._compat = compat
 
     def __call__(self, source: DataAssembly | ArrayLike, target: DataAssembly | ArrayLike) -> Score:
-        """Compare the answers with the right ones, along presentation; arrays in their order.
+        """Compare answers along presentation; arrays in their order.
 
-        A further dimension of length one, such as choice, is fine.
+        A further dimension, such as choice, has length one.
         """
         answers, truth = _labels(source, "source"), _labels(target, "target")
         assemblies = [side for side in (source, target) if isinstance(side, xr.DataArray)]

@@ -9,11 +9,10 @@ categories, and that of people, ``h``, the mean over random halves of the subjec
   category `animal`; target, one trial for each presentation, not 0 if the answer was right, with `image_type` and
   `subject`.
 - Output: Score in [0, 1].
-- Invariances: order of trials; names of subjects and categories.
-- Error: the standard deviation over halves, which for half of a sample, drawn without replacement, estimates the
-  standard error of the mean over all subjects.
-- Published differences: the published halves never draw the last subject, and need numbered ones.
-- When: experiments like that of Baker & Elder, where the cost for people is clearly not zero.
+- Invariances: order of trials; names of subjects and categories. - Error: the standard deviation over halves, an
+  estimate of the standard error of the mean over all subjects.
+- When: the cost for
+  people is clearly not zero.
 
 References
 ----------
@@ -95,8 +94,8 @@ class BakerAccuracyDelta(Metric):
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Score a model whose disturbance costs exactly as much as that of all people (the target of the metric).
 
-        This is below 1, and no model can score much more. The published ceiling is the median closeness of halves to
-        the other subjects, stepped up.
+        No model can score much more. The published ceiling is the median closeness of halves to the other subjects,
+        stepped up.
         """
         subjects, deltas = _human_deltas(assembly, self._image_types)
         if len(subjects) < 2:

@@ -2,7 +2,7 @@ r"""Score how well responses are predicted by several bands of features together
 
 Bands are sets of the source's neuroids, distinguished by a coordinate: the layers of a model (``band_coord='layer'``),
 or several models side by side. Ridge regression has a penalty for each, chosen per neuroid by leaving one training
-stimulus out, so that a useless band is not used, however large:
+stimulus out:
 
 .. math:: \min_{W, c} \|y - \sum_b X_b w_b - c\|^2 + \alpha \sum_b (s_b / \omega_b) \|w_b\|^2
 
@@ -18,7 +18,7 @@ bands they sum to R^2.
 - Invariances: order of stimuli and of neuroids; rotations, shifts and scaling of each band as a whole; shift and
   positive scaling of each neuroid of the target.
 - When: you ask how much each of several kinds of features explains. With one band it is `ridgecv`, whose alphas have
-  the unit of the features. Four bands take seven to nine times as long (`perf/costs.py`).
+  the unit of the features; four take seven to nine times as long (`perf/costs.py`).
 - Ceiling: `internal_consistency`, as for `ridge`.
 
 References

@@ -7,17 +7,13 @@ With the Gram matrices K and L of source and target over the same stimuli:
 `cka` and `cka_cv` use the unbiased estimate of HSIC (Song et al. 2012), which takes at least four stimuli; `cka_biased`
 the plain one, ``tr(K H L H)``, which grows towards 1 with the number of neuroids even for unrelated responses.
 
-- Input: two assemblies, as of all metrics.
+- Input: as of all metrics.
 - Output: Score in [-1, 1] (unbiased; about 0 for unrelated responses) or [0, 1] (biased); NaN if either side has no
   structure.
 - Invariances: order of stimuli and of neuroids; rotations, reflections, shifts and scaling of each side as a whole;
   duplicated sets of neuroids. Not of scaling single neuroids.
-- Error: takes at least five stimuli, three if biased.
-- When: to compare geometry without fitting anything, where large distances shall count more than small ones (`rdm`
-  counts ranks).
-
-Published differences: the published unbiased `cka` tends to 0 for small responses (below about 1e-3), and is 0 where
-undefined; the parts of `cka_cv` depend on the order of rows.
+- Error: takes at least five stimuli, three if biased. - When: to compare geometry without a fit, with large distances
+  counting more than small ones (`rdm` counts ranks).
 
 References
 ----------

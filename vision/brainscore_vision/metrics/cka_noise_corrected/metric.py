@@ -4,18 +4,17 @@ With Gram matrices K and L of source and target over the same stimuli and the un
 
     ``CKA = HSIC(K, L) / sqrt(HSIC(K, K) N)``, ``N = mean over divisions HSIC(L_half, L_other half)``
 
-L is that of the average over repetitions, ``L_half`` that of half of them. Independent noise leaves both on average as
-they are. The score with the length of the noisy target, ``HSIC(L, L)``, is in ``attrs['uncorrected']``.
+L is that of the average over repetitions, ``L_half`` that of half of them. The score with the length of the noisy
+target, ``HSIC(L, L)``, is in ``attrs['uncorrected']``.
 
 - Input: source; target with its single repetitions (`repetition`), at least two of each stimulus, at least four
-  stimuli. A source with several repetitions of its own, such as another brain, is corrected likewise; without, it is
-  taken to be free of noise. The noise of both sides must be independent.
+  stimuli. A source with repetitions, such as another brain, is corrected likewise; without, it counts as free of noise.
+  The noise of both sides must be independent.
 - Output: Score, about 1 for the true geometry where the length of its Gram matrix can be estimated; single scores can
   exceed 1. It falls below with a reliability below .5, the more the fewer stimuli: ``docs/explanation/ceilings.md`` has
   a table, and how often it is undefined.
-- Invariances: those of `cka`.
-- When: where there are repetitions, in particular to compare measurements that differ in noise. It needs no ceiling.
-  For distances instead of Gram matrices, see `rsa_crossnobis`.
+- Invariances: those of `cka`. - When: there are repetitions, in particular to compare measurements that differ in
+  noise. It needs no ceiling. For distances, see `rsa_crossnobis`.
 
 References
 ----------

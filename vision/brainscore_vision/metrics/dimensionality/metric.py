@@ -1,17 +1,16 @@
 """Score the share of neuroids that represent a factor of variation, such as shape or texture.
 
-Stimuli come in pairs that agree in one factor and differ in the others. The more variance both members of a pair share,
-the more neuroids are attributed to its factor:
+Stimuli come in pairs that agree in one factor; the more variance members share, the more neuroids are attributed to it:
 
     ``score_f = sum_j cov_f(a_j, b_j) / sum_j var_j``, ``share_f = floor(softmax(scores)_f N) / N``
 
-where the residual, all that is about no factor, has the score 1 and gets the rest.
+where the residual has the score 1 and gets the rest.
 
 - Input: two assemblies, dims (presentation, neuroid), of the same neuroids: first and second members of the same pairs
   *in the same order*, with the coordinate `factor`.
 - Output: Score in [0, 1]; over all factors and the residual the shares add up to 1. NaN if responses are constant.
-- Invariances: order of pairs and of neuroids; rotations (up to rounding down), shifts and scaling of all responses.
-- When: to find the factors a representation encodes from stimuli with independent factors. Compares no brain data.
+- Invariances: order of pairs and of neuroids; rotations (up to rounding down), shifts and scaling of all responses. -
+  When: to find the factors that a representation encodes. Compares no brain data.
 
 References
 ----------

@@ -7,12 +7,9 @@ As many units as there are recorded neurons are drawn from the model with replac
 - Input: two assemblies, dims (neuroid, neuronal_property); the target has ``attrs['<property>_bins']``, the edges of
   its histogram. NaN says that a property is undefined for a neuron.
 - Output: Score in [0, 1]; 0 if the property is undefined for (nearly) all model units. ``raw`` has dim (draw),
-  ``error`` is the standard deviation over draws: of the score of one such experiment.
+  ``error`` is the standard deviation over draws.
 - Invariances: order of neuroids; any change within a bin, or beyond the outermost edges.
 - When: models and recordings share no stimuli, or the published data are distributions alone.
-
-Published differences: draws are seeded, so numbers agree to the error of the mean over draws (about .001 for 1000).
-The published ceiling, of draws compared with their own data, is too high.
 
 References
 ----------
@@ -130,8 +127,6 @@ class BootstrapDistributionSimilarity(Metric):
 
 class NeuronalPropertyCeiling(Ceiling):
     """The score of a model whose units are distributed like the recorded neurons.
-
-    It is the similarity of two groups drawn from the recorded neurons with replacement, many times.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ that of half of the trials, averaged over random halves:
   of trials decides which make a half.
 - Error: jackknife over images, each with all its trials (over objects for O1 and O2), also of the normalised score.
   `compat=True` gives standard deviations over the repetitions, which share their trials.
-- When: dense match-to-sample data, tens of trials for each image.
+- When: tens of match-to-sample trials for each image.
 
 References
 ----------
@@ -129,8 +129,7 @@ class BehavioralPatterns(Metric):
     def ceiling(self, assembly: DataAssembly, skipna: bool = False) -> Score:
         """Correlate the patterns of two halves of the trials, which is the reliability of half of them.
 
-        With `skipna`, entries without trials in either half are left out; without, only those of the second, and
-        others of the first are an error.
+        With `skipna`, entries without trials in either half are left out; otherwise those of the first are an error.
         """
         trials = _read_trials(assembly)
         patterns = self._pattern(self._halves(trials), trials)

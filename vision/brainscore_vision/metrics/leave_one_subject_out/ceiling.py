@@ -1,9 +1,9 @@
-r"""Estimate how well any model of all subjects can predict one of them, from how well the other subjects do.
+r"""Estimate how well a model can predict single subjects, from how well the other subjects do.
 
 Each subject is correlated over stimuli with the mean over the others (lower bound: that mean is noisy) and with the
-mean over all, itself included (upper bound: that mean knows its noise). With :math:`\bar r` the lower bound of one
-response variable, averaged over the :math:`S` subjects, and :math:`x` the share of a single subject's variance that all
-share, :math:`\bar r = \sqrt{S - 1}\, x / \sqrt{1 + (S - 2)\, x}`. Solved for :math:`x`:
+mean over all (upper bound: that mean holds the subject's noise). With :math:`\bar r` the lower bound of one response
+variable, averaged over the :math:`S` subjects, and :math:`x` the share of a single subject's variance that all share,
+:math:`\bar r = \sqrt{S - 1}\, x / \sqrt{1 + (S - 2)\, x}`. Solved for :math:`x`:
 
 .. math:: \text{corrected} = \operatorname{median}_j \sqrt{x_j}, \qquad
     \rho = \operatorname{median}_j \frac{S x_j}{1 + (S - 1) x_j}

@@ -1,7 +1,7 @@
 """Score whether a model confuses the same objects, and finds the same tasks hard, as people.
 
-Pearson correlations of two confusion matrices, those of the model and of all people together, or of their accuracies
-over tasks (kinds of disturbed images):
+Pearson correlations of the confusion matrices of the model and of all people together, or of their accuracies over
+tasks (kinds of disturbed images):
 
     ``confusion_similarity = r(offdiagonal(C_model), offdiagonal(C_people))``,
     ``tasks_consistency = r(accuracy_model(task), accuracy_people(task))``
@@ -9,14 +9,11 @@ over tasks (kinds of disturbed images):
 - Input: source, probabilities, dims (presentation, choice), with `image_label`; target, one trial of one person for
   each presentation, with `image_label`, `prediction` and, for errors and ceilings, `subject_id`. For tasks the source
   also has `manipulation` and `manipulation_details`, the target `task`.
-- Output: Score in [-1, 1], a correlation; ``raw``, dims (side, entry), holds both patterns. The ceiling is the highest
-  correlation that the noise of people allows: the root of the reliability of all their answers, stepped up from random
-  halves, whose correlations are its ``raw``.
+- Output: Score in [-1, 1], a correlation; ``raw``, dims (side, entry), holds both patterns. The ceiling is the root of
+  the reliability of all people's answers, stepped up from random halves, whose correlations are its ``raw``.
 - Invariances: order of trials; names of objects.
-- Error: jackknife over people; NaN without `subject_id`, or for one person.
-- Published differences: the published ceilings are not stepped up; those of tasks come from overlapping, unseeded
-  parts.
-- When: experiments with several disturbances of the same objects.
+- Error: jackknife over people; NaN without `subject_id`, or for one person. - When: the same objects are disturbed in
+  several ways.
 
 References
 ----------
@@ -165,7 +162,7 @@ class TasksConsistency(_PatternCorrelation):
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Correlate the accuracies of random halves of the trials, halved within each task.
 
-        ``error`` is the standard deviation over divisions into halves, which says nothing about other people.
+        ``error`` is the standard deviation over divisions into halves, not over people.
         """
         tasks, task, right = _human_tasks(assembly)
         number = np.bincount(task, minlength=len(tasks))

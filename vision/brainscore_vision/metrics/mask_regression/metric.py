@@ -1,22 +1,20 @@
 """Score how well responses are predicted by a spatial mask and feature weights of each neuroid.
 
-The regression is factorised: every neuroid has one mask ``m`` over the positions of a convolutional layer, one weight
-``w`` for each of its channels, and an offset,
+Every neuroid has one mask ``m`` over the positions of a convolutional layer, one weight ``w`` for each channel, and an
+offset,
 
     ``prediction_ij = sum_c w_jc sum_p m_jp x_icp + b_j``
 
 fitted by Adam with penalties (see `metric_helpers.arrays.regression.mask`), and scored as `pls` is.
 
-- Input: as of all metrics; neuroids of the source have the coordinates `channel`, `channel_x` and `channel_y`, as
-  activations of convolutional layers do, and fill the grid of their values.
+- Input: neuroids of the source have the coordinates `channel`, `channel_x` and `channel_y`, and fill the grid of their
+  values.
 - Output: Score in [-1, 1], a correlation; ``raw`` has dims (split, neuroid).
 - Invariances: order of source neuroids. None for scaling: initial masks, steps and penalties have their own scale.
 - When: neuroids with localised receptive fields, as in V1 and V4, and large feature maps.
 
-Published differences: the published metric trains for 40 passes in batches of 50, which for some hundreds of stimuli
-ends near the initial draw; here, at least 4000 steps. ``compat=True`` has the 40 passes, with smaller steps from the
-27th, and the published splits. Published initial values have no seed; with the same ones, predictions agree to single
-precision (1e-5).
+``compat=True`` has the published splits and 40 passes, with smaller steps from the 27th. From the same initial values,
+which have no seed there, predictions agree to single precision (1e-5).
 
 References
 ----------

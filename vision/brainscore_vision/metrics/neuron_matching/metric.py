@@ -4,11 +4,9 @@ Partners are those whose correlations over training stimuli add up to most; they
 
 - `one_to_one`: every neuroid of the target has one of the source for itself, ``score = mean_s median_j r(x_pi(j),
   y_j)`` with ``pi = argmax sum_j r(x_pi(j), y_j)`` over injective maps.
-- `soft_matching`: masses are moved from source neuroids, 1 / p each, to target neuroids, 1 / q each, so that none is
-  left out: ``score = mean_s sum_ij T_ij r(x_i, y_j)`` with the plan T that maximises this sum on training stimuli. With
+- `soft_matching`: masses are moved from source neuroids, 1 / p each, to target neuroids, 1 / q each: ``score = mean_s
+  sum_ij T_ij r(x_i, y_j)`` with the plan T that maximises this sum on training stimuli. With
   p = q it is an assignment.
-
-Common to both:
 
 - Input: as of all metrics.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid), for
@@ -16,12 +14,10 @@ Common to both:
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each neuroid on either side. Not of
   rotations: what single neuroids are tuned to counts. `soft_matching` also: exchange of the sides with the same splits,
   and copies of all neuroids of a side.
-- When: single neuroids are to correspond. `neuron_to_neuron` is content with a few good units, which many neuroids of
-  the target share; `one_to_one` needs as many as were recorded; `soft_matching` is lower for models with units that the
-  recording lacks.
-- Time: twice and some twenty times that of `neuron_to_neuron` (`perf/costs.py`).
-- Ceiling: `internal_consistency`, with `explained_variance`: 1 for a model that holds the average responses of the
-  recorded neuroids, and nothing else.
+- When: single neuroids are to correspond. In `neuron_to_neuron` target neuroids may share a few good units;
+  `one_to_one` needs as many as were recorded; `soft_matching` is lower for models with units that the recording lacks.
+- Time: twice and some twenty times that of `neuron_to_neuron` (`perf/costs.py`). - Ceiling: `internal_consistency`,
+  with `explained_variance`.
 
 References
 ----------

@@ -12,14 +12,12 @@ bins, reaches the given one.
 - Output: Score in [-1, 1], a correlation; ``raw`` has dim (split).
 - Invariances: order of presentations of the source; shift and positive scaling of each of its neuroids; increasing
   functions of the target.
-- Error: over new images of the tests, with the same decoders. `compat=True` gives the ``split_error``, although splits
-  share their images.
+- Error: over new images of the tests, with the same decoders. `compat=True` gives the ``split_error``.
 - When: models whose responses change over time; of others the score is NaN.
 
-Published differences: the published decoder is trained for 40 passes of small steps (1e-4), too few to learn much from
-few neuroids or stimuli. Here it is the minimum of the same objective, that of scikit-learn's `LogisticRegression` with
-``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the published steps; the first weights are other
-draws.
+The decoder is the minimum of the published objective, that of scikit-learn's `LogisticRegression` with ``C = 1 / (0.463
+n)`` and a penalised intercept. ``compat=True`` takes the published 40 passes of small steps (1e-4); the first weights
+are other draws.
 
 References
 ----------
@@ -76,7 +74,7 @@ class OSTCorrelation(Metric):
     label_coord
         Coordinate of the object in an image, of the source or else of the target.
     compat
-        Train decoders as briefly as the published metric, and draw the published splits, see `Split`.
+        Train decoders as briefly, and split stimuli, as published.
     seed
         Seed of the initial weights with `compat`.
     """

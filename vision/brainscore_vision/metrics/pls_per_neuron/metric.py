@@ -1,11 +1,11 @@
 """Score how well responses are predicted by partial least squares, each neuroid with a number of components of its own.
 
-As `pls`, whose 25 components are too many for neuroids that are noisy or simple, and for few stimuli: they fit noise.
-Here the number for a neuroid is the one of least squared error on five inner folds of the training stimuli, up to 25:
+As `pls`, but with up to 25 components for each neuroid, the number of least squared error on five inner folds of the
+training stimuli:
 
     ``score = mean_s median_j r(prediction_sj, measurement_sj)``, ``prediction_sj = m_sj + sum_(c <= k_sj) t_sc l_scj``
 
-with scores t and loadings l of the components c, which all neuroids share.
+with scores t and loadings l of the shared components c.
 
 - Input, Output, Invariances, Ceiling: as for `pls`.
 - When: reliability differs between neuroids, or there are so few stimuli or features that 25 components are too many.

@@ -4,9 +4,7 @@ As `internal_consistency`, but each stimulus's repetitions are divided independe
 
     ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
 
-With different numbers of repetitions, the noise of the mean over stimuli is that of the harmonic means of these
-numbers, and of the sizes of halves: the correlation is solved for the reliability of a single repetition, which is
-stepped up to all.
+Different numbers of repetitions count by their harmonic means, as do the sizes of halves.
 
 - Input: an assembly with `repetition`. Stimuli with a single repetition do not count; at least three must have more.
 - Output: Score, at most 1: a reliability; ``raw`` has dims (split, neuroid), stepped up.

@@ -9,7 +9,7 @@ Those are one minus the Pearson correlations of response patterns of pairs of st
     ``score = 12 / (N^3 - N) sum_k (R(source_k) - (N + 1) / 2) (R(target_k) - (N + 1) / 2)``
 
 Without ties both are the same. By Spearman's correlation a model gains by leaving pairs tied, such as one of
-categories; by rho-a it does not, and one whose dissimilarities are all the same scores 0.
+categories; by rho-a it does not.
 
 - Input: two assemblies. Either may be a square assembly of ready-made dissimilarities instead, dims (presentation,
   presentation_other), see `metric_helpers.labelled.rdms`.
@@ -17,13 +17,9 @@ categories; by rho-a it does not, and one whose dissimilarities are all the same
   constant pattern.
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each stimulus's pattern; duplicated sets
   of neuroids; any increasing function of ready-made dissimilarities. Not of rotations or of scaling single neuroids.
-- Error: NaN if the target is square: `uncertainty.intervals.half_sample_interval` has one over stimuli.
-- When: to compare geometry without fitting anything, or where data come as dissimilarities; `rdm_rho_a` where some
-  models predict ties. Noise in the measurement lowers the score, and `geometry_ceiling` says how far; `rsa_crossnobis`
-  corrects for it where there are repetitions.
-
-Published differences: the published metrics correlate the rows of a square assembly, and the parts of `rdm_cv` depend
-on the order of rows, see `labelled.splits`.
+- Error: NaN if the target is square: `uncertainty.intervals.half_sample_interval` has one over stimuli. - When: to
+  compare geometry without a fit, or where data come as dissimilarities; `rdm_rho_a` where some models predict ties.
+  Noise lowers the score, `geometry_ceiling` says how far; `rsa_crossnobis` corrects for it.
 
 References
 ----------
@@ -116,7 +112,7 @@ class RDMMetric(Metric):
 
 
 class RDMRhoA(RDMMetric):
-    """Compare dissimilarity matrices by rho-a, which takes equal dissimilarities for undecided."""
+    """Compare dissimilarity matrices by rho-a."""
 
     _random_ties: ClassVar = True
 

@@ -6,9 +6,9 @@ which depend on the order of the target's presentations (see `Split`).
 Metrics named ``*_split`` are given training and test stimuli; all accept `alphas`, but only the two that choose a
 penalty heed it.
 
-In ``spantime_*`` all time bins share weights: the model's features are to explain the time course, as those of video
-models. ``*_pertime`` have weights for each bin, with the same splits: a bin is scored as if measured alone. Input: dims
-(presentation, neuroid, time_bin) with the same bins; ``raw`` has dims (split, time_bin, neuroid).
+In ``spantime_*`` all time bins share weights: the model's features are to explain the time course. ``*_pertime`` have
+weights for each bin: a bin is scored as if measured alone. Input: dims (presentation, neuroid, time_bin) with the same
+bins; ``raw`` has dims (split, time_bin, neuroid).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def ridge_cross_validated(
 
     - Invariances: rotations and permutations of the source's neuroids; positive scaling of each neuroid of the target.
       Scaling the source amounts to another penalty.
-    - When: one penalty is wanted, known beforehand. ``ridgecv`` chooses one.
+    - When: the penalty is known. ``ridgecv`` chooses one.
 
     `alpha` is short for ``regression_kwargs={'alpha': alpha}``; `compat` also computes in the precision of the
     features.
@@ -111,8 +111,7 @@ def ridge_cv_cross_validated(
     neuroids.
 
     - Invariances: as ``ridge``; over the range of the penalties, scaling the source too.
-    - When: signal-to-noise differs between neuroids, or the right penalty is unknown. (The published system has only
-      ``ridgecv_split``.)
+    - When: signal-to-noise differs between neuroids, or the right penalty is unknown.
 
     References
     ----------
@@ -179,9 +178,8 @@ def reverse_pls_cross_validated(
 ) -> ReverseCrossRegressedCorrelation:
     """Make ``reverse_pls`` (``reverse_pls_cv``): ``pls`` from the measured neuroids to the model's features.
 
-    - Invariances: those of ``pls``, with the sides exchanged.
-    - When: how much of the model is found in the brain is asked, not the reverse. Needs at least 25 measured neuroids;
-      the measurement's ceiling does not apply to it.
+    - Invariances: those of ``pls``, with the sides exchanged. - When: how much of the model is found in the brain?
+      Needs at least 25 measured neuroids; the measurement's ceiling does not apply.
 
     References
     ----------

@@ -4,8 +4,7 @@ Prediction and measurement of the test stimuli are correlated for each neuroid `
 
     ``score = mean_s median_j r(prediction_sj, measurement_sj)``
 
-The functions in `factories` state the fit and invariances of each identifier and when to use it. Published plugins
-import from here. Common to all:
+The functions in `factories` state the fit and invariances of each identifier and when to use it. Common to all:
 
 - Input: metrics named ``*_split`` take ``(source_train, source_test, target_train, target_test)``; ``spantime_*`` and
   ``*_pertime`` take assemblies with the dimension `time_bin`; all but ``*_split`` draw splits, of the stimuli sorted by
@@ -14,8 +13,6 @@ import from here. Common to all:
 - Invariances: order of stimuli; any shift of any neuroid on either side; positive scaling of all neuroids of the target
   together.
 - Precision: float64, whatever the features come in.
-- Published differences: the published system splits rows as they come, so that scores depend on their order, and fits
-  ``ridge`` and ``linear_predictivity`` in the precision of the features.
 
 References
 ----------

@@ -1,7 +1,7 @@
 """Serve callers of the published system, who import from `metric`.
 
-The published "dual" form of ridge regression, over stimuli, is the one that `Ridge` and `RidgeCV` take by themselves
-where features outnumber stimuli. `chunk_size` has no effect: blocks of neuroids have a fixed size in memory.
+`Ridge` and `RidgeCV` take the published "dual" form, over stimuli, by themselves where features outnumber stimuli.
+`chunk_size` has no effect.
 """
 
 from __future__ import annotations

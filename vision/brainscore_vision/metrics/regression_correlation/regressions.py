@@ -164,7 +164,7 @@ def metric_named(identifier: str, *, ignored: Collection[str] = ()) -> Callable[
 class RidgeAsPublished:
     """Scikit-learn's ``Ridge``, in single precision if the source is, else in double, as the published system does.
 
-    Scores then carry rounding of some 1e-4, more where features outnumber stimuli.
+    Scores then have rounding errors of some 1e-4, more where features outnumber stimuli.
     """
 
     def __init__(self, **kwargs: Any) -> None:

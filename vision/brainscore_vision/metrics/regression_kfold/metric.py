@@ -19,8 +19,7 @@ with stimuli i, neuroids j, divisions d.
 
 A and B are halves of the repetitions, others in each division, :math:`f_A` is predicted from responses in A, and
 :math:`w_j` is one over the variance of the mean responses of a neuroid, so that neuroids weigh by their reliability. A
-regression that can express the signal reaches 1 on average. A jackknife over stimuli removes the bias of the ratio
-(`explained_share`).
+jackknife over stimuli removes the bias of the ratio.
 
 ``*_r2er``: the squared correlation with expected responses (Pospisil and Bair 2021), median over neuroids.
 
@@ -32,9 +31,9 @@ with the variance v of the noise in the mean responses.
 - Input: source, each stimulus once; target. ``*_signal`` and ``*_r2er`` take single repetitions with `repetition`, each
   stimulus at least twice. At least eight stimuli.
 - Output: Score. ``*_kfold``: a correlation in [-1, 1], with `explained_variance` and a reliability. ``*_signal`` and
-  ``*_r2er``, without a ceiling: a share, 1 in the mean for the best model; single scores scatter around it, below 0 and
-  above 1. If the mean reliability of neuroids is below `min_reliability`, .15, or below two of its standard errors, the
-  score is NaN, with the reason in ``attrs['not_applicable']``.
+  ``*_r2er``, without a ceiling: a share, on average 1 for the best model. If the mean reliability of neuroids is below
+  `min_reliability`, .15, or below two of its standard errors, the score is NaN, with the reason in
+  ``attrs['not_applicable']``.
 - Invariances: order of presentations and of neuroids; shifts and positive scaling of each neuroid of the target
   (``pls``, whose components are common to all neuroids: of all together); rotations and shifts of the source.
 - When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5.

@@ -7,11 +7,9 @@ its attrs.
 
 - Input: an assembly with `subject` on neuroid; or ready-made dissimilarities, dims (presentation, presentation_other,
   subject). At least two subjects.
-- Output: Score, at most 1: a correlation, which a score of `rdm` averaged over subjects is divided by as it is.
+- Output: Score, at most 1: a correlation, by which a score of `rdm` averaged over subjects is divided.
 - Invariances: order of stimuli, neuroids and subjects; shift and positive scaling of each pattern.
 - When: RSA with several subjects. With one subject and repetitions, see `rsa_crossnobis`.
-
-Published differences: the published ceiling averages dissimilarities, not their ranks, and models can exceed it.
 
 References
 ----------

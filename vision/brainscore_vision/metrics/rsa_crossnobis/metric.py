@@ -17,7 +17,7 @@ the repetitions. The score with that of the noisy distances, ``<d_target, d_targ
 - Invariances: order of presentations and of neuroids; rotations, shifts and scaling of each side as a whole; with
   ``noise='diagonal'``, also any scaling of single neuroids of the target.
 - Error: to first order, with the weights of neuroids as they are; NaN with ``noise='shrinkage'``, which mixes neuroids.
-- When: where there are repetitions, in particular of measurements that differ in noise. It needs no ceiling.
+  - When: there are repetitions, in particular of measurements that differ in noise. It needs no ceiling.
 
 References
 ----------
@@ -74,9 +74,9 @@ class CrossnobisSimilarity(Metric):
         shrunk covariance, over differences between repetitions. With weights, distances are unbiased only up to the
         error of the weights.
     correct_norm
-        Use the length of the target's distances without noise.
+        Use the noise-free length of the target's distances.
     splits
-        How many divisions into halves at most.
+        Largest number of divisions into halves.
     """
 
     quantity: ClassVar = "dissimilarity_correlation"

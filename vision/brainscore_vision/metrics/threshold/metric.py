@@ -11,14 +11,12 @@ at the levels of the independent variable; the threshold ``s`` is where it reach
 - Input: source, probabilities, dims (presentation, choice), with `image_label` (the right answer) and the independent
   variable, or the threshold itself; target, positive thresholds of people, dims (subject).
 - Output: Score in [0, 1]; ``raw`` has dim (subject), attrs hold the ``threshold`` or ``elevation``. 0 with ``failure``
-  in attrs if the model has no threshold: it is hardly better than chance, gets worse with stronger stimuli, or is not
-  described by the function.
+  in attrs if the model has no threshold.
 - Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
 - Error: over new people and new stimuli of the model, whose threshold is refitted without each twentieth of them (over
   people alone, if the threshold is given).
-- Published differences: the published accuracy at the inflection is that of the first model; with `compat=True` levels
-  weigh alike, and persons are drawn with replacement for the ceiling.
-- When: a task with a stimulus strength, and thresholds known of people.
+- With `compat=True` levels weigh alike, and persons are drawn with replacement for the ceiling. - When: thresholds of
+  people are known for a task with a stimulus strength.
 
 References
 ----------
@@ -135,10 +133,7 @@ class Threshold(ClosenessToPeople):
             yield self._read(part, accuracy, near)[:2]
 
     def _without_each_group(self, source: DataArray) -> Iterator[DataArray]:
-        """Yield a model's answers without a twentieth of its stimuli each, or without one if there are fewer.
-
-        All presentations of a stimulus are left out together; the groups have about the same strengths of the stimulus.
-        """
+        """Yield a model's answers without a twentieth of its stimuli each, or without one if there are fewer."""
         ids = np.arange(source.sizes["presentation"])
         if has_coordinate(source, "stimulus_id"):
             ids = coordinate(source, "stimulus_id").astype(str)
@@ -159,7 +154,7 @@ class Threshold(ClosenessToPeople):
     def _read(
         self, source: DataArray, accuracy: Accuracy | None = None, near: tuple[float, float, float] | None = None
     ) -> tuple[float, float, tuple[float, float, float]]:
-        """Return the threshold, the accuracy there and the parameters of the fit, which may be near known ones."""
+        """Return the threshold, the accuracy there and the parameters of the fit."""
         accuracy = self._threshold_accuracy if accuracy is None else accuracy
         require_assembly(source)
         right = same_label(most_probable(source), coordinate(source, "image_label"))

@@ -2,13 +2,12 @@
 
     ``score = exp(-scale |source - target|)``
 
-- Input: two numbers of the same unit, such as the same summary of the behaviour of a model and of people.
+- Input: two numbers of the same unit, such as the same summary of behaviour.
 - Output: Score in (0, 1], 1 for equal numbers.
 - Invariances: exchange of the two; shift of both.
 - Error: numbers that are Scores bring theirs (``attrs["error"]``); a plain number counts as exact, two have no
   error.
-- When: an experiment is summarised in one number. The scale decides what counts as near: choose it by the differences
-  between people.
+- When: an experiment is summarised in one number. Choose the scale by the differences between people.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def run_batches(
 ) -> Generator[ImageBatch]:
     """Yield the activations of stimuli batch by batch, in order.
 
-    Close the iterator (`contextlib.closing`) if it may be left early: that ends the thread.
+    Close the iterator (`contextlib.closing`) to end the thread early.
 
     Parameters
     ----------

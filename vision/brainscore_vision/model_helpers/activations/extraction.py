@@ -70,8 +70,8 @@ class Extraction:
 def extract(work: Extraction, *, use_cache: bool, rows: Sequence[int] | None = None) -> Recorded:
     """Return the activations of all layers side by side.
 
-    Missing layers are computed and stored together, batch by batch: an interrupted extraction resumes after its last
-    finished batch. `rows` are the positions of the stimuli to return; None is each stimulus once.
+    Missing layers are computed and stored together; an interrupted extraction resumes after its last finished batch.
+    `rows` are the positions of the stimuli to return; None is each stimulus once.
     """
     if use_cache:
         stamp = work.stamp()

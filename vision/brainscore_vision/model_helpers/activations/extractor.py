@@ -70,8 +70,8 @@ _logger = logging.getLogger(__name__)
 class ActivationsExtractorHelper:
     """Call a model's own function in batches and return labelled activations.
 
-    Activations are cached by content if everything that changes them has a digest: stimulus files, preprocessing,
-    layers and, through `model_digest`, the model.
+    Activations are cached if everything that changes them has a digest: stimulus files, preprocessing, layers and,
+    through `model_digest`, the model.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ class ActivationsExtractorHelper:
     identifier
         False: nothing is cached.
     batch_size
-        Most stimuli in one call. If memory does not suffice, it is halved until it does, with a warning.
+        Most stimuli in one call, halved with a warning while memory does not suffice.
     model_digest
         Returns a str that changes with everything in the model that changes activations (weights, code, settings), or
         several by name, which ``brainscore cache explain`` distinguishes. Raises `TypeError` if the model has no
         digest. None: it has none.
     stochastic
-        Whether the model is random by intent, for example through active dropout. Then every trial is computed, from
-        random numbers starting at `seed`: equal calls give equal activations.
+        Whether the model is random by intent, for example through active dropout. Every trial is computed, from random
+        numbers starting at `seed`.
     seed
         From 0. The random numbers of Python, NumPy and PyTorch are seeded for each batch and restored after it.
     check_steady
@@ -149,7 +149,7 @@ class ActivationsExtractorHelper:
         Parameters
         ----------
         layers
-            None is ``['logits']``, the readout.
+            None: the readout, ``['logits']``.
         stimuli_identifier
             False: nothing is cached. Otherwise ignored: the content of the stimuli counts.
         number_of_trials

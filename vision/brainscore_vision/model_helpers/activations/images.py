@@ -53,8 +53,7 @@ def load_images(image_filepaths: Iterable[str | Path]) -> list[Image.Image]:
 def load_image(image_filepath: str | Path) -> Image.Image:
     """Load an image as RGB, in memory.
 
-    Grey levels become equal red, green and blue; transparency and EXIF orientation are ignored, as published; 16-bit
-    grey levels are scaled to 8 bits.
+    Transparency and EXIF orientation are ignored, as published; 16-bit grey levels are scaled to 8 bits.
 
     Raises
     ------

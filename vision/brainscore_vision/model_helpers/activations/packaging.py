@@ -109,7 +109,7 @@ def package(recorded: Recorded, stimuli_paths: Sequence[str], identifier: str) -
 
 @lru_cache(maxsize=2)
 def _unit_index(identifier: str, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> PandasMultiIndex:
-    """Return the index of the units of layers; cached, as half a million names take a good part of a second."""
+    """Return the index of the units of layers; cached, as half a million names take long."""
     widths = [int(np.prod(shape, dtype=np.int64)) for _, shape in shapes]
     layers = [layer for layer, _ in shapes]
     levels: dict[str, tuple[Array, Array]] = {}  # sorted values, place of each unit among them

@@ -34,8 +34,8 @@ def split_step(layer_name: str) -> tuple[str, int | None]:
 class RecurrentPytorchWrapper(PytorchWrapper):
     """A `PytorchWrapper` that understands ``'<layer>-t<step>'``, such as ``'IT.output-t1'``.
 
-    That is the output of the second run in one forward pass; steps count from 0. A name without a step means the last
-    run. A step that is not reached raises `LayerNotFoundError`.
+    Steps count from 0 in one forward pass; a name without one means the last. A step that is not reached raises
+    `LayerNotFoundError`.
     """
 
     def get_layer(self, layer_name: str) -> nn.Module:

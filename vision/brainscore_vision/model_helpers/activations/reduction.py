@@ -1,6 +1,6 @@
 """Reduce the activations of layers to principal components or random projections during recording.
 
-Both are batch hooks, part of the cache key. Reduced units have no positions.
+Reduced units have no positions.
 """
 
 from __future__ import annotations
@@ -54,10 +54,8 @@ class LayerPCA:
     """Replace the activations of each layer by their projections on principal components.
 
     y = (x - m) W^T, with mean m and components W, orthonormal and ordered by variance, of the layer's activations for
-    other images. They are fitted incrementally (Ross et al. 2008) for the first recording of a layer, and cached by
-    the model's digest; a model without one has to be hooked again after a change.
-
-    The published class fits on 1,000 validation images of ImageNet.
+    other images. They are fitted incrementally (Ross et al. 2008) for the first recording of a layer, and cached by the
+    model's digest; hook a model without one again after a change.
 
     Parameters
     ----------
@@ -201,8 +199,7 @@ def noise_images(folder: str | Path, number: int, seed: int = 0, size_px: int = 
     """Write colour images of noise with the amplitude spectrum of natural images, 1 / frequency.
 
     Each is normal noise divided by spatial frequency (Field 1987), two thirds of its amplitude common to all three
-    channels; mean grey, standard deviation 50 of 255 before clipping. The folder exists; the files are
-    ``noise_<number>.png``.
+    channels; mean grey, standard deviation 50 of 255 before clipping. The files are ``noise_<number>.png``.
 
     References
     ----------
@@ -305,8 +302,8 @@ class SparseProjection:
     def distortion(self, layer: str) -> dict[str, float]:
         """Return the change of squared distances between stimuli, as factors.
 
-        They are ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over adjacent computed stimuli (cached
-        entries have their own note); empty if there were none.
+        They are ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over adjacent computed stimuli; empty if
+        there were none.
         """
         ratios = np.concatenate(self._ratios.get(layer, [np.empty(0)]))
         if not len(ratios):

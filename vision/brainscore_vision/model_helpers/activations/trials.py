@@ -1,7 +1,4 @@
-"""Show each stimulus several times: with small movements of the eye, or to models that are random by intent.
-
-Trials differ by their number alone; nothing is kept between calls.
-"""
+"""Show each stimulus several times: with small movements of the eye, or to models that are random by intent."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ OUTPUT = "output"
 def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
     """Wrap a function.
 
-    Activations are never cached, because a function has no digest; `ConfigurationError` or `LayerNotFoundError` if the
-    function returns something else or lacks a requested layer.
+    Activations are never cached; `ConfigurationError` or `LayerNotFoundError` if the function returns something else or
+    lacks a requested layer.
 
     Parameters
     ----------

@@ -112,9 +112,9 @@ def is_onnx(model: object) -> bool:
 def adapt(model: Any, request: Request) -> Adapted:
     """Wrap an ONNX file or session.
 
-    Any tensor of a file can be read out, by its name or that of its node; by default its outputs. A session gives only
-    its outputs, and its activations are never cached: its weights are hidden. `ConfigurationError` if the preprocessing
-    is missing or has results of the wrong shape, `LayerNotFoundError` for layers outside the graph.
+    Any tensor of a file can be read out, by its name or that of its node; by default its outputs. A session, whose
+    weights are hidden, gives only its outputs and is never cached. `ConfigurationError` if the preprocessing is missing
+    or has results of the wrong shape, `LayerNotFoundError` for layers outside the graph.
     """
     is_path = isinstance(model, (str, Path))
     graph: OnnxGraph | _Session = OnnxGraph(Path(model)) if is_path else _Session(model)

@@ -1,6 +1,6 @@
 """Turn preprocessing of any kind into a function from files to the inputs of a model.
 
-The classes here have plain attributes, which `brainscore_vision.identity.objects` can digest.
+The classes have plain attributes, which can be digested.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class ImageProcessor:
         self.processor = getattr(processor, "image_processor", processor)
 
     def __call__(self, paths: list[str]) -> npt.NDArray[np.generic]:
-        """Return the inputs, array (picture, channel, height, width)."""
+        """Return the inputs (picture, channel, height, width)."""
         # Fast processors of transformers 5 return only PyTorch tensors.
         batch = self.processor(images=load_images(paths), return_tensors="pt")
         return np.asarray(batch["pixel_values"])

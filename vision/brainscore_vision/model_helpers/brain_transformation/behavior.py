@@ -166,8 +166,8 @@ class LabelBehavior(_TaskModel):
         UnknownIdentifierError
             Labels are unknown; the message names all of them.
         NoReadoutError
-            There is no layer ``logits`` with the classes of the label map. A network is tested with a grey picture:
-            after seeing stimuli, it could no longer decline.
+            There is no layer ``logits`` with the classes of the label map, tested with a grey picture: after seeing
+            stimuli, a network could no longer decline.
         """
         indices: list[tuple[int, ...]]
         if isinstance(choice_labels, str):
@@ -265,7 +265,7 @@ class LabelBehavior(_TaskModel):
 
 
 LogitsBehavior = LabelBehavior
-"""Name of `LabelBehavior` in published plugins."""
+"""The published name of `LabelBehavior`."""
 
 
 class ProbabilitiesMapping(_TaskModel):

@@ -72,8 +72,8 @@ class LabelMap:
 def label_map_of(given: GivenMap | None) -> LabelMap:
     """Return the label map that a model declares.
 
-    For ImageNet, labels are categories (`imagenet.known_categories`), names and WordNet ids of the classes. WordNet ids
-    of other classifiers add the categories of ImageNet that have classes among them.
+    For ImageNet, labels are categories (`imagenet.known_categories`), names and WordNet ids of the classes; other
+    classifiers with WordNet ids get the categories that have classes among them.
 
     Parameters
     ----------

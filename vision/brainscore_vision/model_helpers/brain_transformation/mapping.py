@@ -241,8 +241,6 @@ def map_by_depth(layers: Sequence[str]) -> LayerMap:
 def find_region_layer_map(identifier: str) -> LayerMap | None:
     """Read the layers of regions from ``region_layer_map/<identifier>.json`` in the folder of a model's plugin.
 
-    The file's name is that of a record, see `brainscore_core.records.record.record_path`.
-
     None if there is no such plugin or file; `ConfigurationError` if it is not a JSON object of regions and layers.
     """
     try:

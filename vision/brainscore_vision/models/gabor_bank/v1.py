@@ -67,8 +67,7 @@ def draw_tuning(n_cells: int, seed: int) -> Tuning:
     """Draw cells from the published distributions.
 
     Size along the grating and frequency are correlated through a Gaussian copula; the size along the bars depends on
-    the bin of the size along the grating. Within a bin all values (of sizes and frequencies, logarithms) are equally
-    likely.
+    the bin of the size along the grating. Within a bin values (logarithms of sizes and frequencies) are equally likely.
     """
     random = np.random.default_rng(seed)
     correlation = [[1, SIZE_FREQUENCY_CORRELATION], [SIZE_FREQUENCY_CORRELATION, 1]]
@@ -107,8 +106,7 @@ class GaborBank(nn.Module):
     size_px
         Side of the filters; wider receptive fields are cut off.
     noise_seed
-        Adds noise with variance equal to the mean, as of counted spikes: other values for each picture of a batch, the
-        same ones for every batch. None: there is no noise.
+        Adds noise with variance equal to the mean, the same for every batch. None: no noise.
     """
 
     gain = 25.0

@@ -1,7 +1,7 @@
 """HMAX: filters and maxima in turn, from oriented bars to parts of objects anywhere in the picture.
 
 Sizes, wavelengths and pooling are from table 1 of [1]_. Prototypes are cut from seeded pictures of overlapping discs
-with the statistics of scenes [2]_, not from photographs as in the article: the model needs no files.
+with the statistics of scenes [2]_, not from photographs as in the article.
 
 References
 ----------

@@ -81,8 +81,8 @@ def error_consistency(first: ArrayLike, second: ArrayLike, counted: ArrayLike | 
 def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = None) -> Floats:
     """Compute the error consistency of every pair of observers by three matrix products.
 
-    Observers, on the first axis, were right about some of the stimuli they judged (None: all); pairs count only common
-    stimuli. Pairs are ordered (0, 1), (0, 2), ..., (1, 2), ...
+    Observers are on the first axis; each pair is compared on the stimuli that both judged (None: all). Pairs are
+    ordered (0, 1), (0, 2), ..., (1, 2), ...
     """
     right = np.asarray(correct, dtype=bool)
     seen = np.ones_like(right) if judged is None else np.asarray(judged, dtype=bool)
@@ -112,7 +112,7 @@ def kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, ag
 def accuracy_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
     """Compute how close one accuracy in [0, 1] is to another, relative to the largest possible distance.
 
-    1 for equal accuracies, 0 for the one farthest from `target`: ``1 - |source - target| / max(target, 1 - target)``.
+    ``1 - |source - target| / max(target, 1 - target)``, in [0, 1].
 
     Examples
     --------

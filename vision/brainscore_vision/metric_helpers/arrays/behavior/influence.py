@@ -3,8 +3,8 @@
 The *influence* of an answer (one subject, one stimulus) is the derivative of a weighted statistic by its weight (Hampel
 1974, doi:10.1080/01621459.1974.10482962). Squared influences estimate the variance over new samples (Efron 1982,
 chapter 6, doi:10.1137/1.9781611970319; for pairs of subjects Hoeffding 1948, doi:10.1214/aoms/1177730196; see
-`uncertainty.crossed`). `counted`, of shape (..., n_subjects, n_stimuli), is the weight of each answer, such as 1 or a
-number of answers; 0 if it does not count.
+`uncertainty.crossed`). `counted`, shape (..., n_subjects, n_stimuli), is the weight of each answer; 0 if it does not
+count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | None = None) -> Floats:
-    """Compute how much `error_consistency` moves when each stimulus is left out; parameters as there.
+    """Compute how much `error_consistency` moves when each stimulus is left out.
 
     ``x[i] = (n - 1) / n (mean_j(kappa without j) - kappa without i)``
 
@@ -116,8 +116,8 @@ def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike
 def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself: bool = False) -> Floats:
     """Differentiate the mean of `leave_one_out_correlations` by the weight of each answer, as `subject_influences`.
 
-    An answer weighs in its subject's correlation and in the means that the others are correlated with; if `itself`,
-    these include the subject. Subjects with an undefined correlation do not count.
+    If `itself`, the means that subjects are correlated with include the subject. Subjects with an undefined correlation
+    do not count.
     """
     answered = np.asarray(present, dtype=bool)
     used = (answered & (answered.sum(axis=0) > 1)).astype(np.float64)

@@ -1,7 +1,6 @@
 """Compute which objects observers confuse: confusion matrices and image-level signal detection.
 
-Objects are numbered from 0; each image shows one. Axis ``n_objects`` is that of possible answers. `truth`, of shape
-(n_images,) or (n_trials,), holds the object shown.
+Objects are numbered from 0; each image shows one. `truth`, shape (n_images,) or (n_trials,), holds the object shown.
 
 References
 ----------
@@ -64,8 +63,8 @@ def off_diagonal(matrices: ArrayLike) -> Floats:
 def two_way_rates(probabilities: ArrayLike, truth: ArrayLike) -> Floats:
     """Compute how often each distractor would win in a choice between it and the true object.
 
-    ``rate[i, c] = p[i, c] / (p[i, c] + p[i, truth_i])``, from probabilities of shape (n_images, n_objects), which are
-    not negative; rows need not sum to one. NaN for the true object, and where both are 0.
+    ``rate[i, c] = p[i, c] / (p[i, c] + p[i, truth_i])``; rows of the probabilities, shape (n_images, n_objects), need
+    not sum to one. NaN for the true object, and where both are 0.
 
     Examples
     --------
@@ -91,9 +90,9 @@ def choice_rates(
 ) -> Floats:
     """Compute how often each distractor was chosen in trials that offer two objects.
 
-    Images, choices and offers have one entry for each trial. `group`, shape (..., n_trials), is the part of each trial,
-    such as a half; leading axes are other divisions of the same trials. Rates, shape (..., n_groups, n_images,
-    n_objects), are NaN for the true object and for objects never offered with the image.
+    `group`, shape (..., n_trials), is the part of each trial, such as a half; leading axes are other divisions of the
+    same trials. Rates, shape (..., n_groups, n_images, n_objects), are NaN for the true object and for objects never
+    offered with the image.
     """
     objects = np.asarray(truth)
     shape = (len(objects), n_objects)

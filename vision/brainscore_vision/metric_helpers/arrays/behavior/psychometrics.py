@@ -40,8 +40,8 @@ _MOST_STARTS = 10
 def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float) -> Floats:
     """Compute the psychometric function ``0.5 + (0.5 - lapse) Phi(slope (x - mean))`` of two choices.
 
-    This is the share of right answers at strength x: 0.5 without a stimulus, half height at `mean`, and a share `lapse`
-    of errors for the strongest. The slope is the inverse of the standard deviation.
+    This is the share of right answers at strength x: 0.5 without a stimulus, ``1 - lapse`` for the strongest. The slope
+    is the inverse of the standard deviation.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def fit_cumulative_gaussian(
 ) -> PsychometricFit:
     """Fit `cumulative_gaussian` by maximum binomial likelihood.
 
-    A quasi-Newton search with exact derivatives (L-BFGS-B) starts from the best step and up to 20 points of a grid.
+    L-BFGS-B with exact derivatives starts from the best step and up to 20 points of a grid.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ __all__ = [
 _COLUMNS = 4096
 """Columns centred at a time."""
 _ROUNDING = 1e-12
-"""An HSIC below this share of the terms that it is a difference of has no correct digit."""
+"""An HSIC below this share of the terms it is the difference of has no correct digit."""
 
 
 def linear_hsic(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> tuple[float, float, float]:
@@ -82,7 +82,7 @@ def cka_parts(
 
 @dataclass(frozen=True, eq=False)
 class GramSide:
-    """Centred responses: features, or their Gram matrix if they outnumber stimuli; and squared sizes of patterns."""
+    """Centred features, or their Gram matrix if they outnumber stimuli; and squared sizes of patterns."""
 
     matrix: Floats
     is_gram: bool

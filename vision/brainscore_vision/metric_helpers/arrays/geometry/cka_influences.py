@@ -1,8 +1,7 @@
 """Compute how centered kernel alignment moves with stimuli, with neuroids of the second side, and with both.
 
 With the (U-)centred Gram matrix K~ of a side, its product with the second side is a sum over responses, ``z_ij = y_ij
-(K~ y_j)_i``: by neuroids and by stimuli. The length of the second side is its product with itself, where each term
-holds two neuroids.
+(K~ y_j)_i``. The length of the second side is its product with itself, where each term holds two neuroids.
 """
 
 from __future__ import annotations
@@ -38,9 +37,8 @@ _STANDING = 512  # neuroids that represent all where neuroids outnumber stimuli
 def cka_influences(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> tuple[float, Influences | None]:
     """Compute centered kernel alignment, and how it moves with stimuli and with neuroids of the second side.
 
-    Stimuli are left out one at a time. The squared changes hold the joint effect of two stimuli twice (see
-    `counted_once`); it is estimated from pairs and subtracted once. For neuroids see `weighted_neuroids`; up to 512,
-    evenly spread, represent all if neuroids outnumber stimuli.
+    Stimuli are left out one at a time; the joint effect of two counts once (`counted_once`). For neuroids see
+    `weighted_neuroids`; up to 512, evenly spread, represent all if neuroids outnumber stimuli.
 
     Influences are None for fewer than five stimuli (biased: three), or if alignment is undefined without some stimulus.
     """
@@ -127,7 +125,7 @@ def joint_effect(
 ) -> float:
     """Estimate the sum of squares, over pairs of stimuli, of their joint effect on alignment.
 
-    `sides` are those whose mean product is each of the `lengths`; none: each side with itself.
+    The mean product of `sides` is each of the `lengths`; none: each side with itself.
     """
     n = one.n
     rows = evenly(one.norms * two.norms, _PAIRED)

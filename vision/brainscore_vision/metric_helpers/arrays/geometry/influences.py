@@ -58,9 +58,9 @@ def effect_of_pairs(moved: Floats) -> float:
 def counted_once(influences: Floats, pairs: float) -> Floats:
     """Shrink influences whose squares hold the joint effect of two stimuli twice.
 
-    In a sum over pairs of stimuli, each pair is in the influences of two (Efron & Stein 1981, The jackknife estimate of
-    variance, doi:10.1214/aos/1176345462, section 2). The sum of squares is reduced, at most to half, by `pairs`: the
-    summed squared joint effects of pairs of stimuli.
+    In a sum over pairs of stimuli, each pair is in the influences of two (Efron & Stein 1981,
+    doi:10.1214/aos/1176345462, section 2). The sum of squares is reduced, at most to half, by `pairs`: the summed
+    squared joint effects.
     """
     total = float(np.vdot(influences, influences))
     return influences * np.sqrt(max(1 - pairs / total, 0.5)) if total > 0 else influences

@@ -36,7 +36,7 @@ __all__ = ["CorrectedAlignment", "noise_corrected_cka"]
 
 @dataclass(frozen=True)
 class CorrectedAlignment:
-    """Alignment with and without correction, with the terms of its error.
+    """Alignment with and without correction.
 
     Attributes
     ----------
@@ -123,9 +123,9 @@ def _influences(
 ) -> Influences | None:
     """Leave out stimuli and neuroids in turn, and take their joint effect to first order.
 
-    With the cells ``z_ij = y_ij (K~ y_j)_i`` of a product, neuroid j contributes ``sum_i z_ij``. Stimulus i and neuroid
-    j jointly move the product by ``2 z_ij`` less its row and column means, since each stimulus occurs twice, and the
-    length of the second side, where neuroids occur twice too, by ``4 z_ij``.
+    With the cells ``z_ij = y_ij (K~ y_j)_i``, stimulus i and neuroid j jointly move the product by ``2 z_ij`` less its
+    row and column means, since each stimulus occurs twice, and the length of the second side, where neuroids occur
+    twice too, by ``4 z_ij``.
     """
     n, q = columns.shape
     if not np.isfinite(value) or n < 5:

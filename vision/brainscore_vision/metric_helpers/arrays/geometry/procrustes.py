@@ -5,8 +5,8 @@ the sum of singular values (Schoenemann 1966, doi:10.1007/BF02289451), relative 
 
     ``similarity = |X^T Y|_* / (|X| |Y|)``
 
-Its arc cosine, the angle between both shapes, is a metric; the distance of unit-size shapes after rotation is ``sqrt(2
-- 2 similarity)`` (Williams et al. 2021, https://arxiv.org/abs/2110.14739, equations 5 and 6).
+Its arc cosine is a metric; the distance of unit-size shapes after rotation is ``sqrt(2 - 2 similarity)`` (Williams et
+al. 2021, arXiv:2110.14739, equations 5 and 6).
 """
 
 from __future__ import annotations

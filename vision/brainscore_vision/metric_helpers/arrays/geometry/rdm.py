@@ -43,8 +43,7 @@ def correlation_distances(responses: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (n_stimuli, n_stimuli)
-        In [0, 2]; NaN in rows and columns of constant patterns. Invariant to adding a constant to a pattern or
-        multiplying it by a positive number.
+        In [0, 2]; NaN in rows and columns of constant patterns. Invariant to shifts and positive scaling of a pattern.
 
     Examples
     --------
@@ -167,8 +166,7 @@ def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) 
     """Compare two dissimilarity matrices on several draws of stimuli.
 
     Each value equals ``rdm_similarity(first[np.ix_(draw, draw)], second[np.ix_(draw, draw)], labels=draw)``, but
-    dissimilarities are sorted once and pairs weighted by the product of their stimuli's counts. Draws hold positions:
-    with replacement for a bootstrap, without for a subset.
+    dissimilarities are sorted once and pairs weighted by the product of their stimuli's counts.
     """
     x, y = _two_triangles(first, second)
     n_stimuli = len(np.asarray(first))
@@ -191,9 +189,8 @@ def rsa_bounds(dissimilarities: ArrayLike, *, compat: bool = False) -> tuple[Flo
     """Correlate each subject's dissimilarities with the mean over all subjects, and over the others (Nili et al. 2014).
 
     The dissimilarities of at least two subjects, shape (n_subjects, n_pairs), hold no NaN. With `compat` they are
-    averaged, as in published ceilings, rather than ranks. Only the mean of ranks gives an upper bound that no model's
-    mean Spearman correlation can exceed. Both results, shape (n_subjects,), are NaN for subjects with constant
-    dissimilarities.
+    averaged, as in published ceilings, rather than ranks: only the mean of ranks bounds every model's mean Spearman
+    correlation. Both results, shape (n_subjects,), are NaN for subjects with constant dissimilarities.
     """
     values = np.asarray(dissimilarities, dtype=np.float64)
     if values.ndim != 2 or len(values) < 2:

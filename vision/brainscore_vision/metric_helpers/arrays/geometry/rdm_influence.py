@@ -10,7 +10,7 @@ y, estimated from neighbours in the order. A dissimilarity ``1 - r`` moves with 
 - r (z_i^2 + z_i'^2) / 2)`` (Devlin et al. 1975, doi:10.1093/biomet/62.3.531).
 
 Up to 64 neuroids are left out one at a time instead, on up to 128 stimuli: with derivatives, intervals for four
-neuroids cover the score's mean in 83 % instead of 95.
+neuroids cover the mean in 83 % instead of 95.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ def rdm_influences(
 def rank_influences(first: ArrayLike, second: ArrayLike) -> tuple[float, Floats]:
     """Correlate ranks of given dissimilarities of all pairs, shape (n_pairs,), and leave out stimuli to first order.
 
-    Joint effects of two stimuli count once (`counted_once`). NaN where a side is constant, and for fewer than four
-    stimuli.
+    Joint effects of two count once (`counted_once`). NaN where a side is constant, and for fewer than four stimuli.
     """
     sides = [np.asarray(side, dtype=np.float64) for side in (first, second)]
     rankings = [Ranking.of(side, tolerance=TIE) for side in sides]
@@ -83,7 +82,6 @@ def rank_influences(first: ArrayLike, second: ArrayLike) -> tuple[float, Floats]
 
 
 def _as_shares(*ranks: Floats) -> Iterator[Floats]:
-    """Turn ranks into shares around 0."""
     return (side / len(side) - (len(side) + 1) / (2 * len(side)) for side in ranks)
 
 

@@ -150,9 +150,9 @@ def whitened_influences(
     shape (n_repetitions, n_stimuli, n_neuroids), where `present`; their length is `length`, or their own (None). Pairs
     weigh alike unless `whitened`.
 
-    Stimuli and neuroids are left out in turn. Their joint effect is of first order in the distances of single neuroids,
-    whose mean the distances are: with the derivative G of the similarity by distances, that of stimulus i and neuroid j
-    with responses y is ``sum_k G_ik (y_i - y_k)^2``, or products across repetitions.
+    Stimuli and neuroids are left out in turn. Their joint effect is taken to first order: with the derivative G of the
+    similarity by distances, that of stimulus i and neuroid j with responses y is ``sum_k G_ik (y_i - y_k)^2``, or
+    products across repetitions.
     """
     x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
     values = np.asarray(responses, dtype=np.float64)

@@ -31,7 +31,7 @@ def assign(correlations: Floats) -> Indices:
     """Assign a source neuroid of its own to each target neuroid; return its position.
 
     Undefined (NaN) correlations, shape (n_neuroids, n_features), are a last resort; neuroids that only have these left
-    get -1. If the target has more neuroids than the source, ValueError is raised.
+    get -1. ValueError if the target has more neuroids than the source.
 
     Examples
     --------

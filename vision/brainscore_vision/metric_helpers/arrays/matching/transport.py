@@ -4,7 +4,7 @@ Source neuroids have mass 1 / p, target neuroids 1 / q. The optimal transport pl
 
 .. math:: \max_T \sum_{ij} T_{ij}\, r(x_i, y_j), \quad T_{ij} \ge 0,\ \sum_j T_{ij} = 1 / p,\ \sum_i T_{ij} = 1 / q
 
-is an assignment for equal sizes, otherwise a linear programme. Its entropic form settles clear pairs; others that gain
+is an assignment for equal sizes, otherwise a linear programme. Its entropic form settles clear pairs; pairs that gain
 at the dual prices are added until the plan is optimal.
 
 References

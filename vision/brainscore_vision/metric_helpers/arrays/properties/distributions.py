@@ -16,8 +16,8 @@ def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute one minus the Kolmogorov-Smirnov distance of histograms, relative to the largest possible distance.
 
     ``1 - max |P - Q| / max(1 - Q_1, Q_(n-1))`` with cumulative shares P and Q (Marques et al. 2021,
-    doi:10.1101/2021.03.01.433495): the denominator is the distance of `q` from a histogram with all mass in the first
-    or in the last bin. In [0, 1]; NaN if one is NaN or there is only one bin.
+    doi:10.1101/2021.03.01.433495): the denominator is the distance of `q` from all mass in the first or last bin. In
+    [0, 1]; NaN if one is NaN or there is only one bin.
 
     Examples
     --------
@@ -40,8 +40,8 @@ def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
 def bin_shares(values: ArrayLike, bins: ArrayLike) -> tuple[Floats, float]:
     """Compute the shares of values in bins, and of undefined values (NaN).
 
-    All shares, relative to all values, add up to 1; they are NaN without values. Values beyond the first or last edge
-    count in the outermost bins. A value on an edge counts to its right, except on the last.
+    All shares add up to 1; they are NaN without values. Values beyond the first or last edge count in the outermost
+    bins. A value on an edge counts to its right, except on the last.
     """
     array = np.asarray(values, dtype=np.float64)
     edges = np.asarray(bins, dtype=np.float64)
@@ -57,8 +57,7 @@ def drawn_histograms(
 ) -> Floats:
     """Compute histograms of draws of values with replacement, by multinomial counts, in the bins of `bin_shares`.
 
-    Undefined values are drawn too, but shares are those of the others, shape (n_draws, n_bins); NaN for draws without
-    any.
+    Undefined values are drawn too, but do not count in shares, shape (n_draws, n_bins); NaN for draws of these only.
     """
     shares, undefined = bin_shares(values, bins)
     if np.isnan(undefined):

@@ -1,9 +1,9 @@
 """Compute properties of one neuron or many from tuning curves and responses.
 
 Curves extend along the last axis, on increasing values of the tested property; leading axes are neurons. With a single
-curve, results are numbers. Orientations are in degrees, evenly spaced over 180. Curves may be smoothed over
-neighbouring conditions by a filter (`filt_type`, see `FILTERS`; None: not). A width is measured at the part `thrsh` of
-the peak response. Properties of neurons without any response are NaN.
+curve, results are numbers. Orientations are in degrees, evenly spaced over 180. `filt_type` (see `FILTERS`; None: none)
+smooths over neighbouring conditions; widths are measured at the share `thrsh` of the peak response. Properties of
+neurons without any response are NaN.
 
 References
 ----------
@@ -98,7 +98,7 @@ def calc_bandwidth(
 ) -> tuple[PerCurve, PerCurve, Floats, Floats]:
     """Measure the width of orientation tuning on a smoothed, interpolated curve.
 
-    In the mode 'full' it is the distance between both flanks, in 'half' half of it.
+    It is the distance between both flanks or, in the mode 'half', half of it.
 
     Returns
     -------
@@ -220,8 +220,8 @@ def calc_size_tuning(size_curve: ArrayLike, radius: ArrayLike) -> tuple[PerCurve
 def calc_texture_modulation(response: ArrayLike) -> tuple[PerCurve, Floats]:
     """Compare mean responses to noise and to textures with the same spectrum, shape (..., 2, n_families).
 
-    The index ``(texture - noise) / (texture + noise)`` is returned as a mean over families, in [-1, 1] for responses
-    that are not negative, and for each; NaN without any response, which the mean ignores.
+    Return the mean over families, ignoring NaN, and each family's index ``(texture - noise) / (texture + noise)``: in
+    [-1, 1] for responses that are not negative; NaN without any response.
     """
     values = np.asarray(response, dtype=np.float64)
     noise, texture = values[..., 0, :], values[..., 1, :]
@@ -249,7 +249,7 @@ def calc_variance_ratio(response: ArrayLike) -> tuple[float, float, float]:
     """Compare the variance of responses between texture families and between samples of a family.
 
     Responses of one neuron, shape (n_families, n_samples[, n_repetitions]), have a variance independent of the mean.
-    The ratio is ``(family_share + 0.02) / (sample_share + 0.02)``; both shares of the total variance are returned too.
+    Return ``(family_share + 0.02) / (sample_share + 0.02)`` and both shares of the total variance.
     """
     values = np.asarray(response, dtype=np.float64)
     residual_ms, sample_ms, family_ms = calc_variance(values)
@@ -265,7 +265,7 @@ def calc_variance_ratio(response: ArrayLike) -> tuple[float, float, float]:
 
 
 def calc_variance(response: ArrayLike) -> tuple[float, float, float]:
-    """Compute the mean squares of a nested analysis of variance of responses as for `calc_variance_ratio`.
+    """Compute the mean squares of a nested analysis of variance, for `calc_variance_ratio`.
 
     They are those between repetitions of a sample (NaN without any), samples of a family, and families.
     """

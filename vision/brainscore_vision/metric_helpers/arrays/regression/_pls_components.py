@@ -1,9 +1,9 @@
 """Find the components of partial least squares for many training sets in lockstep, on NumPy or torch in float64.
 
-Let ``S = X^T Y`` for the training stimuli of a split, of shape (features, neuroids). A component is the weight vector
-``w`` at which the power iteration ``w <- S S^T w`` stops, its scores ``t = X w``, and the deflation ``S <- S - b r^T``
-with ``b = X^T t`` and ``r = Y^T t / t^T t``. The iteration runs on the smaller side, called own: over neuroids, where
-every iterate is ``w ~ S c``, on ``A = S^T S``; over features on ``A = S S^T``.
+Let ``S = X^T Y`` for the training stimuli of a split. A component is the weight vector ``w`` at which the power
+iteration ``w <- S S^T w`` stops, its scores ``t = X w``, and the deflation ``S <- S - b r^T`` with ``b = X^T t`` and
+``r = Y^T t / t^T t``. The iteration runs on the smaller side, called own: over neuroids, where every iterate is ``w ~ S
+c``, on ``A = S^T S``; over features on ``A = S S^T``.
 
 ``S`` is stored as (other, own), and ``A = S^T S``. A deflation by vectors o and v of the two sides changes A as ``A <-
 A - h v^T - v h^T`` with ``h = S^T o - |o|^2 v / 2``.
@@ -218,7 +218,7 @@ def _covariances(other: Array, own: Array, members: Floats, backend: Backend) ->
 
 
 def _power_iterations(squares: Array, starts: Array, going: Array, backend: Backend, *, by_neuroid: bool) -> Array:
-    """Follow scikit-learn's power iteration for the weight vector w, on A, for each active split.
+    """Follow scikit-learn's power iteration on A, for each active split.
 
     By feature, an iterate is w itself, of unit length. By neuroid it is c with w = S c of unit length, that is ``c^T A
     c = 1``. The squared change of w, 2 less twice the inner product of successive iterates, is precise enough.

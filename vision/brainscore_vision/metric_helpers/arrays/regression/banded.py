@@ -72,7 +72,7 @@ class BandedPrediction:
 
     @property
     def total(self) -> Floats:
-        """Prediction, shape (n_test, n_neuroids)."""
+        """Whole prediction, shape (n_test, n_neuroids)."""
         total: Floats = self.parts.sum(axis=0) + self.mean
         return total
 

@@ -125,8 +125,8 @@ def solution_times(accuracy: ArrayLike, times: ArrayLike, threshold: ArrayLike) 
     ``t = t_a + (threshold - a_a) / (a_b - a_a) (t_b - t_a)``, where ``b`` is the first bin at or above the threshold
     and ``a`` the best of the bins before.
 
-    Accuracies, shape (n_bins, n_images), may be NaN: below any threshold. Times increase. The result, in their unit, is
-    the first bin's time for images that reach the threshold there, and NaN for those that never do.
+    Accuracies, shape (n_bins, n_images), may be NaN: below any threshold. Times increase. An image that reaches the
+    threshold in the first bin gets its time; NaN if it never does.
 
     Examples
     --------
@@ -164,8 +164,7 @@ def _standardized(train: ArrayLike, test: ArrayLike) -> tuple[Floats, Floats]:
 def _compressed(x: Floats, z: Floats) -> tuple[Floats, Floats]:
     """Return training and test features with the inner products of (z, 1), not many more than stimuli.
 
-    The penalised objective depends only on inner products. Where neuroids outnumber stimuli, rows of a Cholesky factor
-    of the Gram matrix are such features.
+    Where neuroids outnumber stimuli, rows of a Cholesky factor of the Gram matrix are such features.
     """
     n_bins, n_train, n_neuroids = x.shape
     if n_neuroids <= 2 * n_train:

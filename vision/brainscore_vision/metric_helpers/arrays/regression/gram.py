@@ -55,7 +55,7 @@ def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | N
 def gram_of_split(gram: Floats, train: Indices, test: Indices) -> tuple[Floats, Floats]:
     """Return inner products of training stimuli, centred on their mean, and of test with training stimuli.
 
-    The given ones, of all stimuli, are centred on any point. Shapes are (n_train, n_train) and (n_test, n_train).
+    `gram`, of all stimuli, may be centred on any point. Shapes are (n_train, n_train) and (n_test, n_train).
     """
     within = gram[np.ix_(train, train)]
     across = gram[np.ix_(test, train)]

@@ -1,8 +1,8 @@
 """Compute ordinary least squares for many cross-validation splits from one factorisation.
 
-Results equal scikit-learn's ``LinearRegression``: with an intercept, and of smallest norm where several solutions fit
-equally well. Each factorisation (Golub & Van Loan 2013, Matrix Computations, sections 5.3 and 5.5) is checked, and the
-next used where it is ill-conditioned:
+Results equal scikit-learn's ``LinearRegression``, of smallest norm where several solutions fit equally well. Each
+factorisation (Golub & Van Loan 2013, Matrix Computations, sections 5.3 and 5.5) is checked, and the next used where it
+is ill-conditioned:
 
 1. the fit of all stimuli, and deletion of those left out (see `split_fits`);
 2. a factorisation for each split, over features, or over stimuli where features outnumber training stimuli;

@@ -37,8 +37,6 @@ class LinearMap:
 class DualMap:
     """A fitted linear regression in terms of its training stimuli: ``coefficients = source^T dual``.
 
-    Where features outnumber stimuli this is far smaller than the coefficients.
-
     Attributes
     ----------
     source : array-like or ColumnBlocks, shape (n_train, n_features)

@@ -35,7 +35,7 @@ _BLOCK_BYTES = 2**28  # memory for one batch of all splits fitted together
 
 @dataclass(frozen=True)
 class MaskSettings:
-    """Settings of the fit: number of stimuli in a step, the penalties ``a`` and ``b`` above, and others.
+    """Settings of the fit: batch size, the penalties ``a`` and ``b`` above, and others.
 
     Attributes
     ----------

@@ -1,15 +1,15 @@
 """Compute partial least squares regression for many cross-validation splits at once.
 
 Results equal scikit-learn's ``PLSRegression(scale=False, algorithm='nipals')``, with the same start vector and stop
-rule. It is fast because:
+rule, but faster:
 
 * With ``S = X^T Y`` the power iteration runs on the smaller of ``S^T S`` and ``S S^T``; neither ``X`` nor ``Y`` is
   deflated (see `_pls_components`).
 * All splits share matrix products with ``X``.
 * Many features, or neuroids, are replaced by a factor of their Gram matrix: PLS depends only on inner products.
 
-The stop rule (a squared change of the weight vector below 1e-6) precedes convergence: the third to fifth digit depends
-on the first neuroid.
+The stop rule (a squared change of the weight vector below 1e-6) precedes convergence, so that the third to fifth digit
+depends on the first neuroid.
 
 References
 ----------

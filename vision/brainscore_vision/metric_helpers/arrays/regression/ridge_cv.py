@@ -60,9 +60,9 @@ def ridge_cv_fit(
 ) -> tuple[LinearMap | DualMap, Floats]:
     """Fit ridge regression with the penalty that predicts each stimulus best from the others.
 
-    Candidate penalties are larger than zero (otherwise ValueError); the first of equally good ones counts. One is
-    selected for all neuroids together or, with `alpha_per_target`, for each, and returned too. The fit is a `DualMap`
-    where there are at least as many features as stimuli.
+    Candidate penalties are larger than zero (otherwise ValueError); the first of equally good ones counts. Also return
+    the selected penalty of all neuroids together or, with `alpha_per_target`, of each. The fit is a `DualMap` where
+    there are at least as many features as stimuli.
     """
     penalties = check_alphas(alphas)
     blocks, responses = ColumnBlocks.of(source), ColumnBlocks.of(target)

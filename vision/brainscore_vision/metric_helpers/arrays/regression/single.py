@@ -1,8 +1,7 @@
 """Find, for every neuroid of a target, the source neuroid with the largest correlation.
 
-``best_j = argmax_i r(x_i, y_j)`` over the training stimuli; the response of that source neuroid is the prediction
-(Arend et al. 2018, Center for Brains, Minds and Machines memo 93). For many splits, sums over left-out stimuli are
-subtracted from those over all.
+``best_j = argmax_i r(x_i, y_j)`` over the training stimuli; its response is the prediction (Arend et al. 2018, Center
+for Brains, Minds and Machines memo 93). For many splits, sums over left-out stimuli are subtracted from those over all.
 """
 
 from __future__ import annotations
@@ -75,8 +74,8 @@ def training_correlations(source: ArrayLike | ColumnBlocks, target: ArrayLike, s
 class _Training:
     """Target of one split, centred on training stimuli.
 
-    Lengths are those of its columns over training stimuli; 0 where constant. Neuroids that vary far more over all
-    stimuli are recomputed, since differences of sums are inexact.
+    Lengths of columns are 0 where constant. Neuroids that vary far more over all stimuli are recomputed, since
+    differences of sums are inexact.
     """
 
     split: SplitRows

@@ -6,9 +6,9 @@ Weisberg 1982, Residuals and Influence in Regression, section 3.2)
 
     ``prediction_out = y_out - [(I - H)_out,out]^-1 [(I - H) y]_out``       (`DeletionFits`)
 
-at the cost of one small solve. Predictions of training stimuli by such a fit, without making it, are
-``H y'``, where those left out have their predictions in place of their responses: they add nothing to the squared error
-that the fit minimises. Otherwise (repeated training stimuli, a singular fit of all) a split has its own matrix:
+at the cost of one small solve. Such a fit predicts training stimuli by ``H y'``, where predictions replace the
+responses left out: these add nothing to the squared error. Otherwise (repeated training stimuli, a singular fit of all)
+a split has its own matrix:
 
     ``prediction_test = mean(y_train) + T (y_train - mean(y_train))``       (`ProjectionFits`)
 """

@@ -60,9 +60,9 @@ def within_folds(values: ArrayLike, folds: Sequence[Indices]) -> Floats:
 def in_own_spread(prediction: Floats, responses: Floats, n_test: int) -> Floats:
     r"""Return the predictions of the first `n_test` stimuli less their mean, over their standard deviation.
 
-    Both are over all stimuli, training ones included, so that predictions of different fits can be pooled. Where each
-    training set has its own penalty, one that correlates by chance predicts widely, and its test set is then likely to
-    correlate in reverse: without the division, these few fits dominate, and models of noise score below 0.
+    Both are over all stimuli, training ones included. Where each training set has its own penalty, one that correlates
+    by chance predicts widely, and its test set is then likely to correlate in reverse: without the division, these few
+    fits dominate, and models of noise score below 0.
 
     Shapes are (..., n_stimuli, n_neuroids). Predictions equal up to rounding, judged by the `responses`, become 0.
     """
@@ -157,7 +157,7 @@ def r2_er(
 
     with the noise variance :math:`v_i` of the mean response :math:`y_i` (see `RepeatedResponses`), and the size
     :math:`m_i` of the fold of stimulus i (see `within_folds`): the published formula for one fold and equal :math:`v`.
-    Unlike there, the numerator has the sign of :math:`\sum_i f_i y_i`: anticorrelated predictions are not rewarded.
+    Here the numerator has the sign of :math:`\sum_i f_i y_i`, so that anticorrelated predictions are not rewarded.
 
     Returned are numerator and denominator for each neuroid (NaN where the prediction is constant), and the contribution
     of each stimulus, to first order, with fixed fits.

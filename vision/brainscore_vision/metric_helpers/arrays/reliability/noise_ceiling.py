@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RepeatedResponses:
-    """Mean and noise of each stimulus and neuroid: all that noise ceilings need, small enough to resample.
+    """Mean and noise of each stimulus and neuroid: all that noise ceilings need.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ class Call:
     outcomes
         By layer: ``hit``, ``miss`` or ``resumed``; empty if nothing was cached.
     reason
-        Reason why nothing was cached; empty otherwise.
+        Why nothing was cached; otherwise empty.
     """
 
     time: float

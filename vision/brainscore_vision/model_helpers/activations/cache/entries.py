@@ -1,7 +1,4 @@
-"""Find, list and evict cached activations.
-
-A key's folder, named by its digest, holds all its entries, each with some of the layers.
-"""
+"""Find, list and evict cached activations."""
 
 from __future__ import annotations
 
@@ -112,7 +109,7 @@ def _stored(entry: CacheEntry) -> Stored:
 def make_room(limit_bytes: int | None = None, keep: Collection[Path] = ()) -> list[CacheEntry]:
     """Remove the least recently used entries until the rest fits into a limit in bytes; return the removed ones.
 
-    Entries in `keep` or in use stay. A limit of None is that of the settings.
+    Entries in `keep` or in use stay. None: the setting.
     """
     store = Store(cache_folder(), limit_bytes, pattern=_PATTERN)
     return store.make_room(remove=lambda folder: folder not in keep and _remove(folder))

@@ -108,7 +108,7 @@ class ActivationEntry:
     ) -> Recording | None:
         """Return the activations as a memory map; None unless the entry is whole and undamaged.
 
-        If size or times of the file differ from the last check, or the machine was restarted, checksums are compared.
+        If size or times of the file changed, or the machine was restarted, checksums are compared.
 
         Parameters
         ----------

@@ -69,10 +69,9 @@ class _ContextInferencer(TemporalInferencer):
 
 
 class CausalInferencer(_ContextInferencer):
-    """Show the past of each frame, and record the last step of each layer, so that no response depends on the future.
+    """Show the past of each frame, and record the last step of each layer.
 
-    At 10 frames per second, a video of 1000 ms is shown as its first 100 ms, 200 ms, and so on, up to the model's
-    longest clip. The parameters are those of `BlockInferencer`.
+    The parameters are those of `BlockInferencer`.
     """
 
     def __init__(self, *args: Any, time_alignment: str = "per_frame_aligned", **kwargs: Any) -> None:  # those above
@@ -102,8 +101,7 @@ class CausalInferencer(_ContextInferencer):
 class BlockInferencer(_ContextInferencer):
     """Show consecutive pieces of a video.
 
-    With pieces of 400 ms, a video of 1000 ms is shown as 0 to 400, 400 to 800 and 800 to 1200 ms. Activations end with
-    the video.
+    Activations end with the video.
 
     Parameters
     ----------

@@ -80,24 +80,23 @@ class PytorchWrapper:
     identifier
         None is the name of the module's class.
     readout_layer
-        Layer for ``'logits'``. None is the last registered module, which is wrong for networks that register, for
-        example, an activation function after the classifier; a number of units other than `n_classes` gives a warning.
+        Layer for ``'logits'``. None is the last registered module; a number of units other than `n_classes` gives a
+        warning.
     precision : {'autocast', 'float16', 'bfloat16'} or None
         None runs the module in the precision of its weights. ``autocast`` lets PyTorch choose for each operation (half
         precision on a GPU, bfloat16 on a CPU); the others run a copy of the module with weights of that type. The first
         batch of each layer is computed in float32 too, and its deviation is logged. The precision is part of the cache
         key.
     device
-        Such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: ``BRAINSCORE_DEVICE``, else the GPU if CUDA has one, else
-        the CPU.
+        Such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: see `device_of`.
     **kwargs
         Arguments of `ActivationsExtractorHelper`, such as ``batch_size``.
 
     Attributes
     ----------
     precision_deviation
-        By layer recorded with `precision`: largest absolute difference from float32 over the first batch, relative to
-        the largest absolute float32 value.
+        By layer recorded with `precision`: largest difference from float32 over the first batch, relative to the
+        largest float32 value.
     n_classes
         Expected number of units of the readout, set by `ModelCommitment`; None: any number.
     """
@@ -295,7 +294,7 @@ class PytorchWrapper:
     def check_layers(self, layer_names: Iterable[str]) -> None:
         """Raise a `LayerNotFoundError` that names all layers that the module lacks.
 
-        Wrappers that replace `get_activations`, or look up layers in their own way, are not checked.
+        Wrappers that replace `get_activations` or `get_layer` are not checked.
         """
         if type(self).get_activations is not PytorchWrapper.get_activations:
             return

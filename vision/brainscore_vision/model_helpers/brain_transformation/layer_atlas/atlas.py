@@ -70,9 +70,8 @@ def make_atlas(
 ) -> LayerAtlas:
     """Score layers on regions, and choose the layer of each region.
 
-    The model sees every stimulus once. A layer's score is that of the benchmark for a model with this layer. A
-    `NeuralBenchmark` with a linear regression also gets a nested cross-validation (see `nested`) and an interval of
-    the margin; others are called for every layer.
+    The model sees every stimulus once. A `NeuralBenchmark` with a linear regression also gets a nested cross-validation
+    (see `nested`) and an interval of the margin; others are called for every layer.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class RegionChoice:
     layer
         First layer with the highest score.
     runner_up
-        The second; None if no other layer has a score.
+        The second; None without.
     margin
         Score of the layer minus that of the runner-up.
     margin_interval
