@@ -240,6 +240,14 @@ class JointErrors:
         stimuli, units = (min(sketch.freedom[place] for sketch in sketches) for place in (0, 1))
         return cls.of_moments(np.stack([bucket @ bucket.T for bucket in buckets]), (stimuli, units))
 
+    def only(self, places: npt.NDArray[np.bool_]) -> JointErrors:
+        """Return the errors of some models."""
+        if places.all():
+            return self
+        part = JointErrors(self.moments[:, places][:, :, places], self.freedom, self.apart[places], self.df[places])
+        vars(part)["_pairs"] = tuple(table[places][:, places] for table in self._pairs)
+        return part
+
     @property
     def errors(self) -> Floats:
         """Standard error of each score, shape (n_models,); NaN if there is none."""

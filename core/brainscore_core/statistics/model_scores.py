@@ -17,6 +17,7 @@ from brainscore_core.statistics.averages import bound_errors
 from brainscore_core.statistics.influence import LEVEL, satterthwaite
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_core.statistics.sketch import WIDTH, sketch_arrays
+from brainscore_core.statistics.tests import Comparison
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -104,16 +105,13 @@ class ModelScores:
 
     def only(self, places: Bools) -> ModelScores:
         """Forget the scores of all models but some."""
-        return replace(
-            self,
-            value=np.where(places, self.value, np.nan),
-            error=np.where(places, self.error, np.nan),
-            df=np.where(places, self.df, np.inf),
-            scale=np.where(places[:, None], self.scale, 0.0),
-            matched=self.matched & places,
-            is_bound=self.is_bound & places,
-            **{name: np.where(places, getattr(self, name), 0.0) for name in ("apart", "total", "spread")},
-        )
+        value, error = (np.where(places, of, np.nan) for of in (self.value, self.error))
+        return replace(self, value=value, error=error, is_bound=self.is_bound & places)
+
+    def comparison(self) -> Comparison:
+        """Compare the models with a score."""
+        places = np.flatnonzero(np.isfinite(self.value))
+        return Comparison(self.value[places], self.joint(places))
 
     def intervals(self, level: float = LEVEL) -> Floats:
         """Return value ± error times the quantile of Student's t, shape (n_models, 2); NaN without an error."""
@@ -122,19 +120,22 @@ class ModelScores:
         margin = np.where(self.error > 0, self.error * stdtrit(self.df, (1 + level) / 2), self.error)
         return np.column_stack([self.value - margin, self.value + margin])
 
-    def joint(self) -> JointErrors:
-        """See `JointErrors.of_estimates`."""
-        n = len(self.value)
+    def joint(self, places: Places) -> JointErrors:
+        """See `JointErrors.of_estimates`; only of the models at some places."""
+        n = len(places)
         # Exact in float32 too: each sum of products of int8 is an integer of at most 2**24.
         kind_of_float = np.float32 if self.steps.dtype == np.int8 else np.float64
         moments = np.empty((3, n, n))
         for kind, of_kind in enumerate(moments):
-            steps: npt.NDArray[Any] = self.steps[:, kind].astype(kind_of_float)
-            np.multiply.outer(self.scale[:, kind], self.scale[:, kind], out=of_kind)
+            steps: npt.NDArray[Any] = self.steps[places, kind].astype(kind_of_float, copy=False)
+            scale = self.scale[places, kind]
+            np.multiply.outer(scale, scale, out=of_kind)
             of_kind *= steps @ steps.T
-        freedom = self.freedom[self.matched].min(axis=0) if self.matched.any() else np.full(2, np.inf)
-        apart = np.where(np.isfinite(self.error), self.apart**2, np.nan)
-        return JointErrors(moments, (float(freedom[0]), float(freedom[1])), apart, self.df)
+        matched = places[self.matched[places]]
+        freedom = self.freedom[matched].min(axis=0, initial=np.inf)
+        error = self.error[places]
+        apart = np.where(np.isfinite(error), self.apart[places] ** 2, np.nan)
+        return JointErrors(moments, (float(freedom[0]), float(freedom[1])), apart, self.df[places])
 
 
 class MeanOfScores:

@@ -95,6 +95,12 @@ class Comparison:
     def __repr__(self) -> str:
         return f"<Comparison of {len(self.scores)} models>"
 
+    def only(self, places: Bools) -> Comparison:
+        """Compare some of these models."""
+        part = Comparison(self.scores[places], self.joint.only(places), self.level)
+        vars(part)["p"] = self.p[places][:, places]
+        return part
+
     @cached_property
     def differences(self) -> Floats:
         """Score of the first model of each pair minus that of the second."""
@@ -162,9 +168,9 @@ class Comparison:
         known = np.isfinite(self.scores) & np.isfinite(self.joint.apart)
         if known.sum() < 3:
             return Reliability(reason=f"{int(known.sum())} models have a score with an error; it takes three")
-        errors, freedom = (table[known][:, known] for table in (self.joint.pair_errors, self.joint.pair_freedom))
-        is_bound = bool(self.joint.apart[known].any())
-        return _reliability(self.scores[known], errors, freedom, self.level, is_bound)
+        joint = self.joint.only(known)
+        variances, is_bound = joint.pair_errors**2, bool(joint.apart.any())
+        return _reliability(self.scores[known], variances, joint.pair_freedom, self.level, is_bound)
 
 
 @dataclass(frozen=True)
@@ -324,28 +330,27 @@ def _letter(number: int) -> str:
     return (_letter(more - 1) if more else "") + string.ascii_lowercase[last]
 
 
-def _reliability(scores: Floats, errors: Floats, freedom: Floats, level: float, is_bound: bool) -> Reliability:
+def _reliability(scores: Floats, variances: Floats, freedom: Floats, level: float, is_bound: bool) -> Reliability:
     r"""Split the variance of scores; the interval is that of a non-central ratio of variances.
 
     With the covariances :math:`B` of the centred errors, the sum of squares of centred scores is about :math:`a` times
     a non-central chi-square, with :math:`a` such that its variance is
-    :math:`2 \mathrm{tr} B^2 + 4 \theta' B \theta`.
+    :math:`2 \mathrm{tr} B^2 + 4 \theta' B \theta`. :math:`B` is :math:`-V / 2` centred by rows and columns, where
+    :math:`V` are the variances of differences, so its sums follow from those of :math:`V`.
     """
-    centred = scores - scores.mean()
-    total = float(centred @ centred)
-    variances = errors**2
-    rows = variances.mean(axis=1)
-    within = -(variances - rows[:, None] - rows + rows.mean()) / 2
-    noise, squares = float(np.trace(within)), float(np.vdot(within, within))
+    n, centred, rows = len(scores), scores - scores.mean(), variances.mean(axis=1)
+    total, noise = float(centred @ centred), float(rows.sum()) / 2
+    squares = (float(np.vdot(variances, variances)) - 2 * n * float(rows @ rows)) / 4 + noise**2
     if total <= 0 or noise <= _NEGLIGIBLE * total:
         value = float(total > 0)
         return Reliability(value, value, value, is_bound=is_bound)
     true = max(total - noise, 0.0)
-    along = max(float(centred @ within @ centred) - squares, 0.0)
+    along = max(-float(centred @ variances @ centred) / 2 - squares, 0.0)
     scale = (2 * squares + 4 * along) / (2 * noise + 4 * true)
     k = noise / scale
-    counted = np.where(np.isfinite(freedom), variances, 0.0)
-    worth = counted.sum() / (counted / freedom).sum() if counted.any() else np.inf
+    is_counted = np.isfinite(freedom)
+    counted = float(np.vdot(variances, is_counted))
+    worth = counted / float(np.vdot(variances, is_counted / freedom)) if counted else np.inf
     tails = ((1 + level) / 2, (1 - level) / 2)
     low, high = (_noncentrality(total / noise, k, float(worth), tail) for tail in tails)
     return Reliability(true / total, low / (low + k), high / (high + k), is_bound=is_bound)

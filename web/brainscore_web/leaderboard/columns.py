@@ -123,7 +123,8 @@ class Leaf:
 class LeafColumn:
     """A benchmark: its column, its details, and what averages and comparisons need.
 
-    `scores` are for averages over benchmarks: influences whose stimuli and units have no names are left out.
+    `scores` are for averages over benchmarks: influences whose stimuli and units have no names are left out. `joint`
+    are the errors of the models with a score.
     """
 
     column: Column
@@ -154,9 +155,9 @@ def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str =
         if record is not None and record.score is not None and record.interval is not None:
             intervals[place] = record.interval
     code = "".join("h" if shows == "nothing" else _code(record, newest) for record in of_models)
-    comparison = Comparison(scores.value, scores.joint())
+    comparison = scores.comparison()
     missing = [int(char != "s") for char in code]
-    column = _column(models, comparison, intervals, scores.is_bound, code, missing, 1)
+    column = _column(models, scores, comparison, intervals, code, missing, 1)
     rows = [_details(record, newest, shows) for record in of_models]
     details = {name: [row[name] for row in rows] for name in DETAILS}
     layers = [None if record is None or shows != "all" else _layers(record) for record in of_models]
@@ -165,41 +166,41 @@ def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str =
 
 
 def column_of_average(
-    models: tuple[str, ...], scores: ModelScores, missing: Sequence[int], n_below: int
-) -> tuple[Column, JointErrors]:
-    """Compute a node from its mean scores.
+    models: tuple[str, ...], scores: ModelScores, comparison: Comparison, missing: Sequence[int], n_below: int
+) -> Column:
+    """Compute a node from its mean scores, and the comparison of the models that have one.
 
     `missing` is for each model the number of benchmarks below without a score of it, `n_below` the number that count.
     """
     code = "".join("-" if lacks == n_below else "p" if lacks else "a" for lacks in missing)
-    comparison = Comparison(scores.value, scores.joint())
-    column = _column(models, comparison, scores.intervals(), scores.is_bound, code, list(missing), n_below)
-    return column, comparison.joint
+    return _column(models, scores, comparison, scores.intervals(), code, list(missing), n_below)
 
 
 def _column(
     models: tuple[str, ...],
+    scores: ModelScores,
     comparison: Comparison,
     intervals: Floats,
-    is_bound: Bools,
     code: str,
     missing: list[int],
     n_below: int,
 ) -> Column:
-    rank_intervals, reliability = comparison.rank_intervals(), comparison.reliability()
+    has_score, reliability = np.isfinite(scores.value), comparison.reliability()
+    ranks = np.full((3, len(models)), np.nan)
+    ranks[:, has_score] = comparison.ranks, *comparison.rank_intervals().T
+    groups = np.full(len(models), "", dtype=object)
+    groups[has_score] = letters(comparison.groups(exact=False), most=_MOST_LETTERS)
     return Column(
         models,
-        _floats(comparison.scores),
+        _floats(scores.value),
         _floats(intervals[:, 0]),
         _floats(intervals[:, 1]),
-        "".join("01"[bound] for bound in is_bound.tolist()),
+        "".join("01"[bound] for bound in scores.is_bound.tolist()),
         code,
         missing,
         [n_below] * len(models),
-        _integers(comparison.ranks),
-        _integers(rank_intervals[:, 0]),
-        _integers(rank_intervals[:, 1]),
-        letters(comparison.groups(exact=False), most=_MOST_LETTERS),
+        *map(_integers, ranks),
+        groups.tolist(),
         {
             **{name: _finite(getattr(reliability, name)) for name in ("value", "low", "high")},
             "reason": reliability.reason or None,

@@ -27,6 +27,7 @@ from brainscore_web.leaderboard.tree import UNAVERAGED, Node, tree_of
 if TYPE_CHECKING:
     from brainscore_core.statistics.averages import Missing
     from brainscore_core.statistics.joint_errors import JointErrors
+    from brainscore_core.statistics.tests import Comparison
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.workers import Workers
 
@@ -47,9 +48,10 @@ class Scratch:
     def _file(self, identifier: str, kind: str) -> Path:
         return self.folder / f"{self.numbers[identifier]}.{kind}"
 
-    def put_codes(self, identifier: str, models: Sequence[str], joint: JointErrors) -> None:
-        """Write the tiles of the codes of all pairs of models."""
-        places = np.array([self.position[model] for model in models], dtype=np.intp)
+    def put_codes(self, identifier: str, column: Column, joint: JointErrors) -> None:
+        """Write the tiles of the codes of all pairs of models with a score, whose errors are given."""
+        scored = (model for model, value in zip(column.models, column.value, strict=True) if value is not None)
+        places = np.array([self.position[model] for model in scored], dtype=np.intp)
         tiles(encode(joint), places, len(self.position)).tofile(self._file(identifier, "codes"))
 
     def codes(self, identifier: str, numbers: range) -> Codes:
@@ -152,7 +154,7 @@ def _compute_leaf(task: _LeafTask) -> tuple[Column, Leaf, ModelScores]:
     computed = column_of_records(dict(_records(task, problems)), shows=task.shows)
     details = computed.leaf.details
     task.scratch.put_details(task.identifier, details)
-    task.scratch.put_codes(task.identifier, computed.column.models, computed.joint)
+    task.scratch.put_codes(task.identifier, computed.column, computed.joint)
     short = {name: details[name] for name in ("created", "version")}
     return computed.column, Leaf(short, computed.leaf.layers, computed.leaf.facts, problems), computed.scores
 
@@ -179,6 +181,9 @@ class _Part:
     scores: ModelScores
     missing: Sequence[int]
     n_below: int
+
+    def column(self, scores: ModelScores, comparison: Comparison) -> Column:
+        return column_of_average(self.models, scores, comparison, self.missing, self.n_below)
 
 
 class _Averages:
@@ -260,11 +265,13 @@ class _Mean:
 
 
 def _compute_zero(name: str, part: _Part, scratch: Scratch) -> dict[Missing, Column]:
-    column, joint = column_of_average(part.models, part.scores, part.missing, part.n_below)
-    scratch.put_codes(name, part.models, joint)  # errors of differences are over benchmarks that both models have
-    complete = part.scores.only(np.array(part.missing) == 0)
-    return {"zero": column, "complete": column_of_average(part.models, complete, part.missing, part.n_below)[0]}
+    comparison, is_complete = part.scores.comparison(), np.array(part.missing) == 0
+    column = part.column(part.scores, comparison)
+    scratch.put_codes(name, column, comparison.joint)  # errors of differences are over benchmarks that both models have
+    complete = part.scores.only(is_complete)
+    among_complete = comparison.only(is_complete[np.isfinite(part.scores.value)])
+    return {"zero": column, "complete": part.column(complete, among_complete)}
 
 
 def _compute_left_out(part: _Part) -> dict[Missing, Column]:
-    return {"left out": column_of_average(part.models, part.scores, part.missing, part.n_below)[0]}
+    return {"left out": part.column(part.scores, part.scores.comparison())}

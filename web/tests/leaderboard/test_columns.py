@@ -7,7 +7,7 @@ import pytest
 
 from brainscore_core.statistics.averages import average_tree, with_bounds
 from brainscore_core.statistics.joint_errors import JointErrors
-from brainscore_web.leaderboard.columns import DETAILS, column_of_average, column_of_records
+from brainscore_web.leaderboard.columns import DETAILS, column_of_records
 from brainscore_web.leaderboard.computing import _Mean, _Part
 from brainscore_web.leaderboard.made_up import MadeUp
 
@@ -59,8 +59,12 @@ def test_averages_are_those_of_core(change, missing):
     parts["one"] = _average([parts[names[0]], parts[names[1]]])
     parts["two"] = _average([parts[names[2]], parts[names[3]]])
     part = _average([parts[name] for name in (names[4], "one", "two", names[5])])[missing == "left out"]
-    scores = part.scores.only(np.array(part.missing) == 0) if missing == "complete" else part.scores
-    top, joint = column_of_average(part.models, scores, part.missing, part.n_below)
+    scores, comparison, has_score = part.scores, part.scores.comparison(), np.isfinite(part.scores.value)
+    if missing == "complete":
+        is_complete = np.array(part.missing) == 0
+        scores, comparison = scores.only(is_complete), comparison.only(is_complete[has_score])
+        has_score &= is_complete
+    top = part.column(scores, comparison)
     bounded = {
         name: dict(zip(of[name], with_bounds([each.estimate() for each in of[name].values()]), strict=True))
         for name in names
@@ -75,8 +79,8 @@ def test_averages_are_those_of_core(change, missing):
     assert top.bounded == "".join("01"[each.is_bound] for each in wanted)
     assert ("1" in top.bounded) == (change != "none")
     with np.errstate(invalid="ignore"):
-        expected = JointErrors.of_estimates(wanted).pair_errors
-        assert np.allclose(joint.pair_errors, expected, rtol=1e-12, atol=1e-12, equal_nan=True)
+        expected = JointErrors.of_estimates(wanted).pair_errors[has_score][:, has_score]
+        assert np.allclose(comparison.joint.pair_errors, expected, rtol=1e-12, atol=1e-12, equal_nan=True)
     assert {"a", "p"} <= set(top.code)
     assert max(top.n) == 6
     assert (None in top.low) == (missing == "complete")
@@ -88,7 +92,7 @@ def test_a_model_without_any_score_below_has_no_average():
     others = {model: each for model, each in OF[BENCHMARKS[1]].items() if model not in only}
     computed = [column_of_records(each) for each in (others, of)]
     part = _average([(_part(each),) * 2 for each in computed])[0]
-    column, _ = column_of_average(part.models, part.scores, part.missing, part.n_below)
+    column = part.column(part.scores, part.scores.comparison())
     for model, value, code, missing in zip(column.models, column.value, column.code, column.missing, strict=True):
         if model in only:
             assert (value, code, missing) == (None, "-", 2)
