@@ -141,7 +141,6 @@ def unwatched() -> AbstractContextManager[None]:
 
 
 def _note(kind: str, identifier: str) -> bool:
-    """Add a load to the list of `noting_data`; return False outside of its block."""
     loads = _noted.get()
     if loads is not None and (kind, identifier) not in loads:
         loads.append((kind, identifier))

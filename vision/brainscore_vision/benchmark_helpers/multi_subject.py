@@ -5,9 +5,7 @@ from brainscore_vision.benchmark_helpers.neural.averaged import (
     KFoldNeuralBenchmark,
     MultiSubjectNeuralBenchmark,
 )
-from brainscore_vision.benchmark_helpers.neural.averaged import (
-    ask_child_for_memory as _scaled_preallocate_memory,
-)
+from brainscore_vision.benchmark_helpers.neural.averaged import ask_child_for_memory as _scaled_preallocate_memory
 from brainscore_vision.benchmark_helpers.neural.averaged import raw_mean as _child_raw_scalar
 from brainscore_vision.benchmark_helpers.neural.averaged import release as _release
 from brainscore_vision.benchmark_helpers.recordings.blocks import block_diagonal_concat

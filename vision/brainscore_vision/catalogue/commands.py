@@ -56,9 +56,7 @@ def fetch(
     identifiers: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[IDENTIFIER]...",
-            help="data and stimulus sets, also loaded once",
-            autocompletion=complete_data,
+            metavar="[IDENTIFIER]...", help="data and stimulus sets, also loaded once", autocompletion=complete_data
         ),
     ] = None,
     benchmark: Annotated[
@@ -66,8 +64,7 @@ def fetch(
         typer.Option(metavar="NAME", help="all data of a benchmark", autocompletion=complete_benchmark),
     ] = None,
     plugin: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="all files named in a data plugin, without running it"),
+        list[str] | None, typer.Option(metavar="NAME", help="all files named in a data plugin, without running it")
     ] = None,
     public: Annotated[bool, typer.Option("--public", help="all public data")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="list without fetching")] = False,

@@ -16,8 +16,7 @@ __all__ = ["renormalise", "reproduce", "rescore"]
 
 def renormalise(
     benchmark: Annotated[
-        str,
-        typer.Argument(metavar="BENCHMARK", help="whose ceiling is another now", autocompletion=complete_benchmark),
+        str, typer.Argument(metavar="BENCHMARK", help="whose ceiling is another now", autocompletion=complete_benchmark)
     ],
     records: RecordsOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show the table, write nothing")] = False,
@@ -36,13 +35,11 @@ def rescore(
     metric: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="score on the benchmarks of the same recordings that compare with this metric",
+            metavar="NAME", help="score on the benchmarks of the same recordings that compare with this metric"
         ),
     ] = None,
     benchmark: Annotated[
-        list[str] | None,
-        typer.Option(metavar="BENCHMARK...", help="score on these", autocompletion=complete_benchmark),
+        list[str] | None, typer.Option(metavar="BENCHMARK...", help="score on these", autocompletion=complete_benchmark)
     ] = None,
     model: Annotated[
         list[str] | None,

@@ -33,8 +33,7 @@ def atlas(
     ],
     benchmarks: _Benchmarks = None,
     layers: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LAYER...", help="from early to late (default: those of the model)"),
+        list[str] | None, typer.Option(metavar="LAYER...", help="from early to late (default: those of the model)")
     ] = None,
     preprocessing: Annotated[
         str | None, typer.Option(metavar="NAME", help="of a model in a file, such as imagenet-224")

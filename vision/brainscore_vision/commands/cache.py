@@ -26,9 +26,7 @@ def list_entries(
 
 
 @app.command("explain", cls=command_line.Command)
-def explain(
-    last: Annotated[int, typer.Option(metavar="N", help="how many calls, the latest last")] = 1,
-) -> int:
+def explain(last: Annotated[int, typer.Option(metavar="N", help="how many calls, the latest last")] = 1) -> int:
     """Explain why the last calls were hits or misses.
 
     Names the layers that were in the cache and, for the others, which parts of their key differ from the nearest entry.

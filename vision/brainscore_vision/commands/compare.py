@@ -8,12 +8,7 @@ from typing import Annotated
 import typer
 
 from brainscore_vision.catalogue.completion import complete_model
-from brainscore_vision.commands.options import (
-    BenchmarksOption,
-    MissingOption,
-    RecordsOption,
-    missing_rule,
-)
+from brainscore_vision.commands.options import BenchmarksOption, MissingOption, RecordsOption, missing_rule
 
 __all__ = ["compare"]
 

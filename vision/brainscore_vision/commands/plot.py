@@ -9,12 +9,7 @@ import typer
 
 from brainscore_core import command_line
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
-from brainscore_vision.commands.options import (
-    BenchmarksOption,
-    MissingOption,
-    RecordsOption,
-    missing_rule,
-)
+from brainscore_vision.commands.options import BenchmarksOption, MissingOption, RecordsOption, missing_rule
 
 __all__ = ["app"]
 
@@ -28,8 +23,7 @@ _ModelsOption = Annotated[
     typer.Option("--model", metavar="MODEL...", help="only these (default: all)", autocompletion=complete_model),
 ]
 _HighlightOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="MODEL...", help="in another colour", autocompletion=complete_model),
+    list[str] | None, typer.Option(metavar="MODEL...", help="in another colour", autocompletion=complete_model)
 ]
 _MostOption = Annotated[int | None, typer.Option(min=1, help="rows, the best first (default: all)")]
 

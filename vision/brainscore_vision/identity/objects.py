@@ -250,7 +250,6 @@ class _Survey:
     # --- code --------------------------------------------------------------------------------------------------------
 
     def _function(self, function: types.FunctionType) -> Description:
-        """Describe the running code, which may have replaced that of the file."""
         try:
             captured = [self.value(cell.cell_contents, ()) for cell in function.__closure__ or ()]
         except ValueError as error:  # a cell that is still empty

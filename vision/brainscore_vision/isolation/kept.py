@@ -43,14 +43,7 @@ from brainscore_vision.isolation.prepared import Prepared, plugin_folder, variab
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = [
-    "KeptAnswers",
-    "answers_folder",
-    "may_be_kept",
-    "question_digest",
-    "remove_answers",
-    "stored_answers",
-]
+__all__ = ["KeptAnswers", "answers_folder", "may_be_kept", "question_digest", "remove_answers", "stored_answers"]
 
 _FORMAT = 1
 _SUFFIX, _STATE = ".answer", "state.json"

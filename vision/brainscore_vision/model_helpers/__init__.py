@@ -11,10 +11,7 @@ __all__ = ["download_weights"]
 
 
 def download_weights(
-    bucket: str,
-    folder_path: str,
-    filename_version_sha: list[tuple[str, str, str]],
-    save_directory: str | Path,
+    bucket: str, folder_path: str, filename_version_sha: list[tuple[str, str, str]], save_directory: str | Path
 ) -> None:
     """Download files of a model from an S3 bucket, see `load_folder_from_s3`.
 

@@ -55,7 +55,6 @@ def models_of(init_file: str) -> dict[str, Callable[[], BrainModel]]:
 
 
 def _load(row: Row) -> BrainModel:
-    """Return the model of a row; its weights are downloaded the first time."""
     if row.is_alias:
         return load_model(row.source)
     network, declared = network_of(row)

@@ -205,7 +205,6 @@ def _blocks(stimuli: StimulusSet) -> Floats:
 
 
 def _whitened(values: Floats) -> Floats:
-    """Return the principal components, largest first, each of variance 1."""
     components, _, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
     return cast("Floats", components * np.sqrt(len(values)))
 

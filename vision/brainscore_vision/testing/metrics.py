@@ -14,11 +14,7 @@ from brainscore_core.metrics import Ceiling, Metric, Score
 from brainscore_core.plugin_management.import_plugin import import_plugin
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
 from brainscore_core.testing.contracts import Contract
-from brainscore_core.testing.synthetic import (
-    make_behavioral_assembly,
-    make_neuroid_assembly,
-    make_property_assembly,
-)
+from brainscore_core.testing.synthetic import make_behavioral_assembly, make_neuroid_assembly, make_property_assembly
 
 __all__ = ["MetricContract"]
 

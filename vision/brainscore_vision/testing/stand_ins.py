@@ -250,7 +250,6 @@ def _references(kind: str, identifier: str) -> list[Reference]:
 
 
 def _hasten_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make one session, and one client of each kind, for all transfers."""
     import boto3.session  # only for tests with stand-ins
 
     make_session = boto3.session.Session

@@ -60,10 +60,7 @@ class MatchToSampleBenchmark(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; ``raw`` is the correlation with half of the trials, the mean over random halves."""
         probabilities = learned_probabilities(
-            candidate,
-            self._assembly.stimulus_set,
-            loaded(self._fitting_stimuli),
-            visual_degrees=self._visual_degrees,
+            candidate, self._assembly.stimulus_set, loaded(self._fitting_stimuli), visual_degrees=self._visual_degrees
         )
         score = self._metric(probabilities, self._assembly)
         ceiled: Score = self._metric.ceil_score(score, self.ceiling)

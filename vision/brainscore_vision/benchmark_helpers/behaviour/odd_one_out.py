@@ -144,7 +144,6 @@ def _check(answers: NDArray[Any], triplets: NDArray[np.str_], candidate: BrainMo
 
 
 def _rows(stimuli: StimulusSet, triplets: NDArray[np.str_]) -> StimulusSet:
-    """Return the stimuli of all triplets one after the other, without other columns."""
     row_of = {str(stimulus_id): row for row, stimulus_id in enumerate(stimuli["stimulus_id"])}
     missing = sorted({name for name in np.unique(triplets).tolist() if name not in row_of})
     if missing:

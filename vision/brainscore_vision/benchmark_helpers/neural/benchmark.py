@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import xarray as xr
 
-from brainscore_core.benchmarks import (
-    BenchmarkBase,
-    ceil_score,
-    explained_variance,
-    validate_pair,
-)
+from brainscore_core.benchmarks import BenchmarkBase, ceil_score, explained_variance, validate_pair
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.benchmark_helpers.checks.handover import (

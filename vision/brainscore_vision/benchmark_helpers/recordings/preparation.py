@@ -13,12 +13,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import walk_coo
 from brainscore_vision.benchmark_helpers.recordings.recording import timebins_from_assembly
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along
 
-__all__ = [
-    "apply_keep_attrs",
-    "filter_reliable_neuroids",
-    "flatten_timebins_into_neuroids",
-    "name_neuroids_apart",
-]
+__all__ = ["apply_keep_attrs", "filter_reliable_neuroids", "flatten_timebins_into_neuroids", "name_neuroids_apart"]
 
 Array = TypeVar("Array", bound=xr.DataArray)
 

@@ -27,9 +27,7 @@ _CONVERSION = 1
 
 
 def place_on_screen(
-    stimulus_set: StimulusSet,
-    target_visual_degrees: float,
-    source_visual_degrees: float | None = None,
+    stimulus_set: StimulusSet, target_visual_degrees: float, source_visual_degrees: float | None = None
 ) -> StimulusSet:
     """Crop stimuli, or pad them with grey, to their visual size in a model's field of view.
 

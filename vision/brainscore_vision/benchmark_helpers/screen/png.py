@@ -46,17 +46,12 @@ def write_png(image: Image.Image, path: Path) -> None:
     header = struct.pack(">IIBBBBB", image.width, image.height, 8, _COLOUR_TYPES[image.mode], 0, 0, 0)
     with path.open("wb") as stream:
         stream.write(b"\x89PNG\r\n\x1a\n")
-        for kind, content in (
-            (b"IHDR", header),
-            (b"IDAT", isal_zlib.compress(filtered.data, level=1)),
-            (b"IEND", b""),
-        ):
+        for kind, content in ((b"IHDR", header), (b"IDAT", isal_zlib.compress(filtered.data, level=1)), (b"IEND", b"")):
             stream.write(struct.pack(">I", len(content)) + kind + content)
             stream.write(struct.pack(">I", isal_zlib.crc32(content, isal_zlib.crc32(kind))))
 
 
 def _scratch(shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """Return memory reused by this thread."""
     size = shape[0] * shape[1]
     memory: npt.NDArray[np.uint8] | None = getattr(_of_thread, "memory", None)
     if memory is None or memory.size < size:

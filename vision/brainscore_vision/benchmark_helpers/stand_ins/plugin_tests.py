@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 import numpy as np
 
-from brainscore_core.supported_data_standards.brainio.assemblies import (
-    DataAssembly,
-    NeuroidAssembly,
-    PropertyAssembly,
-)
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly, PropertyAssembly
 from brainscore_vision.benchmark_helpers.stand_ins.precomputed import PrecomputedFeatures
 from brainscore_vision.loading import load_benchmark, load_stimulus_set
 

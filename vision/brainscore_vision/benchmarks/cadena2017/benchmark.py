@@ -19,11 +19,7 @@ BIBTEX = """@article{cadena2019deep,
   title={Deep convolutional models improve predictions of macaque V1 responses to natural images},
   author={Cadena, Santiago A and Denfield, George H and Walker, Edgar Y and Gatys, Leon A and Tolias, Andreas S and
     Bethge, Matthias and Ecker, Alexander S},
-  journal={PLoS Computational Biology},
-  volume={15},
-  number={4},
-  pages={e1006897},
-  year={2019},
+  journal={PLoS Computational Biology}, volume={15}, number={4}, pages={e1006897}, year={2019},
   doi={10.1371/journal.pcbi.1006897}
 }"""
 

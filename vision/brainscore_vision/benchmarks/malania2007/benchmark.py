@@ -142,7 +142,7 @@ class Malania2007VernierAcuity(BenchmarkBase):
         return score
 
     def _of_persons(self, scores: dict[str, Score]) -> list[float]:
-        """Return the closeness of the model to each person: most of them took part in all conditions."""
+        """Return the closeness of the model to each person, over the conditions that the person took part in."""
         thresholds: dict[str, list[float]] = {}
         for condition, score in scores.items():
             subjects = coordinate(self._people[condition]["baseline_assembly"], "subject").astype(str)
@@ -217,7 +217,6 @@ def _drawings(*names: str) -> dict[str, LazyLoad]:
 
 
 def _accepted(method: Callable[..., object], **options: Any) -> dict[str, Any]:
-    """Return the options that a model accepts: some implement only the interface."""
     parameters = inspect.signature(method).parameters
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return {name: value for name, value in options.items() if takes_all or name in parameters}

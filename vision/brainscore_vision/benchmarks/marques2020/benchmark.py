@@ -24,14 +24,12 @@ CAVANAUGH = """@article{cavanaugh2002nature,
 DEVALOIS_ORIENTATION = """@article{devalois1982orientation,
   title={The orientation and direction selectivity of cells in macaque visual cortex},
   author={De Valois, Russell L and Yund, E William and Hepler, Norva},
-  journal={Vision Research},
-  volume={22}, number={5}, pages={531--544}, year={1982}, doi={10.1016/0042-6989(82)90112-2}
+  journal={Vision Research}, volume={22}, number={5}, pages={531--544}, year={1982}, doi={10.1016/0042-6989(82)90112-2}
 }"""
 DEVALOIS_FREQUENCY = """@article{devalois1982frequency,
   title={Spatial frequency selectivity of cells in macaque visual cortex},
   author={De Valois, Russell L and Albrecht, Duane G and Thorell, Lisa G},
-  journal={Vision Research},
-  volume={22}, number={5}, pages={545--559}, year={1982}, doi={10.1016/0042-6989(82)90113-4}
+  journal={Vision Research}, volume={22}, number={5}, pages={545--559}, year={1982}, doi={10.1016/0042-6989(82)90113-4}
 }"""
 FREEMAN = cite_data("freemanziemba2013")
 RINGACH = """@article{ringach2002orientation,

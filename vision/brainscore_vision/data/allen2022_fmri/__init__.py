@@ -14,8 +14,7 @@ BIBTEX = """@article{allen2022massive,
   author={Allen, Emily J. and St-Yves, Ghislain and Wu, Yihan and Breedlove, Jesse L. and Prince, Jacob S. and Dowdle,
     Logan T. and Nau, Matthias and Caron, Brad and Pestilli, Franco and Charest, Ian and Hutchinson, J. Benjamin and
     Naselaris, Thomas and Kay, Kendrick},
-  journal={Nature Neuroscience},
-  volume={25}, pages={116--126}, year={2022}, doi={10.1038/s41593-021-00962-x}
+  journal={Nature Neuroscience}, volume={25}, pages={116--126}, year={2022}, doi={10.1038/s41593-021-00962-x}
 }"""
 
 BUCKET = Bucket("brainscore-storage/brainscore-vision/benchmarks/Allen2022/Allen2022_fmri", NeuroidAssembly)

@@ -9,8 +9,7 @@ BIBTEX = """@inproceedings{NEURIPS2019_97af07a1,
     and Tenenbaum, Josh and Katz, Boris},
   booktitle={Advances in Neural Information Processing Systems},
   title={ObjectNet: A large-scale bias-controlled dataset for pushing the limits of object recognition models},
-  volume={32},
-  year={2019},
+  volume={32}, year={2019},
   url={https://proceedings.neurips.cc/paper/2019/file/97af07a14cacba681feacf3012730892-Paper.pdf}
 }"""
 

@@ -9,12 +9,7 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuronRecordingAssembly
 BIBTEX = """@article{bashivan2019neural,
   title={Neural population control via deep image synthesis},
   author={Bashivan, Pouya and Kar, Kohitij and DiCarlo, James J},
-  journal={Science},
-  volume={364},
-  number={6439},
-  pages={eaav9436},
-  year={2019},
-  doi={10.1126/science.aav9436}
+  journal={Science}, volume={364}, number={6439}, pages={eaav9436}, year={2019}, doi={10.1126/science.aav9436}
 }"""
 
 data_registry["BashivanKar2019.naturalistic"] = BUCKET.assembly(

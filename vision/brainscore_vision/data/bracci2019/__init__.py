@@ -14,11 +14,7 @@ BIBTEX = """@article{bracci2019ventral,
   title={The ventral visual pathway represents animal appearance over animacy, unlike human behavior and deep neural
     networks},
   author={Bracci, Stefania and Ritchie, J Brendan and Kalfas, Ioannis and Op de Beeck, Hans P},
-  journal={Journal of Neuroscience},
-  volume={39},
-  number={33},
-  pages={6513--6525},
-  year={2019},
+  journal={Journal of Neuroscience}, volume={39}, number={33}, pages={6513--6525}, year={2019},
   doi={10.1523/JNEUROSCI.1714-18.2019}
 }"""
 

@@ -13,9 +13,7 @@ BIBTEX = """@article{Cadena201764,
   title={Deep convolutional models improve predictions of macaque V1 responses to natural images},
   author={Cadena, Santiago A. and Denfield, George H. and Walker, Edgar Y. and Gatys, Leon A. and Tolias, Andreas S.
     and Bethge, Matthias and Ecker, Alexander S.},
-  journal={bioRxiv},
-  year={2017},
-  doi={10.1101/201764}
+  journal={bioRxiv}, year={2017}, doi={10.1101/201764}
 }"""
 
 

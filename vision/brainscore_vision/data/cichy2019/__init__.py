@@ -10,11 +10,7 @@ BIBTEX = """@article{CICHY201912,
   title={The spatiotemporal neural dynamics underlying perceived similarity for real-world objects},
   author={Cichy, Radoslaw M. and Kriegeskorte, Nikolaus and Jozwik, Kamila M. and {van den Bosch}, Jasper J.F. and
     Charest, Ian},
-  journal={NeuroImage},
-  volume={194},
-  pages={12--24},
-  year={2019},
-  doi={10.1016/j.neuroimage.2019.03.031}
+  journal={NeuroImage}, volume={194}, pages={12--24}, year={2019}, doi={10.1016/j.neuroimage.2019.03.031}
 }"""
 
 stimulus_set_registry["Cichy2019"] = BUCKET.stimuli(

@@ -13,8 +13,7 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuroidAssembly)
 BIBTEX = """@article{Tong.Coggan2024.fMRI,
   title={Evidence of strong amodal completion in both early and high-level visual cortices},
   author={Coggan, David D. and Tong, Frank},
-  journal={under review},
-  year={2024}
+  journal={under review}, year={2024}
 }"""
 
 stimulus_set_registry["Coggan2024_fMRI"] = BUCKET.stimuli(

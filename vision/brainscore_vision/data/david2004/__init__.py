@@ -9,11 +9,7 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuronRecordingAssembly
 BIBTEX = """@article{david2004natural,
   title={Natural stimulus statistics alter the receptive field structure of V1 neurons},
   author={David, Stephen V and Vinje, William E and Gallant, Jack L},
-  journal={Journal of Neuroscience},
-  volume={24},
-  number={31},
-  pages={6991--7006},
-  year={2004},
+  journal={Journal of Neuroscience}, volume={24}, number={31}, pages={6991--7006}, year={2004},
   doi={10.1523/JNEUROSCI.1422-04.2004}
 }"""
 

@@ -8,9 +8,7 @@ BIBTEX = """@inproceedings{deng2009imagenet,
   author={Deng, Jia and Dong, Wei and Socher, Richard and Li, Li-Jia and Li, Kai and Fei-Fei, Li},
   booktitle={2009 IEEE Conference on Computer Vision and Pattern Recognition},
   title={ImageNet: A large-scale hierarchical image database},
-  year={2009},
-  pages={248-255},
-  doi={10.1109/CVPR.2009.5206848}
+  year={2009}, pages={248-255}, doi={10.1109/CVPR.2009.5206848}
 }"""
 
 LEVELS = ("synset",)

@@ -14,12 +14,7 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuronRecordingAssembly
 BIBTEX = """@article{freeman2013functional,
   title={A functional and perceptual signature of the second visual area in primates},
   author={Freeman, Jeremy and Ziemba, Corey M and Heeger, David J and Simoncelli, Eero P and Movshon, J Anthony},
-  journal={Nature Neuroscience},
-  volume={16},
-  number={7},
-  pages={974--981},
-  year={2013},
-  doi={10.1038/nn.3402}
+  journal={Nature Neuroscience}, volume={16}, number={7}, pages={974--981}, year={2013}, doi={10.1038/nn.3402}
 }"""
 
 

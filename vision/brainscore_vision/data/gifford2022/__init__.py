@@ -12,8 +12,7 @@ from brainscore_vision.data_helpers import Bucket
 BIBTEX = """@article{gifford2022large,
   title={A large and rich {EEG} dataset for modeling human visual object recognition},
   author={Gifford, Alessandro T. and Dwivedi, Kshitij and Roig, Gemma and Cichy, Radoslaw M.},
-  journal={NeuroImage},
-  volume={264}, pages={119754}, year={2022}, doi={10.1016/j.neuroimage.2022.119754}
+  journal={NeuroImage}, volume={264}, pages={119754}, year={2022}, doi={10.1016/j.neuroimage.2022.119754}
 }"""
 
 BUCKET = Bucket("brainscore-storage/brainscore-vision/benchmarks/Gifford2022", NeuroidAssembly)

@@ -13,8 +13,7 @@ BIBTEX = """@article{hebart2023things,
     human brain and behavior},
   author={Hebart, M. N. and Contier, O. and Teichmann, L. and Rockter, A. H. and Zheng, C. Y. and Kidder, A. and
     Corriveau, A. and Vaziri-Pashkam, M. and Baker, C. I.},
-  journal={eLife},
-  volume={12}, pages={e82580}, year={2023}, doi={10.7554/eLife.82580}
+  journal={eLife}, volume={12}, pages={e82580}, year={2023}, doi={10.7554/eLife.82580}
 }"""
 
 BUCKET = Bucket("brainscore-storage/brainscore-vision/benchmarks/Hebart2023_fmri", NeuroidAssembly)

@@ -7,9 +7,7 @@ from brainscore_vision.data_helpers.image_folders import from_image_folder
 BIBTEX = """@article{hendrycks2019benchmarking,
   title={Benchmarking Neural Network Robustness to Common Corruptions and Perturbations},
   author={Hendrycks, Dan and Dietterich, Thomas},
-  journal={arXiv preprint arXiv:1903.12261},
-  year={2019},
-  url={https://arxiv.org/abs/1903.12261}
+  journal={arXiv preprint arXiv:1903.12261}, year={2019}, url={https://arxiv.org/abs/1903.12261}
 }"""
 
 LEVELS = ("noise_type", "noise_level", "synset")

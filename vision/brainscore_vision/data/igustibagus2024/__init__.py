@@ -11,12 +11,11 @@ from brainscore_vision.data_helpers import Bucket
 BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuronRecordingAssembly)
 
 BIBTEX = """@inproceedings{bagus2022primate,
-  title={Primate inferotemporal cortex neurons generalize better to novel image distributions than analogous deep neural
-    networks units},
+  title={Primate inferotemporal cortex neurons generalize better to novel image distributions than analogous deep
+    neural networks units},
   author={Bagus, Ayu Marliawaty I Gusti and Marques, Tiago and Sanghavi, Sachi and DiCarlo, James J and Schrimpf,
     Martin},
-  booktitle={SVRHM 2022 Workshop at NeurIPS},
-  year={2022}
+  booktitle={SVRHM 2022 Workshop at NeurIPS}, year={2022}
 }"""
 
 stimulus_set_registry["Igustibagus2024"] = BUCKET.stimuli(

@@ -7,12 +7,10 @@ from brainscore_vision.data_helpers import Bucket
 BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuronRecordingAssembly)
 
 BIBTEX = """@article{kar2018evidence,
-  title={Evidence that recurrent circuits are critical to the ventral stream's execution of core object
-    recognition behavior},
+  title={Evidence that recurrent circuits are critical to the ventral stream's execution of core object recognition
+    behavior},
   author={Kar, Kohitij and Kubilius, Jonas and Schmidt, Kailyn and Issa, Elias B and DiCarlo, James J},
-  journal={bioRxiv},
-  year={2018},
-  doi={10.1101/354753}
+  journal={bioRxiv}, year={2018}, doi={10.1101/354753}
 }"""
 
 data_registry["Kar2018hvm"] = BUCKET.assembly(

@@ -11,15 +11,10 @@ from brainscore_vision.data_helpers import Bucket
 BUCKET = Bucket("brainscore-storage/brainio-brainscore", DataAssembly)
 
 BIBTEX = """@article{kar2019evidence,
-  title={Evidence that recurrent circuits are critical to the ventral stream's execution of core object
-    recognition behavior},
+  title={Evidence that recurrent circuits are critical to the ventral stream's execution of core object recognition
+    behavior},
   author={Kar, Kohitij and Kubilius, Jonas and Schmidt, Kailyn and Issa, Elias B and DiCarlo, James J},
-  journal={Nature Neuroscience},
-  volume={22},
-  number={6},
-  pages={974--983},
-  year={2019},
-  doi={10.1038/s41593-019-0392-5}
+  journal={Nature Neuroscience}, volume={22}, number={6}, pages={974--983}, year={2019}, doi={10.1038/s41593-019-0392-5}
 }"""
 
 data_registry["Kar2019"] = BUCKET.assembly(

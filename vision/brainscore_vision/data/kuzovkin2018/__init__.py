@@ -7,15 +7,11 @@ from brainscore_vision.data_helpers import Bucket
 BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuronRecordingAssembly)
 
 BIBTEX = """@article{kuzovkin2018activations,
-  title={Activations of deep convolutional neural networks are aligned with gamma band activity of human visual cortex},
+  title={Activations of deep convolutional neural networks are aligned with gamma band activity of human visual
+    cortex},
   author={Kuzovkin, Ilya and Vicente, Raul and Petton, Mathilde and Lachaux, Jean-Philippe and Baciu, Monica and
     Kahane, Philippe and Rheims, Sylvain and Vidal, Juan R and Aru, Jaan},
-  journal={Communications Biology},
-  volume={1},
-  number={1},
-  pages={107},
-  year={2018},
-  doi={10.1038/s42003-018-0110-y}
+  journal={Communications Biology}, volume={1}, number={1}, pages={107}, year={2018}, doi={10.1038/s42003-018-0110-y}
 }"""
 
 data_registry["Kuzovkin2018"] = BUCKET.assembly(

@@ -20,8 +20,7 @@ BIBTEX = """@inproceedings{zerbe2026laion,
   title={{LAION}-{fMRI}: A densely sampled 7T-fMRI dataset providing broad coverage of natural image diversity},
   author={Zerbe, Josefine and Roth, Johannes and Mell, Maggie Mae and Herholz, Peer and Knapen, Tomas and Hebart,
     Martin N.},
-  booktitle={Vision Sciences Society Annual Meeting},
-  year={2026}
+  booktitle={Vision Sciences Society Annual Meeting}, year={2026}
 }"""
 
 BUCKET = Bucket(PATH, NeuroidAssembly)

@@ -17,9 +17,7 @@ BIBTEX = """@article{li2026triplen,
     scenes},
   author={Li, Yipeng and Liu, Xieyi and Li, Wanru and Yang, Jia and Gong, Baoqi and Jin, Wei and Gong, Zhengxin and
     Wang, Kesheng and Luo, Jingqiu and Zhao, Zishuo and Bao, Pinglei},
-  journal={Nature Neuroscience},
-  year={2026},
-  doi={10.1038/s41593-026-02322-z}
+  journal={Nature Neuroscience}, year={2026}, doi={10.1038/s41593-026-02322-z}
 }"""
 
 stimulus_set_registry["Li2026"] = BUCKET.stimuli(

@@ -16,11 +16,7 @@ BIBTEX = """@article{majajhong2015simple,
   title={Simple learned weighted sums of inferior temporal neuronal firing rates accurately predict human core object
     recognition performance},
   author={Majaj, Najib J and Hong, Ha and Solomon, Ethan A and DiCarlo, James J},
-  journal={Journal of Neuroscience},
-  volume={35},
-  number={39},
-  pages={13402--13418},
-  year={2015},
+  journal={Journal of Neuroscience}, volume={35}, number={39}, pages={13402--13418}, year={2015},
   doi={10.1523/JNEUROSCI.5181-14.2015}
 }"""
 

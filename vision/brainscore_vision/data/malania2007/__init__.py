@@ -12,13 +12,7 @@ from brainscore_vision.data_helpers import Bucket
 BIBTEX = """@article{malania2007,
   author={Malania, Maka and Herzog, Michael H. and Westheimer, Gerald},
   title={Grouping of contextual elements that affect vernier thresholds},
-  journal={Journal of Vision},
-  volume={7},
-  number={2},
-  pages={1--1},
-  year={2007},
-  issn={1534-7362},
-  doi={10.1167/7.2.1},
+  journal={Journal of Vision}, volume={7}, number={2}, pages={1--1}, year={2007}, issn={1534-7362}, doi={10.1167/7.2.1},
   url={https://doi.org/10.1167/7.2.1}
 }"""
 

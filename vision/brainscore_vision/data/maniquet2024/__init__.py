@@ -10,11 +10,8 @@ from brainscore_vision.data_helpers import Bucket
 BIBTEX = """@article{Maniquet2024.04.02.587669,
   author={Maniquet, Tim and Op de Beeck, Hans and Costantino, Andrea Ivan},
   title={Recurrent issues with deep neural network models of visual recognition},
-  elocation-id={2024.04.02.587669},
-  year={2024},
-  doi={10.1101/2024.04.02.587669},
-  publisher={Cold Spring Harbor Laboratory},
-  url={https://www.biorxiv.org/content/early/2024/04/10/2024.04.02.587669},
+  elocation-id={2024.04.02.587669}, year={2024}, doi={10.1101/2024.04.02.587669},
+  publisher={Cold Spring Harbor Laboratory}, url={https://www.biorxiv.org/content/early/2024/04/10/2024.04.02.587669},
   journal={bioRxiv}
 }"""
 

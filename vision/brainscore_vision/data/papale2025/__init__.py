@@ -13,10 +13,7 @@ BUCKET = Bucket("brainscore-storage/brainscore-vision/benchmarks/Papale2025", Ne
 BIBTEX = """@article{papale_extensive_2025,
   title={An extensive dataset of spiking activity to reveal the syntax of the ventral stream},
   author={Papale, Paolo and Wang, Feng and Self, Matthew W. and Roelfsema, Pieter R.},
-  journal={Neuron},
-  volume={113},
-  year={2025},
-  doi={10.1016/j.neuron.2024.12.003}
+  journal={Neuron}, volume={113}, year={2025}, doi={10.1016/j.neuron.2024.12.003}
 }"""
 
 stimulus_set_registry["Papale2025_stim_train"] = BUCKET.stimuli(

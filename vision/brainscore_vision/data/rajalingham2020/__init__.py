@@ -13,12 +13,7 @@ BIBTEX = """@article{rajalingham2020inferior,
   title={The inferior temporal cortex is a potential cortical precursor of orthographic processing in untrained
     monkeys},
   author={Rajalingham, Rishi and Kar, Kohitij and Sanghavi, Sachi and Dehaene, Stanislas and DiCarlo, James J},
-  journal={Nature Communications},
-  volume={11},
-  number={1},
-  pages={3886},
-  year={2020},
-  doi={10.1038/s41467-020-17714-3}
+  journal={Nature Communications}, volume={11}, number={1}, pages={3886}, year={2020}, doi={10.1038/s41467-020-17714-3}
 }"""
 
 stimulus_set_registry["Rajalingham2020"] = BUCKET.stimuli(

@@ -9,11 +9,7 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuronRecordingAssembly
 BIBTEX = """@article{rust2012balanced,
   title={Balanced increases in selectivity and tolerance produce constant sparseness along the ventral visual stream},
   author={Rust, Nicole C and DiCarlo, James J},
-  journal={Journal of Neuroscience},
-  volume={32},
-  number={30},
-  pages={10170--10182},
-  year={2012},
+  journal={Journal of Neuroscience}, volume={32}, number={30}, pages={10170--10182}, year={2012},
   doi={10.1523/JNEUROSCI.6125-11.2012}
 }"""
 

@@ -13,23 +13,17 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuronRecordingAssembly
 BIBTEX_SANGHAVI = """@misc{Sanghavi2020,
   title={Sanghavi2020},
   author={Sanghavi, Sachi and DiCarlo, James J},
-  publisher={OSF},
-  year={2020},
-  doi={10.17605/OSF.IO/CHWDK}
+  publisher={OSF}, year={2020}, doi={10.17605/OSF.IO/CHWDK}
 }"""
 BIBTEX_SANGHAVIJOZWIK = """@misc{SanghaviJozwik2020,
   title={SanghaviJozwik2020},
   author={Sanghavi, Sachi and Jozwik, K M and DiCarlo, James J},
-  publisher={OSF},
-  year={2020},
-  doi={10.17605/OSF.IO/FHY36}
+  publisher={OSF}, year={2020}, doi={10.17605/OSF.IO/FHY36}
 }"""
 BIBTEX_SANGHAVIMURTY = """@misc{SanghaviMurty2020,
   title={SanghaviMurty2020},
   author={Sanghavi, Sachi and Murty, N A R and DiCarlo, James J},
-  publisher={OSF},
-  year={2020},
-  doi={10.17605/OSF.IO/FCHME}
+  publisher={OSF}, year={2020}, doi={10.17605/OSF.IO/FCHME}
 }"""
 
 

@@ -13,9 +13,7 @@ BIBTEX = """@article{lonnqvist2025contour,
   title={Contour integration underlies human-like vision},
   author={Lonnqvist, Ben and Scialom, Elsa and Gokce, Abdulkadir and Merchant, Zehra and Herzog, Michael H. and
     Schrimpf, Martin},
-  journal={arXiv preprint arXiv:2504.05253},
-  year={2025},
-  url={https://arxiv.org/abs/2504.05253}
+  journal={arXiv preprint arXiv:2504.05253}, year={2025}, url={https://arxiv.org/abs/2504.05253}
 }"""
 
 BUCKET = Bucket("brainscore-storage/brainio-brainscore", BehavioralAssembly)

@@ -9,11 +9,7 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", NeuronRecordingAssembly
 BIBTEX = """@article{lee2019sensitivity,
   title={Sensitivity of inferotemporal cortex to naturalistic image statistics in developing macaques},
   author={Lee, Gerick M and Seibert, Darren A and Majaj, Najib J and Movshon, J Anthony and Kiorpes, Lynne},
-  journal={Journal of Vision},
-  volume={19},
-  number={10},
-  pages={124},
-  year={2019}
+  journal={Journal of Vision}, volume={19}, number={10}, pages={124}, year={2019}
 }"""
 
 data_registry["Seibert2019"] = BUCKET.assembly(

@@ -107,7 +107,6 @@ def offer(
 
 
 def _is_tested(n_patches: int) -> np.ndarray:
-    """Select every second patch."""
     return np.arange(n_patches) % 2 == 1
 
 

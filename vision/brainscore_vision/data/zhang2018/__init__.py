@@ -13,12 +13,7 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", BehavioralAssembly)
 BIBTEX = """@article{zhang2018finding,
   title={Finding any Waldo with zero-shot invariant and efficient visual search},
   author={Zhang, Mengmi and Feng, Jiashi and Ma, Keng Teck and Lim, Joo Hwee and Zhao, Qi and Kreiman, Gabriel},
-  journal={Nature Communications},
-  volume={9},
-  number={1},
-  pages={3730},
-  year={2018},
-  doi={10.1038/s41467-018-06217-x}
+  journal={Nature Communications}, volume={9}, number={1}, pages={3730}, year={2018}, doi={10.1038/s41467-018-06217-x}
 }"""
 
 data_registry["Zhang2018search_obj_array"] = BUCKET.assembly(

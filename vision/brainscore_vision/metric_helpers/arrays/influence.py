@@ -146,10 +146,7 @@ def median_of_columns(values: Floats, of_rows: Floats) -> OnMedians:
 
 
 def median_of_correlations(
-    parts: Iterable[tuple[Floats, Floats, Indices]],
-    n_stimuli: int,
-    correlations: Floats,
-    slopes: Floats | None = None,
+    parts: Iterable[tuple[Floats, Floats, Indices]], n_stimuli: int, correlations: Floats, slopes: Floats | None = None
 ) -> OnMedians:
     """Return the influence of cells on the mean over parts of the median over neuroids of correlations.
 

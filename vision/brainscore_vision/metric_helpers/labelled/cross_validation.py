@@ -207,10 +207,7 @@ class CrossValidation(Transformation):
         notes.update(plan.notes)
         for index, split in enumerate(plan.splits):
             values = [plan.values.values[part] for part in split]
-            yield (
-                {"split": index},
-                [_having(side, coord, part_values) for part_values in values for side in args],
-            )
+            yield ({"split": index}, [_having(side, coord, part_values) for part_values in values for side in args])
 
     def aggregate(self, score: Score) -> Score:
         """See `Split.aggregate`."""

@@ -78,11 +78,7 @@ def most_probable(probabilities: DataAssembly) -> Labels:
 
 
 def read_judgements(
-    assembly: DataAssembly,
-    condition_coords: Sequence[str] = (),
-    *,
-    omitted: Collection[str] = (),
-    single: bool = False,
+    assembly: DataAssembly, condition_coords: Sequence[str] = (), *, omitted: Collection[str] = (), single: bool = False
 ) -> Judgements:
     """Count the answers of people: one presentation for each trial, with the coordinates of conditions.
 

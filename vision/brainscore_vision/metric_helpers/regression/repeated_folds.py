@@ -202,7 +202,6 @@ class _OfRepetitions(PooledFolds):
     def _finished(
         self, measurement: FoldedMeasurement, value: float, shares: Shares, influence: Influence, signal: Floats
     ) -> Score:
-        """Make a score of an estimate, or of the reason for its absence."""
         with np.errstate(divide="ignore", invalid="ignore"):
             raw = np.where(shares.signal > 0, shares.explained / shares.signal, np.nan)
         reliability = signal.sum(axis=0)

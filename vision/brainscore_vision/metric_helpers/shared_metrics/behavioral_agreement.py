@@ -72,7 +72,6 @@ class _Agreement(Metric):
     def _score(
         self, values: Floats, influences: Callable[[], Floats], people: Judgements, *, pairs: bool = False
     ) -> Score:
-        """Summarise values of shape (n_subjects or n_pairs,), or (n_conditions, n_subjects or n_pairs)."""
         if pairs:
             first, second = _pairs(people)
             named = {"subject_left": people.subjects[first], "subject_right": people.subjects[second]}

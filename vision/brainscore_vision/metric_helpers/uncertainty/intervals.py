@@ -266,9 +266,7 @@ def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str
 
 
 def _selected(
-    assembly: xr.DataArray,
-    places: dict[str, tuple[str, Indices] | None],
-    members: dict[str, NDArray[np.bool_]],
+    assembly: xr.DataArray, places: dict[str, tuple[str, Indices] | None], members: dict[str, NDArray[np.bool_]]
 ) -> xr.DataArray:
     rows: dict[str, NDArray[np.bool_]] = {}
     for name, place in places.items():

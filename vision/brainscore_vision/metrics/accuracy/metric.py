@@ -79,7 +79,6 @@ class Accuracy(Metric):
 
 
 def _say_how_certain(score: Score, correct: NDArray[np.bool_], stimuli: Labels, coords: Mapping[str, Any]) -> None:
-    """Attach the error; the answers of one subject, and those to one stimulus, belong together."""
     names = coords["subject"][1] if "subject" in coords else np.zeros(len(correct), dtype=int)
     (subjects, subject), (ids, stimulus) = (
         np.unique(np.asarray(labels).astype(str), return_inverse=True) for labels in (names, stimuli)

@@ -9,9 +9,5 @@ metric_registry["banded_ridge"] = BandedRidgeCorrelation
 BIBTEX = """@article{dupre2022feature,
   title={Feature-space selection with banded ridge regression},
   author={Dupr{\\'e} la Tour, Tom and Eickenberg, Michael and Nunez-Elizalde, Anwar O. and Gallant, Jack L.},
-  journal={NeuroImage},
-  volume={264},
-  pages={119728},
-  year={2022},
-  doi={10.1016/j.neuroimage.2022.119728}
+  journal={NeuroImage}, volume={264}, pages={119728}, year={2022}, doi={10.1016/j.neuroimage.2022.119728}
 }"""

@@ -11,8 +11,6 @@ metric_registry["cka_biased"] = biased_cka
 BIBTEX = """@inproceedings{kornblith2019,
   title={Similarity of Neural Network Representations Revisited},
   author={Kornblith, Simon and Norouzi, Mohammad and Lee, Honglak and Hinton, Geoffrey},
-  booktitle={Proceedings of the 36th International Conference on Machine Learning},
-  pages={3519--3529},
-  year={2019},
+  booktitle={Proceedings of the 36th International Conference on Machine Learning}, pages={3519--3529}, year={2019},
   url={https://arxiv.org/abs/1905.00414}
 }"""

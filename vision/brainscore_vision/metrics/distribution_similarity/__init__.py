@@ -13,7 +13,5 @@ BIBTEX = """@article{marques2021,
   title={Multi-scale hierarchical neural network models that bridge from single neurons in the primate primary visual
     cortex to object recognition behavior},
   author={Marques, Tiago and Schrimpf, Martin and DiCarlo, James J.},
-  journal={bioRxiv},
-  year={2021},
-  doi={10.1101/2021.03.01.433495}
+  journal={bioRxiv}, year={2021}, doi={10.1101/2021.03.01.433495}
 }"""

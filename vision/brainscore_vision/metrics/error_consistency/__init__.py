@@ -9,7 +9,5 @@ metric_registry["error_consistency"] = ErrorConsistency
 BIBTEX = """@inproceedings{geirhos2020beyond,
   title={Beyond accuracy: quantifying trial-by-trial behaviour of CNNs and humans by measuring error consistency},
   author={Geirhos, Robert and Meding, Kristof and Wichmann, Felix A.},
-  booktitle={Advances in Neural Information Processing Systems},
-  volume={33},
-  year={2020}
+  booktitle={Advances in Neural Information Processing Systems}, volume={33}, year={2020}
 }"""

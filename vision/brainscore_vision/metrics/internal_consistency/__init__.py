@@ -10,9 +10,6 @@ metric_registry["internal_consistency_temporal"] = TemporalInternalConsistency
 BIBTEX = """@article{spearman1910,
   title={Correlation calculated from faulty data},
   author={Spearman, Charles},
-  journal={British Journal of Psychology},
-  volume={3},
-  pages={271--295},
-  year={1910},
+  journal={British Journal of Psychology}, volume={3}, pages={271--295}, year={1910},
   doi={10.1111/j.2044-8295.1910.tb00206.x}
 }"""

@@ -224,7 +224,7 @@ class InternalConsistency(Ceiling):
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[Any]]:
         """Arrange presentations as (repetitions, stimuli, columns); without a copy if they are in that order.
 
-        Also return a mask of recorded values, (repetitions, stimuli[, columns]), and the names of the stimuli.
+        Also return a mask of recorded values and the names of the stimuli.
         """
         stimuli, stimulus = _sorted_codes(coordinate(assembly, Defaults.stimulus_coord))
         _, repetition = _sorted_codes(coordinate(assembly, self._split_coord))

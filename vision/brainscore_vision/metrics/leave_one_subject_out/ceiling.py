@@ -226,8 +226,6 @@ class LeaveOneSubjectOut(Ceiling):
 
 @dataclass(frozen=True)
 class _Table:
-    """Responses arranged by subject."""
-
     responses: Floats  # (subjects, stimuli, variables), 0 where absent
     present: NDArray[np.bool_]  # (subjects, stimuli)
     stimuli: Labels  # (stimuli,)

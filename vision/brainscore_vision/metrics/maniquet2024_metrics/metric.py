@@ -57,7 +57,7 @@ DETAILS = {
 
 
 class _PatternCorrelation(Metric):
-    """Shared base of the two metrics; `seed` and `compat` concern the ceiling."""
+    """Base of both metrics; `seed` and `compat` concern the ceiling."""
 
     quantity: ClassVar[Quantity | None] = "correlation"
     SPLITS = 100
@@ -80,11 +80,7 @@ class _PatternCorrelation(Metric):
     def _ceiling(self, correlations: Floats, sizes: tuple[int, int], error: float, notes: dict[str, object]) -> Score:
         score = Score(self._highest(correlations.mean(), sizes))
         score.attrs.update(
-            raw=one_each(correlations, "split"),
-            error=error,
-            **notes,
-            seed=self._seed,
-            quantity=self.quantity,
+            raw=one_each(correlations, "split"), error=error, **notes, seed=self._seed, quantity=self.quantity
         )
         return score
 

@@ -9,12 +9,10 @@ metric_registry["ost"] = OSTCorrelation
 
 BIBTEX = """@inproceedings{kubilius2019brain,
   title={Brain-Like Object Recognition with High-Performing Shallow Recurrent ANNs},
-  author={Kubilius, Jonas and Schrimpf, Martin and Kar, Kohitij and Rajalingham, Rishi and Hong, Ha and Majaj, Najib J.
-    and Issa, Elias B. and Bashivan, Pouya and Prescott-Roy, Jonathan and Schmidt, Kailyn and Nayebi, Aran and
+  author={Kubilius, Jonas and Schrimpf, Martin and Kar, Kohitij and Rajalingham, Rishi and Hong, Ha and Majaj, Najib
+    J. and Issa, Elias B. and Bashivan, Pouya and Prescott-Roy, Jonathan and Schmidt, Kailyn and Nayebi, Aran and
     Bear, Daniel and Yamins, Daniel L. K. and DiCarlo, James J.},
-  booktitle={Advances in Neural Information Processing Systems},
-  volume={32},
-  year={2019}
+  booktitle={Advances in Neural Information Processing Systems}, volume={32}, year={2019}
 }"""
 
 BIBTEX_CHARACTERIZATION = cite_data("kar2019")

@@ -143,11 +143,7 @@ class OSTCorrelation(Metric):
         )
 
     def _accuracy(
-        self,
-        responses: Floats,
-        bins: Indices,
-        rows: tuple[Indices, Indices],
-        labels: tuple[Indices, Indices],
+        self, responses: Floats, bins: Indices, rows: tuple[Indices, Indices], labels: tuple[Indices, Indices]
     ) -> Floats:
         """Decode the test images in every bin; I1 of shape (bins, images)."""
         (train, test), (known, truth) = rows, labels
@@ -188,7 +184,6 @@ def _influences(times: Floats, measured: Floats) -> Floats:
 
 
 def _with_error(score: Score, moved: Floats) -> Score:
-    """Attach the error over images, from their influences in each split, shape (n_splits, n_images)."""
     defined = ~np.isnan(score.raw.values)
     tested = (moved != 0).any(axis=0)
     spread = spread_of_units(moved[defined][:, tested].mean(axis=0) if defined.any() else [])

@@ -25,11 +25,7 @@ Options = Mapping[str, Any] | None  # whatever the arguments of `CrossValidation
 
 
 def pls_per_neuron(
-    crossvalidation_kwargs: Options = None,
-    *,
-    n_components: int = 25,
-    n_folds: int = 5,
-    backend: str | None = None,
+    crossvalidation_kwargs: Options = None, *, n_components: int = 25, n_folds: int = 5, backend: str | None = None
 ) -> CrossRegressedCorrelation:
     """Make the metric ``pls_per_neuron``, which chooses up to `n_components` on at least two inner folds."""
     regression = XarrayRegression(PLSPerNeuroid(n_components, n_folds, backend=backend))

@@ -137,7 +137,6 @@ class SplitHalfPredictorConsistency(Ceiling):
         return names[repeated], means[repeated], counts[repeated]
 
     def _halves(self, means: Floats, counts: Integers) -> list[tuple[Floats, Floats]]:
-        """Average halves, (stimuli, neuroids) each, of every split."""
         first = counts // 2
         rng = np.random.default_rng(self.seed)
         total = means.sum(axis=1)

@@ -35,22 +35,16 @@ metric_registry["ridge_pertime"] = factories.ridge_per_time
 BIBTEX = """@article{schrimpf2018brain,
   title={Brain-Score: Which Artificial Neural Network for Object Recognition is most Brain-Like?},
   author={Schrimpf, Martin and Kubilius, Jonas and Hong, Ha and Majaj, Najib J. and Rajalingham, Rishi and Issa, Elias
-    B. and Kar, Kohitij and Bashivan, Pouya and Prescott-Roy, Jonathan and Schmidt, Kailyn and Yamins, Daniel L. K. and
-    DiCarlo, James J.},
-  journal={bioRxiv},
-  year={2018},
-  doi={10.1101/407007}
+    B. and Kar, Kohitij and Bashivan, Pouya and Prescott-Roy, Jonathan and Schmidt, Kailyn and Yamins, Daniel L. K.
+    and DiCarlo, James J.},
+  journal={bioRxiv}, year={2018}, doi={10.1101/407007}
 }"""
 
 BIBTEX_PLS = """@article{yamins2014performance,
   title={Performance-optimized hierarchical models predict neural responses in higher visual cortex},
   author={Yamins, Daniel L. K. and Hong, Ha and Cadieu, Charles F. and Solomon, Ethan A. and Seibert, Darren and
     DiCarlo, James J.},
-  journal={Proceedings of the National Academy of Sciences},
-  volume={111},
-  number={23},
-  pages={8619--8624},
-  year={2014},
+  journal={Proceedings of the National Academy of Sciences}, volume={111}, number={23}, pages={8619--8624}, year={2014},
   doi={10.1073/pnas.1403112111}
 }"""
 
@@ -65,6 +59,5 @@ BIBTEX_NEURONTONEURON = """@techreport{arend2018single,
 BIBTEX_REVERSE_PLS = """@article{muzellec2025reverse,
   title={Reverse Predictivity: Going Beyond One-Way Mapping to Compare Artificial Neural Network Models and Brains},
   author={Muzellec, Sabine and Kar, Kohitij},
-  journal={bioRxiv},
-  year={2025}
+  journal={bioRxiv}, year={2025}
 }"""

@@ -7,7 +7,7 @@ its attrs.
 
 - Input: an assembly with `subject` on neuroid; or ready-made dissimilarities, dims (presentation, presentation_other,
   subject). At least two subjects.
-- Output: Score, at most 1: a correlation, by which a score of `rdm` averaged over subjects is divided.
+- Output: Score, at most 1: a correlation, the divisor of a score of `rdm` averaged over subjects.
 - Invariances: order of stimuli, neuroids and subjects; shift and positive scaling of each pattern.
 - When: RSA with several subjects. With one subject and repetitions, see `rsa_crossnobis`.
 

@@ -10,9 +10,5 @@ BIBTEX = """@article{walther2016,
   title={Reliability of dissimilarity measures for multi-voxel pattern analysis},
   author={Walther, Alexander and Nili, Hamed and Ejaz, Naveed and Alink, Arjen and Kriegeskorte, Nikolaus and
     Diedrichsen, J{\\"o}rn},
-  journal={NeuroImage},
-  volume={137},
-  pages={188--200},
-  year={2016},
-  doi={10.1016/j.neuroimage.2015.12.012}
+  journal={NeuroImage}, volume={137}, pages={188--200}, year={2016}, doi={10.1016/j.neuroimage.2015.12.012}
 }"""

@@ -154,7 +154,6 @@ class Threshold(ClosenessToPeople):
     def _read(
         self, source: DataArray, accuracy: Accuracy | None = None, near: tuple[float, float, float] | None = None
     ) -> tuple[float, float, tuple[float, float, float]]:
-        """Return the threshold, the accuracy there and the parameters of the fit."""
         accuracy = self._threshold_accuracy if accuracy is None else accuracy
         require_assembly(source)
         right = same_label(most_probable(source), coordinate(source, "image_label"))
@@ -216,10 +215,7 @@ class ThresholdElevation(ClosenessToPeople):
         super().__init__(compat=compat)
         self._baseline, self._test = (
             Threshold(
-                independent_variable,
-                threshold_accuracy=threshold_accuracy,
-                required_accuracy=required,
-                compat=compat,
+                independent_variable, threshold_accuracy=threshold_accuracy, required_accuracy=required, compat=compat
             )
             for required in (required_baseline_accuracy, required_test_accuracy)
         )

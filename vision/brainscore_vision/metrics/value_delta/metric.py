@@ -51,9 +51,7 @@ class ValueDelta(Metric):
         source, target = _number(source_value, "source"), _number(target_value, "target")
         score = Score(np.exp(-self._scale * abs(source - target)))
         score.attrs.update(
-            raw=one_each([source, target], "side", ["source", "target"]),
-            scale=self._scale,
-            quantity=self.quantity,
+            raw=one_each([source, target], "side", ["source", "target"]), scale=self._scale, quantity=self.quantity
         )
         return self._with_error(score, source - target, [source_value, target_value])
 

@@ -31,10 +31,7 @@ __all__ = [
 EXTENT_DEGREES = 0.05
 """The largest movement of the eye. Most human microsaccades are smaller than 0.1 degrees (Rolfs 2009)."""
 
-TRIAL_COORDS = (
-    "repetition",
-    *(f"microsaccade_shift_{axis}_{unit}" for unit in ("pixels", "degrees") for axis in "xy"),
-)
+TRIAL_COORDS = ("repetition", *(f"microsaccade_shift_{axis}_{unit}" for unit in ("pixels", "degrees") for axis in "xy"))
 """Coordinates of presentations that distinguish trials; see `Trials.coords`."""
 
 Images = Any  # result of the preprocessing: an array or tensor, or a list of them

@@ -11,13 +11,7 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.identity.digest import content_digest
 from brainscore_vision.identity.objects import describe_module
 from brainscore_vision.model_helpers.adapters import open_clip_models, timm_models, transformers_models
-from brainscore_vision.model_helpers.adapters.adapted import (
-    Adapted,
-    Request,
-    check_layers,
-    classes_of,
-    identifier_for,
-)
+from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, classes_of, identifier_for
 from brainscore_vision.model_helpers.adapters.preprocessing import NAMED, preprocessing_from
 
 if TYPE_CHECKING:

@@ -20,10 +20,7 @@ from brainscore_core.errors import (
     UnknownIdentifierError,
     did_you_mean,
 )
-from brainscore_core.supported_data_standards.brainio.assemblies import (
-    BehavioralAssembly,
-    NeuroidAssembly,
-)
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
 from brainscore_vision.model_helpers.brain_transformation.choices import (

@@ -147,7 +147,7 @@ class LayerMappedModel(BrainModel):
 
     def _no_layer(self, region: str) -> str:
         remedy = (
-            f"Pass region_layer_map={{{region!r}: '<layer>'}} to ModelCommitment, or put it as JSON into the file "
+            f"To add one, pass region_layer_map={{{region!r}: '<layer>'}} to ModelCommitment, or write it as JSON to "
             f"region_layer_map/{self.identifier}.json in the folder of the model's plugin; brainscore score takes "
             f"--region-layer {region}=<layer> for a model in a file."
         )
@@ -187,11 +187,7 @@ class LayerMappedModel(BrainModel):
         return activations.assign_coords(region=("neuroid", regions))
 
     def run_activations(
-        self,
-        stimuli: StimulusSet,
-        layers: Sequence[str],
-        number_of_trials: int = 1,
-        require_variance: bool = False,
+        self, stimuli: StimulusSet, layers: Sequence[str], number_of_trials: int = 1, require_variance: bool = False
     ) -> NeuroidAssembly:
         """Ask the activations model for layers."""
         return self.activations_model(

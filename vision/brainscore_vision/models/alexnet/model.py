@@ -25,10 +25,7 @@ WEIGHTS = PublishedWeights(
 BIBTEX = """@inproceedings{krizhevsky2012imagenet,
   title={{ImageNet} Classification with Deep Convolutional Neural Networks},
   author={Krizhevsky, Alex and Sutskever, Ilya and Hinton, Geoffrey E.},
-  booktitle={Advances in Neural Information Processing Systems},
-  volume={25},
-  pages={1097--1105},
-  year={2012},
+  booktitle={Advances in Neural Information Processing Systems}, volume={25}, pages={1097--1105}, year={2012},
   publisher={Curran Associates, Inc.},
   url={https://papers.nips.cc/paper/4824-imagenet-classification-with-deep-convolutional-neural-networks}
 }"""

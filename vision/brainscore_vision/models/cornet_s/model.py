@@ -30,13 +30,10 @@ WEIGHTS = PublishedWeights(
 
 BIBTEX = """@inproceedings{kubilius2019brainlike,
   title={Brain-Like Object Recognition with High-Performing Shallow Recurrent {ANNs}},
-  author={Kubilius, Jonas and Schrimpf, Martin and Kar, Kohitij and Rajalingham, Rishi and Hong, Ha and Majaj, Najib J.
-    and Issa, Elias B. and Bashivan, Pouya and Prescott-Roy, Jonathan and Schmidt, Kailyn and Nayebi, Aran
-    and Bear, Daniel and Yamins, Daniel L. K. and DiCarlo, James J.},
-  booktitle={Advances in Neural Information Processing Systems},
-  volume={32},
-  pages={12785--12796},
-  year={2019},
+  author={Kubilius, Jonas and Schrimpf, Martin and Kar, Kohitij and Rajalingham, Rishi and Hong, Ha and Majaj, Najib
+    J. and Issa, Elias B. and Bashivan, Pouya and Prescott-Roy, Jonathan and Schmidt, Kailyn and Nayebi, Aran and
+    Bear, Daniel and Yamins, Daniel L. K. and DiCarlo, James J.},
+  booktitle={Advances in Neural Information Processing Systems}, volume={32}, pages={12785--12796}, year={2019},
   url={https://doi.org/10.48550/arXiv.1909.06161}
 }"""
 

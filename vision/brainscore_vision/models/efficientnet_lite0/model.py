@@ -22,12 +22,8 @@ WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77
 BIBTEX = """@inproceedings{tan2019efficientnet,
   title={{EfficientNet}: Rethinking Model Scaling for Convolutional Neural Networks},
   author={Tan, Mingxing and Le, Quoc V.},
-  booktitle={Proceedings of the 36th International Conference on Machine Learning},
-  volume={97},
-  pages={6105--6114},
-  year={2019},
-  publisher={PMLR},
-  url={https://proceedings.mlr.press/v97/tan19a.html}
+  booktitle={Proceedings of the 36th International Conference on Machine Learning}, volume={97}, pages={6105--6114},
+  year={2019}, publisher={PMLR}, url={https://proceedings.mlr.press/v97/tan19a.html}
 }"""
 
 

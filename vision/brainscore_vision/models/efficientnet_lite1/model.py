@@ -22,12 +22,8 @@ WEIGHTS_SHA256 = "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c9138
 BIBTEX = """@inproceedings{tan2019efficientnet,
   title={{EfficientNet}: Rethinking Model Scaling for Convolutional Neural Networks},
   author={Tan, Mingxing and Le, Quoc V.},
-  booktitle={Proceedings of the 36th International Conference on Machine Learning},
-  volume={97},
-  pages={6105--6114},
-  year={2019},
-  publisher={PMLR},
-  url={https://proceedings.mlr.press/v97/tan19a.html}
+  booktitle={Proceedings of the 36th International Conference on Machine Learning}, volume={97}, pages={6105--6114},
+  year={2019}, publisher={PMLR}, url={https://proceedings.mlr.press/v97/tan19a.html}
 }"""
 
 

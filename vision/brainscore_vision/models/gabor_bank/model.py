@@ -19,12 +19,9 @@ STRIDE_PX = 8
 
 BIBTEX = """@inproceedings{dapello2020simulating,
   title={Simulating a Primary Visual Cortex at the Front of {CNNs} Improves Robustness to Image Perturbations},
-  author={Dapello, Joel and Marques, Tiago and Schrimpf, Martin and Geiger, Franziska and Cox, David and
-    DiCarlo, James J.},
-  booktitle={Advances in Neural Information Processing Systems},
-  volume={33},
-  pages={13073--13087},
-  year={2020},
+  author={Dapello, Joel and Marques, Tiago and Schrimpf, Martin and Geiger, Franziska and Cox, David and DiCarlo,
+    James J.},
+  booktitle={Advances in Neural Information Processing Systems}, volume={33}, pages={13073--13087}, year={2020},
   url={https://doi.org/10.1101/2020.06.16.154542}
 }"""
 

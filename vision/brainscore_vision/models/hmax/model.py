@@ -26,12 +26,8 @@ REGION_LAYER_MAP = {
 BIBTEX = """@article{serre2007robust,
   title={Robust Object Recognition with Cortex-Like Mechanisms},
   author={Serre, Thomas and Wolf, Lior and Bileschi, Stanley and Riesenhuber, Maximilian and Poggio, Tomaso},
-  journal={IEEE Transactions on Pattern Analysis and Machine Intelligence},
-  volume={29},
-  number={3},
-  pages={411--426},
-  year={2007},
-  doi={10.1109/TPAMI.2007.56}
+  journal={IEEE Transactions on Pattern Analysis and Machine Intelligence}, volume={29}, number={3}, pages={411--426},
+  year={2007}, doi={10.1109/TPAMI.2007.56}
 }"""
 
 

@@ -38,9 +38,7 @@ WEIGHTS = {
 BIBTEX = """@inproceedings{he2016deep,
   title={Deep Residual Learning for Image Recognition},
   author={He, Kaiming and Zhang, Xiangyu and Ren, Shaoqing and Sun, Jian},
-  booktitle={IEEE Conference on Computer Vision and Pattern Recognition},
-  pages={770--778},
-  year={2016},
+  booktitle={IEEE Conference on Computer Vision and Pattern Recognition}, pages={770--778}, year={2016},
   doi={10.1109/CVPR.2016.90}
 }"""
 

@@ -68,10 +68,8 @@ MODELS = {
         bibtex="""@article{steiner2022train,
   title={How to train your {ViT}? Data, Augmentation, and Regularization in Vision Transformers},
   author={Steiner, Andreas and Kolesnikov, Alexander and Zhai, Xiaohua and Wightman, Ross and Uszkoreit, Jakob and
-          Beyer, Lucas},
-  journal={Transactions on Machine Learning Research},
-  year={2022},
-  url={https://doi.org/10.48550/arXiv.2106.10270}
+    Beyer, Lucas},
+  journal={Transactions on Machine Learning Research}, year={2022}, url={https://doi.org/10.48550/arXiv.2106.10270}
 }""",
     ),
     "convnext_tiny": Model(
@@ -87,12 +85,10 @@ MODELS = {
         features="head.flatten",
         bibtex="""@inproceedings{liu2022convnet,
   title={A {ConvNet} for the 2020s},
-  author={Liu, Zhuang and Mao, Hanzi and Wu, Chao-Yuan and Feichtenhofer, Christoph and Darrell, Trevor and
-          Xie, Saining},
-  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition},
-  pages={11976--11986},
-  year={2022},
-  url={https://doi.org/10.48550/arXiv.2201.03545}
+  author={Liu, Zhuang and Mao, Hanzi and Wu, Chao-Yuan and Feichtenhofer, Christoph and Darrell, Trevor and Xie,
+    Saining},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition}, pages={11976--11986},
+  year={2022}, url={https://doi.org/10.48550/arXiv.2201.03545}
 }""",
     ),
     # The file holds the text tower too; timm takes the image tower from it.
@@ -111,12 +107,8 @@ MODELS = {
         bibtex="""@inproceedings{radford2021learning,
   title={Learning Transferable Visual Models From Natural Language Supervision},
   author={Radford, Alec and Kim, Jong Wook and Hallacy, Chris and Ramesh, Aditya and Goh, Gabriel and others},
-  booktitle={Proceedings of the 38th International Conference on Machine Learning},
-  volume={139},
-  pages={8748--8763},
-  year={2021},
-  publisher={PMLR},
-  url={https://proceedings.mlr.press/v139/radford21a.html}
+  booktitle={Proceedings of the 38th International Conference on Machine Learning}, volume={139}, pages={8748--8763},
+  year={2021}, publisher={PMLR}, url={https://proceedings.mlr.press/v139/radford21a.html}
 }""",
     ),
     # Trained at 518 pixels; evaluated at 224, as by its authors: timm resamples the embedding of positions.
@@ -134,9 +126,7 @@ MODELS = {
         bibtex="""@article{oquab2024dinov2,
   title={{DINOv2}: Learning Robust Visual Features without Supervision},
   author={Oquab, Maxime and Darcet, Timoth{\\'e}e and Moutakanni, Th{\\'e}o and Vo, Huy and others},
-  journal={Transactions on Machine Learning Research},
-  year={2024},
-  url={https://doi.org/10.48550/arXiv.2304.07193}
+  journal={Transactions on Machine Learning Research}, year={2024}, url={https://doi.org/10.48550/arXiv.2304.07193}
 }""",
         arguments={"img_size": 224},
     ),

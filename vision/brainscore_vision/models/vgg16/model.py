@@ -25,8 +25,7 @@ WEIGHTS = PublishedWeights(
 BIBTEX = """@inproceedings{simonyan2015very,
   title={Very Deep Convolutional Networks for Large-Scale Image Recognition},
   author={Simonyan, Karen and Zisserman, Andrew},
-  booktitle={International Conference on Learning Representations},
-  year={2015},
+  booktitle={International Conference on Learning Representations}, year={2015},
   url={https://doi.org/10.48550/arXiv.1409.1556}
 }"""
 

@@ -170,8 +170,7 @@ def _optimum(starts: Floats, arguments: tuple[Floats, Floats, Floats], bounds: S
 def _starts(unit: Floats, shares: Floats, weights: Floats, steepest: float) -> Floats:
     """Return the best step, and the best points of a grid for each mean and for each slope, shape (n_starts, 3).
 
-    Steep functions have an optimum in every gap between levels, far from shallow ones; starting at the best point for
-    each slope finds both.
+    Steep functions have an optimum in every gap between levels, far from shallow ones.
     """
     lapses = _LAPSES[0] + np.ptp(_LAPSES) * np.linspace(0, 1, _GRID_LAPSES) ** 2  # most lapses are small
     slopes = np.geomspace(0.25, max(steepest, 10.0), _GRID_SLOPES).clip(max=steepest)

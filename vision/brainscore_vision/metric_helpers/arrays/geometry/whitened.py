@@ -30,8 +30,6 @@ __all__ = ["Length", "whitened_influences", "whitened_similarity", "whitened_sti
 
 
 class _Product(NamedTuple):
-    """Inner product of two sets of distances."""
-
     value: float
     without: Floats  # (n_stimuli,), without each stimulus
     pairs: Floats  # (n_stimuli, n_stimuli), share of each pair
@@ -192,11 +190,7 @@ def _from_their_mean(responses: Floats, present: NDArray[np.bool_]) -> Floats:
 
 
 def _alone(
-    first: tuple[Floats, NDArray[np.bool_]],
-    second: tuple[Floats, NDArray[np.bool_]],
-    *,
-    centred: bool,
-    whitened: bool,
+    first: tuple[Floats, NDArray[np.bool_]], second: tuple[Floats, NDArray[np.bool_]], *, centred: bool, whitened: bool
 ) -> Floats:
     """Multiply the distances of each neuroid by its own in the other half, shape (n_neuroids,), as parts of the mean.
 
@@ -250,7 +244,6 @@ def _of_cells(slope: Floats, values: Floats, present: NDArray[np.bool_]) -> Floa
 
 
 def _centred(distances: Floats, *, centred: bool) -> Floats:
-    """Subtract the mean over pairs, if asked; zero on the diagonal."""
     off = ~np.eye(len(distances), dtype=bool)
     return np.where(off, distances - (distances[off].mean() if centred else 0.0), 0.0)
 

@@ -57,13 +57,7 @@ class Components:
 
 
 def find_components(
-    x: Array,
-    y: Array,
-    trains: Sequence[Indices],
-    n_components: int,
-    *,
-    backend: Backend,
-    first: Array | None = None,
+    x: Array, y: Array, trains: Sequence[Indices], n_components: int, *, backend: Backend, first: Array | None = None
 ) -> Components:
     """Find the components of every split.
 
@@ -85,13 +79,7 @@ def find_components(
 
 class _Lockstep:
     def __init__(
-        self,
-        x: Array,
-        y: Array,
-        trains: Sequence[Indices],
-        n_components: int,
-        backend: Backend,
-        first: Array | None,
+        self, x: Array, y: Array, trains: Sequence[Indices], n_components: int, backend: Backend, first: Array | None
     ) -> None:
         (n, p), q, s = x.shape, y.shape[1], len(trains)
         self.backend, self.x, self.y = backend, x, y

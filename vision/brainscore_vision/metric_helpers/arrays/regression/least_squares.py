@@ -77,10 +77,7 @@ def least_squares_fit(
 
 
 def least_squares_split_fits(
-    source: ArrayLike | ColumnBlocks,
-    splits: Splits,
-    *,
-    backend: str | Backend | None = None,
+    source: ArrayLike | ColumnBlocks, splits: Splits, *, backend: str | Backend | None = None
 ) -> SplitFits:
     """Fit ordinary least squares to the training stimuli of every split, before any target is known."""
     return fit_splits(SOLVERS, source, splits, 0.0, backend)

@@ -98,10 +98,7 @@ def mask_fit(source: ArrayLike, target: ArrayLike, settings: MaskSettings | None
 
 
 def mask_predict_splits(
-    source: ArrayLike,
-    target: ArrayLike,
-    splits: Splits,
-    settings: MaskSettings | None = None,
+    source: ArrayLike, target: ArrayLike, splits: Splits, settings: MaskSettings | None = None
 ) -> list[Floats]:
     """Fit the training stimuli as `mask_fit` and predict the others, for every split.
 

@@ -119,11 +119,7 @@ def pls_smooth_splits(
 
 
 def pls_fit(
-    source: ArrayLike | ColumnBlocks,
-    target: ArrayLike,
-    n_components: int = 25,
-    *,
-    backend: str | Backend | None = None,
+    source: ArrayLike | ColumnBlocks, target: ArrayLike, n_components: int = 25, *, backend: str | Backend | None = None
 ) -> LinearMap:
     """Fit one PLS regression on all stimuli as `pls_predict_splits`, with `source` copied whole."""
     x, source_mean = centred(source.to_array() if isinstance(source, ColumnBlocks) else source)

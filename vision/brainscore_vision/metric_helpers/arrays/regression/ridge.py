@@ -44,11 +44,7 @@ __all__ = ["ridge_fit", "ridge_split_fits"]
 
 
 def ridge_fit(
-    source: ArrayLike | ColumnBlocks,
-    target: ArrayLike,
-    alpha: float = 1.0,
-    *,
-    backend: str | Backend | None = None,
+    source: ArrayLike | ColumnBlocks, target: ArrayLike, alpha: float = 1.0, *, backend: str | Backend | None = None
 ) -> LinearMap | DualMap:
     """Minimise ``||target - source W - b||^2 + alpha ||W||^2``.
 
@@ -70,11 +66,7 @@ def ridge_fit(
 
 
 def ridge_split_fits(
-    source: ArrayLike | ColumnBlocks,
-    splits: Splits,
-    alpha: float = 1.0,
-    *,
-    backend: str | Backend | None = None,
+    source: ArrayLike | ColumnBlocks, splits: Splits, alpha: float = 1.0, *, backend: str | Backend | None = None
 ) -> SplitFits:
     """Fit ridge regression as `ridge_fit` to the training stimuli of every split, before any target is known."""
     check_alpha(alpha)

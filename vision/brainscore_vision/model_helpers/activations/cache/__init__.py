@@ -7,12 +7,7 @@ from brainscore_vision.model_helpers.activations.cache.calls import (
     note_call,
     noted_calls,
 )
-from brainscore_vision.model_helpers.activations.cache.entries import (
-    Stored,
-    make_room,
-    remove_entries,
-    stored_entries,
-)
+from brainscore_vision.model_helpers.activations.cache.entries import Stored, make_room, remove_entries, stored_entries
 from brainscore_vision.model_helpers.activations.cache.switches import (
     NotStoredError,
     cache_folder,

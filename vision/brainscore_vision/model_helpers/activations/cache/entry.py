@@ -101,10 +101,7 @@ class ActivationEntry:
     # --- whole entries -------------------------------------------------------------------------------------------
 
     def read(
-        self,
-        *,
-        writable: Callable[[Layout], bool] = lambda _layout: False,
-        mend: bool = False,
+        self, *, writable: Callable[[Layout], bool] = lambda _layout: False, mend: bool = False
     ) -> Recording | None:
         """Return the activations as a memory map; None unless the entry is whole and undamaged.
 

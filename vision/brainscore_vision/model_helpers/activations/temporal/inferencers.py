@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AXES", "Inferencer", "PreparedStimulus", "TemporalInferencer"]
 
-AXES = {
-    "T": "channel_temporal",
-    "C": "channel",
-    "H": "channel_y",
-    "W": "channel_x",
-    "K": "channel_token",
-}
+AXES = {"T": "channel_temporal", "C": "channel", "H": "channel_y", "W": "channel_x", "K": "channel_token"}
 """Letters of a ``layer_activation_format``: step, channel, row, column and token."""
 
 Range = tuple[float, float]
@@ -208,7 +202,6 @@ class Inferencer:
         stimulus: PreparedStimulus,  # noqa: ARG002 - time matters to subclasses
         n_bins: int,  # noqa: ARG002 - the same
     ) -> Array:
-        """Return the activations (time bin, ...) of a layer for one stimulus."""
         return self._as_units(layer, clips[0])[np.newaxis]
 
     def _as_units(self, layer: str, values: Array) -> Array:

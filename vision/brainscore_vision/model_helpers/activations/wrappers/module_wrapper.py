@@ -17,12 +17,7 @@ from torch import nn
 
 from brainscore_core.errors import LayerNotFoundError, did_you_mean
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.identity.objects import (
-    NotDigestibleError,
-    describe,
-    describe_structure,
-    describe_weights,
-)
+from brainscore_vision.identity.objects import NotDigestibleError, describe, describe_structure, describe_weights
 from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.activations.steadiness import weight_sums
 from brainscore_vision.model_helpers.activations.trials import random_state_as_before
@@ -244,9 +239,7 @@ class PytorchWrapper:
         return torch.autocast(self._device.type) if self.precision == "autocast" else nullcontext()
 
     def _measure_deviation(
-        self,
-        images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor,
-        recorded: Mapping[str, Array],
+        self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor, recorded: Mapping[str, Array]
     ) -> None:
         model, precision = self._model, self.precision
         self._model, self.precision = self._in_float32, None

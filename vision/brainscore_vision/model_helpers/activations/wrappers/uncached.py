@@ -14,8 +14,6 @@ __all__ = ["disable_activation_caching"]
 
 
 class _WithoutCaching:
-    """Act as a wrapper without the activation cache."""
-
     _wrapper: Callable[..., NeuroidAssembly]
 
     def __init__(self, wrapper: Callable[..., NeuroidAssembly]) -> None:

@@ -56,11 +56,7 @@ class OnePass:
             self._remember(stimuli, number_of_trials)
 
     def __call__(
-        self,
-        stimuli: StimulusSet,
-        layers: Sequence[str],
-        number_of_trials: int = 1,
-        require_variance: bool = False,
+        self, stimuli: StimulusSet, layers: Sequence[str], number_of_trials: int = 1, require_variance: bool = False
     ) -> NeuroidAssembly:
         """Return the activations of layers; new stimuli are shown first, to all layers."""
         own = require_variance or self._repeats or not set(layers) <= set(self.layers)

@@ -29,11 +29,7 @@ class LayerScores:
         self.visual_degrees = visual_degrees
 
     def __call__(
-        self,
-        benchmark: Benchmark,
-        layers: Sequence[str],
-        benchmark_identifier: str | None = None,
-        prerun: bool = False,
+        self, benchmark: Benchmark, layers: Sequence[str], benchmark_identifier: str | None = None, prerun: bool = False
     ) -> Score:
         """Score layers; the attribute ``raw`` of the Score (layer) lists the scores.
 
