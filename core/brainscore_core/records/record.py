@@ -344,14 +344,14 @@ class ScoreRecord(Untrusted):
             **content,
         )
 
-    def to_json(self) -> str:
+    def to_json(self, *, indent: int | None = 2) -> str:
         """Return the record as JSON text with a final line break, keys in class order and `MADE` at the end.
 
-        Equal inputs give equal text except for the block ``made``.
+        Equal inputs give equal text except for the block ``made``. Without an `indent`, it is one line.
         """
-        content = dataclasses.asdict(self)
+        content = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         content["made"] = {name: content.pop(name) for name in MADE}
-        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
     def estimate(self, *, of_same_benchmark: bool = False) -> Estimate:
         """Return value, error and influences of the score.

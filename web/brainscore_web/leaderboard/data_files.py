@@ -392,16 +392,13 @@ def table_csv(rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: object) -> object:
     if isinstance(value, str):
         return in_spreadsheet(value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else repr(value)
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def table_json(rows: Iterable[Sequence[Any]]) -> str:
     """Return rows as lines of JSON objects, separated by commas."""
-    return ",\n".join(
-        json.dumps(dict(zip(TABLE, row, strict=True)), ensure_ascii=False, allow_nan=False) for row in rows
-    )
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode  # `dumps` would make one for each row
+    return ",\n".join(encode(dict(zip(TABLE, row, strict=True))) for row in rows)
 
 
 def write_parquet(table: Path, target: Path) -> bool:
