@@ -1,4 +1,4 @@
-"""Decide which tests this machine cannot or should not run, and why."""
+"""Decide which tests this machine cannot or should not run, and why; find and wait for its processes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import random
 import re
 import shutil
 import socket
+import subprocess
 import threading
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,8 +23,11 @@ __all__ = [
     "free_port",
     "has_gpu",
     "has_network",
+    "is_running",
     "kind_of_reason",
+    "processes_with",
     "skip_reason",
+    "wait_until",
 ]
 
 SkipKind = Literal["private", "slow", "gpu", "network", "memory", "other"]
@@ -122,6 +127,31 @@ def free_port() -> int:
                 continue
             return port
     raise OSError("None of 100 ports of 127.0.0.1 between 15000 and 32000 is free: stop servers that are not needed.")
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process exists and is no zombie, which whoever adopts orphans may leave for a while."""
+    state = _listed("-o", "stat=", "-p", str(pid)).strip()
+    return bool(state) and not state.startswith("Z")
+
+
+def processes_with(text: str) -> list[int]:
+    """Return the numbers of the processes whose arguments contain a text."""
+    return [int(line.split()[0]) for line in _listed("-wweo", "pid=,args=").splitlines() if text in line]
+
+
+def _listed(*options: str) -> str:
+    command = ["ps", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 - of the system
+
+
+def wait_until(condition: Callable[[], object], problem: str = "", *, most_s: float = 60.0) -> None:
+    """Return once a condition holds; raise TimeoutError with the `problem` after `most_s` seconds."""
+    deadline = time.monotonic() + most_s
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(problem or f"Not within {most_s:g} s.")
+        time.sleep(0.02)
 
 
 def has_network(timeout_s: float = 1.5) -> bool:

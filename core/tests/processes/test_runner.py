@@ -14,6 +14,7 @@ import pytest
 import brainscore_core
 from brainscore_core import processes
 from brainscore_core.processes import MOST_SHOWN_BYTES, output, run_bounded, run_captured
+from brainscore_core.testing.machine import is_running, processes_with, wait_until
 
 
 def run(tmp_path, program, **kwargs):
@@ -46,7 +47,7 @@ def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path):
     ended, (child,) = run(tmp_path, program, timeout_s=3.0)
     assert ended.problem == ended.stopped == "Timeout"
     assert 3 <= ended.seconds < 600
-    wait_for(lambda: not is_running(child))
+    wait_until(lambda: not is_running(int(child)))
 
 
 def test_something_left_running_does_not_hold_up(tmp_path):
@@ -125,12 +126,10 @@ def test_interrupting_ends_the_process(tmp_path):
         f"run_bounded([sys.executable, {str(sleeper)!r}], environment={{}}, timeout_s=300, memory_bytes=1e12)"
     )
     waiting = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
-    while not (tmp_path / "ready").exists() and waiting.poll() is None:
-        time.sleep(0.05)
+    wait_until(lambda: (tmp_path / "ready").exists() or waiting.poll() is not None)
     waiting.send_signal(signal.SIGINT)
     assert waiting.wait(60) != 0
-    listed = subprocess.run(["ps", "-wweo", "args"], capture_output=True, text=True, check=True).stdout
-    assert str(sleeper) not in listed
+    assert processes_with(str(sleeper)) == []
 
 
 def test_a_program_that_cannot_be_started(tmp_path):
@@ -192,24 +191,11 @@ def test_what_was_started_ends_when_who_started_it_is_killed(tmp_path, how):
     command = [sys.executable, "-c", parent, sleeper, ready]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout.readline() == b"guarded\n"
-        wait_for(lambda: ready.exists() and len(ready.read_text().split()) == 2)
+        wait_until(lambda: ready.exists() and len(ready.read_text().split()) == 2)
         pids = [int(pid) for pid in ready.read_text().split()]
         assert all(map(is_running, pids))
         os.killpg(process.pid, signal.SIGKILL)
-    wait_for(lambda: not any(map(is_running, pids)))
-
-
-def is_running(pid):
-    """Tell whether a process is there and no zombie, which whoever adopts orphans may leave for a while."""
-    listed = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return bool(listed.strip()) and not listed.startswith("Z")
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not any(map(is_running, pids)))
 
 
 def test_a_program_is_watched_while_it_runs(tmp_path):

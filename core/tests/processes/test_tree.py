@@ -10,6 +10,7 @@ import pytest
 
 from brainscore_core.processes import running
 from brainscore_core.processes.tree import ProcessTree
+from brainscore_core.testing.machine import is_running, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 
@@ -34,30 +35,16 @@ def start():
         process.stdout.close()
 
 
-def gone(pid):
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            if Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def test_children_in_sessions_of_their_own_are_counted_and_ended(start):
     parent, (child,) = start(
         "import subprocess, time; "
         f"print(subprocess.Popen({SLEEP!r}, start_new_session=True).pid, flush=True); time.sleep(600)"
     )
     tree = ProcessTree(parent.pid)
-    deadline = time.monotonic() + 60
-    while not all(resident > 2**20 for resident in tree.look().values()):  # it has only just been started
-        assert time.monotonic() < deadline
+    wait_until(lambda: all(resident > 2**20 for resident in tree.look().values()))  # it has only just been started
     assert set(tree.look()) == {parent.pid, child}
     tree.end()
-    assert gone(child)
+    wait_until(lambda: not is_running(child))
     assert tree.look() == {}
     assert parent.wait(60) < 0
 
@@ -74,7 +61,7 @@ def test_what_was_once_seen_is_known_when_its_parents_are_gone(start):
     parent.wait()
     assert set(tree.look()) == {child}
     tree.end()
-    assert gone(child)
+    wait_until(lambda: not is_running(child))
 
 
 def test_others_are_none_of_it(start):

@@ -2,15 +2,14 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
-import time
 
 import pytest
 
 from brainscore_core.scoring.batches import USUAL, Batch, run_batch
 from brainscore_core.scoring.pairs import Limits, Pair
+from brainscore_core.testing.machine import processes_with, wait_until
 
 # A library whose benchmarks do what their names say; each pair that is begun leaves a line in a file.
 LIBRARY = """
@@ -219,19 +218,11 @@ def test_each_pair_has_its_own_time(library):
     assert [each.record.status for each in outcomes] == ["scored"] * 16
 
 
-def is_anything_running(folder):
-    """Tell whether a process has this folder among its arguments."""
-    return str(folder) in subprocess.run(["ps", "-wweo", "args"], capture_output=True, text=True, check=True).stdout
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
 def test_what_a_batch_leaves_running_is_ended(library, tmp_path):
     assert scored(library, "leaves one running")[0].record.is_scored
-    until = time.monotonic() + 60
-    while is_anything_running(tmp_path):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: not processes_with(str(tmp_path)))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
@@ -239,9 +230,9 @@ def test_who_stops_asking_ends_the_process(library, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where the judge is told to write
     outcomes = run_batch(Batch((pair_of("a"), pair_of("hangs"))), library)
     assert next(outcomes).record.is_scored
-    assert is_anything_running(tmp_path)
+    assert processes_with(str(tmp_path))
     outcomes.close()
-    assert not is_anything_running(tmp_path)
+    assert not processes_with(str(tmp_path))
 
 
 def test_output_is_cut_in_the_middle(library):

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
 
 import pytest
 
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore
+from brainscore_core.testing.machine import processes_with, wait_until
 
 MODELS = [f"model{number}" for number in range(20)]
 BENCHMARKS = [f"benchmark{number}" for number in range(30)]
@@ -68,28 +68,12 @@ def campaign(install_library, tmp_path, monkeypatch):
     return start, package / "log"
 
 
-def processes_with(text):
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if text.encode() in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-    return found
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.005)
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at what runs through /proc")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
 def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twice(campaign, tmp_path):
     draw = random.Random(14)  # noqa: S311 - moments, no secrets
     (start, log), records = campaign, tmp_path / "records"
-    judges = f"{log.parent.name}\0judge"
+    judges = f"{log.parent.name} judge"
     recorded_before = []
     for run in range(N_KILLS):
         recorded_before.append({(each.model, each.benchmark) for each in FolderStore(records)})
@@ -128,7 +112,7 @@ def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twic
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at what runs through /proc")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
 def test_workers_killed_alone_cost_the_pair_they_were_at(campaign, tmp_path):
     draw = random.Random(15)  # noqa: S311 - moments, no secrets
     start, log = campaign
@@ -136,7 +120,7 @@ def test_workers_killed_alone_cost_the_pair_they_were_at(campaign, tmp_path):
     killed = set()
     while coordinator.poll() is None:
         time.sleep(draw.uniform(0.3, 1.2))
-        running = processes_with(f"{log.parent.name}\0judge")
+        running = processes_with(f"{log.parent.name} judge")
         at_work = [pid for pid in running if f" {pid}\n" in log.read_text() and pid not in killed]
         if at_work and len(killed) < N_KILLS:
             pid = draw.choice(at_work)

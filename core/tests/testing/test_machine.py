@@ -1,5 +1,7 @@
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,7 +14,10 @@ from brainscore_core.testing.machine import (
     free_port,
     has_gpu,
     has_network,
+    is_running,
     kind_of_reason,
+    processes_with,
+    wait_until,
 )
 from brainscore_core.testing.machine import skip_reason as reason_of
 
@@ -94,6 +99,17 @@ def test_another_way_counts_as_network(direct, monkeypatch, name):
 
 def test_memory_is_a_plausible_number():
     assert available_memory_gb() is None or 0 < available_memory_gb() < 1e5
+
+
+def test_processes_are_listed_until_they_have_ended():
+    with subprocess.Popen([sys.executable, "-c", "input()", "word-of-a-test"], stdin=subprocess.PIPE) as process:
+        wait_until(lambda: processes_with("word-of-a-test") == [process.pid])
+        assert is_running(process.pid)
+        process.stdin.close()
+        wait_until(lambda: not is_running(process.pid))  # a zombie now
+    assert processes_with("word-of-a-test") == []
+    with pytest.raises(TimeoutError, match="never"):
+        wait_until(lambda: False, "never", most_s=0.01)
 
 
 def test_a_free_port_is_none_that_clients_get_and_a_server_can_have_it():

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import pytest
 
 from brainscore_core.scoring.batches import make_batches
 from brainscore_core.scoring.pairs import Pair
-from brainscore_core.testing.machine import free_port
+from brainscore_core.testing.machine import free_port, is_running, wait_until
 
 # A library whose models do what their names say, and whose every pair is written down when it begins.
 LIBRARY = """
@@ -55,13 +55,6 @@ LIBRARY = """
 """
 
 
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def pair_of(model, benchmark="b", minutes=1.0, memory_gb=0.1, **options):
     return Pair(model, benchmark, minutes, memory_gb, **options)
 
@@ -85,10 +78,7 @@ class Library:
 
     def wait_for(self, n):
         """Wait until that many pairs were begun."""
-        until = time.monotonic() + 60
-        while len(self.begun()) < n:
-            assert time.monotonic() < until, f"{len(self.begun())} pairs were begun, expected {n}"
-            time.sleep(0.02)
+        wait_until(lambda: len(self.begun()) >= n, f"fewer than {n} pairs were begun")
 
     def go(self):
         """Let models go on that wait."""
@@ -97,10 +87,7 @@ class Library:
     def wait_for_end(self, pids=None):
         """Wait until processes have ended: by default those of all pairs that were begun, and their workers."""
         pids = pids or [pid for _, _, *pids in self.begun() for pid in pids]
-        until = time.monotonic() + 60
-        while running := [pid for pid in pids if is_running(pid)]:
-            assert time.monotonic() < until, f"{running} go on"
-            time.sleep(0.05)
+        wait_until(lambda: not any(map(is_running, pids)), f"some of {pids} go on")
 
 
 @pytest.fixture
@@ -147,10 +134,7 @@ class Cluster:
         options = ["--host", "127.0.0.1", "--port", self.port or 0, "--scheduler-file", file, "--no-dashboard"]
         environment = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
         self.start("scheduler", *options, "--dashboard-address", "127.0.0.1:0", **environment)
-        until = time.monotonic() + 60
-        while not (file.exists() and file.read_text().endswith("}")):
-            assert time.monotonic() < until, "no scheduler"
-            time.sleep(0.1)
+        wait_until(lambda: file.exists() and file.read_text().endswith("}"), "no scheduler")
         self.port = int(json.loads(file.read_text())["address"].rpartition(":")[2])
 
     def start_worker(self, *more, name="worker"):
@@ -234,12 +218,8 @@ class Slurm:
         (folder / "munge/key").write_bytes(secrets.token_bytes(1024))
         (folder / "munge/key").chmod(0o600)
         self.configuration = folder / "slurm.conf"
-        settings = {
-            "host": socket.gethostname().partition(".")[0],
-            "folder": folder,
-            "ports": [free_port(), free_port()],
-        }
-        text = textwrap.dedent(_CONFIGURATION).format(**settings, cores=os.cpu_count())
+        host, ports = socket.gethostname().partition(".")[0], [free_port(), free_port()]
+        text = textwrap.dedent(_CONFIGURATION).format(host=host, folder=folder, ports=ports, cores=os.cpu_count())
         self.configuration.write_text(text)
 
     def start(self):
@@ -252,10 +232,8 @@ class Slurm:
 
     def start_node(self):
         self.run("slurmd", "-f", self.configuration)
-        until = time.monotonic() + 60
-        while not {"idle", "mixed", "allocated"} & set(self.run("sinfo", "-h", "-o", "%T").split()):
-            assert time.monotonic() < until, (self.folder / "slurmctld.log").read_text()[-2000:]
-            time.sleep(0.1)
+        up = {"idle", "mixed", "allocated"}
+        wait_until(lambda: up & set(self.run("sinfo", "-h", "-o", "%T").split()), f"see {self.folder}/slurmctld.log")
 
     def kill_node(self):
         """End the program that runs jobs, as if the node had lost power; and its jobs with it."""
@@ -272,15 +250,11 @@ class Slurm:
         return done.stdout
 
     def stop(self):
-        if (self.folder / "slurmctld.pid").exists():
-            subprocess.run(["scancel", "--signal=KILL", "--full", "--user=root"], check=False, capture_output=True)
-        for name in ("slurmd", "slurmctld", "munged"):
-            file = self.folder / f"{name}.pid"
-            if file.exists():
-                try:
-                    os.kill(int(file.read_text()), 9)
-                except (ProcessLookupError, ValueError):
-                    continue
+        """End the programs, and the steps and processes of jobs, all of which were given the configuration."""
+        for environment in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if f"SLURM_CONF={self.configuration}".encode() in environment.read_bytes():
+                    os.kill(int(environment.parent.name), 9)
 
 
 @pytest.fixture

@@ -3,14 +3,13 @@
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from brainscore_core.errors import ClusterError
 from brainscore_core.scoring.cluster import run_on_cluster
-from brainscore_core.testing.machine import free_port
+from brainscore_core.testing.machine import free_port, wait_until
 
 pytest.importorskip("distributed")
 asyncssh = pytest.importorskip("asyncssh")
@@ -55,11 +54,8 @@ def host(home, library):
     command = [server, "-D", "-e", "-f", "/dev/null", "-h", home / ".ssh/server", "-p", str(port), *given]
     with (home / "sshd.log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
         try:
-            until = time.monotonic() + 60
-            while b"listening" not in (home / "sshd.log").read_bytes():
-                assert process.poll() is None, (home / "sshd.log").read_text()
-                assert time.monotonic() < until, "it does not start"
-                time.sleep(0.05)
+            wait_until(lambda: b"listening" in (home / "sshd.log").read_bytes() or process.poll() is not None)
+            assert process.poll() is None, (home / "sshd.log").read_text()
             yield f"127.0.0.1:{port}"
         finally:
             process.terminate()

@@ -81,9 +81,8 @@ def test_no_file_outside_is_found(succeeds, tmp_path):
 
 
 def test_of_the_machine_it_sees_the_system_alone(python):
-    listed = python(
-        "import os; print(*sorted(os.listdir('/')), *os.listdir('/etc'), *os.listdir('/dev'))"
-    ).output.split()
+    program = "import os; print(*sorted(os.listdir('/')), *os.listdir('/etc'), *os.listdir('/dev'))"
+    listed = python(program).output.split()
     given = {path.parts[1] for path in interpreter_paths()}
     assert set(listed) <= given | {
         *("bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "sys", "tmp", "usr", "var"),
@@ -170,15 +169,13 @@ with socket.socket(socket.AF_INET if family == 'inet' else socket.AF_UNIX) as li
 def servers(tmp_path):
     """Give (family, address) of servers outside: on the loopback, with a name of its own, and in a file."""
     name = f"@brainscore-{os.getpid()}"
-    found = []
     with socket.socket() as loopback, socket.socket(socket.AF_UNIX) as abstract, socket.socket(socket.AF_UNIX) as file:
         loopback.bind(("127.0.0.1", 0))
         abstract.bind(name.replace("@", "\0"))
         file.bind(str(tmp_path / "socket"))
         for each in (loopback, abstract, file):
             each.listen()
-        found = [("inet", loopback.getsockname()[1]), ("unix", name), ("unix", tmp_path / "socket")]
-        yield found
+        yield [("inet", loopback.getsockname()[1]), ("unix", name), ("unix", tmp_path / "socket")]
 
 
 def test_no_server_outside_is_reached(succeeds, servers):
@@ -283,21 +280,8 @@ def test_nothing_that_it_reads_is_changed(succeeds, in_box, tmp_path):
 def test_no_hook_is_left_in_the_library_the_packages_or_the_system(succeeds):
     folders = [path for path in interpreter_paths() if path.is_dir()]
     folders += [Path(path) for path in sys.path if path and Path(path).is_dir()]
-    system = [
-        "/",
-        "/usr",
-        "/usr/bin",
-        "/etc",
-        "/etc/ssl",
-        "/dev",
-        "/var",
-        "/sys",
-        "/proc",
-        "/usr/lib",
-        "/home",
-        "/root",
-    ]
-    assert not succeeds(WRITE, arguments=[*folders, *system])
+    system = ("", "usr", "usr/bin", "etc", "etc/ssl", "dev", "var", "sys", "proc", "usr/lib", "home", "root")
+    assert not succeeds(WRITE, arguments=[*folders, *(f"/{name}" for name in system)])
     assert not [path for path in folders if (path / "hook-5b1e.pth").exists()]
 
 
