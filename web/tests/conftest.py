@@ -33,13 +33,22 @@ def made():
 
 
 @pytest.fixture(scope="session")
-def first(made, tmp_path_factory):
+def build_site():
+    """Return the function that writes made-up ``records`` to a folder and returns the folder of their ``site``."""
+
+    def build_(folder, made, catalogue=None):
+        (folder / "records").mkdir()
+        made.write(folder / "records")
+        build(FolderSource(folder / "records"), catalogue or made.catalogue, folder / "site")
+        return folder / "site"
+
+    return build_
+
+
+@pytest.fixture(scope="session")
+def first(made, tmp_path_factory, build_site):
     """Return a folder with ``records`` and their ``site``."""
-    folder = tmp_path_factory.mktemp("first")
-    (folder / "records").mkdir()
-    made.write(folder / "records")
-    build(FolderSource(folder / "records"), made.catalogue, folder / "site")
-    return folder
+    return build_site(tmp_path_factory.mktemp("first"), made).parent
 
 
 @pytest.fixture

@@ -195,12 +195,8 @@ def small_board(n_models=60, n_of_region=8):
     nodes = {name: [] for name in ("id", "name", "parent", "depth", "leaf", "region", "kind", "simulated", "counts")}
 
     def add(name, parent=-1, *, region=None, kind=None, leaf=False, simulated=False):
-        values = (
-            name,
-            name.capitalize() if parent < 1 else name,
-            parent,
-            0 if parent < 0 else nodes["depth"][parent] + 1,
-        )
+        shown = name.capitalize() if parent < 1 else name
+        values = name, shown, parent, 0 if parent < 0 else nodes["depth"][parent] + 1
         for key, value in zip(nodes, (*values, leaf, region, kind, simulated, not simulated), strict=True):
             nodes[key].append(value)
         return len(nodes["id"]) - 1
@@ -223,15 +219,8 @@ def small_board(n_models=60, n_of_region=8):
 
     n = len(nodes["id"])
     nodes["slug"] = nodes["id"]
-    of_leaves = {
-        "metric": "Compare what was made up.",
-        "public": True,
-        "ceiling": 0.8,
-        "n_stimuli": 3200,
-        "n_neuroids": 168,
-        "n_subjects": None,
-    }
-    for name, value in {**of_leaves, "reliability": 0.9}.items():
+    of_leaves = {"metric": "Compare what was made up.", "public": True, "ceiling": 0.8, "reliability": 0.9}
+    for name, value in {**of_leaves, "n_stimuli": 3200, "n_neuroids": 168, "n_subjects": None}.items():
         nodes[name] = [value if leaf or name == "public" else None for leaf in nodes["leaf"]]
     below = [[child for child in range(n) if nodes["parent"][child] == node] for node in range(n)]
     columns = [None] * n
@@ -279,18 +268,11 @@ def small_board(n_models=60, n_of_region=8):
         "imagenet": [None] * n_models,
         "image_size": [(224, 384, None)[number % 3] for number in range(n_models)],
     }
-    top = [
-        node for node in range(n) if nodes["depth"][node] < 2 or (nodes["depth"][node] == 2 and not nodes["leaf"][node])
-    ]
-    board = {
-        "made": {"revision": "0123456789abcdef", "newest": "2026-11-20T10:00:00Z", "schema": 1}
-        | {"repository": "https://example.org/o/r", "notice": "Made up."},
-        "models": models,
-        "nodes": nodes,
-        "top": top,
-        "columns": {str(node): columns[node] for node in top},
-    }
-    return board, columns
+    top = [node for node in range(n) if nodes["depth"][node] < 2 + (not nodes["leaf"][node])]
+    made = {"revision": "0123456789abcdef", "newest": "2026-11-20T10:00:00Z", "schema": 1}
+    made |= {"repository": "https://example.org/o/r", "notice": "Made up."}
+    of_top = {str(node): columns[node] for node in top}
+    return {"made": made, "models": models, "nodes": nodes, "top": top, "columns": of_top}, columns
 
 
 @pytest.fixture(scope="session")

@@ -6,23 +6,18 @@ import pytest
 
 from brainscore_web.leaderboard.catalogue import BenchmarkEntry
 from brainscore_web.leaderboard.made_up import MadeUp
-from brainscore_web.leaderboard.site import build, read_data
-from brainscore_web.leaderboard.sources import FolderSource
+from brainscore_web.leaderboard.site import read_data
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    base = tmp_path_factory.mktemp("first scores")
+def folder(tmp_path_factory, build_site):
     made = MadeUp.of("5x4", seed=2)
     simulated = [dataclasses.replace(each, simulated=True) for each in made.catalogue.benchmarks]
     unscored = [BenchmarkEntry(identifier=f"Later2030.{region}-pls", parent=region) for region in ("V1", "IT")]
     catalogue = dataclasses.replace(made.catalogue, benchmarks=(*simulated, *unscored))
-    (base / "records").mkdir()
-    made.write(base / "records")
-    build(FolderSource(base / "records"), catalogue, base / "site")
-    return base / "site"
+    return build_site(tmp_path_factory.mktemp("first scores"), made, catalogue)
 
 
 def scored(folder):

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import io
 import math
 import re
 import shutil
@@ -22,7 +23,6 @@ from brainscore_core.statistics.tests import holm
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.pairs import decode, encode
 from brainscore_web.leaderboard.site import build, read_data
-from brainscore_web.leaderboard.sources import FolderSource
 
 pytestmark = pytest.mark.slow
 
@@ -35,29 +35,28 @@ TIGHT = {"width": 390, "height": 800}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, build_site):
     """Build a site in which a model and a benchmark try to be more than text."""
-    base = tmp_path_factory.mktemp("pages of a site")
     models, benchmarks = list(MADE.catalogue.models), list(MADE.catalogue.benchmarks)
-    models[0] = dataclasses.replace(
-        models[0],
-        name=f"Evil {ATTACK}",
-        bibtex=f"@article{{x,\n  title = {{{ATTACK}}}\n}}",
-        description=ATTACK,
-        family=ATTACK,
-    )
+    attacks = {"bibtex": f"@article{{x,\n  title = {{{ATTACK}}}\n}}", "description": ATTACK, "family": ATTACK}
+    models[0] = dataclasses.replace(models[0], name=f"Evil {ATTACK}", **attacks)
     benchmarks[0] = dataclasses.replace(benchmarks[0], name=f"Bench {ATTACK}", paradigm=ATTACK)
     catalogue = dataclasses.replace(MADE.catalogue, models=tuple(models), benchmarks=tuple(benchmarks))
-    (base / "records").mkdir()
-    MADE.write(base / "records")
-    build(FolderSource(base / "records"), catalogue, base / "site")
-    return base / "site"
+    return build_site(tmp_path_factory.mktemp("pages of a site"), MADE, catalogue)
 
 
 @pytest.fixture(scope="module")
 def board(folder):
     """Return what data/board.js holds."""
     return read_data(folder / "data/board.js")
+
+
+@pytest.fixture(scope="module")
+def columns(folder, board):
+    """Return the columns of all nodes."""
+    at_once = board["columns"]
+    slugs = enumerate(board["nodes"]["slug"])
+    return [at_once.get(str(node)) or read_data(folder / f"data/columns/{slug}.js") for node, slug in slugs]
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +95,7 @@ def is_plain(page):
     return page.evaluate("globalThis.fooled") is None and page.locator("main img[src='x']").count() == 0
 
 
-@pytest.mark.parametrize(
-    "kind", [kind if kind == "average" else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_pages_are_accessible_fit_a_phone_and_are_printed_light_whole_and_without_controls(
     kind, folder, pages, serve, open_page, violations, on_paper
 ):
@@ -162,13 +159,10 @@ def test_rows_are_in_sight_at_200_percent(folder, open_page):
     assert whole >= 4
 
 
-def test_scores_of_a_model_are_readable_without_javascript(folder, board, pages, open_page):
+def test_scores_of_a_model_are_readable_without_javascript(folder, board, columns, pages, open_page):
     page = open_page(f"{folder.as_uri()}/{pages['model']}", java_script_enabled=False)
     rows = page.locator("table.scores tbody tr")
-    assert rows.count() == len(board["nodes"]["id"])
-    for node, cells in enumerate(rows.all()):
-        path = folder / f"data/columns/{board['nodes']['slug'][node]}.js"
-        column = board["columns"].get(str(node)) or read_data(path)
+    for column, cells in zip(columns, rows.all(), strict=True):
         value, text = column["value"][PLACE], cells.inner_text()
         if value is not None:
             assert f"{value:.3f}".replace("-", "\u2212") in text
@@ -178,10 +172,9 @@ def test_scores_of_a_model_are_readable_without_javascript(folder, board, pages,
     assert MADE.catalogue.model[board["models"]["id"][PLACE]].bibtex in page.locator("main").inner_text()
 
 
-def test_scores_of_a_benchmark_are_readable_without_javascript(folder, board, pages, open_page):
+def test_scores_of_a_benchmark_are_readable_without_javascript(folder, board, columns, pages, open_page):
     page = open_page(f"{folder.as_uri()}/{pages['benchmark']}", java_script_enabled=False)
-    node = board["nodes"]["leaf"].index(True)
-    column = read_data(folder / f"data/columns/{board['nodes']['slug'][node]}.js")
+    column = columns[board["nodes"]["leaf"].index(True)]
     there = sorted((value for value in column["value"] if value is not None), reverse=True)
     rows = page.locator("table.scores tbody tr").all()
     assert [row.locator("td").nth(1).inner_text().split()[-1] for row in rows] == [f"{each:.3f}" for each in there]
@@ -249,13 +242,9 @@ def test_bold_is_a_significant_difference_after_holm(folder, board, open_page):
         assert not all(bold)
 
 
-def test_averages_are_compared_over_benchmarks_that_all_models_have(folder, board, pages, open_page):
+def test_averages_are_compared_over_benchmarks_that_all_models_have(folder, board, columns, pages, open_page):
     page = ready(open_page(f"{folder.as_uri()}/{pages['compare']}"))
     nodes, places = board["nodes"], [2, 5, 19]
-    columns = [
-        board["columns"].get(str(node)) or read_data(folder / f"data/columns/{slug}.js")
-        for node, slug in enumerate(nodes["slug"])
-    ]
     found = page.evaluate(
         """async (places) => {
           const { value, code } = await BrainScore.pairs.load(places);
@@ -373,14 +362,10 @@ def test_correlations_are_those_of_core(folder, board, open_page):
     assert np.isnan(few["r"])
 
 
-def trees_of(folder, board, rule):
+def trees_of(board, columns, rule):
     """Return the averages of each model by a rule, as core computes them, and the parents of nodes, by their places."""
     nodes = board["nodes"]
-    leaves = {
-        at: board["columns"].get(str(at)) or read_data(folder / f"data/columns/{nodes['slug'][at]}.js")
-        for at, is_leaf in enumerate(nodes["leaf"])
-        if is_leaf and nodes["counts"][at]
-    }
+    leaves = {at: columns[at] for at, is_leaf in enumerate(nodes["leaf"]) if is_leaf and nodes["counts"][at]}
     counted = [str(at) for at, counts in enumerate(nodes["counts"]) if counts]
     parents = {at: str(nodes["parent"][int(at)]) for at in counted if nodes["parent"][int(at)] >= 0}
     trees = []
@@ -394,10 +379,10 @@ def trees_of(folder, board, rule):
 
 
 @pytest.mark.parametrize("rule", ["left out", "complete"])
-def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, open_page, rule):
+def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, columns, open_page, rule):
     """Averages, the order of rows, and both charts are those of Python, by the rule in the address."""
     nodes, word = board["nodes"], rule.replace(" ", "-")
-    trees, parents = trees_of(folder, board, rule)
+    trees, parents = trees_of(board, columns, rule)
     v1, it = (str(nodes["id"].index(name)) for name in ("V1", "IT"))
     page = open_page(f"{folder.as_uri()}/index.html")
     told = "(node) => BrainScore.loadColumn(node).then(({ value }) => value.map((x) => x ?? NaN))"
@@ -429,9 +414,9 @@ def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, ope
 
 
 @pytest.mark.parametrize("rule", ["zero", "left out", "complete"])
-def test_pages_of_models_and_averages_follow_how_missing_scores_count(folder, board, open_page, rule):
-    trees, word = trees_of(folder, board, rule)[0], rule.replace(" ", "-")
-    place = next(at for at, tree in enumerate(trees_of(folder, board, "complete")[0]) if tree["0"].is_missing)
+def test_pages_of_models_and_averages_follow_how_missing_scores_count(folder, board, columns, open_page, rule):
+    trees, word = trees_of(board, columns, rule)[0], rule.replace(" ", "-")
+    place = next(at for at, tree in enumerate(trees_of(board, columns, "complete")[0]) if tree["0"].is_missing)
     page = ready(open_page(f"{folder.as_uri()}/models/{board['models']['slug'][place]}.html"))
     rows = page.locator("tr[data-average]")
     written = rows.evaluate_all("(all) => all.map((row) => row.innerHTML)")
@@ -465,9 +450,7 @@ def test_pages_of_models_and_averages_follow_how_missing_scores_count(folder, bo
 def test_the_profile_of_a_model_is_that_of_python(folder, board, open_page, rule):
     nodes = board["nodes"]
     shown = {entry.identifier: entry.parent for entry in MADE.catalogue.nodes if entry.parent is not None}
-    shown |= {
-        entry.identifier: entry.parent for entry in MADE.catalogue.benchmarks if entry.parent and not entry.simulated
-    }
+    shown |= {one.identifier: one.parent for one in MADE.catalogue.benchmarks if one.parent and not one.simulated}
     identifier, slug = (board["models"][name][PLACE] for name in ("id", "slug"))
     expected = {row.name: row for row in standings(RECORDS, identifier, parents=shown, missing=rule)}
     page = ready(open_page(f"{folder.as_uri()}/models/{slug}.html#missing={rule.replace(' ', '-')}"))
@@ -484,13 +467,13 @@ def test_the_profile_of_a_model_is_that_of_python(folder, board, open_page, rule
     assert chart.locator(".best").count() == chart.locator(".median").count() >= len(found)
 
 
-def test_any_two_benchmarks_are_set_against_each_other(folder, board, open_page):
+def test_any_two_benchmarks_are_set_against_each_other(folder, board, columns, open_page):
     page = ready(open_page(f"{folder.as_uri()}/explore.html"))
-    leaves = [place for place, leaf in enumerate(board["nodes"]["leaf"]) if leaf]
-    x, y = (board["nodes"]["slug"][leaves[at]] for at in (0, 3))
+    places = [[place for place, leaf in enumerate(board["nodes"]["leaf"]) if leaf][at] for at in (0, 3)]
+    x, y = (board["nodes"]["slug"][place] for place in places)
     page.get_by_label("Across").select_option(x)
     page.get_by_label("Up").select_option(y)
-    values = [np.array(read_data(folder / f"data/columns/{slug}.js")["value"], dtype=float) for slug in (x, y)]
+    values = [np.array(columns[place]["value"], dtype=float) for place in places]
     both = np.isfinite(values[0]) & np.isfinite(values[1])
     r = stats.pearsonr(values[0][both], values[1][both]).statistic
     page.locator("#correlation").get_by_text(f"n = {both.sum()} models").wait_for()
@@ -647,26 +630,27 @@ def test_status_counts_and_filters(folder, board, open_page):
     assert f"{codes.count('f')} pairs" in page.locator("#shown").inner_text()
 
 
-def test_citations_are_copied_and_saved(folder, board, pages, serve, open_page, tmp_path):
+def saved(page, button):
+    """Return the bytes of the file that a click on a button saves."""
+    with page.expect_download() as download:
+        button.click()
+    return download.value.path().read_bytes()
+
+
+def test_citations_are_copied_and_saved(folder, pages, serve, open_page):
     page = ready(open_page(serve(folder) + pages["evil model"], permissions=["clipboard-read", "clipboard-write"]))
     bibtex = read_data(folder / "data" / pages["evil model"].replace(".html", ".js"))["facts"]["bibtex"]
     page.get_by_role("button", name="Copy: BibTeX").click()
     page.get_by_role("button", name="Copy: BibTeX").get_by_text("Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == bibtex
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save as").click()
-    download.value.save_as(tmp_path / "x.bib")
-    assert (tmp_path / "x.bib").read_text("utf-8") == bibtex + "\n"
+    assert saved(page, page.get_by_role("button", name="Save as")).decode() == bibtex + "\n"
 
 
-def test_citations_of_the_benchmarks_in_view_are_saved_once_each(folder, board, open_page, tmp_path):
+def test_citations_of_the_benchmarks_in_view_are_saved_once_each(folder, board, open_page):
     nodes = board["nodes"]
     page = open_page(f"{folder.as_uri()}/index.html#without=neural")
     page.locator("#take summary").click()
-    with page.expect_download() as download:
-        page.locator("#bibtex").click()
-    download.value.save_as(tmp_path / "x.bib")
-    text = (tmp_path / "x.bib").read_text("utf-8")
+    text = saved(page, page.locator("#bibtex")).decode()
 
     def is_below(node, above):
         return node >= 0 and (nodes["id"][node] == above or is_below(nodes["parent"][node], above))
@@ -678,39 +662,32 @@ def test_citations_of_the_benchmarks_in_view_are_saved_once_each(folder, board, 
 
 
 @pytest.mark.parametrize("origin", ["server", "file"])
-def test_figures_are_saved(origin, folder, pages, serve, open_page, tmp_path):
+def test_figures_are_saved(origin, folder, pages, serve, open_page):
     page = ready(open_page((serve(folder) if origin == "server" else folder.as_uri() + "/") + pages["model"]))
-    for kind in ("SVG", "PNG"):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=f"Save {kind} of").first.click()
-        download.value.save_as(tmp_path / f"figure.{kind.lower()}")
-    root = ET.parse(tmp_path / "figure.svg").getroot()  # noqa: S314  # the file was just made here
+    svg, png = (saved(page, page.get_by_role("button", name=f"Save {kind} of").first) for kind in ("SVG", "PNG"))
+    root = ET.fromstring(svg)  # noqa: S314  # the file was just made here
     width, height = (float(each) for each in root.get("viewBox").split()[2:])
     marks = root.findall(".//{http://www.w3.org/2000/svg}circle")
     assert marks
     assert all(each.get("fill").startswith("rgb") for each in marks)
     assert not root.findall(".//*[@class]")
-    with Image.open(tmp_path / "figure.png") as picture:
+    with Image.open(io.BytesIO(png)) as picture:
         assert picture.size == (2 * int(width), 2 * int(height))
         assert len(picture.convert("RGB").getcolors(100_000)) > 10
 
 
-def test_numbers_of_a_chart_are_saved(folder, board, open_page, tmp_path):
+def test_numbers_of_a_chart_are_saved(folder, board, open_page):
     page = ready(open_page(f"{folder.as_uri()}/explore.html"))
-    for chart in ("against", "similar"):
-        with page.expect_download() as download:
-            page.locator(f"#chart-{chart}").get_by_role("button", name="Save CSV of").click()
-        download.value.save_as(tmp_path / f"{chart}.csv")
-    with (tmp_path / "against.csv").open(newline="", encoding="utf-8") as stream:
-        head, *rows = csv.reader(stream)
+    charts = (page.locator(f"#chart-{chart}") for chart in ("against", "similar"))
+    against, similar = (saved(page, chart.get_by_role("button", name="Save CSV of")).decode() for chart in charts)
+    head, *rows = csv.reader(io.StringIO(against))
     assert head == ["model", "V1", "IT"]
     nodes, models = board["nodes"], board["models"]
     x, y = (board["columns"][str(nodes["id"].index(name))]["value"] for name in ("V1", "IT"))
     both = zip(models["name"], x, y, strict=True)
     expected = [(name, a, b) for name, a, b in both if a is not None and b is not None]
     assert [(name, float(a), float(b)) for name, a, b in rows] == expected
-    with (tmp_path / "similar.csv").open(newline="", encoding="utf-8") as stream:
-        head, *rows = csv.reader(stream)
+    head, *rows = csv.reader(io.StringIO(similar))
     assert [row[0] for row in rows] == head[1:]
     assert all(row[place + 1] == "" for place, row in enumerate(rows))  # with itself
     assert sum(cell != "" for row in rows for cell in row[1:]) > len(rows)
@@ -740,14 +717,11 @@ def test_a_chart_takes_the_values_of_the_largest_board(folder, open_page):
     )
 
 
-def test_every_kind_of_page_opens_at_the_size_of_the_published_board(tmp_path, serve, open_page):
+def test_every_kind_of_page_opens_at_the_size_of_the_published_board(tmp_path, serve, open_page, build_site):
     """A page that throws, logs an error or never ends fails."""
-    made = MadeUp.of("741x289")
-    (tmp_path / "records").mkdir()
-    made.write(tmp_path / "records")
-    build(FolderSource(tmp_path / "records"), made.catalogue, tmp_path / "site")
+    site = build_site(tmp_path, MadeUp.of("741x289"))
     shutil.rmtree(tmp_path / "records")  # 1.5 GB
-    address, board = serve(tmp_path / "site"), read_data(tmp_path / "site/data/board.js")
+    address, board = serve(site), read_data(site / "data/board.js")
     slugs, nodes = board["models"]["slug"], board["nodes"]
     n_charts = {
         f"models/{slugs[PLACE]}.html": 1,
@@ -765,13 +739,10 @@ def test_every_kind_of_page_opens_at_the_size_of_the_published_board(tmp_path, s
 
 
 @pytest.fixture(scope="module")
-def long_pages(tmp_path_factory):
+def long_pages(tmp_path_factory, build_site):
     """Return the address of the page of a benchmark of 90 models, and those of its rows."""
-    made, base = MadeUp.of("90x2", seed=1), tmp_path_factory.mktemp("long")
-    (base / "records").mkdir()
-    made.write(base / "records")
-    build(FolderSource(base / "records"), made.catalogue, base / "site")
-    page = next((base / "site/benchmarks").glob("*-*.html"))
+    site = build_site(tmp_path_factory.mktemp("long"), MadeUp.of("90x2", seed=1))
+    page = next((site / "benchmarks").glob("*-*.html"))
     table = re.search(r'<table class="facts-table scores">.*?</table>', page.read_text(), re.DOTALL)[0]
     return page.as_uri(), re.findall(r'href="\.\./models/([^"]+)"', table)
 

@@ -130,7 +130,6 @@ def test_columns_unfold_below_their_parent(table):
     assert "closed=neural" in page.url
 
 
-@pytest.mark.slow
 def test_every_cell_without_a_score_says_why(table, board_of_table):
     board, columns = board_of_table
     page = table("#open=V1,simulated")
@@ -204,17 +203,25 @@ def test_words_of_a_search_are_joined_and_excluded(table, board_of_table):
         assert page.locator("#found").inner_text().startswith(f"{sum(map(passes, texts))} of 60"), asked
 
 
-def test_benchmarks_are_chosen_by_what_is_known_of_them(folder_of_table, render, board_of_table, open_page, tmp_path):
+@pytest.fixture
+def open_changed(folder_of_table, open_page, tmp_path):
+    """Return the function that opens the table of another board."""
+
+    def open_(board, state=""):
+        site = shutil.copytree(folder_of_table, tmp_path / "site")
+        (site / "data/board.js").write_text(f"BrainScore.take('board', {json.dumps(board)});")
+        return open_page((site / "index.html").as_uri() + state)
+
+    return open_
+
+
+def test_benchmarks_are_chosen_by_what_is_known_of_them(board_of_table, open_changed):
     board, _ = board_of_table
     nodes = board["nodes"]
     leaves = [at for at, leaf in enumerate(nodes["leaf"]) if leaf]
     ceilings = [0.4 + 0.01 * at if leaf else None for at, leaf in enumerate(nodes["leaf"])]
     public = [not leaf or at % 2 == 0 for at, leaf in enumerate(nodes["leaf"])]
-    changed = board | {"nodes": nodes | {"ceiling": ceilings, "public": public}}
-    site = tmp_path / "site"
-    shutil.copytree(folder_of_table, site)
-    (site / "data/board.js").write_text(f"BrainScore.take('board', {json.dumps(changed)});")
-    page = open_page((site / "index.html").as_uri())
+    page = open_changed(board | {"nodes": nodes | {"ceiling": ceilings, "public": public}})
     chosen = f"{leaves}.filter(BrainScore.view.isChosenAmong(BrainScore.view.nodesIn('without')))"
     page.locator("#columns summary").first.click()
     page.get_by_label("Only public measurements").check()
@@ -232,7 +239,6 @@ def test_benchmarks_are_chosen_by_what_is_known_of_them(folder_of_table, render,
     assert page.evaluate(chosen) == leaves
 
 
-@pytest.mark.slow
 def test_pinned_rows_stay_in_sight(table, board_of_table):
     board, columns = board_of_table
     last = board["models"]["slug"][expected_order(columns, 0)[-1]]
@@ -265,16 +271,8 @@ def test_one_click_leads_to_what_lies_behind_a_score(table, board_of_table):
     text = panel.inner_text()
     value, low, high = (columns[leaf][name][above] for name in ("value", "low", "high"))
     assert ("* The interval is an upper bound" in text) == (columns[leaf]["bounded"][above] == "1")
-    for expected in (
-        f"{value:.3f}",
-        f"{low:.3f}\u2013{high:.3f}",
-        "0.1234",
-        "0.8000",
-        "3,200",
-        "168",
-        "Above the ceiling",
-    ):
-        assert expected in text
+    expected = (f"{value:.3f}", f"{low:.3f}\u2013{high:.3f}", "0.1234", "0.8000", "3,200", "168", "Above the ceiling")
+    assert [part for part in expected if part not in text] == []
     assert panel.get_by_role("link", name="All about Birch2002.V1-pls").get_attribute("href").startswith("benchmarks/")
     assert f"cell={slug},Birch2002.V1-pls" in page.url
     page.reload()
@@ -307,6 +305,11 @@ def test_the_first_row_is_found_by_tab_again_after_there_was_none(table):
     page.wait_for_function(f"({TAB_STOPS})() === '2 2'")
 
 
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
 def test_keyboard_alone(table):
     page = table()
     page.wait_for_function(f"({TAB_STOPS})() === '2 2'")  # before rows are drawn, Tab meets a heading
@@ -315,24 +318,17 @@ def test_keyboard_alone(table):
     attributes = "document.activeElement.getAttribute('aria-colindex'), document.activeElement.parentElement"
     focused = f"[{attributes}.getAttribute('aria-rowindex')].join(' ')"
     assert page.evaluate(focused) == "2 2"
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowDown")
-    assert page.evaluate(focused) == "4 3"
-    page.keyboard.press("Control+End")
-    assert page.evaluate(focused) == "12 61"
-    page.keyboard.press("PageUp")
-    page.keyboard.press("Control+Home")
-    assert page.evaluate(focused) == "1 2"
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("p")
+    for keys, cell in (
+        (["ArrowRight"] * 2 + ["ArrowDown"], "4 3"),
+        (["Control+End"], "12 61"),
+        (["PageUp", "Control+Home"], "1 2"),
+        (["ArrowRight", "p"], "2 2"),
+    ):
+        press(page, *keys)
+        assert page.evaluate(focused) == cell
     assert page.locator("#pinned tr").count() == 1
-    assert page.evaluate(focused) == "2 2"
     assert "pinned" in page.locator("#said").inner_text()
-    page.keyboard.press("p")
-    page.keyboard.press("Control+Home")
-    for key in ("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"):
-        page.keyboard.press(key)
+    press(page, "p", "Control+Home", "ArrowUp", *["ArrowRight"] * 5)
     assert page.evaluate("document.activeElement.dataset.node") == "2"
     page.keyboard.press("Enter")
     assert "sort=V1" in page.url
@@ -340,8 +336,7 @@ def test_keyboard_alone(table):
     assert "open=V1" in page.url
     assert "expanded" in page.locator("#said").inner_text()
     assert page.evaluate("document.activeElement.dataset.node") == "2"  # where it was
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
+    press(page, "ArrowDown", "Enter")
     page.locator("#panel").get_by_text("benchmarks have a score").wait_for()
     assert page.evaluate("document.activeElement.id") == "panel-title"
     page.keyboard.press("Escape")
@@ -364,13 +359,12 @@ def test_view_is_taken_away_whole(table, board_of_table, state):
     board, columns = board_of_table
     page = table(state)
     page.locator("#take summary").click()
-    with page.expect_download() as download:
-        page.locator("#csv").click()
-    content = download.value.path().read_bytes().decode()
-    rows = list(csv.DictReader(io.StringIO(content)))
-    with page.expect_download() as download:
-        page.locator("#json").click()
-    told = json.loads(download.value.path().read_text())
+    texts = []
+    for kind in ("csv", "json"):
+        with page.expect_download() as download:
+            page.locator(f"#{kind}").click()
+        texts.append(download.value.path().read_bytes().decode())
+    rows, told = list(csv.DictReader(io.StringIO(texts[0]))), json.loads(texts[1])
     order = page.evaluate("BrainScore.table.order()")
     shown = [board["nodes"]["id"][node] for node in page.evaluate("BrainScore.table.columns()")]
     assert len(rows) == len(order) == 60
@@ -404,29 +398,20 @@ def test_rows_are_copied_as_text(table, board_of_table):
 
 def test_going_back_undoes_a_sort_an_expansion_and_a_filter_one_by_one(table):
     page = table("#sort=V2")
-    views = []
-
-    def see():
-        views.append(
-            page.evaluate("[BrainScore.view.sorting().by, BrainScore.table.columns().length, found.innerText]")
-        )
-
-    see()
-    page.locator("thead .sort", has_text="V4").click()
-    see()
-    page.locator("th.score[data-node='2'] .expand").click()
-    see()
-    page.locator("#q").press_sequentially("heron 00")  # all letters are one step
-    see()
-    page.locator("#filters summary").click()
-    page.locator("#family").select_option("Lynx")
-    see()
+    view_now = "[BrainScore.view.sorting().by, BrainScore.table.columns().length, found.innerText]"
+    views = [page.evaluate(view_now)]
+    for step in (
+        lambda: page.locator("thead .sort", has_text="V4").click(),
+        lambda: page.locator("th.score[data-node='2'] .expand").click(),
+        lambda: page.locator("#q").press_sequentially("heron 00"),  # all letters are one step
+        lambda: (page.locator("#filters summary").click(), page.locator("#family").select_option("Lynx")),
+    ):
+        step()
+        views.append(page.evaluate(view_now))
     assert [len({view[part] for view in views}) for part in range(3)] == [2, 2, 3]
     for view in reversed(views[:-1]):
         page.go_back()
-        assert (
-            page.evaluate("[BrainScore.view.sorting().by, BrainScore.table.columns().length, found.innerText]") == view
-        )
+        assert page.evaluate(view_now) == view
     assert page.locator("#q").input_value() == page.locator("#family").input_value() == ""
 
 
@@ -470,28 +455,23 @@ def test_names_tags_and_intervals_below_zero_are_whole(table, board_of_table, wi
     assert page.evaluate(CUT_OFF, node) == {"parts": parts, "cut": 0, "broken": 0, "intervals": True}
 
 
-def test_models_with_any_score_come_before_those_with_none(folder_of_table, board_of_table, open_page, tmp_path):
+def test_models_with_any_score_come_before_those_with_none(board_of_table, open_changed):
     board, columns = board_of_table
     leaf = board["nodes"]["id"].index("Birch2003.V1-pls")
     without = [model for model, value in enumerate(columns[leaf]["value"]) if value is None]
     of_top = {place: {**column, "value": [*column["value"]]} for place, column in board["columns"].items()}
     for column in of_top.values():
         column["value"][without[0]] = None
-    site = shutil.copytree(folder_of_table, tmp_path / "site")
-    (site / "data/board.js").write_text(f"BrainScore.take('board', {json.dumps({**board, 'columns': of_top})});")
-    page = open_page((site / "index.html").as_uri() + "#open=V1&sort=Birch2003.V1-pls")
+    page = open_changed({**board, "columns": of_top}, "#open=V1&sort=Birch2003.V1-pls")
     page.wait_for_function("BrainScore.view.column(BrainScore.view.sorting().by)")
     last = page.evaluate("BrainScore.view.rows().rest")[-len(without) :]
     assert last == [*without[1:], without[0]]
 
 
-def test_filters_without_values_are_not_there(folder_of_table, board_of_table, open_page, tmp_path):
+def test_filters_without_values_are_not_there(board_of_table, open_changed):
     board, _ = board_of_table
     unknown = dict.fromkeys(("family", "licence", "year"), [None] * len(board["models"]["id"]))
-    site = shutil.copytree(folder_of_table, tmp_path / "site")
-    changed = {**board, "models": board["models"] | unknown}
-    (site / "data/board.js").write_text(f"BrainScore.take('board', {json.dumps(changed)});")
-    page = open_page((site / "index.html").as_uri())
+    page = open_changed({**board, "models": board["models"] | unknown})
     page.locator("#filters summary").click()
     ids = ("family", "training", "licence", "pmin", "ymin", "smin")
     assert [page.locator(f"#{name}").is_visible() for name in ids] == [False, True, False, True, False, True]
@@ -514,8 +494,7 @@ def test_texts_of_others_are_text_and_no_formula(table):
 
 
 def test_column_that_does_not_come_says_so(folder_of_table, open_page, tmp_path):
-    site = tmp_path / "broken"
-    shutil.copytree(folder_of_table, site)
+    site = shutil.copytree(folder_of_table, tmp_path / "broken")
     (site / "data/columns/Birch2002.V1-pls.js").unlink()
     page = open_page((site / "index.html").as_uri() + "#open=V1", expected_errors=["ERR_FILE_NOT_FOUND"])
     page.get_by_text("not loaded").first.wait_for()
@@ -523,7 +502,6 @@ def test_column_that_does_not_come_says_so(folder_of_table, open_page, tmp_path)
     page.locator("#panel").get_by_text("could not be loaded").wait_for()
 
 
-@pytest.mark.slow
 def test_only_what_is_in_sight_exists(table):
     page = table("#open=V1,V2,V4,IT,behavior,engineering", viewport={"width": 1440, "height": 900})
     for at in range(0, 4_000, 400):
@@ -538,7 +516,6 @@ def test_only_what_is_in_sight_exists(table):
         assert heads == cells
 
 
-@pytest.mark.slow
 def test_print_shows_all_rows_and_says_which_columns_are_left_out(table, on_paper):
     page = table("#open=V1,V2", color_scheme="dark")
     assert on_paper(page) == ["rgb(255, 255, 255)"]
@@ -572,11 +549,9 @@ STATES = {
 @pytest.mark.parametrize(
     ("state", "menu", "width", "theme"),
     [
-        *(pytest.param(state, None, 1440, "light", marks=pytest.mark.slow) for state in STATES),
-        pytest.param("wide open", None, 390, "dark", marks=pytest.mark.slow),
-        pytest.param("score", None, 390, "dark", marks=pytest.mark.slow),
-        *(pytest.param("first", menu, 390, "dark", marks=pytest.mark.slow) for menu in ("filters", "take")),
-        ("first", "columns", 390, "dark"),
+        *((state, None, 1440, "light") for state in STATES),
+        *((state, None, 390, "dark") for state in ("wide open", "score")),
+        *(("first", menu, 390, "dark") for menu in ("filters", "take", "columns")),
     ],
 )
 def test_table_is_accessible(table, violations, state, menu, width, theme):
@@ -589,20 +564,14 @@ def test_table_is_accessible(table, violations, state, menu, width, theme):
     assert violations(page) == []
 
 
-@pytest.mark.slow
 def test_all_rows_of_the_table_are_accessible(table, violations):
     page = table(viewport={"width": 1440, "height": 900})
     page.wait_for_function("!document.querySelector('#rows').innerText.includes('\u2026')")
     assert violations(page, without="no-such-thing") == []
 
 
-@pytest.mark.slow
-def test_site_of_records_has_all_that_its_table_asks_for(tmp_path, serve, open_page):
-    made = MadeUp.of("30x24", seed=3)
-    (tmp_path / "records").mkdir()
-    made.write(tmp_path / "records")
-    build(FolderSource(tmp_path / "records"), made.catalogue, tmp_path / "site")
-    page = open_page(serve(tmp_path / "site") + "index.html")
+def test_site_of_records_has_all_that_its_table_asks_for(tmp_path, serve, open_page, build_site):
+    page = open_page(serve(build_site(tmp_path, MadeUp.of("30x24", seed=3))) + "index.html")
     assert page.locator("#found").inner_text() == "30 of 30 models"
     everything = "BrainScore.view.nodes.slug.filter((_, node) => !BrainScore.view.nodes.leaf[node]).join(',')"
     page.evaluate(f"location.hash = 'open=' + {everything}")
@@ -616,14 +585,11 @@ def test_site_of_records_has_all_that_its_table_asks_for(tmp_path, serve, open_p
     assert "/models/" in page.url
 
 
-def test_board_of_simulated_benchmarks_alone_is_sorted_by_one_of_them(tmp_path, open_page):
+def test_board_of_simulated_benchmarks_alone_is_sorted_by_one_of_them(tmp_path, open_page, build_site):
     made = MadeUp.of("12x4", seed=5)
-    (tmp_path / "records").mkdir()
-    made.write(tmp_path / "records")
     simulated = tuple(dataclasses.replace(each, simulated=True) for each in made.catalogue.benchmarks)
     catalogue = dataclasses.replace(made.catalogue, benchmarks=simulated)
-    build(FolderSource(tmp_path / "records"), catalogue, tmp_path / "site")
-    address = (tmp_path / "site" / "index.html").as_uri()
+    address = (build_site(tmp_path, made, catalogue) / "index.html").as_uri()
     for scripts in (False, True):
         page = open_page(address, java_script_enabled=scripts)
         assert headings(page)[0].strip() == "Simulated"
@@ -650,7 +616,6 @@ SHOWN = """() => [...document.querySelectorAll('#board tr')].map((row) => [...ro
 }))"""
 
 
-@pytest.mark.slow
 def test_rows_that_are_used_again_show_what_new_ones_would(table):
     page = table("#open=V1", viewport={"width": 1000, "height": 700})
     scroller = page.locator("#scroller")
