@@ -221,10 +221,8 @@ def test_assemblies(packages, capsys):
     (elsewhere / path.name).replace(path)
     code, problems = found(capsys, path)
     assert code == 1
-    assert (
-        "1 of 3 stimulus_ids of the assembly are not in the stimulus set: x"
-        in (problems["error", "coordinate 'stimulus_id'"][0])
-    )
+    said = "1 of 3 stimulus_ids of the assembly are not in the stimulus set: x"
+    assert said in problems["error", "coordinate 'stimulus_id'"][0]
     code, problems = found(capsys, path, "--class", "SpikeTimesAssembly")
     assert code == 1
     assert ("error", "dimension 'event'") in problems
@@ -331,10 +329,8 @@ def test_table_fits_and_shows_everything():
 
 def test_message_counts_what_is_alike():
     problems = [Problem(where=f"stimulus {number}", what="absent", fix="add it") for number in range(12)]
-    problems += [
-        Problem(where="values", what="NaN", fix="mend them"),
-        Problem(where="x", what="y", fix="z", is_hint=True),
-    ]
+    problems.append(Problem(where="values", what="NaN", fix="mend them"))
+    problems.append(Problem(where="x", what="y", fix="z", is_hint=True))
     with pytest.raises(ValueError, match="Wrong") as caught:
         raise_errors(problems, ValueError, "Wrong")
     lines = str(caught.value).splitlines()

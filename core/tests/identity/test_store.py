@@ -64,30 +64,17 @@ def test_keys_know_where_a_part_ends(parts):
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        (1, True),
-        (1, 1.0),
-        (0, None),
-        ("1", 1),
-        ("a", b"a"),
-        (["a", "b"], ["ab"]),
-        (["a", "b"], ["b", "a"]),
-        ([], {}),
-        ({"a": 1}, {"a": 2}),
-        ({"a": 1}, {"b": 1}),
-        ([["a"], "b"], [["a", "b"]]),
-        (np.zeros(2), np.zeros(3)),
-        (np.zeros(2, "float32"), np.zeros(2, "float64")),
-        (np.zeros((2, 3)), np.zeros((3, 2))),
-        (np.array([1, 2]), np.array([2, 1])),
+        (1, True), (1, 1.0), (0, None), ("1", 1), ("a", b"a"), ([], {}), ({"a": 1}, {"a": 2}), ({"a": 1}, {"b": 1}),
+        (["a", "b"], ["ab"]), (["a", "b"], ["b", "a"]), ([["a"], "b"], [["a", "b"]]),
+        (np.zeros(2), np.zeros(3)), (np.zeros(2, "float32"), np.zeros(2, "float64")),
+        (np.zeros((2, 3)), np.zeros((3, 2))), (np.array([1, 2]), np.array([2, 1])),
         (np.array(["a", None], dtype=object), np.array(["a", "None"], dtype=object)),
-        (np.zeros(2), [0.0, 0.0]),
-        (np.array("a"), "a"),
-        (np.datetime64(5, "ns"), 5),
-        (np.datetime64(5, "ns"), np.datetime64(5, "us")),
+        (np.zeros(2), [0.0, 0.0]), (np.array("a"), "a"),
+        (np.datetime64(5, "ns"), 5), (np.datetime64(5, "ns"), np.datetime64(5, "us")),
         (np.zeros(2, [("a", "i4"), ("b", "f4")]), np.zeros(2, [("a", "f4"), ("b", "i4")])),
         (np.longdouble(1) / 3, float(np.longdouble(1) / 3)),
     ],
-)
+)  # fmt: skip
 def test_different_content_has_different_keys(first, second):
     assert content_digest(first) != content_digest(second)
 
@@ -95,17 +82,13 @@ def test_different_content_has_different_keys(first, second):
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-        ({"x", "y", "z"}, {"z", "y", "x"}),
-        (np.float64(0.1), 0.1),
-        (np.str_("a"), "a"),
-        (np.bool_(True), True),
-        (np.int8(3), 3),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}), ({"x", "y", "z"}, {"z", "y", "x"}),
+        (np.float64(0.1), 0.1), (np.str_("a"), "a"), (np.bool_(True), True), (np.int8(3), 3),
         ({np.str_("a"): np.float64(1)}, {"a": 1.0}),
         (np.arange(6).reshape(2, 3).T, np.ascontiguousarray(np.arange(6).reshape(2, 3).T)),
         (np.arange(10)[::2], np.array([0, 2, 4, 6, 8])),
     ],
-)
+)  # fmt: skip
 def test_same_content_has_the_same_key(first, second):
     assert content_digest(first) == content_digest(second)
 
@@ -119,9 +102,7 @@ def test_paths_count_by_their_content(tmp_path):
 
 
 def test_keys_are_the_same_in_other_processes():
-    script = (
-        "from brainscore_core.identity.digest import content_digest as d; print(d({'a': {'x', 'y', 'z'}, 'b': 0.1}))"
-    )
+    script = "from brainscore_core.identity.digest import content_digest as d; print(d({'a': {*'xyz'}, 'b': 0.1}))"
     options = {"capture_output": True, "text": True, "check": True}
     done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": "1"}, **options)
     assert done.stdout.strip() == content_digest({"b": 0.1, "a": {"z", "y", "x"}})
@@ -233,6 +214,10 @@ def test_lock_makes_its_folder_and_is_released_on_errors(tmp_path):
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
+def cached(key, compute, write=Path.write_text, read=Path.read_text):
+    return cached_file("results", key, ".txt", write=lambda text, path: write(path, text), read=read, compute=compute)
+
+
 @pytest.fixture
 def computed():
     """Every key that was computed, in order."""
@@ -241,16 +226,7 @@ def computed():
 
 @pytest.fixture
 def get(computed):
-    def run(key, result="result"):
-        def compute():
-            computed.append(key)
-            return result
-
-        return cached_file(
-            "results", key, ".txt", write=lambda text, path: path.write_text(text), read=Path.read_text, compute=compute
-        )
-
-    return run
+    return lambda key, result="result": cached(key, lambda: computed.append(key) or result)
 
 
 def test_computed_once_unless_disabled(get, computed, own_homes, monkeypatch):
@@ -284,14 +260,13 @@ def test_reserved_room_never_exceeds_the_limit(tmp_path):
     assert not (tmp_path / "0.bin").exists()
 
 
-def test_errors_are_not_cached(computed):
+def test_errors_are_not_cached():
     def fail():
         raise ZeroDivisionError
 
-    options = {"write": lambda text, path: path.write_text(text), "read": Path.read_text}
     with pytest.raises(ZeroDivisionError):
-        cached_file("results", "k", ".txt", compute=fail, **options)
-    assert cached_file("results", "k", ".txt", compute=lambda: "fine", **options) == "fine"
+        cached("k", fail)
+    assert cached("k", lambda: "fine") == "fine"
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\xff", b""])
@@ -306,11 +281,7 @@ def test_unreadable_entry_is_computed_anew(get, computed, own_homes, content):
             raise ValueError("empty")
         return text
 
-    result = cached_file(
-        "results", "k", ".txt", write=lambda text, entry: entry.write_text(text), read=read, compute=lambda: "again"
-    )
-    assert result == "again"
-    assert path.read_text() == "again"
+    assert cached("k", lambda: "again", read=read) == path.read_text() == "again"
 
 
 @pytest.mark.parametrize("error", [OSError("Read-only file system"), NotImplementedError("no locks here")], ids=str)
@@ -332,10 +303,10 @@ def test_without_a_lock_what_is_there_is_read_and_the_rest_is_computed(get, comp
 
 
 def test_a_result_that_cannot_be_written_is_returned(caplog):
-    def full(_result, _path):
+    def full(_path, _result):
         raise OSError("No space left on device")
 
-    assert cached_file("results", "k", ".txt", write=full, read=Path.read_text, compute=lambda: "result") == "result"
+    assert cached("k", lambda: "result", write=full) == "result"
     assert "No space left on device" in caplog.text
 
 

@@ -25,12 +25,8 @@ def load(library, identifier, kind="model"):
 
 @pytest.mark.parametrize("name", ["alexnet", "alexnet-7be5be79", "3dresnet", "v1.5", "class"])
 def test_folders_of_any_name_are_imported_with_what_they_import(library, name):
-    library.add(
-        "models",
-        name,
-        "from .model import VALUE\nfrom . import model\nmodel_registry['x=1:y'] = lambda: (VALUE, model.__name__)",
-        model__py="VALUE = 42",
-    )
+    source = "from .model import VALUE\nfrom . import model\nmodel_registry['x=1:y'] = lambda: (VALUE, model.__name__)"
+    library.add("models", name, source, model__py="VALUE = 42")
     assert load(library, "x=1:y") == (42, f"{library.name}.models.{name}.model")
     assert f"{library.name}.models.{name}" in sys.modules
 
@@ -51,9 +47,8 @@ def test_what_is_registered_at_run_time_needs_no_plugin(library):
 
 
 def test_metrics_are_registered_by_aliases_too(library):
-    library.add(
-        "metrics", "pls", "metric_registry['pls_cv'] = dict\nmetric_registry['pls'] = metric_registry['pls_cv']"
-    )
+    source = "metric_registry['pls_cv'] = dict\nmetric_registry['pls'] = metric_registry['pls_cv']"
+    library.add("metrics", "pls", source)
     assert import_plugin(library.name, "metric", "pls")(a=1) == {"a": 1}
 
 
@@ -115,10 +110,8 @@ def test_a_name_that_cannot_be_loaded_says_why(library, tmp_path):
     source = "model_registry.update({'small': f})\nmodel_registry.update(models_of(__file__))"
     folder = library.add("models", "family", source)
     (folder / "models.csv").write_text("identifier,reason\nlarge,no public weights\nsmall,\n")
-    with pytest.raises(
-        UnavailableError,
-        match=r"The model 'large' is known but cannot be loaded here: no public weights.* --plugins PATH",
-    ):
+    problem = r"The model 'large' is known but cannot be loaded here: no public weights.* --plugins PATH"
+    with pytest.raises(UnavailableError, match=problem):
         find_plugin(library.name, "model", "large")
     assert known_identifiers_of(library.name, "model") == ["small"]
     other = library.add("models", "checkout", "model_registry['large'] = f")  # it has what the table lacks
@@ -126,9 +119,8 @@ def test_a_name_that_cannot_be_loaded_says_why(library, tmp_path):
 
 
 def test_computed_identifiers_are_found_by_importing(library):
-    folder = library.add(
-        "models", "family", "for name in make():\n    model_registry[name] = list", registry="make, model_registry"
-    )
+    source = "for name in make():\n    model_registry[name] = list"
+    folder = library.add("models", "family", source, registry="make, model_registry")
     (library.path / "__init__.py").open("a").write("\ndef make(): return ['big', 'small']\n")
     assert find_plugin(library.name, "model", "big").directory == folder
     assert load(library, "small") == []
@@ -183,12 +175,8 @@ def test_ctrl_c_is_passed_on_and_leaves_nothing(library):
 
 def test_a_failed_import_leaves_nothing_and_can_be_tried_again(library):
     library.module.model_registry["kept"] = dict
-    library.add(
-        "models",
-        "fails",
-        "from . import model\nmodel_registry['x'] = list\nmodel_registry['kept'] = model.Other\n1 / 0",
-        model__py="class Other: pass",
-    )
+    source = "from . import model\nmodel_registry['x'] = list\nmodel_registry['kept'] = model.Other\n1 / 0"
+    library.add("models", "fails", source, model__py="class Other: pass")
     with pytest.raises(PluginError):
         load(library, "x")
     assert library.module.model_registry == {"kept": dict}
@@ -199,12 +187,9 @@ def test_a_failed_import_leaves_nothing_and_can_be_tried_again(library):
 
 def test_what_a_failing_plugin_loaded_from_others_stays(library):
     library.add("metrics", "good", "metric_registry['good'] = list")
-    library.add(
-        "benchmarks",
-        "fails",
-        "from brainscore_core.plugin_management.import_plugin import import_plugin\n"
-        "import_plugin('LIBRARY', 'metric', 'good')\nbenchmark_registry['x'] = list\n1 / 0",
-    )
+    imports = "from brainscore_core.plugin_management.import_plugin import import_plugin\n"
+    source = "import_plugin('LIBRARY', 'metric', 'good')\nbenchmark_registry['x'] = list\n1 / 0"
+    library.add("benchmarks", "fails", imports + source)
     with pytest.raises(PluginError):
         load(library, "x", "benchmark")
     assert library.module.metric_registry == {"good": list}
@@ -212,9 +197,8 @@ def test_what_a_failing_plugin_loaded_from_others_stays(library):
 
 
 def test_a_missing_module_leads_to_the_requirements(library, monkeypatch):
-    directory = library.add(
-        "models", "needs", "import no_such_module.sub\nmodel_registry['x'] = list", requirements__txt="no-such-module\n"
-    )
+    source = "import no_such_module.sub\nmodel_registry['x'] = list"
+    directory = library.add("models", "needs", source, requirements__txt="no-such-module\n")
     with pytest.raises(PluginError, match="BS_INSTALL_DEPENDENCIES=no") as caught:
         load(library, "x")
     assert f"-m pip install -r {directory / 'requirements.txt'}" in str(caught.value)
@@ -242,27 +226,28 @@ def test_a_former_name_of_the_libraries_leads_to_the_library(library, monkeypatc
     assert "distribution" not in str(caught.value)
 
 
+def index_with_outside(library, folder, name, **files):
+    """Return the index of the library and of a plugin of models in a folder outside it."""
+    (folder / name).mkdir(parents=True)
+    for file, text in files.items():
+        (folder / name / f"{file}.py").write_text(text)
+    root = PluginRoot(folder="models", path=folder, package=f"{library.name}.models")
+    return PluginIndex([*library_roots(library.name), root])
+
+
 def test_plugins_outside_the_library(library, tmp_path):
-    outside = tmp_path / "outside"
     library.add("models", "inside", "model_registry['inside'] = list")
     (library.path / "models" / "inside").rename(library.path / "models" / "moved")
-    (outside / "mine").mkdir(parents=True)
-    (outside / "mine" / "part.py").write_text("VALUE = 7")
-    (outside / "mine" / "__init__.py").write_text(
-        f"from {library.name} import model_registry\nfrom .part import VALUE\nmodel_registry['mine'] = lambda: VALUE"
-    )
-    root = PluginRoot(folder="models", path=outside, package=f"{library.name}.models")
-    index = PluginIndex([*library_roots(library.name), root])
+    imports = f"from {library.name} import model_registry\nfrom .part import VALUE\n"
+    lines = f"{imports}model_registry['mine'] = lambda: VALUE"
+    index = index_with_outside(library, tmp_path / "outside", "mine", part="VALUE = 7", __init__=lines)
     assert import_plugin(library.name, "model", "mine", index=index)() == 7
 
 
 def test_two_folders_of_one_name_do_not_pass_for_each_other(library, tmp_path):
     library.add("models", "same", "model_registry['first'] = list")
-    other = tmp_path / "outside" / "same"
-    other.mkdir(parents=True)
-    (other / "__init__.py").write_text(f"from {library.name} import model_registry\nmodel_registry['second'] = list")
-    root = PluginRoot(folder="models", path=other.parent, package=f"{library.name}.models")
-    index = PluginIndex([*library_roots(library.name), root])
+    lines = f"from {library.name} import model_registry\nmodel_registry['second'] = list"
+    index = index_with_outside(library, tmp_path / "outside", "same", __init__=lines)
     import_plugin(library.name, "model", "first", index=index)
     with pytest.raises(PluginError, match="Two plugins would be imported"):
         import_plugin(library.name, "model", "second", index=index)

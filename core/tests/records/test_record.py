@@ -26,18 +26,9 @@ from brainscore_core.statistics.sketch import InfluenceSketch
 
 def make_score():
     score = Score(0.5)
-    score.attrs.update(
-        raw=Score(0.6),
-        ceiling=Score(0.72),
-        error=np.float32(0.25),
-        interval=(0.4, 0.6),
-        n_stimuli=np.int64(40),
-        n_neuroids=30,
-        layers={"IT": "_blocks.15"},
-        layer_origin={"IT": {"from": "selection", "margin": 0.01, "margin_interval": [-0.01, 0.03]}},
-        simulated=True,
-        seed=1,
-    )
+    score.attrs.update(raw=Score(0.6), ceiling=Score(0.72), error=np.float32(0.25), interval=(0.4, 0.6), simulated=True)
+    score.attrs.update(n_stimuli=np.int64(40), n_neuroids=30, layers={"IT": "_blocks.15"}, seed=1)
+    score.attrs["layer_origin"] = {"IT": {"from": "selection", "margin": 0.01, "margin_interval": [-0.01, 0.03]}}
     return score
 
 
@@ -168,9 +159,7 @@ def test_what_differs_from_run_to_run_stands_apart():
 @pytest.mark.parametrize(
     "change",
     [
-        {"made": None},
-        {"made": {}},
-        {"made": {**json.loads(make_record().to_json())["made"], "score": 0.9}},
+        *({"made": value} for value in (None, {}, {**json.loads(make_record().to_json())["made"], "score": 0.9})),
         {"created": "2026-01-01"},
     ],
     ids=["none", "empty", "another field", "a field outside"],
@@ -241,9 +230,8 @@ def test_the_schema_in_the_documentation_is_of_today():
 
 
 def test_the_end_of_what_was_said_is_kept():
-    record = ScoreRecord.without_score(
-        "failed:X", model="m", benchmark="b", tail="x" * 5000 + "end\ud800", peak_memory_bytes=5
-    )
+    tail = "x" * 5000 + "end\ud800"
+    record = ScoreRecord.without_score("failed:X", model="m", benchmark="b", tail=tail, peak_memory_bytes=5)
     assert record.tail.endswith("end?")
     assert (len(record.tail), record.peak_memory_bytes) == (4000, 5)
     assert ScoreRecord.from_json(record.to_json()) == record
@@ -252,46 +240,26 @@ def test_the_end_of_what_was_said_is_kept():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"score": "0.5"},
-        {"score": True},
-        {"score": [0.5]},
-        {"raw": 1e300},
-        {"interval": [0.1]},
-        {"interval": [0.1, None]},
-        {"interval": ["a", "b"]},
-        {"n_stimuli": 1.5},
-        {"layers": ["IT"]},
-        {"layer_origin": {"IT": "x" * 200_000}},
-        {"layers": {"IT": "x" * 200_000}},
-        {"versions": {"numpy": 2}},
-        {"simulated": 1},
-        {"status": "failed:"},
-        {"status": "failed:<b>"},
-        {"status": "skipped:a\nb"},
-        {"status": "SCORED"},
-        {"message": "x" * 1001},
-        {"message": None},
-        {"model": ""},
-        {"model": "a\nb"},
-        {"model": "x" * 500},
-        {"model_revision": 5},
-        {"unknown": 1},
-        {"schema_version": "2"},
-        {"tail": "x" * 4001},
-        {"data": {"x": 5}},
-        {"data": {"x" * 500: "digest"}},
+        *({"score": value} for value in ("0.5", True, [0.5], float("nan"))),
+        *({"interval": value} for value in ([0.1], [0.1, None], ["a", "b"])),
+        *({"status": value} for value in ("failed:", "failed:<b>", "skipped:a\nb", "SCORED")),
+        *({"model": value} for value in ("", "a\nb", "x" * 500)),
+        *({"message": value} for value in ("x" * 1001, None)),
+        *({"layers": value} for value in (["IT"], {"IT": "x" * 200_000})),
+        *({"data": value} for value in ({"x": 5}, {"x" * 500: "digest"})),
+        *({"influence": value} for value in ("not base64!", "A" * 10_000)),
+        {"layer_origin": {"IT": "x" * 200_000}, "raw_influence": "not base64!"},
+        *({"raw": 1e300}, {"n_stimuli": 1.5}, {"simulated": 1}, {"unknown": 1}, {"schema_version": "2"}),
+        *({"versions": {"numpy": 2}}, {"model_revision": 5}, {"tail": "x" * 4001}, {"seeds": {"x": 0.5}}),
         {"plugins": {str(number): "digest" for number in range(1001)}},
-        {"seeds": {"x": 0.5}},
-        *({name: "not base64!"} for name in ("influence", "raw_influence")),
-        {"influence": "A" * 10_000},
-        {"score": float("nan")},
     ],
     ids=str,
 )
 def test_records_of_wrong_types_are_refused(wrong):
     content = json.loads(make_record().to_json())
-    with pytest.raises(CorruptFileError):
-        ScoreRecord.from_json(json.dumps({**content, **wrong}))
+    for name, value in wrong.items():
+        with pytest.raises(CorruptFileError):
+            ScoreRecord.from_json(json.dumps({**content, name: value}))
 
 
 @pytest.mark.parametrize("depth", [20, 300, 900, 100_000])

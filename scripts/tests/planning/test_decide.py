@@ -57,12 +57,8 @@ def test_metric_reaches_its_benchmark_and_all_models_on_it(tree):
 
 def test_model_and_benchmark_at_once_give_the_union(tree):
     made = plan(tree, change(f"{V}/models/pixels/model.py"), change(f"{V}/benchmarks/unrelated/b.py"))
-    assert pairs(made) == {
-        ("pixels", "Unrelated"),
-        ("pixels", "Experiment-similarity"),
-        ("network", "Unrelated"),
-        ("network_small", "Unrelated"),
-    }
+    others = {(model, "Unrelated") for model in ("pixels", "network", "network_small")}
+    assert pairs(made) == {("pixels", "Experiment-similarity"), *others}
     assert len(made.pairs) == 4
 
 
@@ -96,9 +92,8 @@ class TestLibrary:
         return plan(tree, change(self.PATH), library=effect, **options)
 
     def test_its_users_are_tested_and_theirs(self, tree):
-        effect = LibraryEffect(
-            {PluginName("metrics", "similarity"): "imports f"}, {PluginName("models", "pixels"): "g"}
-        )
+        metric, model = PluginName("metrics", "similarity"), PluginName("models", "pixels")
+        effect = LibraryEffect({metric: "imports f"}, {model: "g"})
         made = self.plan(tree, effect)
         assert {str(task.plugin): task.reasons[-1] for task in made.tests} == {
             "metrics/similarity": "imports f",

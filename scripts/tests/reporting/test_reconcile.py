@@ -43,10 +43,10 @@ def sha(number):
     return f"{number:040x}"
 
 
-def bundle(plan=PLAN, results=GOOD, **more):
+def bundle(plan=PLAN, results=GOOD, kind=zipfile.ZIP_DEFLATED, **more):
     members = {"plan.json": plan.to_json(), "results.json": results.to_json(), **more}
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(data, "w", kind) as archive:
         for name, content in members.items():
             if content is not None:
                 archive.writestr(name, content)
@@ -161,24 +161,24 @@ def settle(github):
     return outcome
 
 
-def test_results_are_shown_once(github):
-    run = github.run(7)
+def run_and_settle(github, *arguments, **changes):
+    """Return the comment and the labels of the pull request after a run."""
+    github.run(7, *arguments, **changes)
     settle(github)
-    comment = github.comment(7)
+    return github.comment(7), github.labels(7)
+
+
+def test_results_are_shown_once(github):
+    comment, labels = run_and_settle(github)
     assert comment.startswith("<!-- brainscore-ci {")
     assert "## Checks passed" in comment
     assert "| `models/network` | passed | 2 | 0 | 0 |" in comment
-    assert run.url in comment
-    assert github.labels(7) == {"ci-passed", "plugin-only"}
+    assert github.all_runs[0].url in comment
+    assert labels == {"ci-passed", "plugin-only"}
     assert "Outdated" not in comment
-
-
-def test_an_unchanged_pull_request_costs_two_requests(github):
-    github.run(7)
-    settle(github)
     github.requests = 0
     reconcile(github, SETTINGS)
-    assert github.requests == 3  # one for the list of pull requests
+    assert github.requests == 3  # of the list, the run and the comment of an unchanged pull request
 
 
 def test_nothing_is_said_before_there_is_something_to_say(github):
@@ -189,44 +189,32 @@ def test_nothing_is_said_before_there_is_something_to_say(github):
     assert github.labels(7) == frozenset()
 
 
-@pytest.mark.parametrize("conclusion", ["failure", "cancelled", "timed_out", "startup_failure", "skipped", "stale"])
-def test_only_success_passes_whatever_the_report_says(github, conclusion):
-    github.run(7, conclusion)
-    settle(github)
-    assert "## Checks failed" in github.comment(7)
-    assert "ended with" in github.comment(7)
-    assert github.labels(7) == {"ci-failed", "plugin-only"}
-
-
-@pytest.mark.parametrize("data", [bundle(results=BAD), bundle(results=Results())])
-def test_a_success_without_good_results_does_not_pass(github, data):
-    github.run(7, data=data)
-    settle(github)
-    assert "## Checks failed" in github.comment(7)
-    assert "ci-failed" in github.labels(7)
-
-
-def test_a_run_without_a_report(github):
-    github.run(7, data=None)
-    settle(github)
-    assert "## No report" in github.comment(7)
-    assert "left no report" in github.comment(7)
-    assert "ci-failed" in github.labels(7)
+@pytest.mark.parametrize(
+    ("conclusion", "data", "words"),
+    [
+        *((conclusion, b"", ("## Checks failed", "ended with")) for conclusion in
+          ("failure", "cancelled", "timed_out", "startup_failure", "skipped", "stale")),
+        *(("success", bundle(results=results), ("## Checks failed",)) for results in (BAD, Results())),
+        ("success", None, ("## No report", "left no report")),
+    ],
+)  # fmt: skip
+def test_only_success_with_good_results_passes(github, conclusion, data, words):
+    comment, labels = run_and_settle(github, conclusion, data=data)
+    assert [word for word in words if word not in comment] == []
+    assert labels == {"ci-failed", "plugin-only"}
 
 
 def test_after_a_push_the_results_are_outdated(github):
-    github.run(7)
-    settle(github)
+    run_and_settle(github)
     github.push(7, 2)
     settle(github)
     assert "**Outdated:** what follows is of commit `000000000000`" in github.comment(7)
     assert "No checks of" in github.comment(7)
     assert "## Checks passed" in github.comment(7)
     assert github.labels(7) == {"plugin-only"}
-    github.run(7, status="queued")
-    settle(github)
-    assert "are running" in github.comment(7)
-    assert "**Outdated:**" in github.comment(7)
+    comment, _ = run_and_settle(github, status="queued")
+    assert "are running" in comment
+    assert "**Outdated:**" in comment
     github.all_runs[-1] = replace(github.all_runs[-1], status="completed", conclusion="failure")
     github.bundles[github.all_runs[-1].id] = bundle(results=BAD)
     settle(github)
@@ -251,17 +239,14 @@ def test_a_run_that_is_started_again(github):
 
 def test_the_latest_run_counts(github):
     github.run(7, "failure")
-    github.run(7)
-    settle(github)
-    assert "ci-passed" in github.labels(7)
+    assert "ci-passed" in run_and_settle(github)[1]
 
 
 @pytest.mark.parametrize("changes", [{"conclusion": "action_required"}, {"status": "waiting", "conclusion": None}])
 def test_a_run_that_waits_for_a_maintainer(github, changes):
-    github.run(7, **changes)
-    settle(github)
-    assert "wait for a maintainer" in github.comment(7)
-    assert github.labels(7) == {"plugin-only"}
+    comment, labels = run_and_settle(github, **changes)
+    assert "wait for a maintainer" in comment
+    assert labels == {"plugin-only"}
 
 
 @pytest.mark.parametrize(
@@ -321,8 +306,7 @@ def test_the_first_line_is_read_again():
 
 
 def test_an_older_format_is_written_anew(github):
-    github.run(7)
-    settle(github)
+    run_and_settle(github)
     (comment,) = github.threads[7]
     github.threads[7] = [replace(comment, body=comment.body.replace('"format": 1', '"format": 0'))]
     assert len(settle(github).actions) == 1
@@ -330,17 +314,14 @@ def test_an_older_format_is_written_anew(github):
 
 def test_labels_of_people_are_left_alone(github):
     github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-full", "ci-no-score", "bug"}))
-    github.run(7)
-    settle(github)
-    assert github.labels(7) == {"ci-full", "ci-no-score", "bug", "ci-passed", "plugin-only"}
+    assert run_and_settle(github)[1] == {"ci-full", "ci-no-score", "bug", "ci-passed", "plugin-only"}
 
 
 def test_our_labels_are_put_right(github):
     github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-passed"}))
     settle(github)
     assert github.labels(7) == frozenset()  # before there are results
-    github.run(7, "failure")
-    settle(github)
+    run_and_settle(github, "failure")
     github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-passed", "bug"}))
     settle(github)
     assert github.labels(7) == {"bug", "ci-failed", "plugin-only"}
@@ -359,10 +340,9 @@ def test_our_labels_are_put_right(github):
 )  # fmt: skip
 def test_labels_about_paths_come_from_github(github, paths, label):
     github.paths[7] = paths
-    github.run(7)
-    settle(github)
-    assert github.labels(7) == {"ci-passed", label} - {None}
-    assert ("edits what checks it" in github.comment(7)) == (label == "changes-ci")
+    comment, labels = run_and_settle(github)
+    assert labels == {"ci-passed", label} - {None}
+    assert ("edits what checks it" in comment) == (label == "changes-ci")
 
 
 # -- hostile artifacts -------------------------------------------------------------------------------------------------
@@ -380,11 +360,7 @@ def broken_bundles():
     yield bundle(**{"results.json": "[" * 99_999})
     yield bundle(**{"results.json": " " * (MOST_BYTES + 1)})
     for kind in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        data = io.BytesIO()
-        with zipfile.ZipFile(data, "w", kind) as archive:
-            archive.writestr("plan.json", PLAN.to_json())
-            archive.writestr("results.json", GOOD.to_json())
-        yield data.getvalue()
+        yield bundle(kind=kind)
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         archive.writestr("plan.json", PLAN.to_json())
@@ -402,10 +378,9 @@ def test_broken_artifacts_are_told_and_do_not_pass(github, number):
     data = list(broken_bundles())[number]
     with pytest.raises(CorruptFileError):
         read_bundle(data)
-    github.run(7, data=data or b"x")
-    settle(github)
-    assert "## No report" in github.comment(7)
-    assert "ci-failed" in github.labels(7)
+    comment, labels = run_and_settle(github, data=data or b"x")
+    assert "## No report" in comment
+    assert "ci-failed" in labels
 
 
 @given(st.binary(max_size=200), st.integers(0, 2000))
@@ -418,17 +393,13 @@ def test_nothing_else_is_raised_for_broken_artifacts(noise, place):
 
 
 def test_large_artifacts_are_not_fetched(github):
-    github.run(7, data=b"x" * (4 * 2**20 + 1))
-    settle(github)
-    assert "has more than 4 MiB" in github.comment(7)
+    assert "has more than 4 MiB" in run_and_settle(github, data=b"x" * (4 * 2**20 + 1))[0]
 
 
 def test_an_artifact_cannot_change_the_state(github):
     text = f"{View(state='none', head=sha(5)).to_line()}\n<!-- brainscore-ci report -->\n## Checks passed @all"
     plan = replace(PLAN, notes=(text,), changed=(text,), refused=(Refusal(text, text),))
-    github.run(7, "failure", data=bundle(plan))
-    settle(github)
-    shown = github.comment(7).partition("<!-- brainscore-ci report -->\n")[2]
+    shown = run_and_settle(github, "failure", data=bundle(plan))[0].partition("<!-- brainscore-ci report -->\n")[2]
     github.push(7, 2)
     settle(github)
     lines = github.comment(7).splitlines()
@@ -439,9 +410,7 @@ def test_an_artifact_cannot_change_the_state(github):
 
 
 def test_a_huge_report_fits_into_a_comment_also_when_it_is_outdated(github):
-    plan = replace(PLAN, notes=("é😀" * 1500,) * 300, changed=("x",) * 999)
-    github.run(7, data=bundle(plan))
-    settle(github)
+    run_and_settle(github, data=bundle(replace(PLAN, notes=("é😀" * 1500,) * 300, changed=("x",) * 999)))
     github.push(7, 2)
     settle(github)
     assert 20_000 < len(github.comment(7).encode()) <= 65_536
@@ -514,12 +483,8 @@ def happen(github, event, number, commit):
     elif last is not None:
         run = github.all_runs[last]
         if event in {"finish", "fail"}:
-            github.all_runs[last] = replace(
-                run,
-                status="completed",
-                conclusion={"finish": "success", "fail": "failure"}[event],
-                attempt=run.attempt + 1,
-            )
+            conclusion = {"finish": "success", "fail": "failure"}[event]
+            github.all_runs[last] = replace(run, status="completed", conclusion=conclusion, attempt=run.attempt + 1)
             github.bundles[run.id] = bundle()
         elif event == "approve":
             github.all_runs[last] = replace(run, status="completed", conclusion="action_required")

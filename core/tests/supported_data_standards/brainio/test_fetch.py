@@ -82,12 +82,6 @@ def test_a_sha256_is_verified_beside_the_sha1_and_remembered(server, tmp_path, m
     assert len(server.downloads()) == 1
 
 
-def test_a_wrong_sha256_is_refused_and_removed(server, tmp_path):
-    with pytest.raises(ChecksumError, match="expected sha256 0000"):
-        fetch(S3Object(bucket="b", key="k", sha1=SHA1, sha256="0" * 64), tmp_path / "k")
-    assert visible(tmp_path) == []
-
-
 @pytest.mark.parametrize(("version_id", "asked"), [("v1", "/b/k?versionId=v1"), (None, "/b/k"), ("", "/b/k")])
 def test_asks_for_the_version_or_the_newest(server, tmp_path, version_id, asked):
     fetch(S3Object(bucket="b", key="k", version_id=version_id), tmp_path / "k")
@@ -129,6 +123,9 @@ def test_wrong_content_is_refused_and_removed(server, tmp_path):
         assert part in str(caught.value)
     assert visible(tmp_path) == []
     server.content = CONTENT
+    with pytest.raises(ChecksumError, match="expected sha256 0000"):
+        fetch(S3Object(bucket="b", key="k", sha1=SHA1, sha256="0" * 64), tmp_path / "k")
+    assert visible(tmp_path) == []
     assert fetch(SOURCE, tmp_path / "assy.nc").read_bytes() == CONTENT
 
 
@@ -181,12 +178,9 @@ def test_other_version_is_fetched_when_there_is_no_digest(server, tmp_path):
     assert fetch(second, target).read_bytes() == b"second"
     assert fetch(S3Object(bucket="b", key="k"), target).read_bytes() == b"second"
     assert len(server.downloads()) == 2
-
-
-def test_file_put_there_by_hand_is_trusted_without_digest(server, tmp_path):
-    (tmp_path / "k").write_bytes(b"by hand")
-    assert fetch(S3Object(bucket="b", key="k", version_id="1"), tmp_path / "k").read_bytes() == b"by hand"
-    assert server.requests == []
+    (tmp_path / "by hand").write_bytes(b"by hand")
+    assert fetch(first, tmp_path / "by hand").read_bytes() == b"by hand"
+    assert len(server.downloads()) == 2
 
 
 def test_offline_uses_what_is_there(server, tmp_path, monkeypatch):
@@ -396,16 +390,9 @@ def test_fetch_all_raises_the_real_error_and_stops(server, tmp_path):
 # --- mirror -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def mirror(tmp_path, monkeypatch):
-    copy = tmp_path / "mirror" / "bucket" / "folder" / "assy.nc"
-    copy.parent.mkdir(parents=True)
-    copy.write_bytes(CONTENT)
+def test_key_cannot_leave_the_mirror(server, tmp_path, monkeypatch):
+    (tmp_path / "mirror/bucket").mkdir(parents=True)
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
-    return copy
-
-
-def test_key_cannot_leave_the_mirror(server, mirror, tmp_path):
     (tmp_path / "secret").write_bytes(b"secret")
     source = S3Object(bucket="bucket", key="../../secret")
     assert fetch(source, tmp_path / "cache" / "secret").read_bytes() == CONTENT
@@ -442,8 +429,6 @@ def test_public_variant(identifier, variant):
     assert public_variant(identifier, known) == variant
 
 
-# --- several processes ------------------------------------------------------------------------------------------------
-
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
@@ -454,29 +439,17 @@ def test_local_data_path(monkeypatch, tmp_path):
     assert get_local_data_path() == tmp_path / "patched"
 
 
-@pytest.mark.parametrize(
-    ("bucket", "expected"),
-    [
-        ("bucket", ("bucket", "f.nc")),
-        ("bucket/folder/sub", ("bucket", "folder/sub/f.nc")),
-        ("bucket/folder/", ("bucket", "folder/f.nc")),
-    ],
-)
-def test_split_bucket(bucket, expected):
-    assert split_bucket(bucket, "f.nc") == expected
+def test_split_bucket():
+    for folder, key in (("", "f.nc"), ("/folder/sub", "folder/sub/f.nc"), ("/folder/", "folder/f.nc")):
+        assert split_bucket(f"bucket{folder}", "f.nc") == ("bucket", key)
 
 
-@pytest.mark.parametrize(
-    "kind", ["Behavioral", "Data", "Metadata", "Neuroid", "NeuronRecording", "Property", "SpikeTimes"]
-)
-def test_resolve_assembly_class(kind):
-    assert resolve_assembly_class(f"{kind}Assembly").__name__ == f"{kind}Assembly"
-
-
-@pytest.mark.parametrize("name", ["NeuroidAsembly", "xr", "check_assembly", ""])
-def test_only_assembly_classes_are_resolved(name):
-    with pytest.raises(AssemblyError, match="There are: BehavioralAssembly"):
-        resolve_assembly_class(name)
+def test_only_assembly_classes_are_resolved():
+    for kind in ("Behavioral", "Data", "Metadata", "Neuroid", "NeuronRecording", "Property", "SpikeTimes"):
+        assert resolve_assembly_class(f"{kind}Assembly").__name__ == f"{kind}Assembly"
+    for name in ("NeuroidAsembly", "xr", "check_assembly", ""):
+        with pytest.raises(AssemblyError, match="There are: BehavioralAssembly"):
+            resolve_assembly_class(name)
 
 
 @pytest.mark.parametrize(
