@@ -29,10 +29,8 @@ LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
 MEASUREMENTS = (
     "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth",
     "data_standards", "metrics", "gpu", "costs", "limits", "coverage", "coverage_behaviour", "bias", "weak_models",
-    "activations", "memory_budget", "extraction_memory", "layer_selection", "benchmarks", "screen",
-    "shared_stimuli", "whole_board", "fmri", "isolation", "comparison", "scheduling",
-    "leaderboard", "leaderboard_pages", "suite_durations",
-    "system_calls", "portal",
+    "activations", "memory_budget", "extraction_memory", "benchmarks", "screen", "whole_board", "isolation",
+    "comparison", "scheduling", "leaderboard", "leaderboard_pages", "suite_durations", "system_calls", "portal",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width
 # of the terminal, on the language or on the time zone (in the form that Windows reads too).
@@ -353,7 +351,7 @@ def peer(session: nox.Session) -> None:
     how = [] if "--write" in session.posargs else ["--check"]
     for script in (PUBLISHED_SCORES, PUBLISHED_PROPERTIES, *PUBLISHED_ACTIVATIONS):
         session.run(published, "-W", "ignore", script, *how, external=True, env=environment)
-    compared = ("data_standards", "metrics", "activations", "layer_selection", "benchmarks", "screen")
+    compared = ("data_standards", "metrics", "activations", "benchmarks", "screen")
     for name in compared if "--perf" in session.posargs else ():
         session.run(python, f"perf/{name}.py", "--peer", published, external=True, env=environment)
 

@@ -7,10 +7,8 @@ nothing; to it the time is added that decoding and normalising the same pictures
 NumPy. `cached` reads the files that `cold` leaves.
 """
 
-import copy
 import importlib
 import importlib.util
-import itertools
 from functools import partial
 
 from harness import Case, comparison_table, markdown, measure_cases, size, timed, verdict
@@ -27,7 +25,7 @@ CASES = {
     "hooks": Case("10 images, 20 layers against a bare forward pass", peer=False),
     **{f"network-{name}": Case(name, peer=False, data=name) for name in NETWORKS},
 }
-BATCHES, SAME = (8, 32, 128)[: size(3, 1)], 1e-5
+SAME = 1e-5
 LOOP_TARGET, HOOKS_TARGET, MEMORY_TARGET, NETWORKS_TARGET = 1.15, 1.15, 0.5, 1.3
 REMARK = """
 Peak memory is that of the whole process, interpreter and libraries included; the activations take 1,103 MiB of it. The
@@ -35,8 +33,7 @@ cold row of here includes the cache, which the published system writes too; `loo
 row of here maps the file and reads it; what is left is the key (weights, code and stimuli are read and digested), the
 names of the units, and the sum of all values. CPU time wavers by a tenth or more where others share the processors. The
 published system ran with PyTorch 2.15, the others with 2.13. The networks were measured on two cores with a load of 10,
-with random weights, those of timm with 1.0.31. Batches of 8 or 16 were the fastest, of 128 the
-slowest; the vision transformer has no convolution to speed up but its first.
+with random weights, those of timm with 1.0.31. The vision transformer has no convolution to speed up but its first.
 """
 
 
@@ -97,22 +94,8 @@ def measure_hooks(_paths):
     return {"layers": len(layers), "bare_s": min(bare), "cpu_s": min(recorded), "ratio": min(recorded) / min(bare)}
 
 
-def fused(net):
-    """Return a copy whose normalisations are part of the convolutions before them."""
-    from torch import nn
-    from torch.nn.utils.fusion import fuse_conv_bn_eval
-
-    net = copy.deepcopy(net)
-    for parent in net.modules():
-        for (name, layer), (next_name, norm) in itertools.pairwise(list(parent.named_children())):
-            if isinstance(layer, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
-                setattr(parent, name, fuse_conv_bn_eval(layer, norm))
-                setattr(parent, next_name, getattr(norm, "act", nn.Identity()))  # timm's normalisations have one
-    return net
-
-
 def measure_network(name):
-    """Compare a loop over contiguous batches with the wrapper, which lets channels come last; fused; by batch size."""
+    """Compare a loop over contiguous batches of 16 with the wrapper, which lets channels come last."""
     import torch
 
     from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
@@ -121,41 +104,29 @@ def measure_network(name):
     if library and not importlib.util.find_spec(library):
         return {"cpu_s": 0.0}
     net = importlib.import_module(library).create_model(architecture) if library else resnet(architecture)
-    net, pictures = net.eval(), torch.randn(max(BATCHES), 3, 224, 224)
-    wrappers = {way: PytorchWrapper(copied, None, way) for way, copied in (("here", net), ("fused", fused(net)))}
-    spent_s, values = {}, {}
-
-    def spend(key, step, *arguments):
+    net, batch = net.eval(), torch.randn(16, 3, 224, 224)
+    wrapper = PytorchWrapper(net, None, "perf-network")
+    ways = {"bare": lambda: net(batch), "here": lambda: wrapper.get_activations(batch, ["logits"])["logits"]}
+    times, logits = {way: [] for way in ways}, {}
+    for way in [*ways] * size(3, 1):  # in turn, so that both see the same machine
         with torch.no_grad(), timed() as spent:
-            values[key] = step(*arguments)
-        spent_s[key] = min(spent_s.get(key, spent["cpu_s"]), spent["cpu_s"])
-
-    for _ in range(size(3, 1)):  # in turn, so that all see the same machine
-        spend("bare", net, pictures[:16])
-        for way, wrapper in wrappers.items():
-            spend(way, wrapper.get_activations, pictures[:16], ["logits"])
-    for batch in BATCHES:
-        for part in pictures[: max(batch, 32)].split(batch):
-            spend(str(batch), wrappers["here"].get_activations, part, ["logits"])
-    expected = values["bare"].numpy()
-    difference = max(abs(values[way]["logits"] - expected).max() / abs(expected).max() for way in wrappers)
+            logits[way] = ways[way]()
+        times[way].append(spent["cpu_s"])
+    expected = logits["bare"].numpy()
+    difference = float(abs(logits["here"] - expected).max() / abs(expected).max())
     if difference > SAME:
         raise SystemExit(f"{name}: logits differ by {difference} of the largest.")
-    ratios = {way: spent_s["bare"] / spent_s[way] for way in wrappers}
-    ratios |= {str(batch): spent_s["bare"] / 16 * batch / spent_s[str(batch)] for batch in BATCHES}
-    return {"cpu_s": spent_s["here"], **ratios, "difference": float(difference)}
+    return {"cpu_s": min(times["here"]), "here": min(times["bare"]) / min(times["here"]), "difference": difference}
 
 
 def networks_table(results):
-    head = ["speed of a bare forward pass of 16", "here", "target", "fused", *map("batches of {}".format, BATCHES)]
+    measured = {name: results.get(f"network-{name}", {}).get("here", {}) for name in NETWORKS}
     rows = [
-        [name, f"{row['here']:.2f} x", verdict(row["here"], NETWORKS_TARGET)]
-        + [f"{row[way]:.2f} x" for way in ("fused", *map(str, BATCHES))]
-        + [f"{row['difference']:.0e}"]
-        for name in NETWORKS
-        if "fused" in (row := results.get(f"network-{name}", {}).get("here", {}))
+        [name, f"{row['here']:.2f} x", verdict(row["here"], NETWORKS_TARGET), f"{row['difference']:.0e}"]
+        for name, row in measured.items()
+        if "here" in row
     ]
-    return markdown([*head, "logits differ, of the largest"], rows)
+    return markdown(["speed of a bare forward pass of 16", "here", "target", "logits differ, of the largest"], rows)
 
 
 def table(results):

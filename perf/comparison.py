@@ -1,4 +1,4 @@
-"""Measure how often comparisons of models are right on simulated data, and how long they take.
+"""Measure how often comparisons of models are right on simulated data.
 
 Every experiment has new stimuli and new subjects (or neuroids) and new noise, which all models meet; the models stay
 the same. Counted are intervals of 95 % that hold the true difference, families of tests in which no pair is called
@@ -10,17 +10,15 @@ different that is not, intervals of ranks that hold the ranks, and intervals of 
   one model on one of them is missing and bounded by that of the others.
 - Scores by metrics, of four imperfect models of which two are equal: `ridge` and `rdm` of simulated neuroids,
   `error_consistency` of simulated people.
-- `speed`: the time to compare 741 models on 289 benchmarks.
 """
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import coverage
 import coverage_behaviour
 import numpy as np
-from harness import markdown, memory_mib, size
+from harness import markdown
 from simulations import Row, Simulation
 
 from brainscore_core.metrics import Score
@@ -28,7 +26,7 @@ from brainscore_core.metrics.errors import estimate_of
 from brainscore_core.statistics.averages import Estimate, combined, with_bounds
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.statistics.joint_errors import JointErrors
-from brainscore_core.statistics.sketch import WIDTH, InfluenceSketch
+from brainscore_core.statistics.sketch import InfluenceSketch
 from brainscore_core.statistics.tests import Comparison
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.seeds import generator
@@ -148,13 +146,7 @@ ESTIMATORS = {
     "bounded": lambda design, rng: of_averages(*tables(design, rng, 2), without_error=int(rng.integers(len(TRUTH)))),
 }
 DRAWN = ("bootstrap", "both at once")
-COMPLETE_ONLY = (
-    "bootstrap",
-    "both at once",
-    "sketches",
-    "averages",
-    "bounded",
-)  # nothing to draw where most cells are empty
+COMPLETE_ONLY = tuple(name for name in ESTIMATORS if name != "means")  # nothing to draw where most cells are empty
 
 
 def of_neuroids(metric: str, design: str, seed: int) -> Comparison:
@@ -184,8 +176,6 @@ def of_people(metric: str, design: str, seed: int) -> Comparison:
 
 
 def estimate(cell: str, seed: int) -> Row:
-    if cell == "speed":
-        return speed(size(741, 30), size(289, 2))
     design, estimator = cell.split(": ")
     if estimator in METRIC_DESIGNS:
         compare = of_people if estimator == "error_consistency" else of_neuroids
@@ -215,8 +205,6 @@ def summary(cell: str, rows: Sequence[Row]) -> Row:
         and ``error``, the root mean square of stated errors over the standard
         deviation of differences.
     """
-    if cell == "speed":
-        return {name: value for name, value in rows[0].items() if name not in ("cell", "seed")}
     names = ("scores", "margins", "errors", "differs", "own", "all", "reliability")
     stacked = {name: np.array([row[name] for row in rows], dtype=float) for name in names}
     scores, truth = stacked["scores"], TRUTH
@@ -244,36 +232,6 @@ def summary(cell: str, rows: Sequence[Row]) -> Row:
         "reliability_itself": float(true / (true + noise)),
         "error": float((np.sqrt((stacked["errors"] ** 2).mean(axis=0)[upper]) / spread).mean()),
     }
-
-
-def speed(n_models: int = 741, n_benchmarks: int = 289) -> Row:
-    """Compare many models on many benchmarks, as a leaderboard does; return seconds of a processor and gigabytes."""
-    rng = np.random.default_rng(0)
-    scale = np.array([1.0, 1.0, 0.3])[:, None]
-    families = rng.standard_normal((20, 3, WIDTH)) * scale
-    spent = dict.fromkeys(("differences", "ranks and groups", "reliability"), 0.0)
-    for _ in range(n_benchmarks):
-        own = rng.standard_normal((n_models, 3, WIDTH)) * scale
-        buckets = 0.01 / np.sqrt(WIDTH) * (families[0] + families[rng.integers(0, 20, n_models)] + 0.5 * own)
-        scores = rng.normal(0.4, 0.1, n_models)
-        sketches = [InfluenceSketch(bucket, (200.0, 60.0)) for bucket in buckets]
-        given = [
-            Estimate(score, sketch.error, influence=sketch) for score, sketch in zip(scores, sketches, strict=True)
-        ]
-        times = [time.process_time()]
-        compared = Comparison(scores, JointErrors.of_estimates(given))
-        _ = compared.differs
-        times.append(time.process_time())
-        compared.rank_intervals()
-        compared.groups(exact=False)
-        times.append(time.process_time())
-        compared.reliability()
-        times.append(time.process_time())
-        for name, seconds in zip(spent, np.diff(times), strict=True):
-            spent[name] += float(seconds)
-    sizes = {"models": n_models, "benchmarks": n_benchmarks}
-    parts = {name: round(seconds, 2) for name, seconds in spent.items()}
-    return {**sizes, **parts, "total": round(sum(spent.values()), 1), "peak_gb": round(memory_mib("VmHWM") / 1024, 2)}
 
 
 SHOWN = (
@@ -326,7 +284,6 @@ SIMULATION = Simulation(
             if DESIGNS[design].part == 1 or name not in COMPLETE_ONLY
         },
         **{f"{design}: {metric}": 200 for metric, designs in METRIC_DESIGNS.items() for design in designs},
-        "speed": 1,
     },
     estimate,
     summary,

@@ -43,7 +43,7 @@ def extract(paths, network, side_px=224, batch=50):
     return {**spent, "peak_mib": memory_mib("VmHWM"), "sum": total, "shape": list(activations.shape)}
 
 
-def pictures(folder, n, side_px, suffix=".png", prefix="picture"):
+def pictures(folder, n, side_px, suffix=".png"):
     """Write pictures whose amplitude falls with spatial frequency, like that of photographs (Field 1987)."""
     import numpy as np
     from PIL import Image
@@ -54,7 +54,7 @@ def pictures(folder, n, side_px, suffix=".png", prefix="picture"):
     for number in range(n):
         field = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((3, side_px, side_px))) * fall, s=(side_px, side_px))
         pixels = np.clip(128 + 45 * field / field.std(), 0, 255).astype(np.uint8).transpose(1, 2, 0)
-        paths.append(Path(folder) / f"{prefix}{number:04d}{suffix}")
+        paths.append(Path(folder) / f"picture{number:04d}{suffix}")
         Image.fromarray(pixels).save(paths[-1], quality=90)
     return paths
 

@@ -24,8 +24,6 @@ from harness import (
     verdict,
 )
 
-OVERHEAD = {"pls-200x1000x50": ("ms", 20), "pls-1000x5000x150": ("%", 5)}  # around the kernel, at most
-
 THREADED = {  # with one thread and with two: sizes, title and how many times faster two are to be
     "gram": ((3200, 25088), "Gram step 3200x25088", 1.7),
     "predictions": ((1000, 5000), "ten splits of PLS 1000x5000x168", None),
@@ -59,7 +57,6 @@ CASES = {
     **of_metric("spantime_pls-200x500x50x5", "over_time", 10, by="wall_s"),
     **of_metric("spantime_ridge-200x500x50x5", "over_time", 10, by="wall_s"),
     **of_metric("benchmark-400x4096x50x10", "benchmark", 15),
-    **{f"overhead-{name}": Case(f"overhead around the kernel, {name}", peer=False) for name in OVERHEAD},
     **{f"{step}-{threads}": Case("", peer=False) for step in THREADED for threads in (1, 2)},
 }
 SMALL = {  # parts of nine test stimuli hold all eight objects, which the published system needs
@@ -74,9 +71,7 @@ SMALL = {  # parts of nine test stimuli hold all eight objects, which the publis
 
 def measure(name, _folder):
     kind, _, case = name.partition("-")
-    if kind in THREADED:
-        return measure_threads(kind, case)
-    return measure_overhead(case) if kind == "overhead" else measure_metric(name)
+    return measure_threads(kind, case) if kind in THREADED else measure_metric(name)
 
 
 def prepare(case, sizes):
@@ -91,17 +86,12 @@ def prepare(case, sizes):
     return lambda: load_metric(metric)(*arguments)
 
 
-def prepare_warm(case):
-    """Return that function for the sizes of the case, after a call on small data."""
-    _, data, sizes, *_ = CASES[case].data
-    prepare(case, SMALL[data])()
-    return prepare(case, SMALL[data] if QUICK else sizes)
-
-
 def measure_metric(case):
     import numpy as np
 
-    compute = prepare_warm(case)
+    _, data, sizes, *_ = CASES[case].data
+    prepare(case, SMALL[data])()  # loads libraries
+    compute = prepare(case, SMALL[data] if QUICK else sizes)
     before = memory_mib("VmRSS")
     reset_peak()
     wall, cpu = time.perf_counter(), cpu_of_tree()
@@ -109,39 +99,6 @@ def measure_metric(case):
     times = {"wall_s": time.perf_counter() - wall, "cpu_s": cpu_of_tree() - cpu}
     values = np.asarray(score, dtype=float).tolist()
     return {**times, "score": values, "before_mib": before, "peak_mib": memory_mib("VmHWM")}
-
-
-def measure_overhead(case):
-    """Return the time of a call and its part outside the kernel: alignment, checks, labels.
-
-    The kernel is the regression of all splits and the correlation.
-    """
-    from brainscore_vision.metric_helpers.regression import estimators
-
-    kernel = []
-
-    def timed(function):
-        def run(*arguments, **kwargs):
-            start = time.process_time()
-            try:
-                return function(*arguments, **kwargs)
-            finally:
-                kernel.append(time.process_time() - start)
-
-        return run
-
-    estimators.PLS.predict_splits = timed(estimators.PLS.predict_splits)
-    estimators.PearsonR.columns = staticmethod(timed(estimators.PearsonR.columns))
-    compute, calls = prepare_warm(case), []
-    for _ in range(5):
-        kernel.clear()
-        start = time.process_time()
-        compute()
-        total = time.process_time() - start
-        if not kernel:
-            raise SystemExit(f"{case} used another kernel than the one that is timed.")
-        calls.append({"cpu_s": total, "kernel_s": sum(kernel), "around_s": total - sum(kernel)})
-    return min(calls, key=lambda call: call["around_s"])
 
 
 def measure_threads(kind, threads):
@@ -191,11 +148,6 @@ def table(results):
     head += ["peak peer, MiB", "peak here, MiB", "target"]
     tables = [markdown(head, [row(name, results[name]) for name in CASES if CASES[name].data and name in results])]
     rows = []
-    for case, (unit, most) in OVERHEAD.items():
-        if (name := f"overhead-{case}") in results:
-            here = results[name]["here"]
-            value = here["around_s"] * 1000 if unit == "ms" else 100 * here["around_s"] / here["cpu_s"]
-            rows.append([CASES[name].title, f"{value:.3g} {unit}", verdict(value, most, at_most=True, unit=f" {unit}")])
     for step, (_, title, target) in THREADED.items():
         one, two = (results.get(f"{step}-{threads}", {}).get("here") for threads in (1, 2))
         if one and two:

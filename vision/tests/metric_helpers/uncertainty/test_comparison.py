@@ -13,7 +13,6 @@ PAGE = (ROOT / "docs" / "explanation" / "comparing_models.md").read_text()
 def test_the_page_shows_the_kept_results():
     assert "{measured} comparison\n" in PAGE
     assert "{measured} comparison metrics\n" in PAGE
-    assert f"take {RESULTS['speed']['total']:.0f} s" in " ".join(PAGE.split())
 
 
 def test_kept_shares_are_nominal_but_where_the_page_says_why():
@@ -28,11 +27,6 @@ def test_kept_shares_are_nominal_but_where_the_page_says_why():
 
 def test_every_cell_is_kept(coverage):
     assert {cell: row["n"] for cell, row in RESULTS.items()} == coverage.SIMULATION.cells
-
-
-def test_many_models_and_benchmarks(coverage):
-    found = coverage.speed(n_models=30, n_benchmarks=2)
-    assert (found["models"], found["benchmarks"]) == (30, 2)
 
 
 @pytest.mark.slow  # 100 simulated experiments for each
