@@ -29,8 +29,8 @@ LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
 MEASUREMENTS = (
     "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth",
     "data_standards", "metrics", "gpu", "costs", "limits", "coverage", "coverage_behaviour", "bias", "weak_models",
-    "activations", "memory_budget", "extraction_memory", "benchmarks", "screen", "whole_board", "isolation",
-    "comparison", "scheduling", "leaderboard", "leaderboard_pages", "suite_durations", "system_calls", "portal",
+    "activations", "memory_budget", "benchmarks", "screen", "whole_board", "isolation", "comparison",
+    "leaderboard", "leaderboard_pages", "suite_durations", "system_calls", "portal",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width
 # of the terminal, on the language or on the time zone (in the form that Windows reads too).

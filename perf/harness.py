@@ -83,7 +83,7 @@ def times_of(call: Callable[[], object], calls: int = 3, by: str = "cpu_s") -> l
 
 
 def memory_mib(field: str, pid: int | str = "self") -> float:
-    """Return memory of a process: `VmRSS` now, `RssAnon` without files, `VmHWM` the most since `reset_peak`."""
+    """Return memory of a process: `VmRSS` now, `VmHWM` the most since `reset_peak`."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(field + ":")).split()[1]) / 1024
 
@@ -92,16 +92,11 @@ def reset_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def cpu_of(pid: int | str) -> float:
-    """Return the processor seconds of a process and of those of its children that have ended."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
 def cpu_of_tree(pid: int | str = "self") -> float:
-    """Return the processor seconds of a process and all that it started."""
+    """Return the processor seconds of a process and all that it started, running or ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     children = " ".join(path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")).split()
-    return cpu_of(pid) + sum(map(cpu_of_tree, children))
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_of_tree, children))
 
 
 def medians(answers: Sequence[Mapping[str, float]], digits: int = 4) -> dict[str, float]:
