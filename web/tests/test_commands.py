@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -17,12 +18,21 @@ from brainscore_web.__main__ import main
 from brainscore_web.leaderboard.serving import make_server
 
 
+@contextmanager
+def served(folder):
+    """Serve a folder from a thread."""
+    with make_server(folder) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
 def test_made_up_scores_are_built_and_served(tmp_path, capsys):
     assert main(["leaderboard", "build", "--made-up", "6x6", "--to", str(tmp_path / "site")]) == 0
     assert "6 models, 6 benchmarks" in capsys.readouterr().err
-    with make_server(tmp_path / "site") as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with served(tmp_path / "site") as server:
         host, port = server.server_address
         assert host == "127.0.0.1"  # nobody else sees it
         with urllib.request.urlopen(f"http://{host}:{port}/") as answer:
@@ -31,8 +41,6 @@ def test_made_up_scores_are_built_and_served(tmp_path, capsys):
         pages = list((tmp_path / "site").rglob("*.html"))
         assert len(pages) > 16
         assert all("no number here says anything" in page.read_text("utf-8") for page in pages)
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +55,7 @@ def asked(tmp_path_factory):
     (site / "file").symlink_to(tmp_path / "secret.txt")
     (site / "folder").symlink_to(tmp_path)
     (tmp_path / "link").symlink_to(site)
-    with make_server(tmp_path / "link") as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with served(tmp_path / "link") as server:
 
         def ask(path, host="127.0.0.1:{}", method="GET"):
             connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
@@ -61,8 +67,6 @@ def asked(tmp_path_factory):
             return answer.status, answer.read()
 
         yield ask
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="lets only some make links")
@@ -188,14 +192,12 @@ def test_own_records_are_laid_over_a_board(where, first, tmp_path, monkeypatch, 
     own = [replace(theirs, model="mine", score=0.9), replace(theirs, score=0.8)]
     for record in own:
         record.write(record_path(tmp_path / "own", record.model, record.benchmark))
-    with make_server(first / "site") as server:
+    with served(first / "site") as server:
         handler = server.RequestHandlerClass.func
         monkeypatch.setattr(handler, "log_request", lambda it, *_: asked.append((it.command, it.path)))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         board = {"folder": str(first / "site"), "address": f"http://127.0.0.1:{server.server_port}/index.html"}[where]
         arguments = ["--with", board, "--records", str(tmp_path / "own"), "--to", str(tmp_path / "site")]
         assert main(["leaderboard", "serve", "--port", "0", *arguments]) == 0
-        server.shutdown()
     files = ["/data/board.json", "/data/scores.json"] if where == "address" else []
     assert sorted(set(asked)) == [("GET", file) for file in files]  # nothing is sent
     new = json.loads((tmp_path / "site/data/board.json").read_text())
@@ -221,16 +223,10 @@ def test_board_is_shown_until_somebody_interrupts(screen, tmp_path):
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "brainscore_web", "leaderboard", "serve", "--made-up", "4x4"]
     command += ["--port", "0", "--to", str(tmp_path / "site")]
-    with subprocess.Popen(
-        command,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        # A parent that runs in the background may have SIGINT ignored, which children inherit.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    ) as process:
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    # A parent that runs in the background may have SIGINT ignored, which children inherit.
+    options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, env=environment, **options) as process:
         address = next(line for line in process.stderr if line.startswith("http://")).split()[0]
         with urllib.request.urlopen(address) as answer:  # noqa: S310 - the one it just printed
             assert b"<title>Leaderboard" in answer.read()

@@ -60,11 +60,8 @@ def test_finding_does_not_import(library, index):
 
 
 def test_data_and_stimulus_sets_share_a_folder(library, index):
-    library.add(
-        "data",
-        "lab2026",
-        "from LIBRARY import stimulus_set_registry\ndata_registry['a'] = 1\nstimulus_set_registry['s'] = 1",
-    )
+    imports = "from LIBRARY import stimulus_set_registry\n"
+    library.add("data", "lab2026", f"{imports}data_registry['a'] = 1\nstimulus_set_registry['s'] = 1")
     assert index.identifiers(KINDS["data"]) == ["a"]
     assert index.identifiers(KINDS["stimulus_set"]) == ["s"]
 
@@ -177,15 +174,11 @@ def test_an_index_read_from_disk_equals_the_parsed_one(library, index, monkeypat
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda text: "",
+        *((lambda _, other=other: other) for other in ("", "[]", "null", "[" * 100_000, "\x00\xff")),
         lambda text: text[: len(text) // 2],
-        lambda text: "[]",
-        lambda text: "null",
-        lambda text: "[" * 100_000,
         lambda text: text.replace('"model_registry"', "7"),
         lambda text: text.replace("{", '{"x":3,'),
         lambda text: text.partition("\n")[2],
-        lambda text: "\x00\xff",
     ],
 )
 def test_a_damaged_index_is_made_anew(library, index, damage, monkeypatch):

@@ -164,9 +164,7 @@ def test_folders_of_several_places_keep_their_order(library, outside, tmp_path, 
     places = [tmp_path / "a", tmp_path / "b" / library.name]
     for place in places:
         outside("x", f"{REGISTER}model_registry['x'] = lambda: {place.name!r}", place=place)
-    monkeypatch.setenv(
-        "BRAINSCORE_PLUGINS", os.pathsep.join(map(str, [tmp_path / "b", tmp_path / "a", tmp_path / "b"]))
-    )
+    monkeypatch.setenv("BRAINSCORE_PLUGINS", os.pathsep.join(str(tmp_path / name) for name in "bab"))
     assert outside_folders(library.name) == [places[1], places[0]]
     assert load(library, "x") == library.name
     assert [root.rank for root in library_roots(library.name) if root.folder == "models"] == [0, 1, 2]
@@ -198,9 +196,8 @@ def test_a_path_without_plugins_is_one_clear_error(library, tmp_path, monkeypatc
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("BRAINSCORE_PLUGINS", str(tmp_path / path))
-    with pytest.raises(
-        ConfigurationError, match=rf"BRAINSCORE_PLUGINS.*names {tmp_path / path}, which {problem}.*Expected"
-    ) as caught:
+    message = rf"BRAINSCORE_PLUGINS.*names {tmp_path / path}, which {problem}.*Expected"
+    with pytest.raises(ConfigurationError, match=message) as caught:
         find_plugin(library.name, "model", "x")
     assert not isinstance(caught.value, UnknownIdentifierError)
 

@@ -192,11 +192,10 @@ def test_interrupting_keeps_the_records_there_are(tmp_path):
 
 
 def test_private_pairs_that_cannot_be_scored_say_why(tmp_path):
-    made, _ = run_pairs(
-        [pair_of("a", private=True), pair_of("b")], tmp_path, all_scored, why_no_private="there is no box"
-    )
+    pairs = [pair_of("a", private=True), pair_of("b")]
+    made, _ = run_pairs(pairs, tmp_path, all_scored, why_no_private="there is no box")
     assert {record.model: record.status for record in made} == {"a": "skipped:there is no box", "b": "scored"}
-    made, _ = run_pairs([pair_of("a", private=True)], tmp_path, all_scored)
+    made, _ = run_pairs(pairs[:1], tmp_path, all_scored)
     assert [record.status for record in made] == ["scored"]
 
 
@@ -218,9 +217,7 @@ def test_revisions_are_those_from_before(tmp_path):
         state["revision"] = "after"
         yield from all_scored(batches, minutes=minutes)
 
-    made, _ = run_pairs(
-        [pair_of("a"), pair_of("b")], tmp_path, run, revision_of=lambda kind, identifier: state["revision"]
-    )
+    made, _ = run_pairs([pair_of("a"), pair_of("b")], tmp_path, run, revision_of=lambda *_: state["revision"])
     assert {record.model_revision for record in made} == {"before"}
 
 
@@ -261,9 +258,8 @@ def test_a_batch_that_cannot_be_run_keeps_nothing_back(error):
             raise error
         yield of(batch.pairs[1])
 
-    statuses = {
-        each.record.model + each.record.benchmark: each.record.status for each in run_here(batches(*"ab"), "x", run=run)
-    }
+    records = [outcome.record for outcome in run_here(batches(*"ab"), "x", run=run)]
+    statuses = {record.model + record.benchmark: record.status for record in records}
     problem = f"failed:{type(error).__name__}"
     assert statuses == {"ab0": "scored", "ab1": problem, "bb0": "scored", "bb1": "scored"}
 

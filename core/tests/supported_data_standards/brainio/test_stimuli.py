@@ -17,13 +17,8 @@ PATHS = {"a": Path("/stimuli/a.png"), "b": Path("/stimuli/b.png"), "c": Path("/s
 @pytest.fixture
 def stimuli():
     """Three stimuli in two categories."""
-    stimulus_set = StimulusSet(
-        [
-            {"stimulus_id": "a", "category": "face", "size": 1.5},
-            {"stimulus_id": "b", "category": "face", "size": 2.5},
-            {"stimulus_id": "c", "category": "car", "size": 3.5},
-        ]
-    )
+    columns = {"category": ["face", "face", "car"], "size": [1.5, 2.5, 3.5]}
+    stimulus_set = StimulusSet({"stimulus_id": ["a", "b", "c"], **columns})
     stimulus_set.identifier = "Made2024"
     stimulus_set.stimulus_paths = PATHS
     return stimulus_set
@@ -128,7 +123,7 @@ def test_pandas_names_groups_by_their_key(stimuli):
     assert seen == dict.fromkeys(("face", "car"), ("Made2024", StimulusSet, "Made2024"))
 
 
-def test_concat_joins_paths(stimuli):
+def test_concat_joins_paths_and_leaves_contradictions_unset(stimuli):
     other = StimulusSet({"stimulus_id": ["d"]})
     other.identifier = "Made2024"
     other.stimulus_paths = {"d": "/stimuli/d.png"}
@@ -136,10 +131,6 @@ def test_concat_joins_paths(stimuli):
     assert both.identifier == "Made2024"
     assert both.stimulus_paths == {**PATHS, "d": "/stimuli/d.png"}
     assert stimuli.stimulus_paths == PATHS
-
-
-def test_contradictions_are_left_unset(stimuli):
-    other = stimuli.copy()
     other.identifier = "Other2024"
     other.stimulus_paths = {"a": "/elsewhere/a.png"}
     both = pd.concat([stimuli, other])
@@ -310,14 +301,9 @@ def test_formulas_are_text(tmp_path, cell, quote):
 def test_a_million_rows_come_back(tmp_path):
     n = 1_000_000
     (tmp_path / "one.png").write_bytes(b"shown again and again")
-    table = pd.DataFrame(
-        {
-            "stimulus_id": np.char.add("stimulus", np.arange(n).astype(str)),
-            "filename": "one.png",
-            "contrast": np.arange(n) / n,
-            "block": np.arange(n) % 7,
-        }
-    )
+    ids = np.char.add("stimulus", np.arange(n).astype(str))
+    table = pd.DataFrame({"stimulus_id": ids, "filename": "one.png", "contrast": np.arange(n) / n})
+    table["block"] = np.arange(n) % 7
     csv = tmp_path / "stimuli.csv"
     table.to_csv(csv, index=False)
     loaded = StimulusSet.from_files(csv, tmp_path)
