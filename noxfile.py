@@ -301,7 +301,7 @@ def workflows(session: nox.Session) -> None:
         return
     python = workspace(session, "test")
     tools = {name.upper(): str(Path(session.bin) / name) for name in ("act", "nox")}
-    arguments = session.posargs or ["-n", "auto"]
+    arguments = session.posargs or ["-n", "auto", "--dist", "worksteal"]  # those of one first push run side by side
     environment = {**tools, "OMP_NUM_THREADS": "1"}
     session.run(python, "-m", "pytest", "scripts/tests/workflows", *arguments, external=True, env=environment)
 

@@ -52,6 +52,9 @@ ACTIONS = {
             git("fetch", "-q", "--no-tags", "origin", "+refs/heads/*:refs/remotes/origin/*")
         git("fetch", "-q", "--no-tags", "origin", *([] if whole else ["--depth=1"]), sha)
         git("checkout", "-q", "--force", "--detach", "FETCH_HEAD")
+        byte_code = Path(os.environ["BYTE_CODE"] + here)
+        byte_code.parent.mkdir(parents=True)
+        byte_code.symlink_to(os.environ["BYTE_CODE"] + "/project")
     """,
     "actions/setup-python": """
         print("the Python of the tests is on the path")
@@ -183,6 +186,15 @@ class Project:
         git(self.path, "commit", "-q", "--allow-empty", "-m", message)
         return git(self.path, "rev-parse", "HEAD")
 
+    def change_model(self, name="network"):
+        self.edit(f"vision/brainscore_vision/models/{name}/model.py", "depth = 1", "depth = 2")
+
+    def commit_change(self):
+        """Change a model; return the commits before and after."""
+        before = self.commit("before")
+        self.change_model()
+        return before, self.commit("after")
+
     def branch(self, name, start="main"):
         git(self.path, "checkout", "-q", "-B", name, start)
 
@@ -297,14 +309,26 @@ def start(tmp_path_factory):
     return write_project(tmp_path_factory.mktemp("start") / "project").path
 
 
-@pytest.fixture
-def project(start, tmp_path):
-    """A work tree on the branch main, to make a change in."""
-    git(tmp_path, "clone", "-q", str(start), "project")
-    path = tmp_path / "project"
+@pytest.fixture(scope="session")
+def byte_code(start, tmp_path_factory):
+    """Compile the project once for all jobs; the hash in each file tells Python whether a job has the same source."""
+    folder = tmp_path_factory.mktemp("byte_code")
+    command = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", str(start)]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPYCACHEPREFIX": str(folder)})
+    return (folder / start.relative_to("/")).rename(folder / "project").parent
+
+
+def clone_project(source, path):
+    git(path.parent, "clone", "-q", str(source), str(path))
     git(path, "config", "user.name", "Test")
     git(path, "config", "user.email", "test@example.org")
     return Project(path)
+
+
+@pytest.fixture
+def project(start, tmp_path):
+    """A work tree on the branch main, to make a change in."""
+    return clone_project(start, tmp_path / "project")
 
 
 @dataclass
@@ -448,6 +472,7 @@ def write_programs(folder, modules_of, stand_in_nox=False):
     installed = "\n            ".join(f"{asked_for.format(lock)} && export INSTALLED={locks[lock]}" for lock in locks)
     shim = f"""#!/bin/bash
         case "$*" in *"-m pip install "*) echo "${{*#*-m }}" >> "$GITHUB_WORKSPACE/.git/installed"; exit 0;; esac
+        export PYTHONPYCACHEPREFIX="$BYTE_CODE"
         if [ -n "$IN_NOX" ]; then
             {everything}
         else
@@ -503,16 +528,19 @@ def write_action(folder, name):
 class GitHub:
     """Runs workflows of a project as GitHub would."""
 
-    def __init__(self, project, folder, modules_of):
-        self.project, self.folder, self.modules_of = project, folder, modules_of
+    def __init__(self, project, folder, modules_of, byte_code):
+        self.project, self.folder, self.modules_of, self.byte_code = project, folder, modules_of, byte_code
         self.origin = folder / "origin" / REPOSITORY
         self.runs = 0
+
+    def make_origin(self, *how):
+        git(self.folder, *how, "-q", "--bare", str(self.origin))
+        git(self.origin, "config", "uploadpack.allowAnySHA1InWant", "true")
 
     def publish(self, **references):
         """Set references of the origin, such as heads/main, to commits of the work tree."""
         if not self.origin.exists():
-            git(self.folder, "init", "-q", "--bare", "-b", "main", str(self.origin))
-            git(self.origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+            self.make_origin("init", "-b", "main")
         names = {name.replace("__", "/"): commit for name, commit in references.items()}
         git(self.project.path, "push", "-q", "--force", str(self.origin), *(f"{c}:refs/{n}" for n, c in names.items()))
 
@@ -563,6 +591,7 @@ class GitHub:
             each.mkdir(parents=True)
         git(folder, "clone", "-q", "--no-checkout", str(self.origin), str(work))
         git(work, "fetch", "-q", "origin", commit)
+        git(work, "sparse-checkout", "set", ".github")  # act copies this folder for each job; jobs check out their own
         git(work, "checkout", "-q", "--detach", commit)
         git(work, "remote", "set-url", "origin", f"https://github.com/{REPOSITORY}")
         write_programs(bin_folder, self.modules_of, stand_in_nox)
@@ -601,6 +630,7 @@ class GitHub:
             "HOME": str(folder / "home"),
             "TMPDIR": str(folder),
             "ARTIFACTS": str(artifacts),
+            "BYTE_CODE": str(self.byte_code),
             "BRAINSCORE_PYTHON": str(bin_folder / "python"),
             "BS_INSTALL_DEPENDENCIES": "no",
             "OMP_NUM_THREADS": "1",
@@ -628,5 +658,23 @@ class GitHub:
 
 
 @pytest.fixture
-def github(project, tmp_path, modules_of):
-    return GitHub(project, tmp_path, modules_of)
+def github(project, tmp_path, modules_of, byte_code):
+    return GitHub(project, tmp_path, modules_of, byte_code)
+
+
+@pytest.fixture(scope="session")
+def first_push(start, tmp_path_factory, modules_of, byte_code):
+    """Push a change of a model; return the GitHub, the commits before and after it, and the run that scored it."""
+    folder = tmp_path_factory.mktemp("first_push")
+    github = GitHub(clone_project(start, folder / "project"), folder, modules_of, byte_code)
+    commits = github.project.commit_change()
+    return github, commits, github.push(*commits, variables={"LEADERBOARD": "true"})
+
+
+@pytest.fixture
+def scored(first_push, tmp_path, modules_of, byte_code):
+    """Return a GitHub of its own as the first push left it, and the commits of that push."""
+    first, commits, _ = first_push
+    github = GitHub(clone_project(first.project.path, tmp_path / "project"), tmp_path, modules_of, byte_code)
+    github.make_origin("clone", str(first.origin))
+    return github, *commits

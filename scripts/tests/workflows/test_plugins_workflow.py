@@ -42,10 +42,6 @@ NOSY = """
 """
 
 
-def change_model(project, name="network"):
-    project.edit(f"{LIBRARY}/models/{name}/model.py", "depth = 1", "depth = 2")
-
-
 def forms(secret):
     """Return how a value may show: as it is, and as part of text in base64, at each of the three offsets."""
     shifted = [base64.b64encode(b"x" * shift + secret.encode()).decode() for shift in range(3)]
@@ -54,7 +50,7 @@ def forms(secret):
 
 def test_pull_request_from_the_repository(project, github):
     project.branch("change")
-    change_model(project)
+    project.change_model()
     project.commit()
     run = github.pull_request(secrets=SECRETS)
     assert run.results == ALL_PASSED, run.story
@@ -96,7 +92,7 @@ def test_failing_plugin_leaves_its_siblings_alone(project, github):
     project.policy("shard-minutes = 2")  # a job for each
     project.branch("change")
     for name in ("network", "pixels"):
-        change_model(project, name)
+        project.change_model(name)
     project.write(f"{LIBRARY}/models/network/test.py", "def test_it():\n    assert 2 + 2 == 5, '::error::forged'\n")
     project.commit()
     run = github.pull_request(labels=["ci-no-score"])
@@ -146,7 +142,7 @@ def test_change_of_the_library_tests_the_representatives(project, github):
     project.branch("change")
     project.write("core/brainscore_core/py.typed", "partial\n")  # no plugin imports it
     project.commit()
-    run = github.pull_request()
+    run = github.pull_request(stand_in_nox=True)
     assert run.results == {**ALL_PASSED, "preview": "skipped"}, run.story
     assert run.tested == {"benchmarks/unrelated", "models/pixels"}
 
@@ -155,7 +151,7 @@ def test_rename(project, github):
     project.branch("change")
     (project.library / "metrics/similarity").rename(project.library / "metrics/alike")
     project.commit()
-    run = github.pull_request()
+    run = github.pull_request(stand_in_nox=True)
     assert run.results == {**ALL_PASSED, "preview": "skipped"}, run.story
     assert run.tested == {"metrics/alike", "benchmarks/experiment"}
     assert {path.split("/")[3] for path in run.plan.changed} == {"similarity", "alike"}
@@ -165,7 +161,7 @@ def test_delete(project, github):
     project.branch("change")
     shutil.rmtree(project.library / "metrics/similarity")
     project.commit()
-    run = github.pull_request()
+    run = github.pull_request(stand_in_nox=True)
     assert run.results == {**ALL_PASSED, "preview": "skipped"}, run.story
     assert run.tested == {"benchmarks/experiment"}
 
@@ -184,12 +180,12 @@ def test_merge_group_has_no_private_data_either(project, github):
 
 def test_what_others_merged_meanwhile_does_not_count(project, github):
     project.branch("change")
-    change_model(project)
+    project.change_model()
     project.commit()
     project.branch("main", "main")
-    change_model(project, "pixels")
+    project.change_model("pixels")
     project.commit("meanwhile")
-    run = github.pull_request(labels=["ci-no-score"])
+    run = github.pull_request(labels=["ci-no-score"], stand_in_nox=True)
     assert run.results == {**ALL_PASSED, "preview": "skipped"}, run.story
     assert run.tested == {"models/network"}
 
@@ -217,7 +213,7 @@ def test_three_hundred_plugins(project, github):
 def test_folder_name_that_a_shell_would_run(project, github, tmp_path):
     project.branch("change")
     project.plugin("models/x$(touch pwned)")
-    change_model(project)
+    project.change_model()
     project.commit()
     run = github.pull_request()
     assert run.results == REFUSED, run.story
@@ -228,7 +224,7 @@ def test_folder_name_that_a_shell_would_run(project, github, tmp_path):
 
 def test_file_with_a_newline_in_its_name(project, github):
     project.branch("change")
-    change_model(project)
+    project.change_model()
     project.write(f"{LIBRARY}/models/network/a\ntests=0\n::error::forged\n::set-output name=tests::0\n", "")
     project.commit()
     assert "\\n" in subprocess.check_output(["git", "-C", project.path, "ls-files"], text=True)
@@ -254,8 +250,8 @@ def test_change_of_the_leaderboard_has_a_preview(project, github):
     assert len(list((preview / "made-up/models").glob("*.html"))) == 120
 
 
-def test_preview_of_the_leaderboard_has_the_records_there_are(project, github):
-    github.dispatch("score", project.commit("before"))
+def test_preview_of_the_leaderboard_has_the_records_there_are(scored):
+    github, project = scored[0], scored[0].project
     project.branch("change")
     project.edit("web/brainscore_web/leaderboard/static/icon.svg", "<svg", "<!-- another one --><svg")
     project.commit()

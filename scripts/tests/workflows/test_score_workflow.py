@@ -20,6 +20,7 @@ PUBLIC = {
     "leaderboard": "skipped",
     "publish": "skipped",
 }
+PUBLISHED = {"leaderboard": "success", "publish": "success"}
 PRIVATE = {**PUBLIC, "fetch": "success", "test": "success", "score": "skipped", "score-private": "success"}
 KEY = x25519.Identity.generate()
 OPTED_IN = {
@@ -48,15 +49,9 @@ def planned(run):
     return {(pair.model, pair.benchmark) for pair in run.plan.pairs}
 
 
-def push_change(project):
-    before = project.commit("before")
-    project.edit(f"{LIBRARY}/models/network/model.py", "depth = 1", "depth = 2")
-    return before, project.commit("after")
-
-
-def test_push_scores_what_it_can_change(project, github):
-    run = github.push(*push_change(project))
-    assert run.results == PUBLIC, run.story
+def test_push_scores_what_it_can_change(first_push):
+    run = first_push[-1]
+    assert run.results == {**PUBLIC, **PUBLISHED}, run.story
     assert planned(run) == {("network", "Experiment"), ("network", "Unrelated")}
     assert records(run).keys() == planned(run)
     assert records(run)["network", "Unrelated"]["score"] == 0.5
@@ -107,7 +102,7 @@ def test_push_with_private_data(project, github, tmp_path):
 
 
 def test_only_pairs_on_private_data_are_scored_where_the_credentials_are(project, github):
-    run = github.push(*push_change(project), **OPTED_IN)
+    run = github.push(*project.commit_change(), **OPTED_IN)
     assert run.results == {**PRIVATE, "score": "success"}, run.story
     assert records(run).keys() == {("network", "Experiment"), ("network", "Unrelated")}
     assert {record["status"] for record in records(run).values()} == {"scored"}
@@ -132,16 +127,15 @@ def test_first_push_of_a_branch(project, github):
 
 
 def test_forced_push(project, github):
-    _, lost = push_change(project)
+    _, lost = project.commit_change()
     subprocess.run(["git", "-C", project.path, "reset", "-q", "--hard", "HEAD~2"], check=True)
     run = github.push(lost, project.commit("rewritten"), forced=True)
     assert run.results == PUBLIC, run.story
     assert planned(run) == ALL_PAIRS
 
 
-def test_second_run_scores_only_what_is_missing(project, github):
-    before, after = push_change(project)
-    github.push(before, after)
+def test_second_run_scores_only_what_is_missing(scored):
+    github, before, after = scored
     again = github.push(before, after)
     assert planned(again) == set(), again.story
     assert again.results == {**PUBLIC, "score": "skipped", "collect": "skipped"}
@@ -151,28 +145,24 @@ def test_second_run_scores_only_what_is_missing(project, github):
 
 
 SHOWN = {"LEADERBOARD": "true"}
-PUBLISHED = {"leaderboard": "success", "publish": "success"}
 
 
-def test_leaderboard_is_published_where_the_repository_wants_it(project, github):
-    before, after = push_change(project)
-    run = github.push(before, after, variables=SHOWN)
-    assert run.results == {**PUBLIC, **PUBLISHED}, run.story
+def test_leaderboard_is_published_where_the_repository_wants_it(first_push, scored):
+    run, (github, *commits) = first_push[-1], scored
     assert {path.stem for path in run.pages.glob("models/*.html")} == {"network", "pixels"}
     assert {path.stem for path in run.pages.glob("benchmarks/*.html")} >= {"Experiment", "Unrelated"}
-    again = github.push(before, after, variables=SHOWN)  # nothing is left to score
+    again = github.push(*commits, variables=SHOWN)  # nothing is left to score
     assert again.results == {**PUBLIC, **PUBLISHED, "score": "skipped", "collect": "skipped"}, again.story
     boards = [(each.pages / "data/board.js").read_bytes() for each in (run, again)]
     assert boards[0] == boards[1]
 
 
-def test_run_that_ends_late_publishes_what_is_newest(project, github):
-    before, after = push_change(project)
-    github.push(before, after)
-    project.plugin(
+def test_run_that_ends_late_publishes_what_is_newest(scored):
+    github, before, after = scored
+    github.project.plugin(
         "models/later", 'from brainscore_vision import model_registry\n\nmodel_registry["later"] = lambda: 1\n'
     )
-    github.publish(heads__main=project.commit("later"))
+    github.publish(heads__main=github.project.commit("later"))
     late = github.run("score", "push", {"before": before, "after": after}, after, variables=SHOWN)
     assert late.results == {**PUBLIC, **PUBLISHED, "score": "skipped", "collect": "skipped"}, late.story
     assert (late.pages / "models/later.html").is_file()
@@ -184,16 +174,15 @@ def test_nothing_is_published_before_there_is_a_record(project, github):
     assert run.results == {**PUBLIC, "score": "skipped", "collect": "skipped"}, run.story
 
 
-def test_leaderboard_that_lost_a_score_is_not_published(project, github):
-    before, after = push_change(project)
-    first = github.push(before, after)
-    branch = project.path.parent / "scores"
-    subprocess.run(["git", "clone", "-q", "-b", "scores", str(first.origin), str(branch)], check=True)
+def test_leaderboard_that_lost_a_score_is_not_published(scored, tmp_path):
+    github, _, after = scored
+    branch = tmp_path / "scores"
+    subprocess.run(["git", "clone", "-q", "-b", "scores", str(github.origin), str(branch)], check=True)
     (branch / "records/Unrelated/network.json").unlink()
     who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     for command in ((*who, "commit", "-qam", "remove one"), ("push", "-q")):
         subprocess.run(["git", "-C", str(branch), *command], check=True)
-    sha = project.commit("something else")
+    sha = github.project.commit("something else")
     run = github.push(after, sha, variables=SHOWN)
     assert run.results == {**PUBLIC, "score": "skipped", "collect": "skipped", "leaderboard": "failure"}, run.story
     assert "the score of network on Unrelated" in run.log("leaderboard")
