@@ -3,14 +3,12 @@ import sys
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
     package_stimulus_set_locally,
 )
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.data_helpers import Bucket
 from brainscore_vision.registries import data_registry, stimulus_set_registry
@@ -21,14 +19,12 @@ IDS = ["a", "b", "c"]
 
 
 @pytest.fixture
-def packages(tmp_path, monkeypatch):
+def packages(tmp_path, monkeypatch, write_stimuli):
     """Return the entries of packaged stimuli and responses; packaging puts the files where fetching would."""
     monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "brainio"))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
-    stimuli = StimulusSet({"stimulus_id": IDS, "colour": ["red", "green", "blue"]})
-    stimuli.stimulus_paths = {name: tmp_path / f"{name}.png" for name in IDS}
-    for number, path in enumerate(stimuli.stimulus_paths.values()):
-        Image.new("RGB", (4, 4), (number, 0, 0)).save(path)
+    pictures = {name: np.full((4, 4, 3), number) for number, name in enumerate(IDS)}
+    stimuli = write_stimuli(pictures, colour=["red", "green", "blue"])
     responses = assembly_of(np.arange(6.0).reshape(3, 2), stimulus_id=IDS)
     packed = package_stimulus_set_locally(stimuli, "Made2026.shown", downloads_path=tmp_path)
     measured = package_data_assembly_locally(responses, "lab.Made2026", "Made2026.shown", downloads_path=tmp_path)

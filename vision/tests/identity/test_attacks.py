@@ -6,6 +6,7 @@ Every attack leaves the name of the model, of its layers and of the files as the
 import functools
 import os
 import sys
+from collections import OrderedDict
 from textwrap import dedent
 
 import numpy as np
@@ -75,27 +76,20 @@ def test_without_an_attack_the_cache_serves(stimuli):
     assert len(stored_entries()) == 1
 
 
-@pytest.mark.parametrize("how", ["in place", "data", "numpy", "replaced", "buffer", "view"])
+WEIGHTS = {
+    "in place": lambda net: net.layer.weight[0, 0].add_(1),
+    "data": lambda net: net.layer.weight.data[0, 0].add_(1),  # no change to PyTorch's own counter of versions
+    "numpy": lambda net: np.put(net.layer.weight.detach().numpy(), 0, 9.0),
+    "replaced": lambda net: setattr(net.layer, "weight", nn.Parameter(net.layer.weight + 1)),
+    "buffer": lambda net: net.norm.running_mean.add_(1),
+    "view": lambda net: net.layer.weight.view(-1)[5].add_(1),
+}
+
+
+@pytest.mark.parametrize("how", WEIGHTS)
 def test_weights_changed_in_any_way(stimuli, how):
     net = Net()
-
-    def attack():
-        weight = net.layer.weight
-        with torch.no_grad():
-            if how == "in place":
-                weight[0, 0] += 1
-            elif how == "data":  # does not count as a change for PyTorch's own counter of versions
-                weight.data[0, 0] += 1
-            elif how == "numpy":
-                weight.detach().numpy()[0, 0] += 1
-            elif how == "replaced":
-                net.layer.weight = nn.Parameter(weight + 1)
-            elif how == "buffer":
-                net.norm.running_mean += 1
-            else:
-                weight.view(-1)[5] += 1
-
-    check(net, stimuli, attack)
+    check(net, stimuli, torch.no_grad()(lambda: WEIGHTS[how](net)))
 
 
 def test_hooks_on_the_module(stimuli):
@@ -128,51 +122,29 @@ def doubled(self, x):
 @pytest.mark.parametrize("where", ["instance", "class", "class of PyTorch", "function of PyTorch", "helper"])
 def test_code_replaced_while_the_process_runs(stimuli, monkeypatch, where):
     net = Net()
-    forward = Net.forward
-    linear = functional.linear
-
-    def attack():
-        if where == "instance":
-            net.layer.forward = lambda x: doubled(net.layer, x)
-        elif where == "class":
-            monkeypatch.setattr(Net, "forward", lambda self, x: forward(self, x) + 1)
-        elif where == "class of PyTorch":
-            monkeypatch.setattr(nn.Linear, "forward", doubled)
-        elif where == "function of PyTorch":
-            monkeypatch.setattr(functional, "linear", lambda *args: linear(*args) + 1)
-        else:
-            monkeypatch.setitem(globals(), "rescale", lambda x: x * 3)
-
+    forward, linear = Net.forward, functional.linear
+    attacks = {
+        "instance": lambda: setattr(net.layer, "forward", lambda x: doubled(net.layer, x)),
+        "class": lambda: monkeypatch.setattr(Net, "forward", lambda self, x: forward(self, x) + 1),
+        "class of PyTorch": lambda: monkeypatch.setattr(nn.Linear, "forward", doubled),
+        "function of PyTorch": lambda: monkeypatch.setattr(functional, "linear", lambda *args: linear(*args) + 1),
+        "helper": lambda: monkeypatch.setitem(globals(), "rescale", lambda x: x * 3),
+    }
     # The hook of the wrapper on the whole module is not there: its forward is seen through the last layer.
-    check(Wrapped(net), stimuli, attack, layer="net")
-
-
-class Wrapped(nn.Module):
-    def __init__(self, net):
-        super().__init__()
-        self.net = net
-
-    def forward(self, x):
-        return self.net(x)
+    check(nn.Sequential(OrderedDict(net=net)), stimuli, attacks[where], layer="net")
 
 
 @pytest.mark.parametrize("what", ["attribute", "class", "class dict", "tensor", "table"])
 def test_values_that_code_finds_in_any_place(stimuli, monkeypatch, what):
     net = Net()
-
-    def attack():
-        if what == "attribute":
-            net.gain = 2.0
-        elif what == "class":
-            monkeypatch.setattr(Net, "bias", 1.0)
-        elif what == "class dict":
-            monkeypatch.setitem(Net.options, "shift", 1.0)
-        elif what == "tensor":
-            monkeypatch.setitem(globals(), "SCALE", torch.tensor(2.0))
-        else:
-            monkeypatch.setitem(TABLE, "gain", [2.0])
-
-    check(Wrapped(net), stimuli, attack, layer="net")
+    attacks = {
+        "attribute": lambda: setattr(net, "gain", 2.0),
+        "class": lambda: monkeypatch.setattr(Net, "bias", 1.0),
+        "class dict": lambda: monkeypatch.setitem(Net.options, "shift", 1.0),
+        "tensor": lambda: monkeypatch.setitem(globals(), "SCALE", torch.tensor(2.0)),
+        "table": lambda: monkeypatch.setitem(TABLE, "gain", [2.0]),
+    }
+    check(nn.Sequential(OrderedDict(net=net)), stimuli, attacks[what], layer="net")
 
 
 class Stubborn(nn.BatchNorm1d):

@@ -65,23 +65,12 @@ JSON = net("return x * json.load(open(os.path.join(os.path.dirname(__file__), 'g
 DEEP_JSON = net("return x * json.loads((Path(__file__).parent / 'tables' / 'gain.json').read_text())")
 MANY_FILES = net("return x * json.loads(Path(__file__).with_name('gain' + str(0) + '.json').read_text())")
 
+TWICE, THRICE = ({"b.py": f"def apply(x):\n    return x * {gain}\n"} for gain in (2, 3))
 SOURCES = {
     "a constant two modules away": (CONSTANT, {"b.py": "GAIN = 2.0\n"}, {"b.py": "GAIN = 3.0\n"}),
-    "a function two modules away": (
-        FUNCTION,
-        {"b.py": "def apply(x):\n    return x * 2\n"},
-        {"b.py": "def apply(x):\n    return x * 3\n"},
-    ),
-    "a function that is imported when it is called": (
-        LAZY,
-        {"b.py": "def apply(x):\n    return x * 2\n"},
-        {"b.py": "def apply(x):\n    return x * 3\n"},
-    ),
-    "a function of a module that is named by a text": (
-        TEXT,
-        {"b.py": "def apply(x):\n    return x * 2\n"},
-        {"b.py": "def apply(x):\n    return x * 3\n"},
-    ),
+    "a function two modules away": (FUNCTION, TWICE, THRICE),
+    "a function that is imported when it is called": (LAZY, TWICE, THRICE),
+    "a function of a module that is named by a text": (TEXT, TWICE, THRICE),
     "a decorator two modules away": (
         {**VIA_A, "a.py": "from own_package.b import more\n\n\n@more\ndef scale(x):\n    return x\n"},
         {"b.py": "import functools\n\n\ndef more(f):\n    return functools.wraps(f)(lambda x: f(x) * 2)\n"},
@@ -159,18 +148,14 @@ def check(package, mutate, *, restart, cached=True):
     np.testing.assert_array_equal(package.values(), truth)
 
 
-@pytest.mark.parametrize("what", SOURCES)
-def test_files_of_the_package_from_process_to_process(package, what):
-    files, old, new = SOURCES[what]
-    package.write({**files, **old})
-    check(package, lambda: package.write(new), restart=True, cached="computed" not in what)
+ANEW = [(what, False) for what in SOURCES if "JSON" in what]  # read in one process, too
 
 
-@pytest.mark.parametrize("what", [what for what in SOURCES if "JSON" in what])
-def test_files_that_are_read_anew_in_a_process(package, what):
+@pytest.mark.parametrize(("what", "restart"), [*((what, True) for what in SOURCES), *ANEW])
+def test_files_of_the_package(package, what, restart):
     files, old, new = SOURCES[what]
     package.write({**files, **old})
-    check(package, lambda: package.write(new), restart=False, cached="computed" not in what)
+    check(package, lambda: package.write(new), restart=restart, cached="computed" not in what)
 
 
 @pytest.mark.parametrize("kind", B)

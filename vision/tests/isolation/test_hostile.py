@@ -5,11 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from brainscore_core.errors import CandidateDiedError, CandidateError, CandidateTimeoutError, InvalidAnswerError
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.isolation.starting import started
 
 pytestmark = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
@@ -26,18 +24,11 @@ def hostile(tree, surroundings, tmp_path_factory):
 
 
 @pytest.fixture
-def stimuli(tmp_path):
-    """Return three pictures."""
-    names = ["a", "b", "c"]
-    stimuli = StimulusSet({"stimulus_id": names, "object_name": ["dog", "cat", "dog"]})
-    stimuli.identifier = "Three"
-    stimuli.stimulus_paths = {}
-    for number, name in enumerate(names):
-        path = tmp_path / "pictures" / f"{name}.png"
-        path.parent.mkdir(exist_ok=True)
-        Image.new("RGB", (8, 8 + number)).save(path)
-        stimuli.stimulus_paths[name] = path
-    return stimuli
+def stimuli(tmp_path, write_stimuli):
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    pictures = {name: np.zeros((8 + number, 8, 3)) for number, name in enumerate("abc")}
+    return write_stimuli(pictures, "Three", folder, object_name=["dog", "cat", "dog"])
 
 
 def _attack(model, stimuli, attack):

@@ -18,7 +18,6 @@ from brainscore_core import errors
 from brainscore_core.benchmarks import score_benchmark
 from brainscore_core.scoring.isolation.wire import Connection, Message
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
@@ -57,26 +56,19 @@ def _same(here, there):
 
 
 @pytest.fixture
-def stimuli(tmp_path):
+def stimuli(write_stimuli):
     """Return six pictures in a set with columns of all types, of which a part was left out."""
-    names = [f"s.{number}" for number in range(7)]
-    table = StimulusSet(
-        {
-            "stimulus_id": names,
-            "image_label": ["dog", "cat", "dog", "cat", "dog", "cat", "cat"],
-            "degrees": [8.0] * 7,
-            "number": range(7),
-            "is_face": [True, False] * 3 + [True],
-            "missing": ["x", None, "y", "z", "x", "y", "x"],
-            "mixed": np.array([1, "x", None, 2.5, "y", 3, 4], dtype=object),
-        }
-    )
-    table.identifier = "Pictures"
     noise = np.random.default_rng(0)
-    table.stimulus_paths = {}
-    for name in names:
-        table.stimulus_paths[name] = tmp_path / f"{name}.png"
-        Image.fromarray(noise.integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(table.stimulus_paths[name])
+    table = write_stimuli(
+        {f"s.{number}": noise.integers(0, 256, (64, 64, 3)) for number in range(7)},
+        "Pictures",
+        image_label=["dog", "cat", "dog", "cat", "dog", "cat", "cat"],
+        degrees=[8.0] * 7,
+        number=range(7),
+        is_face=[True, False] * 3 + [True],
+        missing=["x", None, "y", "z", "x", "y", "x"],
+        mixed=np.array([1, "x", None, 2.5, "y", 3, 4], dtype=object),
+    )
     return table[table["number"] != 3]
 
 

@@ -566,34 +566,26 @@ def test_constant_or_empty_neuroid_is_named(identifier, value):
 # -- whatever they are given -------------------------------------------------------------------------------------------
 
 
-def constant_column(tables, _rng):
-    tables[-1]["values"][:, -1] = 1.0
+HARM = [None, "a constant column", "no measurement", "one answer", "equal columns", "large numbers", "rare labels"]
 
 
-def constant_measurement(tables, _rng):
-    tables[-1]["values"][...] = 0.0
-
-
-def constant_model(tables, _rng):
-    tables[0]["values"][...] = 2.0
-
-
-def equal_columns(tables, _rng):
-    tables[0]["values"][...] = tables[0]["values"][:, :1]
-
-
-def large_numbers(tables, _rng):
-    tables[0]["values"] = tables[0]["values"] * 1e9
-    tables[-1]["values"] = tables[-1]["values"] * 1e-9
-
-
-def rare_labels(tables, rng):
-    for table in tables:
-        dim, names = table["coords"]["object_name"]
-        table["coords"]["object_name"] = (dim, np.where(rng.random(len(names)) < 0.3, "rare", names))
-
-
-HARM = [None, constant_column, constant_measurement, constant_model, equal_columns, large_numbers, rare_labels]
+def harm(kind, tables, rng):
+    model, measurement = tables[0]["values"], tables[-1]["values"]
+    match kind:
+        case "a constant column":
+            measurement[:, -1] = 1.0
+        case "no measurement":
+            measurement[...] = 0.0
+        case "one answer":
+            model[...] = 2.0
+        case "equal columns":
+            model[...] = model[:, :1]
+        case "large numbers":
+            tables[0]["values"], tables[-1]["values"] = model * 1e9, measurement * 1e-9
+        case "rare labels":
+            for table in tables:
+                dim, names = table["coords"]["object_name"]
+                table["coords"]["object_name"] = (dim, np.where(rng.random(len(names)) < 0.3, "rare", names))
 
 
 def explains(error):
@@ -623,11 +615,10 @@ def test_any_shape_gives_a_score_or_an_explanation(identifier, data):
     kind = kind_of(identifier)[0]
     maker, parameters, drawn = KIND[kind]
     changes = data.draw(st.fixed_dictionaries(drawn), label="sizes")
-    harm = data.draw(st.sampled_from(HARM if kind in RESPONSES else [None]), label="harm")
+    harmed = data.draw(st.sampled_from(HARM if kind in RESPONSES else [None]), label="harm")
     rng = np.random.default_rng(data.draw(st.integers(0, 3), label="seed"))
     tables = maker({**parameters, **changes}, rng)
-    if harm is not None:
-        harm(tables, rng)
+    harm(harmed, tables, rng)
     metric = make(identifier)
     try:
         with np.errstate(all="ignore"):

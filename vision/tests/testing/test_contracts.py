@@ -41,10 +41,12 @@ def outcomes_of(tmp_path):
     return run
 
 
-def the_one_that_fails(outcomes):
-    """Return test and message of the only one that did not pass."""
-    ((name, message),) = ((name, said) for name, said in outcomes.items() if said != "passed")
-    return name, message
+def assert_fails(outcomes, test, *messages):
+    """Compare the only test that did not pass, and what it says."""
+    ((name, said),) = ((name, said) for name, said in outcomes.items() if said != "passed")
+    assert name == test
+    for message in messages:
+        assert message in said
 
 
 def test_every_kind_has_its_contract_with_the_name_that_messages_use():
@@ -113,9 +115,7 @@ class OneLayer(Model):
     ],
 )
 def test_a_model_that_breaks_a_promise(outcomes_of, model, test, message):
-    name, said = the_one_that_fails(outcomes_of(testing.ModelContract, model))
-    assert name == test
-    assert message in said
+    assert_fails(outcomes_of(testing.ModelContract, model), test, message)
 
 
 def test_layers_are_asked_for_one_by_one_where_that_is_possible(outcomes_of):
@@ -220,18 +220,15 @@ def test_a_benchmark_may_say_why_a_model_has_no_score(outcomes_of):
     ],
 )
 def test_a_benchmark_that_breaks_a_promise(outcomes_of, arguments, test, message):
-    name, said = the_one_that_fails(outcomes_of(testing.BenchmarkContract, lambda: Experiment(**arguments)))
-    assert name == test
-    assert message in said
+    assert_fails(outcomes_of(testing.BenchmarkContract, lambda: Experiment(**arguments)), test, message)
 
 
 def test_a_ceiling_above_one_is_told(outcomes_of):
     with pytest.raises(CeilingError, match=r"is 1\.2; expected at most 1"):
         outcomes_of(testing.BenchmarkContract, lambda: Experiment(ceiling=1.2))
     itself = type("Itself", (Experiment,), {"ceiling": 1.2})  # not through its base
-    name, said = the_one_that_fails(outcomes_of(testing.BenchmarkContract, itself))
-    assert name == "test_ceiling"
-    assert "expected one number above 0 and at most 1" in said
+    outcomes = outcomes_of(testing.BenchmarkContract, itself)
+    assert_fails(outcomes, "test_ceiling", "expected one number above 0 and at most 1")
 
 
 def test_private_measurements_skip_what_needs_them(outcomes_of):
@@ -283,9 +280,8 @@ class StoredOrder(Experiment):
 
 def test_a_benchmark_that_shows_its_stimuli_in_stored_order_is_found_without_a_line_of_its_own(outcomes_of, tmp_path):
     stimuli = draw_stimuli("x", 40, columns={"truth": ["cat"] * 20 + ["dog"] * 20}, size_px=4, folder=tmp_path / "x")
-    name, said = the_one_that_fails(outcomes_of(testing.BenchmarkContract, lambda: StoredOrder(stimuli)))
-    assert name == "test_who_never_looks_is_at_chance"
-    assert "answer by: position in blocks (1.00)" in said
+    outcomes = outcomes_of(testing.BenchmarkContract, lambda: StoredOrder(stimuli))
+    assert_fails(outcomes, "test_who_never_looks_is_at_chance", "answer by: position in blocks (1.00)")
     drawn = stimuli.iloc[np.random.default_rng(0).permutation(40)].reset_index(drop=True)
     assert set(outcomes_of(testing.BenchmarkContract, lambda: StoredOrder(drawn)).values()) == {"passed"}
 
@@ -368,9 +364,8 @@ def test_good_data_pass(outcomes_of, tmp_path):
 
 
 def test_another_identifier(outcomes_of, tmp_path):
-    name, said = the_one_that_fails(outcomes_of(testing.StimulusSetContract, lambda: stimuli(tmp_path / "s", "y")))
-    assert name == "test_identifier_is_the_key"
-    assert "calls itself 'y'" in said
+    outcomes = outcomes_of(testing.StimulusSetContract, lambda: stimuli(tmp_path / "s", "y"))
+    assert_fails(outcomes, "test_identifier_is_the_key", "calls itself 'y'")
 
 
 def test_missing_files_and_double_stimuli(outcomes_of, tmp_path):
@@ -379,16 +374,13 @@ def test_missing_files_and_double_stimuli(outcomes_of, tmp_path):
         made["stimulus_id"] = ["a", "a", "b", "c"]
         return made
 
-    name, said = the_one_that_fails(outcomes_of(testing.StimulusSetContract, twice))
-    assert name == "test_validates"
-    assert "breaks the data standard" in said
-    assert "nox -s validate -- Contract2026-x" in said
+    messages = "breaks the data standard", "nox -s validate -- Contract2026-x"
+    assert_fails(outcomes_of(testing.StimulusSetContract, twice), "test_validates", *messages)
 
 
 def test_stimuli_that_are_not_in_the_set(outcomes_of, tmp_path):
-    name, said = the_one_that_fails(outcomes_of(testing.DataContract, lambda: recordings(tmp_path / "s", n=5)))
-    assert name == "test_stimuli_align"
-    assert "stimulus_004" in said
+    outcomes = outcomes_of(testing.DataContract, lambda: recordings(tmp_path / "s", n=5))
+    assert_fails(outcomes, "test_stimuli_align", "stimulus_004")
 
 
 def test_missing_values_unless_they_are_expected(outcomes_of, tmp_path):
@@ -397,8 +389,7 @@ def test_missing_values_unless_they_are_expected(outcomes_of, tmp_path):
         made.values[0, 0, 0] = np.nan
         return made
 
-    name, _ = the_one_that_fails(outcomes_of(testing.DataContract, with_nan))
-    assert name == "test_validates"
+    assert_fails(outcomes_of(testing.DataContract, with_nan), "test_validates")
     assert set(outcomes_of(testing.DataContract, with_nan, nans_expected=True).values()) == {"passed"}
 
 

@@ -1,6 +1,7 @@
 import os
 import shutil
 from collections import OrderedDict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -283,26 +284,21 @@ def test_the_name_of_model_stimuli_and_files_does_not_matter(model, stimuli, tmp
 
 @pytest.mark.parametrize("change", ["weight", "preprocessing", "arguments", "stimulus", "batch_size", "order", "layer"])
 def test_whatever_changes_the_result_misses_the_cache(stimuli, change):
-    from functools import partial
-
     model = Model()
     cached(model)(stimuli, layers=["double"])
     before = len(entries())
-    helper, layers = cached(model), ["double"]
+    options = {
+        "preprocessing": {"preprocessing": first_pixel},
+        "arguments": {"preprocessing": partial(brightness)},
+        "batch_size": {"batch_size": 3},
+    }
+    helper, layers = cached(model, **options.get(change, {})), ["both" if change == "layer" else "double"]
     if change == "weight":
         model.weight = 3.0
-    elif change == "preprocessing":
-        helper = cached(model, first_pixel)
-    elif change == "arguments":
-        helper = cached(model, partial(brightness))
     elif change == "stimulus":
         Image.fromarray(np.full((4, 4, 3), 99, dtype=np.uint8)).save(stimuli.get_stimulus("s2"))
-    elif change == "batch_size":
-        helper = cached(model, batch_size=3)
     elif change == "order":
         stimuli = stimuli[::-1]
-    else:
-        layers = ["both"]
     activations = helper(stimuli, layers=layers)
     with without_cache():
         truth = helper(stimuli, layers=layers)

@@ -73,6 +73,14 @@ def test_activations_are_those_computed_by_hand(stimuli):
     assert result["neuroid_id"].values[-1] == "tiny.fc.2"
 
 
+def network(forward, **parts):
+    """Make a module of these parts; its forward pass is a function of itself and its input."""
+    made = type("Network", (nn.Module,), {"forward": forward})()
+    for name, part in parts.items():
+        made.add_module(name, part)
+    return made
+
+
 class Fails(Tiny):
     """Raise in the middle of the forward pass, after drawing random numbers."""
 
@@ -180,39 +188,15 @@ class TestWhatIsRecorded:
         assert (recorded["0"].max(), recorded["1"].max()) == (-1, 0)
 
     def test_the_last_run_of_a_layer_that_runs_twice(self):
-        class Twice(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.relu = nn.ReLU(inplace=True)
-
-            def forward(self, x):
-                return self.relu(-self.relu(x))
-
-        recorded = pytorch.PytorchWrapper(Twice(), PREPROCESSING).get_activations(np.full((1, 3, 2, 2), -1.0), ["relu"])
+        twice = network(lambda self, x: self.relu(-self.relu(x)), relu=nn.ReLU(inplace=True))
+        recorded = pytorch.PytorchWrapper(twice, PREPROCESSING).get_activations(np.full((1, 3, 2, 2), -1.0), ["relu"])
         assert np.abs(recorded["relu"]).max() == 0
 
 
-class Parts(nn.Module):
-    """Return whatever it was made with, of tensors of one, two and three entries."""
-
-    def __init__(self, make):
-        super().__init__()
-        self.inner = nn.Identity()
-        self.many = _Makes(make)
-
-    def forward(self, x):
-        self.many(self.inner(x))
-        return x
-
-
-class _Makes(nn.Module):
-    def __init__(self, make):
-        super().__init__()
-        self.make = make
-
-    def forward(self, x):
-        flat = x.flatten(1)
-        return self.make(flat[:, :1], flat[:, :2], flat[:, :3])
+def with_parts(make):
+    """Make a network with a layer `many` that gives whatever is made of tensors of one, two and three entries."""
+    many = network(lambda self, x: make(*(x.flatten(1)[:, :n] for n in (1, 2, 3))))
+    return network(lambda self, x: (self.many(self.inner(x)), x)[1], inner=nn.Identity(), many=many)
 
 
 Pair = namedtuple("Pair", "output attention")
@@ -246,15 +230,17 @@ class TestParts:
         ],
     )
     def test_the_first_or_the_one_in_brackets(self, make, layer, size):
-        recorded = pytorch.PytorchWrapper(Parts(make), PREPROCESSING).get_activations(np.ones((2, 3, 2, 2)), [layer])
+        recorded = pytorch.PytorchWrapper(with_parts(make), PREPROCESSING).get_activations(
+            np.ones((2, 3, 2, 2)), [layer]
+        )
         assert recorded[layer].shape == ((2,) if size is None else (2, size))
 
     def test_several_parts_of_one_layer(self, stimuli):
-        wrapper = pytorch.PytorchWrapper(Parts(lambda a, b, c: (a, b)), PREPROCESSING)
+        wrapper = pytorch.PytorchWrapper(with_parts(lambda a, b, c: (a, b)), PREPROCESSING)
         assert wrapper(stimuli, layers=["many[0]", "many[1]", "inner"]).shape == (2, 1 + 2 + 12)
 
     def test_a_missing_part_is_named_beside_those_that_there_are(self):
-        wrapper = pytorch.PytorchWrapper(Parts(lambda a, b, c: {"x": a, "y": (b, c)}), PREPROCESSING)
+        wrapper = pytorch.PytorchWrapper(with_parts(lambda a, b, c: {"x": a, "y": (b, c)}), PREPROCESSING)
         with pytest.raises(LayerNotFoundError, match=r"'many\[z\]'.*\[x\] \(2, 1\), \[y\]\[0\] \(2, 2\)"):
             wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many[z]"])
         with pytest.raises(LayerNotFoundError, match=r"no part 'inner\[0\]'.*the whole"):
@@ -263,7 +249,7 @@ class TestParts:
             wrapper.get_activations(np.ones((2, 3, 2, 2)), ["mayn[1]"])
 
     def test_other_tensors_are_mentioned_once(self, caplog):
-        wrapper = pytorch.PytorchWrapper(Parts(lambda a, b, c: (a, b)), PREPROCESSING)
+        wrapper = pytorch.PytorchWrapper(with_parts(lambda a, b, c: (a, b)), PREPROCESSING)
         with caplog.at_level("INFO"):
             for _ in range(2):
                 wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many"])
@@ -272,7 +258,7 @@ class TestParts:
         ]
 
     def test_no_tensor_at_all(self):
-        wrapper = pytorch.PytorchWrapper(Parts(lambda a, b, c: "nothing"), PREPROCESSING, identifier="r")
+        wrapper = pytorch.PytorchWrapper(with_parts(lambda a, b, c: "nothing"), PREPROCESSING, identifier="r")
         with pytest.raises(TypeError, match=r"'many' of model 'r' returns a str.*_tensor_to_numpy"):
             wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many"])
 
@@ -403,20 +389,15 @@ def test_channels_are_last_in_memory_unless_the_network_needs_them_first(flatten
     """Convolutions are faster so; `view` refuses it."""
     orders = []
 
-    class Network(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv = nn.Conv2d(3, 4, 3)
+    def forward(self, x):
+        orders.append(x.is_contiguous(memory_format=torch.channels_last))
+        return getattr(self.conv(x), flatten)(len(x), -1)
 
-        def forward(self, x):
-            orders.append(x.is_contiguous(memory_format=torch.channels_last))
-            return getattr(self.conv(x), flatten)(len(x), -1)
-
-    network, batch = Network(), torch.rand(2, 3, 6, 6)
-    wrapper = pytorch.PytorchWrapper(network, None)
+    model, batch = network(forward, conv=nn.Conv2d(3, 4, 3)), torch.rand(2, 3, 6, 6)
+    wrapper = pytorch.PytorchWrapper(model, None)
     for _ in range(2):
         recorded = wrapper.get_activations(batch, ["conv"])["conv"]
-        np.testing.assert_allclose(recorded, network.conv(batch).detach(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(recorded, model.conv(batch).detach(), rtol=1e-5, atol=1e-6)
     assert orders == ([True, False, False] if flatten == "view" else [True, True])
 
 
@@ -476,15 +457,8 @@ class TestOverrides:
             def _tensor_to_numpy(output):
                 return output[0].numpy() if isinstance(output, tuple) else output.numpy() * 0
 
-        class Tuples(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.rnn = nn.RNN(4, 2, batch_first=True)
-
-            def forward(self, x):
-                return self.rnn(x.flatten(2))[0]
-
-        wrapper = Last(identifier="r", model=Tuples(), preprocessing=PREPROCESSING)
+        tuples = network(lambda self, x: self.rnn(x.flatten(2))[0], rnn=nn.RNN(4, 2, batch_first=True))
+        wrapper = Last(identifier="r", model=tuples, preprocessing=PREPROCESSING)
         assert wrapper(stimuli, layers=["rnn"]).shape == (2, 6)
 
     def test_register_hook_and_get_layer_with_time_steps(self, stimuli):
@@ -508,17 +482,10 @@ class TestOverrides:
                 self._handles[name] = layer.register_forward_hook(keep)
                 return self._handles[name]
 
-        class Twice(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.twofold = nn.Linear(4, 4, bias=False)
-                with torch.no_grad():
-                    self.twofold.weight.copy_(2 * torch.eye(4))
-
-            def forward(self, x):
-                return self.twofold(self.twofold(x.flatten(2)))
-
-        wrapper = Steps(identifier="steps", model=Twice(), preprocessing=PREPROCESSING)
+        twofold = nn.Linear(4, 4, bias=False)
+        twofold.weight.data = 2 * torch.eye(4)
+        twice = network(lambda self, x: self.twofold(self.twofold(x.flatten(2))), twofold=twofold)
+        wrapper = Steps(identifier="steps", model=twice, preprocessing=PREPROCESSING)
         result = wrapper(stimuli, layers=["twofold-t0", "twofold-t1"])
         np.testing.assert_allclose(
             result.sel(layer="twofold-t1").values, 2 * result.sel(layer="twofold-t0").values, atol=1e-6
