@@ -28,6 +28,7 @@ __all__ = [
     "make_spike_times_assembly",
     "make_stimulus_ids",
     "make_stimulus_set",
+    "trials_of",
 ]
 
 _OBJECTS = ("cat", "dog", "car", "boat")
@@ -164,6 +165,14 @@ def assembly_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coo
     }
     dims = ["presentation", "neuroid", "time_bin"][: array.ndim]
     return NeuroidAssembly(array, coords=_placed(entries), dims=dims)
+
+
+def trials_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coordinates hold anything
+    """Label single trials computed by a test, shape (n_repetitions, n_stimuli, n_neuroids), see `assembly_of`."""
+    array = np.asarray(values)
+    repetition, stimulus = np.indices(array.shape[:2]).reshape(2, -1)
+    ids = [f"s{number:02d}" for number in stimulus]
+    return assembly_of(array.reshape(len(ids), -1), **{"stimulus_id": ids, "repetition": repetition, **coords})
 
 
 def answers_of(values: npt.ArrayLike, **coords: Any) -> BehavioralAssembly:  # coordinates hold anything

@@ -1,4 +1,5 @@
 import itertools
+import json
 import os
 import shutil
 import sys
@@ -9,6 +10,8 @@ import pytest
 
 import brainscore_vision
 from brainscore_core.plugin_management.index import PluginRoot
+from brainscore_core.processes import run_bounded
+from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_vision.isolation import prepared
 from brainscore_vision.testing.never_looking import as_judged
 
@@ -44,6 +47,33 @@ def surroundings():
 def secret():
     """Return what stands in the environment of the judge in these surroundings."""
     return _SECRET
+
+
+@pytest.fixture
+def run_there(tree, surroundings, tmp_path):
+    """Return a function that runs a command in a process of its own in these surroundings."""
+
+    def run(*arguments, **variables):
+        with surroundings(tree, tmp_path / "home"):
+            command = [sys.executable, "-m", "brainscore_vision", *arguments]
+            return run_bounded(command, environment={**os.environ, **variables}, timeout_s=300)
+
+    return run
+
+
+@pytest.fixture
+def run_judge(run_there, tmp_path):
+    """Return a function that runs a judge, and returns its records and events."""
+
+    def run(model, benchmarks, *options, folder="records", **variables):
+        records, events = tmp_path / folder, tmp_path / f"{folder}.jsonl"
+        judge = ("judge", "--model", model, "--benchmark", *benchmarks, "--records", records, "--events", events)
+        ended = run_there(*judge, *options, **variables)
+        assert ended.status == 0, ended.output
+        found = [ScoreRecord.read(record_path(records, model, name)) for name in benchmarks]
+        return found, [json.loads(line) for line in events.read_text().splitlines()]
+
+    return run
 
 
 def _make_tree(folder):

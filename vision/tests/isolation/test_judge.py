@@ -1,36 +1,16 @@
-import json
-import os
-import sys
 import zipfile
 from contextlib import contextmanager
 
 import pytest
 
 from brainscore_core.errors import RequirementsError
-from brainscore_core.processes import run_bounded
-from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.record import record_path
 from brainscore_core.records.store import read_lock_of
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision.__main__ import main
 from brainscore_vision.isolation.judge import Candidates
 
 boxed = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
-
-
-@pytest.fixture
-def run_judge(tree, surroundings, tmp_path):
-    """Return a function that runs a judge in a process of its own, and returns its records and events."""
-
-    def run(model, benchmarks, *options):
-        with surroundings(tree, tmp_path / "home"):
-            command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", model, "--benchmark", *benchmarks]
-            command += ["--records", tmp_path / "records", "--events", tmp_path / "events.jsonl", *options]
-            ended = run_bounded(command, environment=dict(os.environ), timeout_s=300)
-        assert ended.status == 0, ended.output
-        records = [ScoreRecord.read(record_path(tmp_path / "records", model, name)) for name in benchmarks]
-        return records, [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-
-    return run
 
 
 @pytest.mark.slow
@@ -58,7 +38,7 @@ def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_
 @pytest.mark.slow
 @boxed
 def test_a_record_says_what_the_model_had_in_an_environment_of_its_own_and_is_reproduced(
-    run_judge, tree, surroundings, tmp_path, monkeypatch
+    run_judge, run_there, tree, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
     folder = tree / "models" / "hostile"
@@ -73,9 +53,7 @@ def test_a_record_says_what_the_model_had_in_an_environment_of_its_own_and_is_re
         (record,), _ = run_judge("hostile", ["attacked-honest"], "--isolation", "box")
         assert record.status == "scored", record.message
         path = record_path(tmp_path / "records", "hostile", "attacked-honest")
-        with surroundings(tree, tmp_path / "home"):
-            command = [sys.executable, "-m", "brainscore_vision", "reproduce", path]
-            again = run_bounded(command, environment=dict(os.environ), timeout_s=300)
+        again = run_there("reproduce", path)
     finally:
         wheel.unlink(missing_ok=True)
         (folder / "requirements.txt").unlink(missing_ok=True)
@@ -124,15 +102,13 @@ def test_a_model_that_is_nowhere_fails_with_its_name_on_every_benchmark(run_judg
 
 @pytest.mark.slow
 @boxed
-def test_a_model_is_prepared_once_for_each_revision(tree, surroundings, tmp_path):
+def test_a_model_is_prepared_once_for_each_revision(run_there, tmp_path):
     folder = tmp_path / "home" / "cache" / "candidates"
     made = []
-    with surroundings(tree, tmp_path / "home"):
-        for _ in range(2):
-            command = [sys.executable, "-m", "brainscore_vision", "prepare", "--model", "hostile"]
-            ended = run_bounded(command, environment={**os.environ, "BRAINSCORE_OFFLINE": "0"}, timeout_s=300)
-            assert ended.status == 0, ended.output
-            made.append({path: path.stat().st_mtime_ns for path in folder.iterdir() if path.suffix != ".lock"})
+    for _ in range(2):
+        ended = run_there("prepare", "--model", "hostile", BRAINSCORE_OFFLINE="0")
+        assert ended.status == 0, ended.output
+        made.append({path: path.stat().st_mtime_ns for path in folder.iterdir() if path.suffix != ".lock"})
     assert made[0] == made[1]
     assert sorted(path.suffix for path in made[0]) == ["", ".fetched"]
 

@@ -9,7 +9,6 @@ import pytest
 from PIL import Image
 
 from brainscore_core.errors import StateChangedError
-from brainscore_core.processes import run_bounded
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
@@ -18,6 +17,7 @@ from brainscore_vision.__main__ import main
 from brainscore_vision.isolation import kept as kept_answers
 from brainscore_vision.isolation.kept import KeptAnswers, answers_folder, remove_answers, stored_answers
 from brainscore_vision.isolation.prepared import Prepared
+from brainscore_vision.isolation.proxy import RemoteModel
 from brainscore_vision.isolation.starting import started
 from brainscore_vision.model_helpers.activations.cache import NotStoredError
 from brainscore_vision.model_interface import BrainModel
@@ -99,16 +99,9 @@ def recorded(remote, prepared, stimuli):
 
 
 @pytest.fixture
-def again(remote_without, prepared):
+def again(prepared, tmp_path):
     """Return a function that gives the model as it is known without any candidate."""
-    return lambda changed=None: remote_without(KeptAnswers(changed or prepared))
-
-
-@pytest.fixture
-def remote_without(tmp_path):
-    from brainscore_vision.isolation.proxy import RemoteModel
-
-    return lambda kept: RemoteModel(_refuse, tmp_path / "shown", kept=kept)
+    return lambda changed=None: RemoteModel(_refuse, tmp_path / "shown", kept=KeptAnswers(changed or prepared))
 
 
 def test_the_same_question_is_answered_as_before_without_a_candidate(recorded, again, stimuli):
@@ -405,19 +398,13 @@ def test_a_folder_that_cannot_be_written_costs_no_result(remote, prepared, stimu
 
 @pytest.mark.slow
 @boxed
-def test_answers_of_two_processes_of_a_model_without_seed_are_in_no_score_together(tree, surroundings, tmp_path):
+def test_answers_of_two_processes_of_a_model_without_seed_are_in_no_score_together(run_judge):
     """The second benchmark finds one of its two answers kept, and is scored with neither, but anew."""
 
     def judged(number, *benchmarks):
-        records = tmp_path / f"records{number}"
-        command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", "hostile", "--benchmark", *benchmarks]
-        command += ["--records", records, "--events", tmp_path / f"events{number}.jsonl", "--isolation", "box"]
-        with surroundings(tree, tmp_path / "home"):
-            ended = run_bounded(command, environment=dict(os.environ), timeout_s=300)
-        assert ended.status == 0, ended.output
-        found = [ScoreRecord.read(record_path(records, "hostile", each)) for each in benchmarks]
-        assert {record.status for record in found} == {"scored"}
-        return [record.score for record in found]
+        records, _ = run_judge("hostile", benchmarks, "--isolation", "box", folder=f"records{number}")
+        assert {record.status for record in records} == {"scored"}
+        return [record.score for record in records]
 
     (first,) = judged(1, "attacked-draws")
     both, again = judged(2, "attacked-both", "attacked-draws")
@@ -428,20 +415,10 @@ def test_answers_of_two_processes_of_a_model_without_seed_are_in_no_score_togeth
 
 @pytest.mark.slow
 @boxed
-def test_a_second_campaign_and_another_metric_need_no_candidate(tree, surroundings, tmp_path):
-    def run(*arguments, **variables):
-        with surroundings(tree, tmp_path / "home"):
-            command = [sys.executable, "-m", "brainscore_vision", *arguments]
-            return run_bounded(command, environment={**os.environ, **variables}, timeout_s=300)
-
+def test_a_second_campaign_and_another_metric_need_no_candidate(run_there, run_judge, tree, tmp_path):
     def judged(number, **variables):
-        records = tmp_path / f"records{number}"
-        ended = run(
-            "judge", "--model", "hostile", "--benchmark", "attacked-draws", "--isolation", "box",
-            "--records", records, "--events", tmp_path / f"events{number}.jsonl", **variables,
-        )  # fmt: skip
-        assert ended.status == 0, ended.output
-        record = json.loads(record_path(records, "hostile", "attacked-draws").read_text())
+        run_judge("hostile", ["attacked-draws"], "--isolation", "box", folder=f"records{number}", **variables)
+        record = json.loads(record_path(tmp_path / f"records{number}", "hostile", "attacked-draws").read_text())
         del record["made"]
         return record
 
@@ -451,14 +428,18 @@ def test_a_second_campaign_and_another_metric_need_no_candidate(tree, surroundin
     assert judged(3, RESULTCACHING_DISABLE="1")["score"] != first["score"]
 
     records = tmp_path / "records1"
-    ended = run("rescore", "--metric", "largest", "--records", records, PATH=str(tmp_path))  # where no box can be made
+    ended = run_there(
+        "rescore", "--metric", "largest", "--records", records, PATH=str(tmp_path)
+    )  # where no box can be made
     assert ended.status == 0, ended.output
     assert ScoreRecord.read(record_path(records, "hostile", "attacked-largest")).score > first["score"]
 
     more = tree / "models" / "hostile" / "revision.py"
     try:
         more.write_text("")
-        ended = run("rescore", "--benchmark", "attacked-largest", "--model", "hostile", "--records", tmp_path / "none")
+        ended = run_there(
+            "rescore", "--benchmark", "attacked-largest", "--model", "hostile", "--records", tmp_path / "none"
+        )
     finally:
         more.unlink()
     assert ended.status == 1

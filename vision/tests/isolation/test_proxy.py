@@ -251,6 +251,10 @@ def _answer(values, ids, **coords):
 _IDS = ["s.0", "s.1", "s.2", "s.4", "s.5", "s.6"]
 
 
+def _wrong(**parts):
+    return {**_answer(np.zeros((6, 2)), _IDS), **parts}
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -261,32 +265,14 @@ _IDS = ["s.0", "s.1", "s.2", "s.4", "s.5", "s.6"]
         (_answer(np.zeros((5, 2)), _IDS[:-1]), "5 answers to 6"),
         (_answer(np.zeros((12, 2)), _IDS * 2), "12 answers to 6"),
         (_answer(np.full((6, 2), "x"), _IDS), "real numbers"),
-        ({**_answer(np.zeros((6, 2)), _IDS), "dims": ["presentation"]}, "dims do not fit"),
-        ({**_answer(np.zeros((6, 2)), _IDS), "dims": ["a", "neuroid"]}, "without presentations"),
-        ({**_answer(np.zeros((6, 2)), _IDS), "dims": ["presentation", "presentation"]}, "dims do not fit"),
-        (
-            {
-                **_answer(np.zeros((6, 2)), _IDS),
-                "coords": [{"name": "unit", "dims": ["neuroid", "neuroid"], "values": np.zeros((2, 2))}],
-            },
-            "does not fit",
-        ),
-        ({**_answer(np.zeros((6, 2)), _IDS), "kind": "Path"}, "no assembly"),
-        ({**_answer(np.zeros((6, 2)), _IDS), "extra": 1}, "extra"),
-        (
-            {
-                **_answer(np.zeros((6, 2)), _IDS),
-                "coords": [{"name": "neuroid_id", "dims": ["neuroid"], "values": np.zeros(3)}],
-            },
-            "does not fit",
-        ),
-        (
-            {
-                **_answer(np.zeros((6, 2)), _IDS),
-                "coords": [{"name": "stimulus_id", "dims": ["presentation"], "values": 3}],
-            },
-            "which stimulus",
-        ),
+        (_wrong(dims=["presentation"]), "dims do not fit"),
+        (_wrong(dims=["a", "neuroid"]), "without presentations"),
+        (_wrong(dims=["presentation", "presentation"]), "dims do not fit"),
+        (_wrong(coords=[{"name": "unit", "dims": ["neuroid", "neuroid"], "values": np.zeros((2, 2))}]), "does not fit"),
+        (_wrong(kind="Path"), "no assembly"),
+        (_wrong(extra=1), "extra"),
+        (_wrong(coords=[{"name": "neuroid_id", "dims": ["neuroid"], "values": np.zeros(3)}]), "does not fit"),
+        (_wrong(coords=[{"name": "stimulus_id", "dims": ["presentation"], "values": 3}]), "which stimulus"),
     ],
 )
 def test_what_is_no_answer_is_refused_and_ends_the_conversation(stimuli, tmp_path, content, said):

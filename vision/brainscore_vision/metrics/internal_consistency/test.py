@@ -6,7 +6,7 @@ from sklearn.model_selection import ShuffleSplit
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.statistics.influence import t_quantile
-from brainscore_core.testing.synthetic import assembly_of
+from brainscore_core.testing.synthetic import assembly_of, trials_of
 from brainscore_vision import load_ceiling
 from brainscore_vision.metrics.internal_consistency.ceiling import (
     InternalConsistency,
@@ -22,13 +22,8 @@ def recording(n=50, repetitions=6, q=4, noise=1.0, seed=0):
 
 
 def assembly(trials, **extra):
-    repetition, stimulus = np.indices(trials.shape[:2]).reshape(2, -1)
-    coords = {
-        "stimulus_id": [f"s{number:02d}" for number in stimulus],
-        "object_name": [f"o{number % 3}" for number in stimulus],
-        "repetition": repetition,
-    }
-    return assembly_of(trials.reshape(len(stimulus), -1), **{**coords, **extra})
+    n_repetitions, n = trials.shape[:2]
+    return trials_of(trials, object_name=[f"o{number % 3}" for number in range(n)] * n_repetitions, **extra)
 
 
 def test_by_hand():

@@ -3,20 +3,13 @@ import pytest
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-from brainscore_core.testing.synthetic import assembly_of
+from brainscore_core.testing.synthetic import trials_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
 from brainscore_vision.metric_helpers.arrays.geometry.whitened import whitened_similarity
 
 COMPARISONS = ["correlation", "cosine"]
-
-
-def assembly(values):
-    """Shape (repetitions, stimuli, neuroids)."""
-    repetition, stimulus = np.indices(values.shape[:2]).reshape(2, -1)
-    ids = [f"s{number:02d}" for number in stimulus]
-    return assembly_of(values.reshape(len(ids), -1), stimulus_id=ids, repetition=repetition)
 
 
 def square(distances):
@@ -37,32 +30,32 @@ def test_distances_are_unbiased_where_there_are_repetitions(comparison):
     source, target = simulated()
     metric, model = load_metric("rdm_whitened", comparison=comparison), squared_distances(source[0])
     centred = comparison == "correlation"
-    repeated, averaged = (metric(assembly(source), assembly(y)) for y in (target, target.mean(0, keepdims=True)))
+    repeated, averaged = (metric(trials_of(source), trials_of(y)) for y in (target, target.mean(0, keepdims=True)))
     expected = whitened_similarity(model, unbiased_distances(target), centred=centred)
     assert float(repeated) == pytest.approx(expected, abs=1e-12)
     assert repeated.attrs["unbiased"] == [False, True]
     expected = whitened_similarity(model, squared_distances(target.mean(0)), centred=centred)
     assert float(averaged) == pytest.approx(expected, abs=1e-12)
     assert averaged.attrs["unbiased"] == [False, False]
-    assert metric(assembly(target), assembly(target[:1])).attrs["unbiased"] == [True, False]
+    assert metric(trials_of(target), trials_of(target[:1])).attrs["unbiased"] == [True, False]
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
 def test_ready_made_distances(comparison):
     source, target = simulated()
     metric = load_metric("rdm_whitened", comparison=comparison)
-    expected = metric(assembly(source), assembly(target))
+    expected = metric(trials_of(source), trials_of(target))
     distances = unbiased_distances(target)
     order = np.random.default_rng(0).permutation(20)
     shuffled = square(distances).isel(presentation=order, presentation_other=order)
-    found = metric(assembly(source), shuffled)
+    found = metric(trials_of(source), shuffled)
     assert float(found) == pytest.approx(float(expected), abs=1e-12)
     assert np.isnan(found.attrs["error"])
     assert "ready-made" in found.attrs["error_nan_reason"]
     assert found.attrs["stimulus_error"] == pytest.approx(expected.attrs["stimulus_error"])
     assert float(metric(square(squared_distances(source[0])), shuffled)) == pytest.approx(float(expected), abs=1e-12)
     distances[3] = distances[:, 3] = np.nan
-    undefined = metric(assembly(source), square(distances))
+    undefined = metric(trials_of(source), square(distances))
     assert np.isnan(float(undefined))
     assert undefined.attrs["undefined_stimuli"] == ["s03"]
 
@@ -72,8 +65,8 @@ def test_the_correlation_disregards_what_noise_adds_to_all_distances():
     moved = square(squared_distances(target.mean(0)) + 2 * (1 - np.eye(20)))
     scores = {
         comparison: [
-            float(load_metric("rdm_whitened", comparison=comparison)(assembly(source), other))
-            for other in (assembly(target.mean(0, keepdims=True)), moved)
+            float(load_metric("rdm_whitened", comparison=comparison)(trials_of(source), other))
+            for other in (trials_of(target.mean(0, keepdims=True)), moved)
         ]
         for comparison in COMPARISONS
     }
@@ -101,7 +94,7 @@ def test_makes_better_use_of_the_data():
 
 def test_errors_teach():
     source, target = simulated()
-    one, two = assembly(source), assembly(target)
+    one, two = trials_of(source), trials_of(target)
     metric = load_metric("rdm_whitened")
     with pytest.raises(AssemblyError, match="'s19'"):
         metric(one.isel(presentation=range(19)), two)
@@ -110,6 +103,6 @@ def test_errors_teach():
     with pytest.raises(AssemblyError, match=r"pairs of stimuli of the target lack two repetitions"):
         metric(one, two.isel(presentation=[i for i in range(80) if i % 20 != 4 or i < 20]))
     with pytest.raises(AssemblyError, match="2 stimuli"):
-        metric(assembly(source[:, :2]), assembly(target[:, :2]))
+        metric(trials_of(source[:, :2]), trials_of(target[:, :2]))
     with pytest.raises(ValueError, match="correlation, cosine"):
         load_metric("rdm_whitened", comparison="pearson")

@@ -3,19 +3,12 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.testing.synthetic import assembly_of
+from brainscore_core.testing.synthetic import trials_of
 from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.metric_helpers.arrays.reliability.held_out import pooled_correlation, within_folds
 
 REGRESSIONS = ["ridge", "ridgecv", "pls"]
 ESTIMATES = ["kfold", "signal", "r2er"]
-
-
-def assembly(values):
-    """Label responses of shape (repetitions, stimuli, neuroids)."""
-    repetition, stimulus = np.indices(values.shape[:2]).reshape(2, -1)
-    ids = [f"s{number:03d}" for number in stimulus]
-    return assembly_of(values.reshape(len(ids), -1), stimulus_id=ids, repetition=repetition)
 
 
 def simulated(seed, reliability, n=60, q=6, p=5, n_repetitions=4):
@@ -35,10 +28,10 @@ def metric_of(regression, estimate, **kwargs):
 def test_the_correlation_is_that_of_scikit_learns_predictions():
     source, target = simulated(0, 0.5)
     metric = load_metric("ridge_kfold")
-    score = metric(assembly(source), assembly(target))
+    score = metric(trials_of(source), trials_of(target))
     x, y = source[0], target.mean(axis=0)
     expected = []
-    for folds in metric.divisions(assembly(target)):
+    for folds in metric.divisions(trials_of(target)):
         predicted = np.empty_like(y)
         for test in folds:
             train = np.setdiff1d(np.arange(60), test)
@@ -53,9 +46,9 @@ def test_the_correlation_is_that_of_scikit_learns_predictions():
 def test_the_explained_signal_is_that_of_scikit_learns_predictions():
     source, target = simulated(0, 0.5, n_repetitions=2)  # two halves, and no others
     metric = load_metric("ridge_signal", repeats=2)
-    score = metric(assembly(source), assembly(target))
+    score = metric(trials_of(source), trials_of(target))
     explained, signal = 0.0, 0.0
-    for folds in metric.divisions(assembly(target)):
+    for folds in metric.divisions(trials_of(target)):
         halves = []
         for half in target:
             predicted = np.empty_like(half)
@@ -80,12 +73,12 @@ def test_the_explained_signal_is_that_of_scikit_learns_predictions():
 def test_units_of_neuroids_and_empty_features_do_not_matter(regression, estimate):
     source, target = simulated(1, 0.5)
     metric = metric_of(regression, estimate)
-    one, two = assembly(source), assembly(target)
+    one, two = trials_of(source), trials_of(target)
     score = metric(one, two)
     rng = np.random.default_rng(0)
     units = np.full(6, 3.0) if regression == "pls" else rng.random(6) + 0.1
-    assert float(metric(one, assembly(target * units + 7))) == pytest.approx(float(score), abs=1e-6)
-    wide = assembly(np.concatenate([source, np.zeros((1, 60, 100))], axis=2))  # more features than stimuli
+    assert float(metric(one, trials_of(target * units + 7))) == pytest.approx(float(score), abs=1e-6)
+    wide = trials_of(np.concatenate([source, np.zeros((1, 60, 100))], axis=2))  # more features than stimuli
     assert float(metric(wide, two)) == pytest.approx(float(score), abs=1e-8)
 
 
@@ -94,7 +87,7 @@ def test_a_model_that_knows_the_signal_explains_it():
     """Where a correlation over its ceiling falls short, since the regression learned noise too."""
     scores = []
     for seed in range(40):
-        source, target = (assembly(values) for values in simulated(seed, 0.5))
+        source, target = (trials_of(values) for values in simulated(seed, 0.5))
         r, rho = (
             float(made) for made in (load_metric("ridge_kfold")(source, target), load_ceiling("noise_ceiling")(target))
         )
@@ -111,7 +104,7 @@ def test_a_model_that_knows_nothing_explains_nothing(estimate):
     for seed in range(40):
         _, target = simulated(seed, 0.6)
         noise = np.random.default_rng(seed + 1000).normal(size=(1, 60, 2))
-        scores.append(float(load_metric(f"ridge_{estimate}")(assembly(noise), assembly(target))))
+        scores.append(float(load_metric(f"ridge_{estimate}")(trials_of(noise), trials_of(target))))
     assert np.mean(scores) < 0.03
 
 
@@ -120,7 +113,7 @@ def test_a_model_that_knows_nothing_explains_nothing(estimate):
 def test_noise_is_not_estimable_and_says_so(regression, estimate):
     source, _ = simulated(0, 0.5)
     noise = np.random.default_rng(2).normal(size=(4, 60, 6))
-    score = metric_of(regression, estimate)(assembly(source), assembly(noise))
+    score = metric_of(regression, estimate)(trials_of(source), trials_of(noise))
     assert np.isnan(float(score))
     assert np.isnan(score.attrs["error"])
     assert "Not estimable" in score.attrs["not_applicable"]
@@ -132,41 +125,41 @@ def test_neurons_weigh_by_their_reliability():
     rng = np.random.default_rng(0)
     source, target = simulated(0, 0.9, q=8)
     lost = rng.normal(size=(4, 60, 8)) * 100  # neurons that respond to nothing, in large units
-    both = assembly(np.concatenate([target, lost], axis=2))
-    alone = float(load_metric("ridge_signal")(assembly(source), assembly(target)))
-    score = load_metric("ridge_signal")(assembly(source), both)
+    both = trials_of(np.concatenate([target, lost], axis=2))
+    alone = float(load_metric("ridge_signal")(trials_of(source), trials_of(target)))
+    score = load_metric("ridge_signal")(trials_of(source), both)
     assert float(score) == pytest.approx(alone, abs=0.1)
     known = np.isfinite(score.raw.values)
     assert 8 <= known.sum() < 16  # the ratio of a neuron whose signal seems to be negative is none
     reliability = score.attrs["reliability"].values
     weighted = score.raw.values[known] @ reliability[known] / reliability[known].sum()
     assert float(score) == pytest.approx(weighted, abs=0.1)
-    r2er = load_metric("ridge_r2er")(assembly(source), both)
+    r2er = load_metric("ridge_r2er")(trials_of(source), both)
     assert 4 <= r2er.attrs["n_undefined"] <= 8  # those below the least reliability
 
 
 def test_constant_source():
     target = simulated(0, 0.5)[1]
-    flat = assembly(np.full((1, 60, 7), 0.1))
+    flat = trials_of(np.full((1, 60, 7), 0.1))
     for estimate in ESTIMATES:
-        assert np.isnan(float(load_metric(f"ridge_{estimate}")(flat, assembly(target))))
+        assert np.isnan(float(load_metric(f"ridge_{estimate}")(flat, trials_of(target))))
 
 
 def test_missing_repetitions():
     source, target = simulated(0, 0.8)
-    some = assembly(target).isel(presentation=[i for i in range(240) if i not in {3, 70, 71, 200}])
+    some = trials_of(target).isel(presentation=[i for i in range(240) if i not in {3, 70, 71, 200}])
     for estimate, tolerance in (("signal", 0.05), ("r2er", 0.05), ("kfold", 0.05)):
         metric = load_metric(f"ridge_{estimate}")
-        whole = float(metric(assembly(source), assembly(target)))
-        assert float(metric(assembly(source), some)) == pytest.approx(whole, abs=tolerance)
+        whole = float(metric(trials_of(source), trials_of(target)))
+        assert float(metric(trials_of(source), some)) == pytest.approx(whole, abs=tolerance)
 
 
 def test_few_stimuli_are_folded_into_fewer_parts():
     source, target = simulated(0, 0.8, n=22)
-    assert load_metric("ridge_kfold")(assembly(source), assembly(target)).attrs["n_folds"] == 5
+    assert load_metric("ridge_kfold")(trials_of(source), trials_of(target)).attrs["n_folds"] == 5
     source, target = simulated(0, 0.8, n=7)
     with pytest.raises(AssemblyError, match="7 stimuli cannot be divided into folds of at least 4"):
-        load_metric("ridge_kfold")(assembly(source), assembly(target))
+        load_metric("ridge_kfold")(trials_of(source), trials_of(target))
 
 
 @pytest.mark.parametrize("estimate", ["signal", "r2er"])
@@ -174,17 +167,17 @@ def test_single_repetitions_are_needed(estimate):
     source, target = simulated(0, 0.5)
     metric = load_metric(f"ridge_{estimate}")
     with pytest.raises(AssemblyError, match=r"60 of 60 stimuli were shown once.*single repetitions"):
-        metric(assembly(source), assembly(target[:1]))
-    same = assembly(target)
+        metric(trials_of(source), trials_of(target[:1]))
+    same = trials_of(target)
     with pytest.raises(AssemblyError, match="of a stimulus within one value"):
-        metric(assembly(source), same.assign_coords(repetition=("presentation", np.zeros(240, dtype=int))))
+        metric(trials_of(source), same.assign_coords(repetition=("presentation", np.zeros(240, dtype=int))))
 
 
 @pytest.mark.slow
 def test_divisions_scatter_less_than_test_sets():
     """The same data, divided by other seeds."""
-    source, target = (assembly(values) for values in simulated(0, 0.5))
-    mean = assembly(simulated(0, 0.5)[1].mean(axis=0, keepdims=True))
+    source, target = (trials_of(values) for values in simulated(0, 0.5))
+    mean = trials_of(simulated(0, 0.5)[1].mean(axis=0, keepdims=True))
     pooled = [float(load_metric("ridge_kfold", seed=seed)(source, target)) for seed in range(15)]
     tested = [
         float(load_metric("ridge", crossvalidation_kwargs={"random_state": seed})(source, mean)) for seed in range(15)
@@ -197,7 +190,7 @@ def test_options():
         load_metric("ridge_kfold", folds=1)
     with pytest.raises(TypeError, match="computed by scikit-learn"):
         load_metric("pls_kfold", regression_kwargs={"scale": True})
-    source, target = (assembly(values) for values in simulated(0, 0.5))
+    source, target = (trials_of(values) for values in simulated(0, 0.5))
     one, other = (float(load_metric("ridge_kfold", seed=seed)(source, target)) for seed in (1, 2))
     assert one != other
     score = load_metric("ridge_kfold", folds=4, repeats=2)(source, target)
@@ -209,7 +202,7 @@ def test_options():
 def test_the_error_is_how_much_scores_scatter_over_new_stimuli_and_neuroids(estimate):
     scores = []
     for seed in range(60):
-        source, target = (assembly(values) for values in simulated(seed, 0.7, q=12, n=80))
+        source, target = (trials_of(values) for values in simulated(seed, 0.7, q=12, n=80))
         score = load_metric(f"ridge_{estimate}", repeats=1)(source, target)
         low, high = score.attrs["interval"]
         scores.append([float(score), score.attrs["error"] ** 2, low, high])
@@ -221,7 +214,7 @@ def test_the_error_is_how_much_scores_scatter_over_new_stimuli_and_neuroids(esti
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_one_neuroid_does_not_tell_how_others_differ(estimate):
-    source, target = (assembly(values) for values in simulated(0, 0.9, q=1))
+    source, target = (trials_of(values) for values in simulated(0, 0.9, q=1))
     score = load_metric(f"ridge_{estimate}")(source, target)
     assert np.isfinite(float(score))
     assert np.isnan(score.attrs["error"])

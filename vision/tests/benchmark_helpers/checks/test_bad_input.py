@@ -100,33 +100,26 @@ def test_regions_that_were_not_separated(recorded):
         benchmark(both)(Answering(truth))
 
 
-def test_a_model_without_time_in_a_benchmark_over_time(recorded):
-    stimuli = recorded[0].attrs["stimulus_set"]
-    course, _ = recordings(
-        stimuli,
-        n_neuroids=30,
-        neuroid_coords={"region": "IT"},
-        presentation_coords=["object_name"],
-        time_bins=[(0, 50), (50, 100)],
-    )
-    score = benchmark(course, "spantime_pls")(Answering(recorded[1]))
+@pytest.fixture(scope="module")
+def over_time(recorded):
+    """Repetitions in two time bins and the truth behind them."""
+    options = {"neuroid_coords": {"region": "IT"}, "presentation_coords": ["object_name"]}
+    return recordings(recorded[0].stimulus_set, n_neuroids=30, time_bins=[(0, 50), (50, 100)], **options)
+
+
+def test_a_model_without_time_in_a_benchmark_over_time(recorded, over_time):
+    score = benchmark(over_time[0], "spantime_pls")(Answering(recorded[1]))
     assert np.isnan(score)
     assert "'answering' does not change over time" in score.attrs["not_applicable"]
     assert "2 time bins from 0 to 100 ms" in score.attrs["not_applicable"]
 
 
 @pytest.mark.parametrize("static_models", [True, False])
-def test_a_static_model_in_a_benchmark_over_time(recorded, static_models):
-    course, truth = recordings(
-        recorded[0].attrs["stimulus_set"],
-        n_neuroids=30,
-        neuroid_coords={"region": "IT"},
-        presentation_coords=["object_name"],
-        time_bins=[(0, 50), (50, 100)],
-    )
-    over_time = benchmark(course, "spantime_pls", static_models=static_models)
-    assert float(over_time(Answering(truth))) > 0.9
-    static = over_time(Answering(truth.copy(data=np.repeat(truth.values[..., :1], 2, axis=2))))
+def test_a_static_model_in_a_benchmark_over_time(over_time, static_models):
+    course, truth = over_time
+    of_course = benchmark(course, "spantime_pls", static_models=static_models)
+    assert float(of_course(Answering(truth))) > 0.9
+    static = of_course(Answering(truth.copy(data=np.repeat(truth.values[..., :1], 2, axis=2))))
     assert np.isnan(static) == (not static_models)
     assert ("not_applicable" in static.attrs) == (not static_models)
 

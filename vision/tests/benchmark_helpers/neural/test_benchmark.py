@@ -18,6 +18,8 @@ from brainscore_vision.testing.random_model import RandomModel
 from brainscore_vision.utils import LazyLoad
 
 N_STIMULI, N_NEUROIDS, N_REPETITIONS = 12, 5, 4
+SUBJECTS = ["one", "one", "two", "two", "two"]
+SETTINGS = {"version": 1, "visual_degrees": 8, "parent": "IT", "bibtex": ""}
 
 
 @pytest.fixture
@@ -80,18 +82,8 @@ class Fixed(Metric):
 
 
 def make_benchmark(assembly, metric=None, ceiling=0.9, **kwargs):
-    return neural_common.NeuralBenchmark(
-        identifier="Test2026.IT-fixed",
-        version=1,
-        assembly=assembly,
-        similarity_metric=metric or Fixed(),
-        visual_degrees=8,
-        number_of_trials=50,
-        ceiling_func=lambda: Score(ceiling),
-        parent="IT",
-        bibtex="",
-        **kwargs,
-    )
+    kwargs = {"number_of_trials": 50, "ceiling_func": lambda: Score(ceiling), **SETTINGS, **kwargs}
+    return neural_common.NeuralBenchmark("Test2026.IT-fixed", assembly, metric or Fixed(), **kwargs)
 
 
 def test_call_records_shows_compares_and_normalises(stimulus_set, repeated):
@@ -209,29 +201,23 @@ class CorrelateTest(Metric):
 
 @pytest.fixture
 def train_test(tmp_path, repeated, make_stimuli, per_neuroid):
+    def averaged(prefix, n, seed=0):
+        (tmp_path / prefix).mkdir()
+        stimuli = make_stimuli(tmp_path / prefix, n, prefix)
+        repetitions = repeated(stimuli, timebins=[(70, 170)], subjects=SUBJECTS, seed=seed)
+        return neural_common.average_repetition(repetitions)
+
     def make(**kwargs):
-        (tmp_path / "train").mkdir()
-        (tmp_path / "test").mkdir()
-        subjects = ["one", "one", "two", "two", "two"]
-        train = neural_common.average_repetition(
-            repeated(make_stimuli(tmp_path / "train", 10, "t"), timebins=[(70, 170)], subjects=subjects)
-        )
-        test = neural_common.average_repetition(
-            repeated(make_stimuli(tmp_path / "test", 6, "u"), timebins=[(70, 170)], subjects=subjects, seed=1)
-        )
-        metric = CorrelateTest(per_neuroid)
-        ceiling = per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], subjects=subjects)
+        train, test, metric = averaged("t", 10), averaged("u", 6, seed=1), CorrelateTest(per_neuroid)
+        ceiling = per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], subjects=SUBJECTS)
         benchmark = neural_common.TrainTestNeuralBenchmark(
             identifier="Test2026.IT-split",
-            version=2,
             train_assembly=LazyLoad(lambda: train),
             test_assembly=test,
             similarity_metric=metric,
             ceiling_func=lambda: ceiling,
-            visual_degrees=8,
             number_of_trials=1,
-            parent="IT",
-            bibtex="",
+            **SETTINGS,
             **kwargs,
         )
         return benchmark, PrecomputedFeatures({"test-t": train, "test-u": test}, 8), metric
@@ -280,12 +266,11 @@ def numbered_anew(assembly):
 
 
 def test_subjects_may_number_their_neuroids_alike(train_test, per_neuroid):
-    subjects = ["one", "one", "two", "two", "two"]
     benchmark, model, _ = train_test(alpha_coord="subject")
     for name in ("_train_assembly", "_test_assembly"):
         setattr(benchmark, name, numbered_anew(getattr(benchmark, name)[:]))
     benchmark._similarity_metric = lambda **parts: per_neuroid(np.ones(parts["target_test"].sizes["neuroid"]))
-    benchmark._ceiling_func = lambda: per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], list("01012"), subjects)
+    benchmark._ceiling_func = lambda: per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], list("01012"), SUBJECTS)
     score = benchmark(model)
     assert float(score.attrs["one"]) == pytest.approx(1 / 0.55)
     assert float(score.attrs["two"]) == pytest.approx(1 / 0.8)
@@ -337,7 +322,7 @@ def fails_to_load():
 def test_unlawful_pairs_are_refused_when_the_benchmark_is_built(metric, says):
     reliability = load_ceiling("internal_consistency")
     ceiling = LazyCeiling(reliability, fails_to_load) if says else lambda: reliability(fails_to_load())
-    settings = {"version": 1, "visual_degrees": 8, "number_of_trials": 1, "parent": "IT", "ceiling_func": ceiling}
+    settings = {**SETTINGS, "number_of_trials": 1, "ceiling_func": ceiling}
     with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
         neural_common.NeuralBenchmark("A2024.IT-x", LazyLoad(fails_to_load), load_metric(metric), **settings)
     with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
@@ -352,15 +337,12 @@ def test_unlawful_pairs_are_refused_when_the_benchmark_is_built(metric, says):
 
 def test_lawful_pairs_are_built():
     rdm = load_metric("rdm")
-    settings = {"version": 1, "visual_degrees": 8, "number_of_trials": 1, "parent": "IT"}
     for metric, ceiler, normalization in (
         (load_metric("pls"), load_ceiling("internal_consistency"), neural_common.explained_variance),
         (rdm, partial(geometry_ceiling, rdm), ceil_score),
         (rdm, load_ceiling("rsa_ceiling"), ceil_score),
         (rdm, load_ceiling("internal_consistency", consistency_metric=rdm), neural_common.explained_variance),
     ):
-        ceiling = LazyCeiling(ceiler, fails_to_load)
+        settings = {**SETTINGS, "number_of_trials": 1, "ceiling_func": LazyCeiling(ceiler, fails_to_load)}
         assembly = LazyLoad(fails_to_load)
-        neural_common.NeuralBenchmark(
-            "A2024.IT-x", assembly, metric, normalization=normalization, ceiling_func=ceiling, **settings
-        )
+        neural_common.NeuralBenchmark("A2024.IT-x", assembly, metric, normalization=normalization, **settings)

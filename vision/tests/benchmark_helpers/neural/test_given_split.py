@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -87,21 +89,9 @@ class TestTrainTestBenchmark:
             loads.append(part)
             return of_region(recorded(part, {"train": 40, "test": 20}[part]), "V4")
 
-        def make(**kwargs):
-            return train_test_benchmark(
-                "Test2026.V4-ridge",
-                load,
-                load_metric("ridge_split"),
-                version=3,
-                visual_degrees=8,
-                number_of_trials=1,
-                parent="V4",
-                bibtex="",
-                alpha_coord="subject",
-                **kwargs,
-            )
-
-        return make
+        settings = {"version": 3, "visual_degrees": 8, "number_of_trials": 1, "parent": "V4", "bibtex": ""}
+        settings["alpha_coord"] = "subject"
+        return partial(train_test_benchmark, "Test2026.V4-ridge", load, load_metric("ridge_split"), **settings)
 
     def test_constructing_loads_nothing(self, made, loads):
         assert made().version == 3
@@ -109,15 +99,12 @@ class TestTrainTestBenchmark:
 
     def test_repetitions_are_averaged_and_every_part_is_loaded_once(self, made, loads, recorded):
         benchmark = made()
-        model = PrecomputedFeatures(
-            {
-                f"test-{part}": average_repetition(of_region(recorded(part, n, noise=0), "V4"))
-                for part, n in (("train", 40), ("test", 20))
-            },
-            8,
-        )
+        signals = {
+            f"test-{part}": average_repetition(of_region(recorded(part, n, noise=0), "V4"))
+            for part, n in (("train", 40), ("test", 20))
+        }
         # Random signals of four neuroids: the model is the signal itself.
-        score = benchmark(model)
+        score = benchmark(PrecomputedFeatures(signals, 8))
         assert float(benchmark.ceiling) == pytest.approx(1 / (1 + 0.1**2 / 3), abs=0.005)
         assert float(score) == pytest.approx(1, abs=0.02)
         assert sorted(loads) == ["test", "train"]
