@@ -135,18 +135,9 @@ def test_model_that_cannot_be_scored_is_told_why(monkeypatch, tmp_path):
     assert "because   Model 'some' does not change over time." in format_record(record, path)
 
 
-class AsksForMore(HalfBenchmark):
-    """Ask a model for more than it can do."""
-
-    def __call__(self, candidate):
-        getattr(candidate, self.asks_for)("IT", [(70, 170)])
-        return super().__call__(candidate)
-
-
 @pytest.mark.parametrize("asks_for", ["start_recording", "start_task"])
 def test_what_a_model_does_not_do_is_not_applicable(monkeypatch, tmp_path, asks_for):
-    monkeypatch.setitem(benchmark_registry, "Half-test", AsksForMore)
-    monkeypatch.setattr(AsksForMore, "asks_for", asks_for, raising=False)
+    monkeypatch.setattr(HalfBenchmark, "__call__", lambda _, model: getattr(model, asks_for)("IT", [(70, 170)]))
     _, record, path = score_and_record("some", "Half-test", tmp_path / "here.json")
     assert (record.status, record.score) == ("not_applicable", None)
     assert f"SomeModel does not implement BrainModel.{asks_for}" in record.message
@@ -154,8 +145,7 @@ def test_what_a_model_does_not_do_is_not_applicable(monkeypatch, tmp_path, asks_
 
 
 def test_what_is_not_implemented_elsewhere_is_a_failure(monkeypatch, tmp_path):
-    monkeypatch.setitem(benchmark_registry, "Half-test", AsksForMore)
-    monkeypatch.setattr(AsksForMore, "asks_for", "look_at", raising=False)
+    monkeypatch.setattr(HalfBenchmark, "__call__", lambda _, model: model.look_at("IT", [(70, 170)]))
     with pytest.raises(NotImplementedError, match="look_at"):
         score_and_record("some", "Half-test", tmp_path / "here.json")
 

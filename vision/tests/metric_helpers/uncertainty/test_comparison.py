@@ -31,21 +31,19 @@ def test_every_cell_is_kept(coverage):
 
 @pytest.mark.slow  # 100 simulated experiments for each
 @pytest.mark.parametrize(
-    ("design", "estimator"),
+    "cell",
     [
-        ("100 x 20", "means"),
-        ("few subjects", "means"),
-        ("both few", "means"),
-        ("a part judged", "means"),
-        ("few stimuli", "bootstrap"),
-        ("shared noise", "sketches"),
-        ("few subjects", "averages"),
-        ("A", "ridge"),
-        ("A", "error_consistency"),
+        *(
+            "100 x 20: means",
+            "few subjects: means",
+            "both few: means",
+            "a part judged: means",
+            "few stimuli: bootstrap",
+        ),
+        *("shared noise: sketches", "few subjects: averages", "A: ridge", "A: error_consistency"),
     ],
 )
-def test_comparisons_are_right_about_as_often_as_they_say(coverage, design, estimator):
-    cell = f"{design}: {estimator}"
+def test_comparisons_are_right_about_as_often_as_they_say(coverage, cell):
     found = coverage.summary(cell, [coverage.estimate(cell, seed) for seed in range(100)])
     assert 0.9 < found["interval"] <= 1
     assert min(found["tests"], found["own"], found["all"]) > 0.88

@@ -47,6 +47,9 @@ class Model:
         known = {"double": inputs[:, None] * self.weight, "both": np.stack([inputs, -inputs], axis=1)}
         return OrderedDict((name, known[name]) for name in layer_names)
 
+    def train(self):
+        self.weight += 1
+
     def computed(self):
         return self.log.read_text().splitlines() if self.log.exists() else []
 
@@ -153,32 +156,29 @@ def test_stopped_at_any_moment_it_goes_on_after_the_last_batch(model, stimuli, m
     assert moment > 30
 
 
-def test_an_error_in_a_batch_keeps_those_before(model, stimuli):
+def fail(model, stimuli, error, after):
+    """Let the model fail in the batch after so many, and record it."""
     calls = iter(range(100))
 
-    def fail_once():
-        if next(calls) == 2:
-            raise RuntimeError("the network broke")
+    def stop():
+        if next(calls) == after:
+            raise error
 
-    model.before = fail_once
-    with pytest.raises(RuntimeError, match="the network broke"):
+    model.before = stop
+    with pytest.raises(type(error)):
         extractor(model)(stimuli, layers=LAYERS)
+    model.before = lambda: None
+
+
+def test_an_error_in_a_batch_keeps_those_before(model, stimuli):
+    fail(model, stimuli, RuntimeError("the network broke"), after=2)
     assert [(stored.state, stored.finished) for stored in stored_entries()] == [("partial", 6)]
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
     assert [line.split()[1] for line in model.computed()] == ["0", "30", "60", "90"]
 
 
 def interrupted(model, stimuli, after):
-    calls = iter(range(100))
-
-    def stop():
-        if next(calls) == after:
-            raise KeyboardInterrupt
-
-    model.before = stop
-    with pytest.raises(KeyboardInterrupt):
-        extractor(model)(stimuli, layers=LAYERS)
-    model.before = lambda: None
+    fail(model, stimuli, KeyboardInterrupt(), after)
     model.log.unlink()
 
 
@@ -214,34 +214,28 @@ def test_other_layers_than_those_of_an_interrupted_call_are_recorded_on_their_ow
 
 
 def test_weights_that_change_while_activations_are_recorded_are_noticed(model, stimuli, caplog):
-    def train():
-        model.weight += 1
-
-    model.before = train
+    model.before = model.train
     extractor(model)(stimuli, layers=["double"])
     assert stored_entries() == []
     assert "changed while" in caplog.text
 
 
 def test_a_changed_model_leaves_nothing_whole_even_if_it_is_killed_before_that_is_noticed(model, stimuli, monkeypatch):
-    def train():
-        model.weight += 1
-
     def work():
-        model.before = train
+        model.before = model.train
         monkeypatch.setattr(extraction, "_why_not_as_before", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
         extractor(model)(stimuli, layers=["double"])
 
     assert in_child(work) == -signal.SIGKILL
     assert [stored.state for stored in stored_entries()] == ["partial"]
-    model.before = train
+    model.before = model.train
     extractor(model)(stimuli, layers=["double"])  # the last batch runs again, which shows it
     assert stored_entries() == []
 
 
 def test_a_model_that_changed_in_an_interrupted_recording_leaves_nothing(model, stimuli):
     def train_and_stop():
-        model.weight += 1
+        model.train()
         if model.weight > 4:
             raise KeyboardInterrupt
 
