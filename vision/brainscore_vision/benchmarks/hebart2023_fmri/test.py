@@ -7,7 +7,6 @@ from brainscore_vision.testing.stand_ins import draw_stimuli, shuffled
 
 pytestmark = pytest.mark.usefixtures("kept_homes")
 
-REGIONS = ["V1", "V2", "V4", "IT"]
 IDENTIFIERS = [f"Hebart2023_fmri.{region}-{metric}" for metric in ("ridge", "ridgecv") for region in ("V1", "IT")]
 N_VOXELS = {"01": 40, "02": 60, "03": 20}
 
@@ -30,7 +29,7 @@ def truth(module_stand_ins):
         noise=1,
         neuroid_coords={
             "subject": np.repeat(list(N_VOXELS), list(N_VOXELS.values())),
-            "region": np.tile(REGIONS, n // 4),
+            "region": np.tile(["V1", "V2", "V4", "IT"], n // 4),
             "nc_testset": np.where(reliable, 90.0, 30.0),
             "voxel_id": np.arange(n),
             "roi": np.tile(["V1", "V2", "hV4", "lFFA"], n // 4),

@@ -8,8 +8,6 @@ from brainscore_vision.testing.stand_ins import draw_stimuli
 
 from .benchmark import corrupted_accuracy, sampled
 
-CATEGORIES = ["noise", "blur", "weather", "digital"]
-
 
 TYPES = ["gaussian_noise", "shot_noise", "impulse_noise"]
 N_ORIGINALS = 20
@@ -74,7 +72,7 @@ def test_the_error_is_over_originals(stimuli):
 
 @pytest.mark.private_access
 @pytest.mark.slow
-@pytest.mark.parametrize("category", CATEGORIES)
+@pytest.mark.parametrize("category", ["noise", "blur", "weather", "digital"])
 def test_a_model_without_a_clue(category):
     benchmark = load_benchmark(f"ImageNet-C-{category}-top1")
     stimuli = load_stimulus_set(f"imagenet_c.{category}")

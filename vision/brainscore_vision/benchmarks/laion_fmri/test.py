@@ -30,7 +30,6 @@ from brainscore_vision.benchmarks.laion_fmri.benchmark import (
 )
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings, shuffled
 
-REGIONS = ["V1", "V2", "V4", "IT"]
 RIDGE = [
     f"{pool}.{region}-{split}-ridgecv"
     for pool in ("Zerbe2026_fmri", "Zerbe2026_fmri_persubject")
@@ -110,7 +109,7 @@ def as_published(assembly, subject, *, trials):
         object_name=None,
         neuroid_id=None,
         subject_id=("neuroid", [subject] * n),
-        region=("neuroid", np.resize(REGIONS, n)),
+        region=("neuroid", np.resize(["V1", "V2", "V4", "IT"], n)),
         roi=("neuroid", np.resize(["V1v", "V2d", "hV4", "laionventral"], n)),
         voxel_index_in_brain_mask=("neuroid", np.arange(n) + 1000),
         **{f"nc_{name}rep": ("neuroid", np.where(reliable, 95.0, 30.0)) for name in ("4", "12", "all")},

@@ -9,7 +9,6 @@ from brainscore_vision.benchmarks.majajhong2015.benchmark import load_assembly
 from brainscore_vision.loading import find_plugin_directory, known_identifiers
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings, shuffled
 
-PUBLISHED = ["MajajHong2015.V4-pls", "MajajHong2015.IT-pls"]
 BINS = [(start, start + 10) for start in range(0, 40, 10)]
 DIMS = ("neuroid", "presentation", "time_bin")  # as packaged
 
@@ -54,7 +53,6 @@ def test_all_identifiers_are_those_of_their_keys():
         assert load_benchmark(identifier).identifier == identifier
 
 
-TOLERANCES = {"pls": None, "ridge": 0.03, "rdm": 0.01, "cka": 0.01}
 QUICK = {("V4", "pls"), ("IT", "rdm")}
 
 
@@ -63,7 +61,7 @@ QUICK = {("V4", "pls"), ("IT", "rdm")}
     [
         pytest.param(region, metric, tolerance, marks=[] if (region, metric) in QUICK else [pytest.mark.slow])
         for region in ("V4", "IT")
-        for metric, tolerance in TOLERANCES.items()
+        for metric, tolerance in {"pls": None, "ridge": 0.03, "rdm": 0.01, "cka": 0.01}.items()
     ],
 )
 def test_brain_reaches_its_ceiling_and_others_do_not(stand_in, region, metric, tolerance):
@@ -206,7 +204,7 @@ def test_published_amount_of_grey(identifier, stimulus_id, at_14, at_6):
 
 
 @pytest.mark.private_access
-@pytest.mark.parametrize("identifier", PUBLISHED)
+@pytest.mark.parametrize("identifier", ["MajajHong2015.V4-pls", "MajajHong2015.IT-pls"])
 def test_models_are_shown_as_many_trials(identifier):
     test_helper.NumberOfTrialsTests().repetitions_test(identifier)
 

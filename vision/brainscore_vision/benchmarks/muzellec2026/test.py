@@ -5,7 +5,6 @@ from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings, shuffled
 
-REGIONS = ["V4", "IT"]
 N_NEUROIDS = 60
 
 
@@ -17,7 +16,7 @@ def truth(module_stand_ins):
         n_neuroids=N_NEUROIDS,
         n_repetitions=12,
         noise=1.0,
-        neuroid_coords={"region": np.repeat(REGIONS, N_NEUROIDS // 2)},
+        neuroid_coords={"region": np.repeat(["V4", "IT"], N_NEUROIDS // 2)},
         time_bins=[(70, 170)],
     )
     module_stand_ins.data("MajajHong2015.public", assembly)

@@ -130,37 +130,24 @@ def test_the_other_population_predicts_less():
     assert float(it(PrecomputedFeatures(truth("V1"), 8))) < float(it(PrecomputedFeatures(truth("IT"), 8))) - 0.1
 
 
-@pytest.fixture(scope="module")
-def fewer_stimuli():
-    """Make the benchmarks with every fifth stimulus, for models that take long to look."""
-
-    def make(region):
-        assembly = load_dataset("SimulatedCortex2026")
-        chosen = set(assembly.stimulus_set["stimulus_id"][::5])
-        stimuli = assembly.stimulus_set[assembly.stimulus_set["stimulus_id"].isin(chosen)]
-        stimuli.identifier = "SimulatedCortex2026-fifth"
-        assembly = assembly.sel(neuroid=assembly["region"] == region)
-        assembly = assembly[{"presentation": np.flatnonzero(np.isin(assembly["stimulus_id"].values, list(chosen)))}]
-        assembly.attrs["stimulus_set"] = stimuli
-        assembly = assembly.squeeze("time_bin")
-        return NeuralBenchmark(
-            identifier=f"fifth.{region}-pls",
-            version=1,
-            assembly=average_repetition(assembly),
-            similarity_metric=load_metric("pls"),
-            visual_degrees=8,
-            number_of_trials=20,
-            ceiling_func=lambda: load_ceiling("internal_consistency")(assembly),
-            parent=region,
-            bibtex="",
-        )
-
-    return make
+def of_fewer_stimuli(region):
+    """Make the benchmark with every fifth stimulus, for models that take long to look."""
+    assembly = load_dataset("SimulatedCortex2026")
+    chosen = set(assembly.stimulus_set["stimulus_id"][::5])
+    stimuli = assembly.stimulus_set[assembly.stimulus_set["stimulus_id"].isin(chosen)]
+    stimuli.identifier = "SimulatedCortex2026-fifth"
+    assembly = assembly.sel(neuroid=assembly["region"] == region)
+    assembly = assembly[{"presentation": np.flatnonzero(np.isin(assembly["stimulus_id"].values, list(chosen)))}]
+    assembly.attrs["stimulus_set"] = stimuli
+    assembly = assembly.squeeze("time_bin")
+    settings = {"version": 1, "visual_degrees": 8, "number_of_trials": 20, "parent": region, "bibtex": ""}
+    settings["ceiling_func"] = lambda: load_ceiling("internal_consistency")(assembly)
+    return NeuralBenchmark(f"fifth.{region}-pls", average_repetition(assembly), load_metric("pls"), **settings)
 
 
 @pytest.mark.slow
-def test_pixels_score_below_early_layers(fewer_stimuli):
-    benchmark = fewer_stimuli("V1")
+def test_pixels_score_below_early_layers():
+    benchmark = of_fewer_stimuli("V1")
     of_pixels, of_network = benchmark(load_model("pixels")), benchmark(load_model("efficientnet_lite0"))
     assert isinstance(of_network, Score)
     assert "V1" in of_network.attrs["layers"]

@@ -8,8 +8,6 @@ from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_dataset, load_stimulus_set
 from brainscore_vision.data.laion_fmri import loading
 
-SUBJECTS = ["sub-01", "sub-03", "sub-05", "sub-06", "sub-07"]
-
 
 @pytest.fixture
 def images(tmp_path):
@@ -68,7 +66,7 @@ def test_repetitions_belong_together_without_the_numbers_of_trials():
 
 
 @pytest.mark.private_access
-@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize("subject", ["sub-01", "sub-03", "sub-05", "sub-06", "sub-07"])
 @pytest.mark.parametrize(("pool", "n_stimuli"), [("", 1492), ("persubject_", 6204)])
 def test_recordings_are_as_published(subject, pool, n_stimuli):
     assembly = load_dataset(f"Zerbe2026_fmri_{pool}full_{subject}")

@@ -8,7 +8,6 @@ from brainscore_vision.model_helpers.adapters import as_brain_model
 
 IDS = ["s4", "s3", "s2", "s1", "s0", "unused"]  # in another order than the stimuli, and one more
 VALUES = np.random.default_rng(0).standard_normal((6, 7))
-IN_ORDER = VALUES[[4, 3, 2, 1, 0]]
 
 TABLES = {
     "frame with an index": pd.DataFrame(VALUES, index=IDS),
@@ -32,7 +31,7 @@ def test_rows_are_found_by_stimulus(table, stimuli):
     model = as_brain_model(table)
     assert model.layers == ["features"]
     activity = record(model, stimuli)
-    np.testing.assert_array_equal(activity.values, IN_ORDER)
+    np.testing.assert_array_equal(activity.values, VALUES[[4, 3, 2, 1, 0]])
     assert activity["stimulus_id"].values.tolist() == ["s0", "s1", "s2", "s3", "s4"]
     assert activity["object_name"].values.tolist() == list("abcde")
 
