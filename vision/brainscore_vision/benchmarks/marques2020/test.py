@@ -51,42 +51,32 @@ PUBLISHED = {
 }
 IDENTIFIERS = [f"Marques2020_{name}" for name in PUBLISHED]
 
-# Of each property the edges of the published histogram.
+# Edges of the published histogram, and of which properties it is.
 LOG = np.logspace
-BINS = {
-    "surround_suppression_index": np.linspace(0, 2, 11),
-    "strongly_suppressed": np.linspace(0, 1, 3),
-    "grating_summation_field": 2.0 ** np.arange(-4, 5),
-    "surround_diameter": 2.0 ** np.arange(-4, 5),
-    "surround_grating_summation_field_ratio": 2.0 ** np.arange(6),
-    "preferred_orientation": np.linspace(-22.5, 157.5, 5),
-    "peak_spatial_frequency": np.array([0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8, 11.2, 16, 22.4]),
-    "spatial_frequency_selective": np.linspace(0, 1, 3),
-    "spatial_frequency_bandwidth": np.linspace(0, 100, 11),
-    "baseline": LOG(-4 / 3, 2, 11),
-    "max_dc": LOG(0, 3, 10),
-    "min_dc": LOG(-4 / 3, 2, 11),
-    "max_ac": LOG(0, 3, 10),
-    "modulation_ratio": np.linspace(0, 2, 11),
-    "circular_variance": np.linspace(0, 1, 14),
-    "bandwidth": np.linspace(0, 90, 18),
-    "orthogonal_preferred_ratio": np.linspace(0, 1, 14),
-    "orientation_selective": np.linspace(0, 1, 3),
-    "circular_variance_bandwidth_ratio": LOG(-3, 0, 16),
-    "orthogonal_preferred_ratio_bandwidth_ratio": LOG(-3, 0, 16),
-    "orthogonal_preferred_ratio_circular_variance_difference": np.linspace(-1, 1, 20),
-    "texture_modulation_index": np.linspace(-1, 1, 25),
-    "absolute_texture_modulation_index": np.linspace(0, 1, 13),
-    "texture_selectivity": np.linspace(0, 1, 11),
-    "noise_selectivity": np.linspace(0, 1, 11),
-    "texture_sparseness": np.linspace(0, 1, 11),
-    "noise_sparseness": np.linspace(0, 1, 11),
-    "variance_ratio": LOG(-2, 1, 13),
-    "sample_variance": np.linspace(0, 1, 11),
-    "family_variance": np.linspace(0, 1, 11),
-    "max_texture": LOG(-1, 3, 13),
-    "max_noise": LOG(-1, 3, 13),
-}
+EDGES = [
+    (np.linspace(0, 2, 11), "surround_suppression_index modulation_ratio"),
+    (np.linspace(0, 1, 3), "strongly_suppressed spatial_frequency_selective orientation_selective"),
+    (2.0 ** np.arange(-4, 5), "grating_summation_field surround_diameter"),
+    (2.0 ** np.arange(6), "surround_grating_summation_field_ratio"),
+    (np.linspace(-22.5, 157.5, 5), "preferred_orientation"),
+    (np.array([0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8, 11.2, 16, 22.4]), "peak_spatial_frequency"),
+    (np.linspace(0, 100, 11), "spatial_frequency_bandwidth"),
+    (LOG(-4 / 3, 2, 11), "baseline min_dc"),
+    (LOG(0, 3, 10), "max_dc max_ac"),
+    (np.linspace(0, 1, 14), "circular_variance orthogonal_preferred_ratio"),
+    (np.linspace(0, 90, 18), "bandwidth"),
+    (LOG(-3, 0, 16), "circular_variance_bandwidth_ratio orthogonal_preferred_ratio_bandwidth_ratio"),
+    (np.linspace(-1, 1, 20), "orthogonal_preferred_ratio_circular_variance_difference"),
+    (np.linspace(-1, 1, 25), "texture_modulation_index"),
+    (np.linspace(0, 1, 13), "absolute_texture_modulation_index"),
+    (
+        np.linspace(0, 1, 11),
+        "texture_selectivity noise_selectivity texture_sparseness noise_sparseness sample_variance family_variance",
+    ),
+    (LOG(-2, 1, 13), "variance_ratio"),
+    (LOG(-1, 3, 13), "max_texture max_noise"),
+]
+BINS = {name: edges for edges, names in EDGES for name in names.split()}
 
 GRATING = ("position_y", "position_x", "contrast", "radius", "spatial_frequency", "orientation", "phase")
 PHASES = np.arange(0, 360, 90.0)
