@@ -8,7 +8,6 @@ from brainscore_vision.testing.stand_ins import draw_stimuli
 
 from .benchmark import corrupted_accuracy, sampled
 
-
 TYPES = ["gaussian_noise", "shot_noise", "impulse_noise"]
 N_ORIGINALS = 20
 SYNSETS = ["n00000101", "n00000102"]
